@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+const project = (name: string, extra: object = {}) => ({
+  extends: true as const,
+  test: { name, include: [`test/${name}/**/*.test.ts`], ...extra },
+});
+
+/** Suites on real engines start processes: give them room on a busy two-core machine. */
+const onRealParts = { testTimeout: 60_000, hookTimeout: 60_000 };
+
+export default defineConfig({
+  test: {
+    env: { POWERTOOLS_DEV: 'true', POWERTOOLS_METRICS_DISABLED: 'false', AWS_REGION: 'eu-west-1' },
+    coverage: {
+      provider: 'v8',
+      include: ['lib/**/*.ts'],
+      reporter: ['text-summary', 'json-summary'],
+    },
+    projects: [
+      project('unit'),
+      project('infra', onRealParts),
+      project('simulation', { testTimeout: 60_000 }),
+      project('integration', onRealParts),
+      project('e2e', { ...onRealParts, testTimeout: 120_000, fileParallelism: false }),
+    ],
+  },
+});

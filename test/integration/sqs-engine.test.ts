@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ChangeMessageVisibilityCommand,
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  ListQueuesCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isFreePort } from '../../lib/local/engines/free-port.ts';
+import { type SqsEngine, startSqs } from '../../lib/local/engines/sqs-engine.ts';
+
+describe('the SQS engine', () => {
+  let engine: SqsEngine;
+  let client: SQSClient;
+
+  beforeEach(async () => {
+    engine = await startSqs();
+    client = new SQSClient({ endpoint: engine.endpoint, region: 'eu-west-1' });
+  });
+
+  afterEach(async () => {
+    client.destroy();
+    vi.unstubAllEnvs();
+    await engine.stop();
+  });
+
+  const createQueue = async (name: string, attributes: Record<string, string> = {}) => {
+    const { QueueUrl } = await client.send(
+      new CreateQueueCommand({ QueueName: name, Attributes: attributes }),
+    );
+    return QueueUrl;
+  };
+  const receive = async (url: string | undefined, extra: object = {}) => {
+    const input = { QueueUrl: url, WaitTimeSeconds: 2, MaxNumberOfMessages: 10, ...extra };
+    return (await client.send(new ReceiveMessageCommand(input))).Messages ?? [];
+  };
+
+  it('names its own loopback address in every queue URL', async () => {
+    const created = await createQueue('jobs');
+    const found = await client.send(new GetQueueUrlCommand({ QueueName: 'jobs' }));
+    const listed = await client.send(new ListQueuesCommand({}));
+    expect(created).toBe(`http://127.0.0.1:${engine.port}/000000000000/jobs`);
+    expect(found.QueueUrl).toBe(created);
+    expect(listed.QueueUrls).toEqual([created]);
+  });
+
+  it('takes a message from a client that knows only endpoint and region, and hands it out under the returned URL', async () => {
+    const url = await createQueue('jobs');
+    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'hello' }));
+    const [message] = await receive(url);
+    expect(message?.Body).toBe('hello');
+    await client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle: message?.ReceiptHandle }));
+    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
+  });
+
+  it('serves a client that is configured by AWS_ENDPOINT_URL_SQS alone', async () => {
+    vi.stubEnv('AWS_ENDPOINT_URL_SQS', engine.endpoint);
+    const plain = new SQSClient({});
+    const { QueueUrl } = await plain.send(new CreateQueueCommand({ QueueName: 'jobs' }));
+    await plain.send(new SendMessageCommand({ QueueUrl, MessageBody: 'from the environment' }));
+    const { Messages } = await plain.send(new ReceiveMessageCommand({ QueueUrl }));
+    expect(Messages?.map((message) => message.Body)).toEqual(['from the environment']);
+    plain.destroy();
+  });
+
+  it('takes ten messages in one batch', async () => {
+    const url = await createQueue('jobs');
+    const entries = Array.from({ length: 10 }, (_, n) => ({ Id: `m${n}`, MessageBody: `body ${n}` }));
+    const sent = await client.send(new SendMessageBatchCommand({ QueueUrl: url, Entries: entries }));
+    expect(sent.Successful).toHaveLength(10);
+    const bodies = new Set((await receive(url)).map((message) => message.Body));
+    expect(bodies).toEqual(new Set(entries.map((entry) => entry.MessageBody)));
+  });
+
+  it('hides a received message until its visibility is given back', async () => {
+    const url = await createQueue('jobs', { VisibilityTimeout: '600' });
+    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'hidden' }));
+    const [first] = await receive(url);
+    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
+    await client.send(
+      new ChangeMessageVisibilityCommand({
+        QueueUrl: url,
+        ReceiptHandle: first?.ReceiptHandle,
+        VisibilityTimeout: 0,
+      }),
+    );
+    expect((await receive(url))[0]?.MessageId).toBe(first?.MessageId);
+  });
+
+  it('moves a message to the dead-letter queue after the allowed number of receives', async () => {
+    const deadUrl = await createQueue('dead');
+    const { Attributes } = await client.send(
+      new GetQueueAttributesCommand({ QueueUrl: deadUrl, AttributeNames: ['QueueArn'] }),
+    );
+    const redrive = { deadLetterTargetArn: Attributes?.QueueArn, maxReceiveCount: 2 };
+    const url = await createQueue('jobs', { VisibilityTimeout: '0', RedrivePolicy: JSON.stringify(redrive) });
+    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'poison' }));
+    expect(await receive(url)).toHaveLength(1);
+    expect(await receive(url)).toHaveLength(1);
+    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
+    expect((await receive(deadUrl)).map((message) => message.Body)).toEqual(['poison']);
+  });
+
+  it('frees its port when stopped, with a long poll still open', async () => {
+    const url = await createQueue('jobs');
+    const poll = receive(url, { WaitTimeSeconds: 20 }).catch(() => 'cut off');
+    await client.send(new ListQueuesCommand({}));
+    await engine.stop();
+    await poll;
+    expect(await isFreePort(engine.port)).toBe(true);
+  });
+
+  it('refuses a port that is taken with an error that names it', async () => {
+    await expect(startSqs({ port: engine.port })).rejects.toMatchObject({
+      code: 'EngineFailed',
+      message: expect.stringContaining(String(engine.port)),
+    });
+  });
+});
+
+describe('the SQS engine with a data folder', () => {
+  it('keeps queues and messages over a restart, under URLs of the new address', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'leasehold-sqs-'));
+    try {
+      const first = await startSqs({ dataDir });
+      const before = new SQSClient({ endpoint: first.endpoint, region: 'eu-west-1' });
+      const { QueueUrl } = await before.send(new CreateQueueCommand({ QueueName: 'jobs' }));
+      await before.send(new SendMessageCommand({ QueueUrl, MessageBody: 'kept' }));
+      before.destroy();
+      await first.stop();
+
+      const second = await startSqs({ dataDir });
+      const after = new SQSClient({ endpoint: second.endpoint, region: 'eu-west-1' });
+      const found = await after.send(new GetQueueUrlCommand({ QueueName: 'jobs' }));
+      const { Messages } = await after.send(new ReceiveMessageCommand({ QueueUrl: found.QueueUrl }));
+      after.destroy();
+      await second.stop();
+      expect(found.QueueUrl).toBe(`${second.endpoint}/000000000000/jobs`);
+      expect(Messages?.map((message) => message.Body)).toEqual(['kept']);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+});

@@ -7,6 +7,10 @@ const project = (name: string, extra: object = {}) => ({
 
 /** Suites on real engines start processes: give them room on a busy two-core machine. */
 const onRealParts = { testTimeout: 60_000, hookTimeout: 60_000 };
+const withEngines = { ...onRealParts, globalSetup: ['test/support/engines-setup.ts'] };
+
+/** Groups run one after the other: what needs the machine to itself comes last. */
+const inGroup = (groupOrder: number) => ({ sequence: { groupOrder } });
 
 export default defineConfig({
   test: {
@@ -26,8 +30,8 @@ export default defineConfig({
       project('unit'),
       project('infra', onRealParts),
       project('simulation', { testTimeout: 60_000 }),
-      project('integration', onRealParts),
-      project('e2e', { ...onRealParts, testTimeout: 120_000, fileParallelism: false }),
+      project('integration', { ...withEngines, ...inGroup(1) }),
+      project('e2e', { ...withEngines, ...inGroup(2), testTimeout: 120_000, fileParallelism: false }),
     ],
   },
 });

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CreateTableCommand,
+  GetItemCommand,
+  ListTablesCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { describe, expect, it } from 'vitest';
+import {
+  availableEngines,
+  chooseEngine,
+  type DynamoDbEngine,
+  noEngineMessage,
+  startDynamoDb,
+} from '../../lib/local/engines/dynamodb-engine.ts';
+import { isFreePort } from '../../lib/local/engines/free-port.ts';
+import { findJava, majorVersion } from '../../lib/local/engines/java.ts';
+import { describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
+
+const createTable = (name: string) =>
+  new CreateTableCommand({
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: [{ AttributeName: 'jobId', KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: 'jobId', AttributeType: 'S' }],
+  });
+
+const accepts = (host: string, port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect({ host, port, timeout: 2_000 });
+    const answer = (accepted: boolean) => () => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.once('connect', answer(true)).once('error', answer(false)).once('timeout', answer(false));
+  });
+
+const outsideAddress = () =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find((address) => address.family === 'IPv4' && !address.internal)?.address;
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describeOnEachEngine('a DynamoDB engine', (shared) => {
+  const withEngine = async (
+    options: { readonly dataDir?: string; readonly port?: number },
+    use: (engine: DynamoDbEngine) => Promise<void>,
+  ) => {
+    const engine = await startDynamoDb({ engine: shared.engine, ...options });
+    try {
+      await use(engine);
+    } finally {
+      await engine.stop();
+    }
+  };
+
+  it('answers, listens where it says, and frees port and process when stopped', async () => {
+    let stopped: DynamoDbEngine | undefined;
+    await withEngine({}, async (engine) => {
+      const client = dynamoDbClient(engine.endpoint);
+      expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([]);
+      expect(await accepts('127.0.0.1', engine.port)).toBe(true);
+      const outside = outsideAddress();
+      if (outside !== undefined) expect(await accepts(outside, engine.port)).toBe(!engine.boundToLoopback);
+      // The client stays open: a kept connection must not hold the engine up.
+      stopped = engine;
+    });
+    expect(await isFreePort(stopped?.port ?? 0)).toBe(true);
+    expect(isAlive(stopped?.pid ?? 0)).toBe(false);
+  });
+
+  it('keeps tables and rows over a restart when given a data folder', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'leasehold-engine-'));
+    const Key = { jobId: { S: 'kept' } };
+    try {
+      await withEngine({ dataDir }, async (engine) => {
+        const client = dynamoDbClient(engine.endpoint);
+        await client.send(createTable('jobs'));
+        await client.send(new PutItemCommand({ TableName: 'jobs', Item: Key }));
+        client.destroy();
+      });
+      await withEngine({ dataDir }, async (engine) => {
+        const client = dynamoDbClient(engine.endpoint);
+        expect((await client.send(new GetItemCommand({ TableName: 'jobs', Key }))).Item).toEqual(Key);
+        client.destroy();
+      });
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('refuses a port that is taken instead of passing off another engine as its own', async () => {
+    await expect(startDynamoDb({ engine: shared.engine, port: shared.port })).rejects.toMatchObject({
+      code: 'EngineFailed',
+      message: expect.stringContaining(`Port ${shared.port}`),
+    });
+  });
+
+  it('lets exactly one of many conditional writers win and shows the row to the others', async () => {
+    const client = dynamoDbClient(shared.endpoint);
+    const TableName = uniqueName('jobs');
+    await client.send(createTable(TableName));
+    const claims = Array.from({ length: 16 }, (_, n) =>
+      client.send(
+        new UpdateItemCommand({
+          TableName,
+          Key: { jobId: { S: 'j1' } },
+          UpdateExpression: 'SET leaseOwner = :mine',
+          ConditionExpression: 'attribute_not_exists(leaseOwner)',
+          ExpressionAttributeValues: { ':mine': { S: `w${n}` } },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    const settled = await Promise.allSettled(claims);
+    const winner = settled.findIndex((claim) => claim.status === 'fulfilled');
+    const refusals = settled.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason] : []));
+    expect(refusals).toHaveLength(15);
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({
+        name: 'ConditionalCheckFailedException',
+        Item: { leaseOwner: { S: `w${winner}` } },
+      });
+    }
+    client.destroy();
+  });
+});
+
+describe('choosing a DynamoDB engine', () => {
+  it('takes the first available one in order of preference', async () => {
+    const [first] = (await availableEngines()).filter((each) => each.available);
+    expect(await chooseEngine()).toBe(first?.engine);
+  });
+
+  it('says for each engine why it cannot run, and what to install', () => {
+    const message = noEngineMessage([
+      { engine: 'dynoxide', available: false, reason: 'no package' },
+      { engine: 'dynamodb-local', available: false, reason: 'no java' },
+    ]);
+    expect(message).toContain('dynoxide: no package');
+    expect(message).toContain('dynamodb-local: no java');
+    expect(message).toContain('Install a Java 17');
+  });
+
+  it('explains a missing Java', async () => {
+    expect(await findJava({ PATH: '/nowhere' })).toEqual({
+      found: false,
+      reason: 'it needs Java 17 or newer, and there is no java in JAVA_HOME or on the PATH',
+    });
+  });
+
+  it.each([
+    ['openjdk version "17.0.15" 2025-04-15', 17],
+    ['openjdk version "21" 2023-09-19', 21],
+    ['java version "1.8.0_292"', 8],
+    ['command not understood', undefined],
+  ])('reads the version from %j', (printed, version) => {
+    expect(majorVersion(printed)).toBe(version);
+  });
+});

@@ -1,0 +1,73 @@
+import type { TestProject } from 'vitest/node';
+import {
+  availableEngines,
+  type DynamoDbEngine,
+  type DynamoDbEngineName,
+  noEngineMessage,
+  startDynamoDb,
+} from '../../lib/local/engines/dynamodb-engine.ts';
+import { type SqsEngine, startSqs } from '../../lib/local/engines/sqs-engine.ts';
+
+/** A DynamoDB engine that runs for the whole test run, shared by all suites: use table names of your own. */
+export type SharedDynamoDb = Omit<DynamoDbEngine, 'stop'>;
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    readonly dynamoDbEngines: readonly SharedDynamoDb[];
+    readonly noDynamoDbReason: string;
+    readonly sqsEndpoint: string;
+  }
+}
+
+type Started = {
+  readonly dynamoDb: readonly DynamoDbEngine[];
+  readonly noDynamoDbReason: string;
+  readonly sqs: SqsEngine;
+};
+type Shared = { users: number; started: Promise<Started> };
+
+/** For quick rounds while developing: a comma-separated list of the engines to start. */
+const ONLY_ENGINES = 'TEST_ENGINES';
+
+const wanted = (engine: DynamoDbEngineName) => {
+  const only = process.env[ONLY_ENGINES];
+  return only === undefined || only.split(',').includes(engine);
+};
+
+async function start(): Promise<Started> {
+  const engines = await availableEngines();
+  const startable = engines.filter((each) => each.available && wanted(each.engine));
+  for (const each of engines) {
+    if (!each.available) console.warn(`Suites do not run on ${each.engine}: ${each.reason}.`);
+  }
+  const noDynamoDbReason = startable.length > 0 ? '' : noEngineMessage(engines);
+  if (noDynamoDbReason !== '') console.error(noDynamoDbReason);
+  const [sqs, ...dynamoDb] = await Promise.all([
+    startSqs(),
+    ...startable.map(({ engine }) => startDynamoDb({ engine })),
+  ]);
+  return { dynamoDb, noDynamoDbReason, sqs };
+}
+
+// Each project loads this module anew, and they must share one set of engines.
+const holder = globalThis as { leaseholdTestEngines?: Shared };
+
+/** Starts every available engine once for all projects that name this file, and stops them after the last one. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  holder.leaseholdTestEngines ??= { users: 0, started: start() };
+  const shared = holder.leaseholdTestEngines;
+  shared.users += 1;
+  const { dynamoDb, noDynamoDbReason, sqs } = await shared.started;
+  project.provide(
+    'dynamoDbEngines',
+    dynamoDb.map(({ stop: _stop, ...rest }) => rest),
+  );
+  project.provide('noDynamoDbReason', noDynamoDbReason);
+  project.provide('sqsEndpoint', sqs.endpoint);
+  return async () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    delete holder.leaseholdTestEngines;
+    await Promise.all([sqs.stop(), ...dynamoDb.map((engine) => engine.stop())]);
+  };
+}

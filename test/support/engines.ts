@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { describe, expect, inject, it } from 'vitest';
+import type { SharedDynamoDb } from './engines-setup.ts';
+
+export type { SharedDynamoDb };
+
+const local = {
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+} as const;
+
+/** Declares the suite once for each DynamoDB engine of this run; without any, one test fails and says what to install. */
+export function describeOnEachEngine(title: string, suite: (engine: SharedDynamoDb) => void): void {
+  const engines = inject('dynamoDbEngines');
+  if (engines.length === 0) {
+    describe(title, () => {
+      it('needs a DynamoDB engine', () => expect.fail(inject('noDynamoDbReason')));
+    });
+  }
+  for (const engine of engines) describe(`${title} on ${engine.engine}`, () => suite(engine));
+}
+
+/** Some DynamoDB engine of this run, for suites whose subject is not the engine. */
+export function anyEngine(): SharedDynamoDb {
+  const [engine] = inject('dynamoDbEngines');
+  if (engine === undefined) throw new Error(inject('noDynamoDbReason'));
+  return engine;
+}
+
+/** The address of the SQS engine of this run. */
+export const sqsEndpoint = (): string => inject('sqsEndpoint');
+
+/** A DynamoDB client for an engine or a proxy in front of one; the caller destroys it. */
+export const dynamoDbClient = (endpoint: string, config: DynamoDBClientConfig = {}): DynamoDBClient =>
+  new DynamoDBClient({ ...local, endpoint, ...config });
+
+/** An SQS client for the engine or a proxy in front of it; the caller destroys it. */
+export const sqsClient = (endpoint: string, config: SQSClientConfig = {}): SQSClient =>
+  new SQSClient({ ...local, endpoint, ...config });
+
+/** A table or queue name that no other suite uses. */
+export const uniqueName = (prefix: string): string => `${prefix}-${randomUUID()}`;

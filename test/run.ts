@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { availableEngines, noEngineMessage } from '../lib/local/engines/dynamodb-engine.ts';
+
+/** The part of vitest's JSON report that is counted. */
+type Report = {
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+};
+type Step = { readonly name: string; readonly ok: boolean; readonly ms: number };
+type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
+
+const root = join(import.meta.dirname, '..');
+const scratch = mkdtempSync(join(tmpdir(), 'leasehold-test-'));
+const reportFile = join(scratch, 'report.json');
+
+function step(name: string, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Step {
+  console.log(`\n— ${name}: ${command} ${args.join(' ')}`);
+  const from = performance.now();
+  const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+  const { status, error } = spawnSync(command, [...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env, PATH: path },
+  });
+  if (error !== undefined) console.error(`${name} could not be run: ${error.message}`);
+  return { name, ok: status === 0, ms: performance.now() - from };
+}
+
+function vitest(filters: readonly string[]): Step {
+  const coverage = [
+    ...['--coverage', '--coverage.reporter=text', `--coverage.reportsDirectory=${join(scratch, 'coverage')}`],
+    ...['--coverage.include=lib/jobs/**/*.ts', '--coverage.include=lib/dynamodb/**/*.ts'],
+  ];
+  const args = [
+    'run',
+    ...['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`],
+    // More workers than cores make suites on real engines slower and their timing worse.
+    `--maxWorkers=${availableParallelism()}`,
+    ...(filters.length > 0 ? filters : coverage),
+  ];
+  // Whatever suites leave in the folder for temporary files, such as synthesised stacks, goes with the scratch folder.
+  return step('tests', 'vitest', args, { TMPDIR: scratch });
+}
+
+/** Sums the report up; a file that could not be loaded counts as one failure. */
+function total(report: Report): Totals {
+  const statuses = report.testResults.flatMap((file) =>
+    file.assertionResults.length === 0 && file.status === 'failed'
+      ? ['failed']
+      : file.assertionResults.map((test) => test.status),
+  );
+  const passed = statuses.filter((status) => status === 'passed').length;
+  const failed = statuses.filter((status) => status === 'failed').length;
+  return { passed, failed, skipped: statuses.length - passed - failed };
+}
+
+const readReport = (): Report =>
+  existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : { testResults: [] };
+
+async function warnWithoutEngine(): Promise<void> {
+  const engines = await availableEngines();
+  const running = engines.flatMap((each) => (each.available ? [each.engine] : []));
+  if (running.length === 0) console.error(noEngineMessage(engines));
+  else console.log(`DynamoDB engines: ${running.join(', ')}.`);
+}
+
+const filters = process.argv.slice(2);
+try {
+  await warnWithoutEngine();
+  const steps = [step('lint', 'biome', ['check', '.']), step('types', 'tsc', ['--noEmit']), vitest(filters)];
+  const { passed, failed, skipped } = total(readReport());
+  console.log();
+  for (const { name, ok, ms } of steps) {
+    console.log(`${name.padEnd(6)} ${ok ? 'ok    ' : 'FAILED'} ${(ms / 1000).toFixed(1).padStart(6)} s`);
+  }
+  if (passed + failed === 0) console.error('No test ran.');
+  const ok = steps.every((each) => each.ok) && failed === 0 && passed > 0;
+  process.exitCode = ok ? 0 : 1;
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}

@@ -1,0 +1,217 @@
+import { didYouMean } from './nearest.ts';
+
+/**
+ * What travels in the queue. A job message is written by producers in any language with a plain `SendMessage`; a hint is
+ * written by Leasehold and only names a row.
+ */
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/** A producer's request to run a job. */
+export interface JobMessage {
+  readonly kind: 'job';
+  /** Absent: the SQS message id becomes the job id. */
+  readonly jobId?: string;
+  readonly type: string;
+  /** The payload as JSON text, exactly as it will be kept in the row. */
+  readonly payload: string;
+  /** Epoch ms before which the job must not run. */
+  readonly notBefore?: number;
+  readonly leaseMs?: number;
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+}
+
+/** Leasehold's reminder that a row wants a worker. Carries no data: the row is the truth. */
+export interface HintMessage {
+  readonly kind: 'hint';
+  readonly jobId: string;
+}
+
+export interface MessageLimits {
+  readonly minLeaseMs: number;
+  readonly maxLeaseMs: number;
+  readonly maxAttempts: number;
+  readonly maxDelayMs: number;
+  readonly maxPayloadBytes: number;
+}
+
+/** How a message was read: what it says, or why it cannot be run (and what to send instead). */
+export type ParsedMessage =
+  | { readonly ok: true; readonly message: JobMessage | HintMessage }
+  | { readonly ok: false; readonly reason: string };
+
+/** What a producer may put into a message besides its type and payload. */
+export interface SendOptions {
+  readonly jobId?: string;
+  /** Epoch ms, or an ISO 8601 instant. */
+  readonly notBefore?: number | string;
+  /** Milliseconds from the moment of sending. */
+  readonly delayMs?: number;
+  readonly leaseMs?: number;
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+}
+
+const NAME = /^[A-Za-z0-9._-]+$/;
+export const MAX_JOB_ID_LENGTH = 200;
+export const MAX_TYPE_LENGTH = 100;
+const KEYS = ['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'];
+/** How much of a bad value an error message repeats. */
+const QUOTED_LENGTH = 80;
+
+export const isJobId = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_JOB_ID_LENGTH && NAME.test(value);
+
+export const isJobType = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_TYPE_LENGTH && NAME.test(value);
+
+/** A value as an error message may show it: short, on one line, never a whole payload. */
+export function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value));
+  return text.length > QUOTED_LENGTH ? `${text.slice(0, QUOTED_LENGTH)}… (${text.length} characters)` : text;
+}
+
+/** The body of the hint that tells a worker to look at this row. */
+export const hintBody = (jobId: string): string => JSON.stringify({ hint: jobId });
+
+/** The body that a plain `SendMessage` from any language would carry. */
+export const jobBody = (type: string, payload: unknown, options: SendOptions = {}): string =>
+  JSON.stringify({ type, payload, ...options });
+
+/**
+ * Reads a message body. `sentAt` anchors a relative delay; `now` bounds how far ahead a job may be scheduled.
+ * Never throws: whatever a producer sends is either runnable or has a reason that its producer can act on.
+ */
+export function parseMessage(
+  body: string,
+  limits: MessageLimits,
+  times: { readonly sentAt: number; readonly now: number },
+): ParsedMessage {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(body);
+  } catch (error) {
+    return bad(`the message body is not JSON (${error instanceof Error ? error.message : 'unreadable'})`);
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    return bad(
+      `the message body is ${quoted(fields)}; it must be a JSON object with a 'type' and a 'payload'`,
+    );
+  const given = fields as Record<string, unknown>;
+  if (Object.hasOwn(given, 'hint')) return parseHint(given);
+  return parseJob(given, limits, times);
+}
+
+function parseHint(given: Record<string, unknown>): ParsedMessage {
+  if (!isJobId(given.hint)) return bad(`the hint names ${quoted(given.hint)}, which is not a job id`);
+  return { ok: true, message: { kind: 'hint', jobId: given.hint } };
+}
+
+function parseJob(
+  given: Record<string, unknown>,
+  limits: MessageLimits,
+  times: { readonly sentAt: number; readonly now: number },
+): ParsedMessage {
+  const unknown = Object.keys(given).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined)
+    return bad(
+      `the message has an unknown key ${quoted(unknown)}.${didYouMean(unknown, KEYS)} Allowed: ${KEYS.join(', ')}; put your own data into 'payload'`,
+    );
+  if (!isJobType(given.type))
+    return bad(
+      `'type' is ${quoted(given.type)}; it must be 1 to ${MAX_TYPE_LENGTH} characters of A-Z a-z 0-9 . _ -`,
+    );
+  if (given.jobId !== undefined && !isJobId(given.jobId))
+    return bad(
+      `'jobId' is ${quoted(given.jobId)}; it must be 1 to ${MAX_JOB_ID_LENGTH} characters of A-Z a-z 0-9 . _ - (or left out: the SQS message id is used)`,
+    );
+  const payload = jsonText(given.payload ?? null);
+  if (payload === undefined) return bad('the payload is nested too deeply to be kept; flatten it');
+  const bytes = Buffer.byteLength(payload);
+  if (bytes > limits.maxPayloadBytes)
+    return bad(
+      `the payload has ${bytes} bytes; at most ${limits.maxPayloadBytes} are kept. Put the data into S3 and send its key`,
+    );
+  const when = parseNotBefore(given, times, limits);
+  if (!when.ok) return when;
+  const numbers = parseNumbers(given, limits);
+  if (!numbers.ok) return numbers;
+  return {
+    ok: true,
+    message: {
+      kind: 'job',
+      type: given.type,
+      payload,
+      ...(given.jobId === undefined ? {} : { jobId: given.jobId }),
+      ...(when.notBefore === undefined ? {} : { notBefore: when.notBefore }),
+      ...numbers.values,
+    },
+  };
+}
+
+/** Undefined for a value nested so deeply that writing it out would exhaust the stack. */
+function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+type Bad = { readonly ok: false; readonly reason: string };
+
+function parseNotBefore(
+  given: Record<string, unknown>,
+  times: { readonly sentAt: number; readonly now: number },
+  limits: MessageLimits,
+): { readonly ok: true; readonly notBefore?: number } | Bad {
+  const { notBefore, delayMs } = given;
+  if (notBefore === undefined && delayMs === undefined) return { ok: true };
+  if (notBefore !== undefined && delayMs !== undefined)
+    return bad(`the message has both 'notBefore' and 'delayMs'; send one of them`);
+  if (delayMs !== undefined) {
+    if (!isWholeNumber(delayMs, 0, limits.maxDelayMs))
+      return bad(`'delayMs' is ${quoted(delayMs)}; it must be a whole number from 0 to ${limits.maxDelayMs}`);
+    return { ok: true, notBefore: times.sentAt + delayMs };
+  }
+  const at = typeof notBefore === 'string' ? Date.parse(notBefore) : notBefore;
+  const latest = times.now + limits.maxDelayMs;
+  if (!isWholeNumber(at, 0, latest))
+    return bad(
+      `'notBefore' is ${quoted(notBefore)}; it must be epoch milliseconds or an ISO 8601 instant, at most ${limits.maxDelayMs} ms ahead`,
+    );
+  return { ok: true, notBefore: at };
+}
+
+function parseNumbers(
+  given: Record<string, unknown>,
+  limits: MessageLimits,
+): { readonly ok: true; readonly values: Pick<JobMessage, 'leaseMs' | 'maxAttempts' | 'maxCrashes'> } | Bad {
+  const ranges = {
+    leaseMs: [limits.minLeaseMs, limits.maxLeaseMs],
+    maxAttempts: [1, limits.maxAttempts],
+    maxCrashes: [1, limits.maxAttempts],
+  } as const;
+  const values: { leaseMs?: number; maxAttempts?: number; maxCrashes?: number } = {};
+  for (const key of ['leaseMs', 'maxAttempts', 'maxCrashes'] as const) {
+    const value = given[key];
+    if (value === undefined) continue;
+    const [lowest, highest] = ranges[key];
+    if (!isWholeNumber(value, lowest, highest))
+      return bad(`'${key}' is ${quoted(value)}; it must be a whole number from ${lowest} to ${highest}`);
+    values[key] = value;
+  }
+  return { ok: true, values };
+}
+
+const isWholeNumber = (value: unknown, lowest: number, highest: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= lowest && value <= highest;
+
+const bad = (reason: string): Bad => ({ ok: false, reason });

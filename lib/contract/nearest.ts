@@ -1,0 +1,20 @@
+import { closest, distance } from 'fastest-levenshtein';
+
+/** The known name that a misspelt one was probably meant to be, or undefined when nothing is near. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined;
+  const candidate = closest(
+    name.toLowerCase(),
+    [...known].map((k) => k.toLowerCase()),
+  );
+  const found = known.find((k) => k.toLowerCase() === candidate);
+  return found !== undefined && distance(name.toLowerCase(), candidate) <= Math.max(2, name.length / 3)
+    ? found
+    : undefined;
+}
+
+/** " Did you mean 'x'?" or nothing. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return near === undefined ? '' : ` Did you mean '${near}'?`;
+}

@@ -1,0 +1,65 @@
+/**
+ * The jobs table as both sides see it: the stack creates it from this, the local engines create it from this, and the
+ * store reads and writes it. One table, two sparse indexes, one TTL attribute.
+ */
+
+/** Number of claims a row remembers, newest first, in a ring of attributes `claim00` … `claim19`. */
+export const CLAIM_RING_SIZE = 20;
+
+/** Keys with `:` or `#` are never a producer's: job ids cannot contain them. */
+export const LEADER_KEY = 'leader:reaper';
+export const BAD_MESSAGE_PREFIX = 'bad:';
+
+/** Under this type a rejected message's row is listed among the failures. */
+export const BAD_MESSAGE_TYPE = 'leasehold.bad-message';
+
+export type KeyType = 'S' | 'N';
+
+export interface IndexDefinition {
+  readonly name: string;
+  readonly partitionKey: { readonly name: string; readonly type: KeyType };
+  readonly sortKey: { readonly name: string; readonly type: KeyType };
+  /** Attributes copied into the index besides the keys of table and index. */
+  readonly projects: readonly string[];
+}
+
+/** Sparse by `leaseUntil`: holds exactly the unfinished jobs, sorted by the moment at which somebody must act. */
+export const byLease = {
+  name: 'byLease',
+  partitionKey: { name: 'leaseShard', type: 'S' },
+  sortKey: { name: 'leaseUntil', type: 'N' },
+  projects: [
+    'status',
+    'type',
+    'attempt',
+    'errors',
+    'crashes',
+    'releases',
+    'maxAttempts',
+    'maxCrashes',
+    'leaseOwner',
+    'leaseMs',
+    'startedAt',
+    'notBefore',
+    'cancelRequested',
+    'dispatches',
+  ],
+} as const satisfies IndexDefinition;
+
+/** Sparse by `failedAt`: holds exactly the failed jobs, so that operators list failures without a scan. */
+export const byFailure = {
+  name: 'byFailure',
+  partitionKey: { name: 'type', type: 'S' },
+  sortKey: { name: 'failedAt', type: 'N' },
+  projects: ['status', 'attempt', 'errors', 'crashes', 'releases', 'lastError', 'leaseOwner'],
+} as const satisfies IndexDefinition;
+
+export const jobsTable = {
+  partitionKey: { name: 'jobId', type: 'S' },
+  timeToLiveAttribute: 'expiresAt',
+  indexes: [byLease, byFailure],
+} as const;
+
+/** The attribute that remembers how the claim with this attempt number ended. */
+export const claimAttribute = (attempt: number): string =>
+  `claim${String(attempt % CLAIM_RING_SIZE).padStart(2, '0')}`;

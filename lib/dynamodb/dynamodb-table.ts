@@ -1,0 +1,202 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { byFailure, byLease } from '../contract/table.ts';
+import type { IndexQuery, Table } from '../jobs/ports.ts';
+import type { BatchResult, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
+import { type BatchStatement, batchStatement, insertedRow } from './batch-statement.ts';
+import { statementError, storeError } from './errors.ts';
+import { updateExpression } from './update-expression.ts';
+
+/** DynamoDB takes at most this many statements in one request. */
+export const MAX_STATEMENTS = 25;
+
+/** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
+const SMALLEST_BATCH = 3;
+
+export interface DynamoDbTableOptions {
+  readonly client: DynamoDBDocumentClient;
+  readonly tableName: string;
+  /** How `applyMany` writes: in batches of 25, or by parallel UpdateItem, which is the reference. */
+  readonly batches?: boolean;
+  /** Requests that `applyMany` has under way at once. */
+  readonly concurrency?: number;
+}
+
+/** The jobs table on DynamoDB. */
+export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
+  const { client, tableName, batches = true, concurrency = 8 } = options;
+
+  const read = async (jobId: string): Promise<Row | undefined> => {
+    try {
+      const reply = await client.send(
+        new GetCommand({ TableName: tableName, Key: { jobId }, ConsistentRead: true }),
+      );
+      return reply.Item;
+    } catch (error) {
+      throw storeError('GetItem', error);
+    }
+  };
+
+  const apply = async (write: RowWrite): Promise<WriteResult> => {
+    try {
+      const reply = await client.send(new UpdateCommand(updateExpression(write, tableName)));
+      return { applied: true, row: reply.Attributes ?? {} };
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw storeError(write.transition, error);
+      // The document client leaves the exception's row as the wire had it; some engines send none.
+      const row = error.Item === undefined ? await read(write.jobId) : unmarshall(error.Item);
+      return { applied: false, row };
+    }
+  };
+
+  const applySafely = async (write: RowWrite): Promise<BatchResult> => {
+    try {
+      return await apply(write);
+    } catch (error) {
+      return { applied: 'failed', error: error as Error };
+    }
+  };
+
+  return {
+    apply,
+    read,
+
+    async applyMany(writes) {
+      const results: BatchResult[] = new Array(writes.length);
+      const statements = writes.map((write) => (batches ? batchStatement(write, tableName) : undefined));
+      const batched = indexesWhere(statements, (s) => s !== undefined);
+      const single = indexesWhere(statements, (s) => s === undefined);
+      if (batched.length < SMALLEST_BATCH) single.push(...batched.splice(0));
+      const groups: number[][] = single.map((i) => [i]);
+      for (let i = 0; i < batched.length; i += MAX_STATEMENTS)
+        groups.push(batched.slice(i, i + MAX_STATEMENTS));
+      await inParallel(groups, concurrency, async (group) => {
+        const chosen = group.map((i) => writes[i] as RowWrite);
+        const [only] = chosen;
+        const outcomes =
+          only !== undefined && chosen.length === 1
+            ? [await applySafely(only)]
+            : await applyBatch(
+                chosen,
+                group.map((i) => statements[i] as BatchStatement),
+              );
+        for (const [k, i] of group.entries()) results[i] = outcomes[k] as BatchResult;
+      });
+      return results;
+    },
+
+    async query(request) {
+      try {
+        const reply = await client.send(new QueryCommand(queryInput(request, tableName)));
+        return {
+          rows: reply.Items ?? [],
+          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: reply.LastEvaluatedKey }),
+        };
+      } catch (error) {
+        throw storeError('Query', error);
+      }
+    },
+
+    async count({ partition, after, upTo, atMost }) {
+      const input = queryInput({ index: 'byLease', partition, after, upTo, limit: atMost }, tableName);
+      try {
+        const reply = await client.send(new QueryCommand({ ...input, Select: 'COUNT' }));
+        return { count: reply.Count ?? 0, complete: reply.LastEvaluatedKey === undefined };
+      } catch (error) {
+        throw storeError('Query', error);
+      }
+    },
+  };
+
+  async function applyBatch(
+    writes: readonly RowWrite[],
+    statements: readonly BatchStatement[],
+  ): Promise<BatchResult[]> {
+    let responses: Awaited<ReturnType<typeof sendBatch>>;
+    try {
+      responses = await sendBatch(statements);
+    } catch (error) {
+      const failure = storeError('BatchExecuteStatement', error);
+      return writes.map(() => ({ applied: 'failed', error: failure }));
+    }
+    return Promise.all(writes.map((write, i) => verdictOf(write, responses[i])));
+  }
+
+  async function sendBatch(statements: readonly BatchStatement[]) {
+    const reply = await client.send(new BatchExecuteStatementCommand({ Statements: [...statements] }));
+    return reply.Responses ?? [];
+  }
+
+  async function verdictOf(
+    write: RowWrite,
+    response: Awaited<ReturnType<typeof sendBatch>>[number] | undefined,
+  ): Promise<BatchResult> {
+    const failure = response?.Error;
+    if (response !== undefined && failure === undefined)
+      // PartiQL brings no row back; after an INSERT the row is exactly what was written.
+      return { applied: true, row: insertedRow(write) };
+    switch (failure?.Code) {
+      case 'ConditionalCheckFailed':
+        return { applied: false, row: failure.Item ?? (await read(write.jobId).catch(() => undefined)) };
+      case 'DuplicateItem':
+      // The row exists, so a claim may still hold by its other alternative: only UpdateItem can say both at once.
+      case 'ValidationError':
+      case undefined:
+        return applySafely(write);
+      default:
+        return { applied: 'failed', error: statementError(write.transition, failure ?? {}) };
+    }
+  }
+}
+
+function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
+  const index = request.index === 'byLease' ? byLease : byFailure;
+  const names: Record<string, string> = { '#partition': index.partitionKey.name };
+  const values: Record<string, unknown> = { ':partition': request.partition };
+  const conditions = ['#partition = :partition'];
+  if (request.after !== undefined && request.upTo !== undefined) {
+    conditions.push('#sort BETWEEN :after AND :upTo');
+    // Sort keys are whole milliseconds, so "above" is "from the next one on".
+    Object.assign(values, { ':after': request.after + 1, ':upTo': request.upTo });
+  } else if (request.upTo !== undefined) {
+    conditions.push('#sort <= :upTo');
+    values[':upTo'] = request.upTo;
+  } else if (request.after !== undefined) {
+    conditions.push('#sort > :after');
+    values[':after'] = request.after;
+  }
+  if (conditions.length > 1) names['#sort'] = index.sortKey.name;
+  return {
+    TableName: tableName,
+    IndexName: index.name,
+    KeyConditionExpression: conditions.join(' AND '),
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: values,
+    Limit: request.limit,
+    ScanIndexForward: request.newestFirst !== true,
+    ...(request.cursor === undefined ? {} : { ExclusiveStartKey: { ...request.cursor } }),
+  };
+}
+
+const indexesWhere = <T>(values: readonly T[], test: (value: T) => boolean): number[] =>
+  values.flatMap((value, i) => (test(value) ? [i] : []));
+
+async function inParallel<T>(
+  work: readonly T[],
+  width: number,
+  run: (part: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < work.length) await run(work[next++] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, work.length) }, lane));
+}

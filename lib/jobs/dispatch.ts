@@ -1,0 +1,47 @@
+import type { Settings } from './settings.ts';
+
+/** The longest delay that SQS takes; what lies further ahead is dispatched by the reaper when it is due. */
+export const MAX_HINT_DELAY_MS = 900_000;
+
+/** How a pending job comes to its next worker: by a hint in the queue, or by the reaper once it is due. */
+export interface Dispatch {
+  readonly notBefore: number;
+  /** The end of the queue's lease: when the reaper must act if no worker has claimed by then. */
+  readonly leaseUntil: number;
+  readonly dispatches: number;
+  /** Undefined: no hint now, the reaper sends it at `leaseUntil`. */
+  readonly hintDelaySeconds?: number;
+}
+
+type DispatchSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
+
+/** The first dispatch of a job that becomes pending now. */
+export function planDispatch(now: number, notBefore: number, settings: DispatchSettings): Dispatch {
+  const due = Math.max(now, notBefore);
+  const delayMs = due - now;
+  if (delayMs > MAX_HINT_DELAY_MS) return { notBefore: due, leaseUntil: due, dispatches: 0 };
+  return {
+    notBefore: due,
+    leaseUntil: due + settings.dispatchLeaseMs,
+    dispatches: 1,
+    hintDelaySeconds: Math.ceil(delayMs / 1000),
+  };
+}
+
+/**
+ * The next hint for a job that the queue seems to have forgotten. The queue's lease doubles each time, so that a backlog
+ * of waiting jobs does not multiply its own messages.
+ */
+export function planRedispatch(
+  now: number,
+  entry: { readonly notBefore: number; readonly dispatches: number },
+  settings: DispatchSettings,
+): Dispatch {
+  const lease = Math.min(settings.dispatchLeaseMs * 2 ** entry.dispatches, settings.dispatchLeaseCapMs);
+  return {
+    notBefore: entry.notBefore,
+    leaseUntil: now + lease,
+    dispatches: entry.dispatches + 1,
+    hintDelaySeconds: 0,
+  };
+}

@@ -1,0 +1,101 @@
+import { LEADER_KEY } from '../contract/table.ts';
+import type { Clock, Table } from './ports.ts';
+import type { Row, RowWrite } from './row-write.ts';
+
+/**
+ * The reaper's leader lease: one row that is not a job and not in the index. It only saves duplicate work; sweeps are
+ * correct with any number of leaders, or none.
+ */
+export interface Leadership {
+  /** Takes the lead if nobody has it. */
+  take(): Promise<LeadOutcome>;
+  /** Keeps the lead: to be called after a completed sweep, so that a reaper which gets nowhere loses it. */
+  extend(epoch: number): Promise<boolean>;
+  /** Gives the lead up, so that the next reaper need not wait. */
+  release(epoch: number): Promise<void>;
+}
+
+export type LeadOutcome =
+  | { readonly outcome: 'leading'; readonly epoch: number; readonly shards: number }
+  | {
+      readonly outcome: 'following';
+      readonly leader: string;
+      readonly leaderUntil: number;
+      readonly shards: number;
+    };
+
+export function createLeadership(options: {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly name: string;
+  readonly leaseMs: number;
+  /** The shards that this reaper's settings know of; the highest number ever used is kept and swept. */
+  readonly shards: number;
+}): Leadership {
+  const { table, clock, name, leaseMs, shards } = options;
+  return {
+    async take() {
+      const now = clock.now();
+      const result = await table.apply({
+        transition: 'takeLead',
+        jobId: LEADER_KEY,
+        when: [
+          [{ attribute: 'jobId', is: 'absent' }],
+          [{ attribute: 'leaderUntil', is: 'atMost', value: now }],
+          [{ attribute: 'leader', is: 'equal', value: name }],
+        ],
+        set: { leader: name, leaderUntil: now + leaseMs },
+        keep: { shards },
+        sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
+        returns: 'row',
+      });
+      const known = await raiseShards(result.row);
+      if (result.applied) return { outcome: 'leading', epoch: Number(result.row.epoch), shards: known };
+      return {
+        outcome: 'following',
+        leader: String(result.row?.leader ?? 'unknown'),
+        leaderUntil: Number(result.row?.leaderUntil ?? now),
+        shards: known,
+      };
+    },
+
+    async extend(epoch) {
+      const write = ofMine(epoch, 'extendLead', clock.now() + leaseMs);
+      const result = await table.apply(write);
+      return result.applied || result.row?.leaderUntil === write.set.leaderUntil;
+    },
+
+    async release(epoch) {
+      await table.apply(ofMine(epoch, 'releaseLead', 0));
+    },
+  };
+
+  function ofMine(epoch: number, transition: string, leaderUntil: number): RowWrite {
+    return {
+      transition,
+      jobId: LEADER_KEY,
+      when: [
+        [
+          { attribute: 'leader', is: 'equal', value: name },
+          { attribute: 'epoch', is: 'equal', value: epoch },
+        ],
+      ],
+      set: { leaderUntil },
+      returns: 'nothing',
+    };
+  }
+
+  /** Shards only grow: rows written under a higher number must still be found after a roll-back. */
+  async function raiseShards(row: Row | undefined): Promise<number> {
+    const known = typeof row?.shards === 'number' ? row.shards : 0;
+    if (known >= shards) return known;
+    await table.apply({
+      transition: 'raiseShards',
+      jobId: LEADER_KEY,
+      when: [[{ attribute: 'shards', is: 'below', value: shards }]],
+      set: { shards },
+      returns: 'nothing',
+    });
+    return shards;
+  }
+}

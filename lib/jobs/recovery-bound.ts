@@ -1,0 +1,36 @@
+import type { Settings } from './settings.ts';
+
+/** The schedule starts a reaper within this time of its minute; EventBridge promises no better. */
+export const SCHEDULE_JITTER_MS = 60_000;
+/** A sweep's own time, from the query to the reset. */
+const SWEEP_ALLOWANCE_MS = 500;
+
+/**
+ * The longest time, in ms, from a worker's death to the reset of its job, by the settings alone: a lease that was renewed
+ * in the instant of death, the clock skew and grace, and then how long until a reaper looks.
+ */
+export function recoveryBound(
+  settings: Pick<
+    Settings,
+    'leaseMs' | 'skewMs' | 'graceMs' | 'watch' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'timeScale'
+  >,
+): RecoveryBound {
+  const lapse = settings.leaseMs + settings.skewMs + settings.graceMs;
+  const nextTick = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale;
+  const watched = lapse + settings.minSweepIntervalMs + SWEEP_ALLOWANCE_MS;
+  switch (settings.watch) {
+    case 'always':
+      return { watchedMs: watched, worstMs: watched };
+    case 'whileBusy':
+      return { watchedMs: watched, worstMs: Math.max(watched, nextTick + SWEEP_ALLOWANCE_MS) };
+    case 'never':
+      return { watchedMs: undefined, worstMs: lapse + nextTick + SWEEP_ALLOWANCE_MS };
+  }
+}
+
+export interface RecoveryBound {
+  /** While a reaper is watching; undefined when none ever does. */
+  readonly watchedMs: number | undefined;
+  /** In the worst case: a crash just after an idle system's reaper went home. */
+  readonly worstMs: number;
+}

@@ -1,0 +1,70 @@
+import {
+  type Resources,
+  resourceVariables,
+  settingVariable,
+  VARIABLE_PREFIX,
+} from '../contract/environment.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { SettingsError } from './errors.ts';
+import { declarations, resolveSettings, type SettingName, type Settings, settingNames } from './settings.ts';
+
+/** What a function reads at start: its resources by name, and its settings. */
+export interface Configuration {
+  readonly resources: Resources;
+  readonly settings: Settings;
+}
+
+/** The variables that the stack must give a function: all of them, so that a missing one is seen at synth. */
+export function toEnvironment({ resources, settings }: Configuration): Record<string, string> {
+  const resourceNames = Object.keys(resourceVariables) as (keyof Resources)[];
+  return Object.fromEntries([
+    ...resourceNames.map((name) => [resourceVariables[name], resources[name]]),
+    ...settingNames.map((name) => [settingVariable(name), String(settings[name])]),
+  ]);
+}
+
+/** Reads settings from variables; a variable that is not set keeps its default, one that nobody knows is refused. */
+export function settingsFromEnvironment(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const variables = new Map(settingNames.map((name) => [settingVariable(name), name]));
+  const known = [...variables.keys(), ...Object.values(resourceVariables)];
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith(VARIABLE_PREFIX) && !known.includes(name),
+  );
+  if (unknown.length > 0)
+    throw new SettingsError(
+      unknown.map(
+        (name) => `environment variable '${name}' is unknown.${didYouMean(name, known)} Remove or rename it`,
+      ),
+    );
+  const given: Record<string, unknown> = {};
+  for (const [variable, name] of variables) {
+    const text = environment[variable];
+    if (text !== undefined && text !== '') given[name] = read(name, text);
+  }
+  return resolveSettings(given);
+}
+
+/** The whole configuration of a function; a missing resource is named with the variable that should hold it. */
+export function configurationFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): Configuration {
+  const settings = settingsFromEnvironment(environment);
+  const missing = Object.values(resourceVariables).filter((name) => !environment[name]);
+  if (missing.length > 0)
+    throw new SettingsError(
+      missing.map(
+        (name) => `environment variable '${name}' is not set; the stack sets it, a process must export it`,
+      ),
+    );
+  const resources = Object.fromEntries(
+    Object.entries(resourceVariables).map(([name, variable]) => [name, environment[variable]]),
+  ) as Resources;
+  return { resources, settings };
+}
+
+function read(name: SettingName, text: string): unknown {
+  const { kind } = declarations[name];
+  if (kind === 'number') return text.trim() === '' ? text : Number(text);
+  if (kind === 'switch') return text === 'true' ? true : text === 'false' ? false : text;
+  return text;
+}

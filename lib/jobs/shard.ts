@@ -1,0 +1,25 @@
+import type { JobStatus } from './job.ts';
+
+/**
+ * The index partition of a job: `r<n>` while running, `q<n>` while pending. FNV-1a spreads ids evenly and is the same in
+ * every process and version; changing it would hide no row (sweeps cover all shards) but would move hot keys.
+ */
+export const shardOf = (jobId: string, shards: number): number => {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < jobId.length; i++) {
+    hash ^= jobId.charCodeAt(i);
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return (hash >>> 0) % shards;
+};
+
+export const runningShard = (jobId: string, shards: number): string => `r${shardOf(jobId, shards)}`;
+export const pendingShard = (jobId: string, shards: number): string => `q${shardOf(jobId, shards)}`;
+
+/** Every index partition that a sweep must read, running ones first: a crash never waits behind a backlog. */
+export const allShards = (shards: number): { readonly running: string[]; readonly pending: string[] } => ({
+  running: Array.from({ length: shards }, (_, n) => `r${n}`),
+  pending: Array.from({ length: shards }, (_, n) => `q${n}`),
+});
+
+export type LeaseStatus = Extract<JobStatus, 'pending' | 'running'>;

@@ -1,0 +1,105 @@
+import { byFailure, byLease } from '../contract/table.ts';
+import type { IndexQuery, Table } from '../jobs/ports.ts';
+import type { BatchResult, Clause, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
+
+/** A table in memory that judges conditions as DynamoDB does: for unit tests, and for users' tests of their handlers. */
+export interface MemoryTable extends Table {
+  /** All rows, for looking into. */
+  rows(): readonly Row[];
+  /** Puts a row as it is, unchecked: for tests of hand-edited rows. */
+  put(row: Row): void;
+}
+
+export function createMemoryTable(): MemoryTable {
+  const rows = new Map<string, Row>();
+
+  const apply = (write: RowWrite): WriteResult => {
+    const row = rows.get(write.jobId);
+    if (!write.when.some((all) => all.every((clause) => clauseHolds(clause, row))))
+      return { applied: false, row };
+    const written = rowAfter(write, row);
+    rows.set(write.jobId, written);
+    return { applied: true, row: written };
+  };
+
+  return {
+    rows: () => [...rows.values()],
+    put: (row) => void rows.set(String(row.jobId), row),
+    apply: async (write) => apply(write),
+    applyMany: async (writes): Promise<BatchResult[]> => writes.map(apply),
+    read: async (jobId) => rows.get(jobId),
+    query: async (request) => pageOf([...rows.values()], request),
+    async count({ partition, after, upTo, atMost }) {
+      const page = pageOf([...rows.values()], { index: 'byLease', partition, after, upTo, limit: atMost });
+      return { count: page.rows.length, complete: page.cursor === undefined };
+    },
+  };
+}
+
+/** Comparisons with an absent attribute, or across types, are false, as in DynamoDB. */
+export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
+  const value = row?.[clause.attribute];
+  switch (clause.is) {
+    case 'absent':
+      return value === undefined;
+    case 'present':
+      return value !== undefined;
+    case 'differs':
+      return value !== clause.value;
+    case 'equal':
+      return value === clause.value;
+    case 'below':
+      return typeof value === typeof clause.value && (value as number) < (clause.value as number);
+    case 'atMost':
+      return typeof value === typeof clause.value && (value as number) <= (clause.value as number);
+  }
+}
+
+/** The row as a write leaves it. */
+export function rowAfter(write: RowWrite, before: Row | undefined): Row {
+  const after: Record<string, unknown> = { ...before, jobId: write.jobId };
+  for (const [name, value] of Object.entries(write.keep ?? {})) after[name] = before?.[name] ?? value;
+  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {}))
+    after[name] = ((before?.[of] as number | undefined) ?? otherwise) + plus;
+  Object.assign(after, write.set);
+  for (const name of write.remove ?? []) delete after[name];
+  return after;
+}
+
+/** One page of an index over these rows; only rows that have both of its keys are in it. */
+export function pageOf(
+  rows: readonly Row[],
+  request: IndexQuery,
+): { rows: Row[]; cursor?: { jobId: string } } {
+  const index = request.index === 'byLease' ? byLease : byFailure;
+  const key = (row: Row) => row[index.sortKey.name] as number;
+  const direction = request.newestFirst === true ? -1 : 1;
+  const entries = rows
+    .filter((row) => row[index.partitionKey.name] === request.partition && typeof key(row) === 'number')
+    .filter((row) => request.after === undefined || key(row) > request.after)
+    .filter((row) => request.upTo === undefined || key(row) <= request.upTo)
+    .sort((a, b) => direction * (key(a) - key(b) || (String(a.jobId) < String(b.jobId) ? -1 : 1)));
+  const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
+  const page = entries.slice(start, start + request.limit);
+  const last = page.at(-1);
+  const more = last !== undefined && start + page.length < entries.length;
+  return {
+    rows: page,
+    ...(more ? { cursor: { jobId: String(last.jobId), [index.sortKey.name]: key(last) } } : {}),
+  };
+}
+
+function startAfter(
+  entries: readonly Row[],
+  cursor: Readonly<Record<string, unknown>>,
+  key: (row: Row) => number,
+  direction: number,
+): number {
+  const at = Number(cursor.leaseUntil ?? cursor.failedAt);
+  const index = entries.findIndex(
+    (row) =>
+      direction * (key(row) - at) > 0 ||
+      (key(row) === at && direction * (String(row.jobId) > String(cursor.jobId) ? 1 : -1) > 0),
+  );
+  return index < 0 ? entries.length : index;
+}

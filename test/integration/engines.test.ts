@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  CreateTableCommand,
   GetItemCommand,
   ListTablesCommand,
   PutItemCommand,
@@ -19,15 +18,8 @@ import {
 } from '../../lib/local/engines/dynamodb-engine.ts';
 import { isFreePort } from '../../lib/local/engines/free-port.ts';
 import { findJava, majorVersion } from '../../lib/local/engines/java.ts';
+import { createTable } from '../support/create-table.ts';
 import { describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
-
-const createTable = (name: string) =>
-  new CreateTableCommand({
-    TableName: name,
-    BillingMode: 'PAY_PER_REQUEST',
-    KeySchema: [{ AttributeName: 'jobId', KeyType: 'HASH' }],
-    AttributeDefinitions: [{ AttributeName: 'jobId', AttributeType: 'S' }],
-  });
 
 const accepts = (host: string, port: number) =>
   new Promise<boolean>((resolve) => {

@@ -1,0 +1,18 @@
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+
+const CONNECTION_TIMEOUT_MS = 1000;
+/** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
+const REQUEST_TIMEOUT_MS = 25_000;
+const MAX_SDK_ATTEMPTS = 3;
+
+/** An SQS client with bounded waits. Region, credentials and endpoint come from the standard chain. */
+export const createSqsClient = (config: SQSClientConfig = {}): SQSClient =>
+  new SQSClient({
+    maxAttempts: MAX_SDK_ATTEMPTS,
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+    },
+    ...config,
+  });

@@ -1,0 +1,31 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { METRIC_NAMESPACE, type MetricName, metrics } from '../contract/metrics.ts';
+import type { Telemetry } from '../jobs/ports.ts';
+
+export interface PowertoolsTelemetry extends Telemetry {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
+  flush(): void;
+}
+
+/** Structured logs and EMF metrics by Powertools. The dimension `service` is the deployment's name. */
+export function createPowertoolsTelemetry(options: { readonly serviceName: string }): PowertoolsTelemetry {
+  const { serviceName } = options;
+  const logger = new Logger({ serviceName });
+  const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const add = (metric: MetricName, value: number) =>
+    emitter.addMetric(metric, metrics[metric].unit, value);
+  return {
+    logger,
+    metrics: emitter,
+    info: (message, fields = {}) => logger.info(message, { ...fields }),
+    warn: (message, fields = {}) => logger.warn(message, { ...fields }),
+    error: (message, error, fields = {}) =>
+      logger.error(message, { ...fields, error: error instanceof Error ? error : new Error(String(error)) }),
+    count: (metric, value = 1) => void add(metric, value),
+    gauge: (metric, value) => void add(metric, value),
+    flush: () => emitter.publishStoredMetrics(),
+  };
+}

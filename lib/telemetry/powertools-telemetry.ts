@@ -15,8 +15,7 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
   const { serviceName } = options;
   const logger = new Logger({ serviceName });
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const add = (metric: MetricName, value: number) =>
-    emitter.addMetric(metric, metrics[metric].unit, value);
+  const add = (metric: MetricName, value: number) => emitter.addMetric(metric, metrics[metric].unit, value);
   return {
     logger,
     metrics: emitter,

@@ -1,0 +1,77 @@
+import type { Clock } from '../jobs/ports.ts';
+
+/** A clock that stands still until it is told to move: tests of leases need no waiting. */
+export interface HandClock extends Clock {
+  /** Lets time pass, waking sleepers at their moment and in their order. */
+  advance(ms: number): Promise<void>;
+  /** Sets the wall clock without any time passing, as an operator or NTP would. */
+  set(now: number): void;
+  /** How many sleeps are under way. */
+  readonly sleepers: number;
+}
+
+interface Sleeper {
+  readonly wakesAt: number;
+  readonly wake: () => void;
+}
+
+/** Starts at a round moment that is easy to recognise in a failed assertion. */
+export const HAND_CLOCK_START = 1_800_000_000_000;
+
+export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
+  let passed = 0;
+  let wall = start;
+  const sleepers = new Set<Sleeper>();
+
+  const moveTo = (moment: number) => {
+    wall += moment - passed;
+    passed = moment;
+  };
+  const nextUpTo = (moment: number) =>
+    [...sleepers].filter((s) => s.wakesAt <= moment).sort((a, b) => a.wakesAt - b.wakesAt)[0];
+
+  return {
+    now: () => wall,
+    monotonic: () => passed,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const end = () => {
+          sleepers.delete(sleeper);
+          signal?.removeEventListener('abort', cancel);
+        };
+        const sleeper = {
+          wakesAt: passed + Math.max(0, ms),
+          wake: () => {
+            end();
+            resolve();
+          },
+        };
+        const cancel = () => {
+          end();
+          reject(signal?.reason);
+        };
+        sleepers.add(sleeper);
+        signal?.addEventListener('abort', cancel);
+      }),
+    async advance(ms) {
+      const until = passed + ms;
+      for (let next = nextUpTo(until); next !== undefined; next = nextUpTo(until)) {
+        moveTo(Math.max(passed, next.wakesAt));
+        next.wake();
+        await settled();
+      }
+      moveTo(until);
+      await settled();
+    },
+    set: (now) => {
+      wall = now;
+    },
+    get sleepers() {
+      return sleepers.size;
+    },
+  };
+}
+
+/** Lets whatever was woken run on until it waits again. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,3 +1,4 @@
+import { leaseLength } from './lease-length.ts';
 import type { Settings } from './settings.ts';
 
 /** The schedule starts a reaper within this time of its minute; EventBridge promises no better. */
@@ -12,10 +13,20 @@ const SWEEP_ALLOWANCE_MS = 500;
 export function recoveryBound(
   settings: Pick<
     Settings,
-    'leaseMs' | 'skewMs' | 'graceMs' | 'watch' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'timeScale'
+    | 'leaseMs'
+    | 'leaseGrowth'
+    | 'leaseGrowthCapMs'
+    | 'maxRunMs'
+    | 'skewMs'
+    | 'graceMs'
+    | 'watch'
+    | 'reaperIntervalMs'
+    | 'minSweepIntervalMs'
+    | 'timeScale'
   >,
 ): RecoveryBound {
-  const lapse = settings.leaseMs + settings.skewMs + settings.graceMs;
+  const lapse =
+    leaseLength(settings.leaseMs, settings.maxRunMs, settings) + settings.skewMs + settings.graceMs;
   const nextTick = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale;
   const watched = lapse + settings.minSweepIntervalMs + SWEEP_ALLOWANCE_MS;
   switch (settings.watch) {

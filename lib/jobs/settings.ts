@@ -49,6 +49,15 @@ export const declarations = {
   leaseMs: ms(30 * SECOND, 10 * SECOND, HOUR, 'how long a claim holds without a heartbeat'),
   minLeaseMs: ms(10 * SECOND, 10 * SECOND, HOUR, 'shortest lease that a job type or a message may ask for'),
   heartbeatMs: ms(10 * SECOND, SECOND, 20 * MINUTE, 'how often a running job’s lease is extended'),
+  leaseGrowth: {
+    kind: 'number',
+    unit: 'share',
+    default: 0,
+    min: 0,
+    max: 1,
+    says: 'share of an attempt’s age to which its lease grows, so that long jobs beat seldom; 0 keeps it fixed',
+  },
+  leaseGrowthCapMs: ms(10 * MINUTE, 10 * SECOND, HOUR, 'length at which a growing lease stops growing'),
   skewMs: ms(
     2 * SECOND,
     2 * SECOND,

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
@@ -13,7 +15,6 @@ import {
   availableEngines,
   chooseEngine,
   type DynamoDbEngine,
-  noEngineMessage,
   startDynamoDb,
 } from '../../lib/local/engines/dynamodb-engine.ts';
 import { isFreePort } from '../../lib/local/engines/free-port.ts';
@@ -92,9 +93,32 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     }
   });
 
+  it.each(['SIGTERM', 'SIGINT', 'exit'])('does not outlive its host process that ends by %s', async (end) => {
+    const module = new URL('../../lib/local/engines/dynamodb-engine.ts', import.meta.url).href;
+    const script = `const { startDynamoDb } = await import('${module}');
+      const { pid } = await startDynamoDb({ engine: '${shared.engine}' });
+      console.log(pid);
+      if ('${end}' === 'exit') process.exit(0);
+      setInterval(() => {}, 1000);`;
+    const host = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [printed] = await once(host.stdout, 'data');
+    const pid = Number(printed);
+    expect(pid).toBeGreaterThan(0);
+    const ended = host.exitCode === null ? once(host, 'exit') : undefined;
+    if (end !== 'exit') host.kill(end as NodeJS.Signals);
+    await ended;
+    try {
+      await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    } finally {
+      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    }
+  });
+
   it('refuses a port that is taken instead of passing off another engine as its own', async () => {
     await expect(startDynamoDb({ engine: shared.engine, port: shared.port })).rejects.toMatchObject({
-      code: 'EngineFailed',
+      code: 'ENGINE_FAILED',
       message: expect.stringContaining(`Port ${shared.port}`),
     });
   });
@@ -135,14 +159,24 @@ describe('choosing a DynamoDB engine', () => {
     expect(await chooseEngine()).toBe(first?.engine);
   });
 
-  it('says for each engine why it cannot run, and what to install', () => {
-    const message = noEngineMessage([
+  it('falls back to DynamoDB Local where dynoxide cannot run', async () => {
+    const engines = [
+      { engine: 'dynoxide', available: false, reason: 'no package' },
+      { engine: 'dynamodb-local', available: true },
+    ] as const;
+    expect(await chooseEngine(Promise.resolve(engines))).toBe('dynamodb-local');
+  });
+
+  it('says for each engine why it cannot run, and what to install, when none can', async () => {
+    const engines = [
       { engine: 'dynoxide', available: false, reason: 'no package' },
       { engine: 'dynamodb-local', available: false, reason: 'no java' },
-    ]);
-    expect(message).toContain('dynoxide: no package');
-    expect(message).toContain('dynamodb-local: no java');
-    expect(message).toContain('Install a Java 17');
+    ] as const;
+    const message = /dynoxide: no package; dynamodb-local: no java.*Install a Java 17/;
+    await expect(chooseEngine(Promise.resolve(engines))).rejects.toMatchObject({
+      code: 'ENGINE_UNAVAILABLE',
+      message: expect.stringMatching(message),
+    });
   });
 
   it('explains a missing Java', async () => {

@@ -175,36 +175,37 @@ describeOnEachEngine('a fault proxy before DynamoDB', (engine) => {
 
   describe('with a batch of statements', () => {
     const run = async (applied: boolean, which: readonly number[]) => {
-      const jobs = [newJob(), newJob(), newJob()];
+      const jobs = [newJob(), newJob(), newJob(), newJob()];
       for (const jobId of jobs) await direct.send(beat(jobId));
       proxy.use(on('BatchExecuteStatement', { kind: 'failSome', which, applied, code: 'ThrottlingError' }));
-      const Statements = jobs.map((jobId) => ({
-        Statement: `UPDATE "${TableName}" SET beats = 7 WHERE jobId = ?`,
-        Parameters: [{ S: jobId }],
+      // The last one is refused by the engine itself: its verdict must stay in its place.
+      const Statements = jobs.map((jobId, n) => ({
+        Statement: `UPDATE "${TableName}" SET beats = 7 WHERE jobId = ? AND beats = ?`,
+        Parameters: [{ S: jobId }, { N: n === 3 ? '99' : '1' }],
       }));
       const { Responses } = await client.send(new BatchExecuteStatementCommand({ Statements }));
       const codes = Responses?.map((response) => response.Error?.Code);
       return { codes, after: await Promise.all(jobs.map(beats)) };
     };
 
+    const [failed, refused] = ['ThrottlingError', 'ConditionalCheckFailed'];
+
     it('fails some without applying them', async () => {
-      expect(await run(false, [1])).toEqual({
-        codes: [undefined, 'ThrottlingError', undefined],
-        after: [7, 1, 7],
-      });
+      const { codes, after } = await run(false, [1]);
+      expect(codes).toEqual([undefined, failed, undefined, refused]);
+      expect(after).toEqual([7, 1, 7, 1]);
     });
 
     it('fails some although they were applied', async () => {
-      expect(await run(true, [0, 2])).toEqual({
-        codes: ['ThrottlingError', undefined, 'ThrottlingError'],
-        after: [7, 7, 7],
-      });
+      const { codes, after } = await run(true, [0, 2]);
+      expect(codes).toEqual([failed, undefined, failed, refused]);
+      expect(after).toEqual([7, 7, 7, 1]);
     });
 
     it('fails all without asking the engine', async () => {
-      const { codes, after } = await run(false, [0, 1, 2]);
-      expect(codes).toEqual(['ThrottlingError', 'ThrottlingError', 'ThrottlingError']);
-      expect(after).toEqual([1, 1, 1]);
+      const { codes, after } = await run(false, [0, 1, 2, 3]);
+      expect(codes).toEqual([failed, failed, failed, failed]);
+      expect(after).toEqual([1, 1, 1, 1]);
       expect(proxy.tally.of('BatchExecuteStatement').forwarded).toBe(0);
     });
   });

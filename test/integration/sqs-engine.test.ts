@@ -120,7 +120,7 @@ describe('the SQS engine', () => {
 
   it('refuses a port that is taken with an error that names it', async () => {
     await expect(startSqs({ port: engine.port })).rejects.toMatchObject({
-      code: 'EngineFailed',
+      code: 'ENGINE_FAILED',
       message: expect.stringContaining(String(engine.port)),
     });
   });

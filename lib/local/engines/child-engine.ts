@@ -83,7 +83,7 @@ export async function startChildEngine(options: ChildEngineOptions): Promise<Chi
   const { pid } = child;
   if (pid === undefined) {
     await sleep(0);
-    throw new EngineError('EngineFailed', `${options.name} could not be started as ${options.command}.`, {
+    throw new EngineError('ENGINE_FAILED', `${options.name} could not be started as ${options.command}.`, {
       cause: spawnError,
     });
   }
@@ -97,7 +97,7 @@ export async function startChildEngine(options: ChildEngineOptions): Promise<Chi
         ? `did not answer within ${options.readyWithinMs} ms`
         : `ended with ${child.signalCode ?? `exit code ${child.exitCode}`} before it answered`;
       throw new EngineError(
-        'EngineFailed',
+        'ENGINE_FAILED',
         `${options.name} ${how}. Its last output: ${output.trim() || '(none)'}`,
       );
     }

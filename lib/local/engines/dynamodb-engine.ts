@@ -129,10 +129,12 @@ export function noEngineMessage(engines: readonly EngineAvailability[]): string 
 }
 
 /** The preferred engine among those that can run here; throws an EngineError that says what to install if none can. */
-export async function chooseEngine(): Promise<DynamoDbEngineName> {
-  const engines = await availableEngines();
+export async function chooseEngine(
+  among: Promise<readonly EngineAvailability[]> = availableEngines(),
+): Promise<DynamoDbEngineName> {
+  const engines = await among;
   const chosen = engines.find((each) => each.available);
-  if (chosen === undefined) throw new EngineError('EngineUnavailable', noEngineMessage(engines));
+  if (chosen === undefined) throw new EngineError('ENGINE_UNAVAILABLE', noEngineMessage(engines));
   return chosen.engine;
 }
 
@@ -163,7 +165,7 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
   const engine = options.engine ?? (await chooseEngine());
   const prospect = await prospects[engine]();
   if (!('launch' in prospect)) {
-    throw new EngineError('EngineUnavailable', `${engine} can't run here: ${prospect.reason}.`);
+    throw new EngineError('ENGINE_UNAVAILABLE', `${engine} can't run here: ${prospect.reason}.`);
   }
   const { launch } = prospect;
   if (options.dataDir !== undefined) mkdirSync(options.dataDir, { recursive: true });
@@ -183,7 +185,7 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
     // Whoever has the port might answer ListTables in the engine's place.
     if (await isFreePort(options.port)) return start(options.port);
     const message = `Port ${options.port} for ${engine} is already in use. Free it, or leave the port out to get a free one.`;
-    throw new EngineError('EngineFailed', message);
+    throw new EngineError('ENGINE_FAILED', message);
   }
   for (let left = PORTS_TO_TRY; ; left--) {
     try {

@@ -66,7 +66,7 @@ async function loadFauxqs() {
   } catch (cause) {
     const message =
       'The local SQS engine needs the development package fauxqs, which did not load. Run npm ci.';
-    throw new EngineError('EngineUnavailable', message, { cause });
+    throw new EngineError('ENGINE_UNAVAILABLE', message, { cause });
   }
 }
 
@@ -87,6 +87,6 @@ export async function startSqs(options: SqsEngineOptions = {}): Promise<SqsEngin
   } catch (cause) {
     await app.close();
     const message = `The local SQS engine could not listen on ${ADDRESS}:${options.port ?? 0}. Free the port, or leave it out.`;
-    throw new EngineError('EngineFailed', message, { cause });
+    throw new EngineError('ENGINE_FAILED', message, { cause });
   }
 }

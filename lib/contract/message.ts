@@ -65,6 +65,9 @@ export const MAX_TYPE_LENGTH = 100;
 const KEYS = ['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'];
 /** How much of a bad value an error message repeats. */
 const QUOTED_LENGTH = 80;
+const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
+/** `Date.parse` alone would take '1' for the year 2001, and a time without a zone for the worker's own. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 export const isJobId = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_JOB_ID_LENGTH && NAME.test(value);
@@ -74,9 +77,20 @@ export const isJobType = (value: unknown): value is string =>
 
 /** A value as an error message may show it: short, on one line, never a whole payload. */
 export function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value));
-  return text.length > QUOTED_LENGTH ? `${text.slice(0, QUOTED_LENGTH)}… (${text.length} characters)` : text;
+  const text =
+    typeof value === 'string'
+      ? `'${value}'`
+      : typeof value === 'number'
+        ? String(value)
+        : (jsonText(value) ?? describe(value));
+  const cut = text.length > QUOTED_LENGTH;
+  const shown = (cut ? text.slice(0, QUOTED_LENGTH) : text).replace(CONTROL_CHARACTERS, ' ').toWellFormed();
+  return cut ? `${shown}… (${text.length} characters)` : shown;
 }
+
+/** For what JSON cannot say: a function, a BigInt, a cycle, or a value nested too deeply to be written out. */
+const describe = (value: unknown): string =>
+  typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
 /** The body of the hint that tells a worker to look at this row. */
 export const hintBody = (jobId: string): string => JSON.stringify({ hint: jobId });
@@ -98,7 +112,9 @@ export function parseMessage(
   try {
     fields = JSON.parse(body);
   } catch (error) {
-    return bad(`the message body is not JSON (${error instanceof Error ? error.message : 'unreadable'})`);
+    return bad(
+      `the message body is not JSON (${(error as Error).message}); send a JSON object with a 'type' and a 'payload'`,
+    );
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     return bad(
@@ -110,7 +126,8 @@ export function parseMessage(
 }
 
 function parseHint(given: Record<string, unknown>): ParsedMessage {
-  if (!isJobId(given.hint)) return bad(`the hint names ${quoted(given.hint)}, which is not a job id`);
+  if (!isJobId(given.hint))
+    return bad(`the hint names ${quoted(given.hint)}, which is not a job id; only Leasehold sends hints`);
   return { ok: true, message: { kind: 'hint', jobId: given.hint } };
 }
 
@@ -156,7 +173,7 @@ function parseJob(
   };
 }
 
-/** Undefined for a value nested so deeply that writing it out would exhaust the stack. */
+/** Undefined for what is not JSON, or nested so deeply that writing it out would exhaust the stack. */
 function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -181,11 +198,11 @@ function parseNotBefore(
       return bad(`'delayMs' is ${quoted(delayMs)}; it must be a whole number from 0 to ${limits.maxDelayMs}`);
     return { ok: true, notBefore: times.sentAt + delayMs };
   }
-  const at = typeof notBefore === 'string' ? Date.parse(notBefore) : notBefore;
+  const at = typeof notBefore === 'string' && INSTANT.test(notBefore) ? Date.parse(notBefore) : notBefore;
   const latest = times.now + limits.maxDelayMs;
   if (!isWholeNumber(at, 0, latest))
     return bad(
-      `'notBefore' is ${quoted(notBefore)}; it must be epoch milliseconds or an ISO 8601 instant, at most ${limits.maxDelayMs} ms ahead`,
+      `'notBefore' is ${quoted(notBefore)}; it must be epoch milliseconds or an ISO 8601 instant such as 2027-01-31T09:00:00Z, at most ${limits.maxDelayMs} ms ahead`,
     );
   return { ok: true, notBefore: at };
 }

@@ -11,6 +11,9 @@ export const REQUEST_TIMEOUT_MS = 2000;
 const CONNECTION_TIMEOUT_MS = 1000;
 const MAX_SDK_ATTEMPTS = 3;
 
+/** By default one number beyond the safe range, in one hand-edited row, would make a whole page of rows unreadable. */
+export const unmarshallOptions = { wrapNumbers: (text: string): number => Number(text) };
+
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
   /** Told the time of DynamoDB's every reply. */
@@ -46,5 +49,8 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBDo
       { step: 'deserialize', name: 'leaseholdClockGuard', priority: 'low' },
     );
   }
-  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  return DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions,
+  });
 }

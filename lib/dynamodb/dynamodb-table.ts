@@ -12,7 +12,8 @@ import { byFailure, byLease } from '../contract/table.ts';
 import type { IndexQuery, Table } from '../jobs/ports.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
 import { type BatchStatement, batchStatement, insertedRow } from './batch-statement.ts';
-import { statementError, storeError } from './errors.ts';
+import { unmarshallOptions } from './client.ts';
+import { statementError, storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** DynamoDB takes at most this many statements in one request. */
@@ -50,9 +51,10 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       const reply = await client.send(new UpdateCommand(updateExpression(write, tableName)));
       return { applied: true, row: reply.Attributes ?? {} };
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw storeError(write.transition, error);
+      if (!(error instanceof ConditionalCheckFailedException)) throw writeError(write, error);
       // The document client leaves the exception's row as the wire had it; some engines send none.
-      const row = error.Item === undefined ? await read(write.jobId) : unmarshall(error.Item);
+      const row =
+        error.Item === undefined ? await read(write.jobId) : unmarshall(error.Item, unmarshallOptions);
       return { applied: false, row };
     }
   };
@@ -65,13 +67,28 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     }
   };
 
+  /** The row that refused a statement; without it nobody can tell a refusal from an own success. */
+  const readSafely = async (jobId: string): Promise<BatchResult> => {
+    try {
+      return { applied: false, row: await read(jobId) };
+    } catch (error) {
+      return { applied: 'failed', error: error as Error };
+    }
+  };
+
   return {
     apply,
     read,
 
     async applyMany(writes) {
       const results: BatchResult[] = new Array(writes.length);
-      const statements = writes.map((write) => (batches ? batchStatement(write, tableName) : undefined));
+      const seen = new Set<string>();
+      const statements = writes.map((write) => {
+        // A batch that names a row twice is refused whole, so only the first write to each goes into one.
+        const again = seen.has(write.jobId);
+        seen.add(write.jobId);
+        return batches && !again ? batchStatement(write, tableName) : undefined;
+      });
       const batched = indexesWhere(statements, (s) => s !== undefined);
       const single = indexesWhere(statements, (s) => s === undefined);
       if (batched.length < SMALLEST_BATCH) single.push(...batched.splice(0));
@@ -94,6 +111,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     },
 
     async query(request) {
+      if (isEmptyRange(request)) return { rows: [] };
       try {
         const reply = await client.send(new QueryCommand(queryInput(request, tableName)));
         return {
@@ -106,6 +124,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     },
 
     async count({ partition, after, upTo, atMost }) {
+      if (isEmptyRange({ after, upTo })) return { count: 0, complete: true };
       const input = queryInput({ index: 'byLease', partition, after, upTo, limit: atMost }, tableName);
       try {
         const reply = await client.send(new QueryCommand({ ...input, Select: 'COUNT' }));
@@ -124,6 +143,9 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     try {
       responses = await sendBatch(statements);
     } catch (error) {
+      // Refused as a whole, so nothing is applied yet: the batch is an optimisation, never the only path.
+      if (error instanceof Error && error.name === 'ValidationException')
+        return Promise.all(writes.map(applySafely));
       const failure = storeError('BatchExecuteStatement', error);
       return writes.map(() => ({ applied: 'failed', error: failure }));
     }
@@ -139,23 +161,26 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     write: RowWrite,
     response: Awaited<ReturnType<typeof sendBatch>>[number] | undefined,
   ): Promise<BatchResult> {
-    const failure = response?.Error;
-    if (response !== undefined && failure === undefined)
-      // PartiQL brings no row back; after an INSERT the row is exactly what was written.
-      return { applied: true, row: insertedRow(write) };
-    switch (failure?.Code) {
+    if (response === undefined) return applySafely(write);
+    const failure = response.Error;
+    // PartiQL brings no row back; after an INSERT the row is exactly what was written.
+    if (failure === undefined) return { applied: true, row: insertedRow(write) };
+    switch (failure.Code) {
       case 'ConditionalCheckFailed':
-        return { applied: false, row: failure.Item ?? (await read(write.jobId).catch(() => undefined)) };
+        return failure.Item === undefined ? readSafely(write.jobId) : { applied: false, row: failure.Item };
       case 'DuplicateItem':
       // The row exists, so a claim may still hold by its other alternative: only UpdateItem can say both at once.
       case 'ValidationError':
-      case undefined:
         return applySafely(write);
       default:
-        return { applied: 'failed', error: statementError(write.transition, failure ?? {}) };
+        return { applied: 'failed', error: statementError(write.transition, failure) };
     }
   }
 }
+
+/** DynamoDB refuses a range whose ends are in the wrong order, rather than finding nothing in it. */
+const isEmptyRange = ({ after, upTo }: Pick<IndexQuery, 'after' | 'upTo'>): boolean =>
+  after !== undefined && upTo !== undefined && after >= upTo;
 
 function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
   const index = request.index === 'byLease' ? byLease : byFailure;

@@ -1,4 +1,11 @@
-import { LeaseholdError, StoreUnavailableError, ThrottledError, TooLargeError } from '../jobs/errors.ts';
+import {
+  BadRowError,
+  LeaseholdError,
+  StoreUnavailableError,
+  ThrottledError,
+  TooLargeError,
+} from '../jobs/errors.ts';
+import type { RowWrite } from '../jobs/row-write.ts';
 
 const THROTTLED = new Set([
   'ProvisionedThroughputExceededException',
@@ -33,3 +40,19 @@ export function statementError(operation: string, { Code, Message }: StatementEr
   cause.name = Code ?? 'Unknown';
   return storeError(operation, cause);
 }
+
+/** The failure of a write: an attribute that cannot be added to is the row's fault, not the store's. */
+export function writeError(write: RowWrite, error: unknown): Error {
+  const message = error instanceof Error ? error.message : '';
+  if (!/operand|incorrect data type/i.test(message)) return storeError(write.transition, error);
+  return notANumber(write);
+}
+
+/** A row whose counters cannot be added to. */
+export const notANumber = (write: RowWrite): BadRowError =>
+  new BadRowError(
+    write.jobId,
+    `one of ${Object.values(write.sum ?? {})
+      .map(({ of }) => `'${of}'`)
+      .join(', ')} is not a number, so '${write.transition}' cannot add to it`,
+  );

@@ -70,9 +70,9 @@ export function createJobStore(options: JobStoreOptions): JobStore {
     );
   };
   const isDoneBy =
-    ({ attempt }: Claim): Proof =>
+    (claim: Claim): Proof =>
     (row) =>
-      row.status === 'done' && row.attempt === attempt;
+      row.status === 'done' && isOf(claim, row);
 
   return {
     async claim({ job, owner }) {
@@ -109,10 +109,10 @@ export function createJobStore(options: JobStoreOptions): JobStore {
       const result = await table.apply(write);
       if (result.applied)
         return { outcome: 'extended', cancelRequested: result.row.cancelRequested === true };
-      const job = result.row && parseJob(result.row);
-      if (holds(job, claim) && job.leaseUntil >= leaseUntil)
-        return { outcome: 'extended', cancelRequested: job.cancelRequested };
-      return job === undefined ? { outcome: 'lost' } : { outcome: 'lost', job };
+      const { row } = result;
+      if (row && isHeldBy(claim, row) && typeof row.leaseUntil === 'number' && row.leaseUntil >= leaseUntil)
+        return { outcome: 'extended', cancelRequested: row.cancelRequested === true };
+      return lost(row);
     },
 
     checkpoint(claim, { seq, checkpoint, progress }) {
@@ -131,12 +131,7 @@ export function createJobStore(options: JobStoreOptions): JobStore {
       );
       return fenced(
         write,
-        (row) =>
-          row.status === 'running' &&
-          row.leaseOwner === claim.owner &&
-          row.attempt === claim.attempt &&
-          typeof row.checkpointSeq === 'number' &&
-          row.checkpointSeq >= seq,
+        (row) => isHeldBy(claim, row) && typeof row.checkpointSeq === 'number' && row.checkpointSeq >= seq,
       );
     },
 
@@ -163,7 +158,14 @@ export function createJobStore(options: JobStoreOptions): JobStore {
       );
     },
 
-    release: (claim, next) => fenced(releaseWrite(claim, next, context())),
+    release: (claim, { lastError, ...next }) =>
+      fenced(
+        releaseWrite(
+          claim,
+          { ...next, ...(lastError === undefined ? {} : { lastError: error(lastError) }) },
+          context(),
+        ),
+      ),
 
     handBack: (jobId, owner, dispatch) => fenced(handBackWrite(jobId, owner, dispatch, context())),
 
@@ -246,28 +248,30 @@ export function createJobStore(options: JobStoreOptions): JobStore {
   }
 }
 
-const holds = (job: Job | undefined, claim: { owner: string; attempt: number }): job is RunningJob =>
-  job?.status === 'running' && job.leaseOwner === claim.owner && job.attempt === claim.attempt;
+/** The last claim of this row was this one. */
+const isOf = (claim: Claim, row: Row): boolean =>
+  row.leaseOwner === claim.owner && row.attempt === claim.attempt;
+
+const isHeldBy = (claim: Claim, row: Row): boolean => row.status === 'running' && isOf(claim, row);
 
 const hasExpired = (job: Job, now: number): boolean => isFinished(job) && job.expiresAt * 1000 <= now;
 
 function fencedOutcome(write: RowWrite, result: WriteResult, proof: Proof): FencedOutcome {
   if (result.applied || (result.row !== undefined && proof(result.row, write))) return { outcome: 'written' };
-  const job = result.row && readable(result.row);
-  return job === undefined ? { outcome: 'lost' } : { outcome: 'lost', job };
+  return lost(result.row);
+}
+
+/** The row that refused a write only explains the refusal: where it cannot be read, the refusal stands all the same. */
+function lost(row: Row | undefined): { readonly outcome: 'lost'; readonly job?: Job } {
+  try {
+    return row === undefined ? { outcome: 'lost' } : { outcome: 'lost', job: parseJob(row) };
+  } catch {
+    return { outcome: 'lost' };
+  }
 }
 
 function reapOutcome(write: RowWrite, result: BatchResult): ReapOutcome {
   if (result.applied === 'failed') return { outcome: 'failed', error: result.error };
   const written = result.applied || (result.row !== undefined && changedByThisCall(result.row, write));
   return { outcome: written ? 'written' : 'moved' };
-}
-
-/** The row that refused a write only explains the refusal: where it cannot be read, the refusal stands all the same. */
-function readable(row: Row): Job | undefined {
-  try {
-    return parseJob(row);
-  } catch {
-    return undefined;
-  }
 }

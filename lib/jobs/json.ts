@@ -15,10 +15,13 @@ export function toJsonText(what: string, value: JsonValue, limit: number): strin
   return text;
 }
 
-/** The text cut to a number of bytes, never through a character, and saying so where it was cut. */
+/**
+ * The text cut to a number of bytes, never through a character, and saying so where it was cut. Half a surrogate pair,
+ * which UTF-8 cannot say, becomes a replacement character.
+ */
 export function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return text;
+  if (bytes.length <= limit) return bytes.toString();
   const mark = '… (cut)';
   // A cut through a character leaves a replacement character at the end, which is dropped.
   return (

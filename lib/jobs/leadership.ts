@@ -89,13 +89,15 @@ export function createLeadership(options: {
   async function raiseShards(row: Row | undefined): Promise<number> {
     const known = typeof row?.shards === 'number' ? row.shards : 0;
     if (known >= shards) return known;
-    await table.apply({
+    const raised = await table.apply({
       transition: 'raiseShards',
       jobId: LEADER_KEY,
       when: [[{ attribute: 'shards', is: 'below', value: shards }]],
       set: { shards },
       returns: 'nothing',
     });
-    return shards;
+    // Refused: another reaper raised it further meanwhile.
+    const current = raised.applied ? shards : raised.row?.shards;
+    return typeof current === 'number' ? Math.max(current, shards) : shards;
   }
 }

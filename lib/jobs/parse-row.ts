@@ -1,8 +1,11 @@
-import type { JsonValue } from '../contract/message.ts';
+import { type JsonValue, quoted } from '../contract/message.ts';
 import { CLAIM_RING_SIZE, claimAttribute } from '../contract/table.ts';
 import { BadRowError } from './errors.ts';
 import type { Job, JobCore, LeaseEntry, PastClaim } from './job.ts';
 import type { Row } from './row-write.ts';
+
+/** Attributes that may hold what a producer or handler would not want to see in a log. */
+const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
 
 /** Reads attributes of a row that anybody may have edited; what is missing or of the wrong type is a BadRowError. */
 class RowReader {
@@ -20,7 +23,7 @@ class RowReader {
       this.jobId,
       value === undefined
         ? `'${attribute}' is missing`
-        : `'${attribute}' is a ${typeof value}; it must be ${wanted}`,
+        : `'${attribute}' is ${PRIVATE.has(attribute) ? 'something else' : shown(value)}; it must be ${wanted}`,
     );
   }
 
@@ -31,7 +34,7 @@ class RowReader {
 
   number(attribute: string): number {
     const value = this.row[attribute];
-    return typeof value === 'number' && Number.isFinite(value) ? value : this.fail(attribute, 'a number');
+    return Number.isSafeInteger(value) ? (value as number) : this.fail(attribute, 'a whole number');
   }
 
   /** Where an old or foreign row lacks the attribute, the default; a wrong type is still refused. */
@@ -57,6 +60,9 @@ class RowReader {
     }
   }
 }
+
+/** With its type, because a number kept as a string looks right otherwise. */
+const shown = (value: unknown): string => `${quoted(value)} (${value === null ? 'null' : typeof value})`;
 
 /** The row as a job, or a BadRowError that names the attribute. */
 export function parseJob(row: Row): Job {
@@ -99,7 +105,7 @@ export function parseJob(row: Row): Job {
     case 'cancelled':
       return { ...core, ...optional, ...parseEnd(read), status };
     default:
-      return read.fail('status', `one of pending, running, done, failed, cancelled, not '${status}'`);
+      return read.fail('status', 'one of pending, running, done, failed, cancelled');
   }
 }
 
@@ -108,7 +114,7 @@ export function parseLeaseEntry(row: Row): LeaseEntry {
   const read = new RowReader(row);
   const status = read.text('status');
   if (status !== 'pending' && status !== 'running')
-    return read.fail('status', `pending or running while the row has a lease, not '${status}'`);
+    return read.fail('status', 'pending or running while the row has a lease');
   return {
     jobId: read.text('jobId'),
     type: read.text('type'),

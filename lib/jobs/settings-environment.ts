@@ -64,7 +64,8 @@ export function configurationFromEnvironment(
 
 function read(name: SettingName, text: string): unknown {
   const { kind } = declarations[name];
-  if (kind === 'number') return text.trim() === '' ? text : Number(text);
+  // What is no number stays as it was written, so that the error shows it.
+  if (kind === 'number') return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
   if (kind === 'switch') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }

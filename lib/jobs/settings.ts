@@ -200,7 +200,10 @@ export function resolveSettings(given: Readonly<Record<string, unknown>> = {}): 
         (name) =>
           `setting '${name}' is unknown.${didYouMean(name, settingNames)} Allowed: ${settingNames.join(', ')}`,
       ),
-    ...settingNames.flatMap((name) => problemsOf(name, settings)),
+    // Only what was given: a setting that merely followed is not to blame.
+    ...settingNames
+      .filter((name) => Object.hasOwn(chosen, name))
+      .flatMap((name) => problemsOf(name, settings)),
   ];
   if (problems.length === 0) problems.push(...brokenRelations(settings));
   if (problems.length > 0) throw new SettingsError(problems);
@@ -218,7 +221,7 @@ function followers(given: Readonly<Record<string, unknown>>): Partial<Record<Set
     follow.visibilityTimeoutMs =
       numberOr(functionTimeoutMs, defaultSettings.functionTimeoutMs) +
       numberOr(batchWindowMs, defaultSettings.batchWindowMs) +
-      MINUTE / numberOr(timeScale, 1);
+      Math.ceil(MINUTE / numberOr(timeScale, 1));
   return follow;
 }
 

@@ -52,7 +52,7 @@ export const transitions = {
     from: ['running'],
     to: 'done',
     when: MINE,
-    proof: 'done, with my attempt',
+    proof: 'done, with my owner and attempt',
   },
   retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
   bury: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },

@@ -1,4 +1,5 @@
-import { byFailure, byLease } from '../contract/table.ts';
+import { byFailure, byLease, type IndexDefinition } from '../contract/table.ts';
+import { BadRowError } from '../jobs/errors.ts';
 import type { IndexQuery, Table } from '../jobs/ports.ts';
 import type { BatchResult, Clause, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
 
@@ -26,7 +27,14 @@ export function createMemoryTable(): MemoryTable {
     rows: () => [...rows.values()],
     put: (row) => void rows.set(String(row.jobId), row),
     apply: async (write) => apply(write),
-    applyMany: async (writes): Promise<BatchResult[]> => writes.map(apply),
+    applyMany: async (writes): Promise<BatchResult[]> =>
+      writes.map((write) => {
+        try {
+          return apply(write);
+        } catch (error) {
+          return { applied: 'failed', error: error as Error };
+        }
+      }),
     read: async (jobId) => rows.get(jobId),
     query: async (request) => pageOf([...rows.values()], request),
     async count({ partition, after, upTo, atMost }) {
@@ -59,8 +67,15 @@ export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
 export function rowAfter(write: RowWrite, before: Row | undefined): Row {
   const after: Record<string, unknown> = { ...before, jobId: write.jobId };
   for (const [name, value] of Object.entries(write.keep ?? {})) after[name] = before?.[name] ?? value;
-  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {}))
-    after[name] = ((before?.[of] as number | undefined) ?? otherwise) + plus;
+  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {})) {
+    const base = before?.[of] ?? otherwise;
+    if (typeof base !== 'number')
+      throw new BadRowError(
+        write.jobId,
+        `'${of}' is not a number, so '${write.transition}' cannot add to it`,
+      );
+    after[name] = base + plus;
+  }
   Object.assign(after, write.set);
   for (const name of write.remove ?? []) delete after[name];
   return after;
@@ -82,11 +97,18 @@ export function pageOf(
   const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
   const page = entries.slice(start, start + request.limit);
   const last = page.at(-1);
-  const more = last !== undefined && start + page.length < entries.length;
+  // As in DynamoDB, a full page has a cursor even when nothing follows.
+  const full = last !== undefined && page.length === request.limit;
   return {
-    rows: page,
-    ...(more ? { cursor: { jobId: String(last.jobId), [index.sortKey.name]: key(last) } } : {}),
+    rows: page.map((row) => projected(row, index)),
+    ...(full ? { cursor: { jobId: String(last.jobId), [index.sortKey.name]: key(last) } } : {}),
   };
+}
+
+/** Only what the index carries, so that code which needs more fails here as it would on DynamoDB. */
+function projected(row: Row, index: IndexDefinition): Row {
+  const carried = new Set(['jobId', index.partitionKey.name, index.sortKey.name, ...index.projects]);
+  return Object.fromEntries(Object.entries(row).filter(([name]) => carried.has(name)));
 }
 
 function startAfter(

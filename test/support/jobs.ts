@@ -1,0 +1,39 @@
+import type { LeaseEntry } from '../../lib/jobs/job.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import type { NewJob } from '../../lib/jobs/worker-writes.ts';
+
+/** Few shards, so that suites can read the whole index. */
+export const settings = resolveSettings({ shards: 2 });
+
+/** What a job message says, with the defaults of the settings. */
+export const newJob = (jobId: string, over: Partial<NewJob> = {}): NewJob => ({
+  jobId,
+  type: 'report',
+  payload: '{"n":1}',
+  leaseMs: settings.leaseMs,
+  maxAttempts: settings.maxAttempts,
+  maxCrashes: settings.maxCrashes,
+  ...over,
+});
+
+/** An entry of the lease index: a running job of worker `w/1`. */
+export const leaseEntry = (over: Partial<LeaseEntry> = {}): LeaseEntry => ({
+  jobId: 'j1',
+  type: 'report',
+  status: 'running',
+  leaseShard: 'r0',
+  leaseUntil: 100_000,
+  leaseMs: 30_000,
+  leaseOwner: 'w/1',
+  startedAt: 70_000,
+  attempt: 1,
+  errors: 0,
+  crashes: 0,
+  releases: 0,
+  maxAttempts: 5,
+  maxCrashes: 3,
+  notBefore: 0,
+  dispatches: 0,
+  cancelRequested: false,
+  ...over,
+});

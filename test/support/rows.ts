@@ -1,0 +1,33 @@
+import type { Row } from '../../lib/jobs/row-write.ts';
+
+/** A complete pending row as the table keeps it, with attributes of every status; `undefined` leaves one out. */
+export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {
+  const attributes = {
+    jobId: 'j1',
+    type: 'report',
+    status: 'pending',
+    payload: '{"n":1}',
+    leaseShard: 'q0',
+    leaseUntil: 100_000,
+    leaseMs: 30_000,
+    leaseOwner: 'w/1',
+    attempt: 1,
+    errors: 0,
+    crashes: 0,
+    releases: 0,
+    maxAttempts: 5,
+    maxCrashes: 3,
+    notBefore: 0,
+    dispatches: 1,
+    checkpointSeq: 0,
+    cancelRequested: false,
+    createdAt: 50_000,
+    changedBy: 'w/c1',
+    startedAt: 60_000,
+    heartbeatAt: 61_000,
+    finishedAt: 70_000,
+    expiresAt: 2_000_000_000,
+    ...over,
+  };
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+};

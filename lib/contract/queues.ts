@@ -1,0 +1,36 @@
+/** The queues as both sides see them: what the stack creates, and what the local engine is given. */
+
+const SECOND = 1000;
+
+/** What a message carries around its payload: type, id, times, budgets, and the JSON between them. */
+export const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
+/** The longest poll that SQS allows: an idle consumer asks three times a minute. */
+export const RECEIVE_WAIT_SECONDS = 20;
+/** The dead-letter consumer writes at most ten rows an invocation. */
+export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
+/** AWS asks for a visibility timeout of six times the consumer's, so that throttled batches are not delivered twice. */
+const CONSUMER_TIMEOUTS = 6;
+export const DEAD_LETTER_BATCH_SIZE = 10;
+
+interface QueueSettings {
+  readonly visibilityTimeoutMs: number;
+  readonly queueRetentionMs: number;
+  readonly deadLetterRetentionMs: number;
+  readonly maxPayloadBytes: number;
+  readonly maxReceiveCount: number;
+}
+
+/** The queue of job messages and hints. SendMessage itself refuses what a row could not keep. */
+export const jobQueueAttributes = (settings: QueueSettings) => ({
+  visibilityTimeoutSeconds: Math.ceil(settings.visibilityTimeoutMs / SECOND),
+  retentionSeconds: Math.ceil(settings.queueRetentionMs / SECOND),
+  maxMessageBytes: settings.maxPayloadBytes + MESSAGE_ENVELOPE_BYTES,
+  receiveWaitSeconds: RECEIVE_WAIT_SECONDS,
+  maxReceiveCount: settings.maxReceiveCount,
+});
+
+/** The queue for messages that no worker ever claimed. */
+export const deadLetterQueueAttributes = (settings: QueueSettings) => ({
+  visibilityTimeoutSeconds: DEAD_LETTER_TIMEOUT_SECONDS * CONSUMER_TIMEOUTS,
+  retentionSeconds: Math.ceil(settings.deadLetterRetentionMs / SECOND),
+});

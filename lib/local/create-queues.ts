@@ -1,0 +1,67 @@
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  QueueDoesNotExist,
+  SetQueueAttributesCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { deadLetterQueueAttributes, jobQueueAttributes } from '../contract/queues.ts';
+import type { Settings } from '../jobs/settings.ts';
+
+export interface LocalQueue {
+  readonly url: string;
+  readonly arn: string;
+}
+
+/** Creates the job queue and its dead-letter queue; ones that are there already (kept data) get today's attributes. */
+export async function createQueues(
+  client: SQSClient,
+  name: string,
+  settings: Settings,
+): Promise<{ readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue }> {
+  const dead = deadLetterQueueAttributes(settings);
+  const deadLetterQueue = await ensureQueue(client, `${name}-dead-letter`, {
+    VisibilityTimeout: String(dead.visibilityTimeoutSeconds),
+    MessageRetentionPeriod: String(dead.retentionSeconds),
+  });
+  const jobs = jobQueueAttributes(settings);
+  const queue = await ensureQueue(client, name, {
+    VisibilityTimeout: String(jobs.visibilityTimeoutSeconds),
+    MessageRetentionPeriod: String(jobs.retentionSeconds),
+    MaximumMessageSize: String(jobs.maxMessageBytes),
+    ReceiveMessageWaitTimeSeconds: String(jobs.receiveWaitSeconds),
+    RedrivePolicy: JSON.stringify({
+      deadLetterTargetArn: deadLetterQueue.arn,
+      maxReceiveCount: jobs.maxReceiveCount,
+    }),
+  });
+  return { queue, deadLetterQueue };
+}
+
+async function ensureQueue(
+  client: SQSClient,
+  name: string,
+  attributes: Record<string, string>,
+): Promise<LocalQueue> {
+  const found = await findQueue(client, name);
+  if (found !== undefined)
+    await client.send(new SetQueueAttributesCommand({ QueueUrl: found, Attributes: attributes }));
+  const url =
+    found ??
+    (await client.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }))).QueueUrl ??
+    '';
+  const reply = await client.send(
+    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] }),
+  );
+  return { url, arn: reply.Attributes?.QueueArn ?? '' };
+}
+
+async function findQueue(client: SQSClient, name: string): Promise<string | undefined> {
+  try {
+    return (await client.send(new GetQueueUrlCommand({ QueueName: name }))).QueueUrl;
+  } catch (error) {
+    if (error instanceof QueueDoesNotExist) return undefined;
+    throw error;
+  }
+}

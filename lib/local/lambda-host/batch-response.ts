@@ -1,0 +1,18 @@
+/**
+ * The ids of the messages that a partial batch response leaves in the queue. An answer that Lambda could not make sense of
+ * counts as the failure of the whole batch, so that a broken handler never loses a message.
+ */
+export function failedMessages(payload: unknown, sent: readonly string[]): ReadonlySet<string> {
+  if (payload === null || payload === undefined) return new Set();
+  if (typeof payload !== 'object') return new Set(sent);
+  const { batchItemFailures } = payload as { batchItemFailures?: unknown };
+  if (batchItemFailures === undefined || batchItemFailures === null) return new Set();
+  if (!Array.isArray(batchItemFailures)) return new Set(sent);
+  const failed = new Set<string>();
+  for (const each of batchItemFailures as readonly ({ itemIdentifier?: unknown } | null)[]) {
+    const id = each?.itemIdentifier;
+    if (typeof id !== 'string' || !sent.includes(id)) return new Set(sent);
+    failed.add(id);
+  }
+  return failed;
+}

@@ -1,0 +1,160 @@
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  QueueDoesNotExist,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import { failedMessages } from './batch-response.ts';
+import type { LambdaFunction } from './lambda-function.ts';
+
+export interface EventSourceMappingOptions {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly queueArn: string;
+  readonly target: LambdaFunction;
+  readonly batchSize: number;
+  /** How long messages are gathered for a batch; 0 hands over what one poll brought. */
+  readonly batchWindowMs: number;
+  /** Told of a poll or a delete that failed; the mapping goes on. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Feeds a queue's messages to a function until it is stopped. */
+export interface EventSourceMapping {
+  /** Takes no more messages and resolves when every batch under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** SQS gives at most this many messages at once, and waits at most this long for the first. */
+const MAX_MESSAGES = 10;
+const LONG_POLL_SECONDS = 20;
+const PAUSE_AFTER_ERROR_MS = 500;
+const PAUSE_WHEN_THROTTLED_MS = 50;
+
+/**
+ * Polls as Lambda does: no more batches than the function can run at once; what the function acknowledges is deleted, what
+ * it names as failed, and the whole batch of a failed invocation, comes back after the visibility timeout, and the queue's
+ * redrive policy moves it on after too many deliveries. One poll at a time: the poller is never the bottleneck here, and the
+ * local engine wakes every waiting poll for one message.
+ */
+export function startEventSourceMapping(options: EventSourceMappingOptions): EventSourceMapping {
+  const { client, queueUrl, target, batchSize, batchWindowMs } = options;
+  const onError = options.onError ?? (() => {});
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const underWay = new Set<Promise<void>>();
+
+  const receive = async (max: number, waitSeconds: number): Promise<Message[]> => {
+    const reply = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: Math.min(max, MAX_MESSAGES),
+        WaitTimeSeconds: waitSeconds,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      }),
+      { abortSignal: signal },
+    );
+    return reply.Messages ?? [];
+  };
+
+  /** As many messages as the free invocations can take; with a batch window, until it is over or they are full. */
+  const gather = async (): Promise<Message[]> => {
+    const wanted = target.free() * batchSize;
+    const messages = await receive(wanted, LONG_POLL_SECONDS);
+    if (messages.length === 0) return messages;
+    const windowEndsAt = performance.now() + batchWindowMs;
+    while (messages.length < Math.min(wanted, batchSize) && performance.now() < windowEndsAt) {
+      const left = Math.ceil((windowEndsAt - performance.now()) / 1000);
+      messages.push(...(await receive(batchSize - messages.length, Math.min(left, 1))));
+    }
+    return messages;
+  };
+
+  const run = async (batch: readonly Message[]): Promise<void> => {
+    const event: SQSEvent = { Records: batch.map((message) => toRecord(message, options.queueArn)) };
+    let result = await target.invoke(event);
+    while (result.outcome === 'throttled' && !signal.aborted) {
+      await pause(PAUSE_WHEN_THROTTLED_MS, signal);
+      result = await target.invoke(event);
+    }
+    if (result.outcome !== 'response') return;
+    const failed = failedMessages(
+      result.payload,
+      event.Records.map(({ messageId }) => messageId),
+    );
+    const done = batch.filter(({ MessageId }) => !failed.has(MessageId ?? ''));
+    if (done.length === 0) return;
+    const Entries = done.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
+    await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+  };
+
+  const poll = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await target.whenFree(signal);
+      if (signal.aborted) return;
+      try {
+        const messages = await gather();
+        for (let start = 0; start < messages.length; start += batchSize) {
+          const batch = run(messages.slice(start, start + batchSize)).catch(onError);
+          underWay.add(batch);
+          void batch.finally(() => underWay.delete(batch));
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        onError(error);
+        if (error instanceof QueueDoesNotExist) return;
+        await pause(PAUSE_AFTER_ERROR_MS, signal);
+      }
+    }
+  };
+  const polling = poll();
+
+  return {
+    async stop() {
+      stopping.abort();
+      await polling;
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function toRecord(message: Message, queueArn: string): SQSRecord {
+  return {
+    messageId: message.MessageId ?? '',
+    receiptHandle: message.ReceiptHandle ?? '',
+    body: message.Body ?? '',
+    attributes: { ...message.Attributes } as unknown as SQSRecord['attributes'],
+    messageAttributes: Object.fromEntries(
+      Object.entries(message.MessageAttributes ?? {}).map(([name, value]) => [
+        name,
+        {
+          dataType: value.DataType ?? 'String',
+          ...(value.StringValue === undefined ? {} : { stringValue: value.StringValue }),
+          ...(value.BinaryValue === undefined
+            ? {}
+            : { binaryValue: Buffer.from(value.BinaryValue).toString('base64') }),
+          stringListValues: [],
+          binaryListValues: [],
+        },
+      ]),
+    ) as SQSRecord['messageAttributes'],
+    md5OfBody: message.MD5OfBody ?? '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: queueArn,
+    awsRegion: queueArn.split(':')[3] ?? '',
+  };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });

@@ -1,0 +1,142 @@
+import { createDynamoDbClient } from '../dynamodb/client.ts';
+import { createJobsTable } from '../dynamodb/create-jobs-table.ts';
+import { resolveSettings, type Settings } from '../jobs/settings.ts';
+import { createSqsClient } from '../sqs/client.ts';
+import { systemClock } from '../system/system-clock.ts';
+import { type Bundles, buildBundles } from './bundles.ts';
+import { createQueues } from './create-queues.ts';
+import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
+import { type BusEvent, startEventBus } from './event-bus.ts';
+import { type LocalFunctionName, localFunctions, startFunctions } from './functions.ts';
+import type { HostEvent, SandboxView } from './lambda-host/lambda-function.ts';
+import { localEnvironment } from './local-environment.ts';
+import { type Endpoints, startEngines } from './start-engines.ts';
+
+export interface LocalStackOptions {
+  /** Settings that differ from the defaults. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Names table, queues and functions. @default leasehold */
+  readonly name?: string;
+  /** @default the first that can run here */
+  readonly engine?: DynamoDbEngineName;
+  /** Keeps table and queues here. @default everything stays in memory */
+  readonly dataDir?: string;
+  /** Ports for the engines. @default free ones */
+  readonly ports?: { readonly dynamodb?: number; readonly sqs?: number };
+  /** Worker processes at the same time. @default 4 */
+  readonly workers?: number;
+  /** Source files of functions, in place of Leasehold's own. */
+  readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
+  /** Where endpoints, region and credentials may be given. @default process.env */
+  readonly surroundings?: Readonly<Record<string, string | undefined>>;
+}
+
+export type StackEvent = HostEvent | { readonly kind: 'bus'; readonly event: BusEvent } | StackProblem;
+
+/** Something that the host could not do and works around, such as a poll that failed. */
+export interface StackProblem {
+  readonly kind: 'problem';
+  readonly message: string;
+}
+
+/** The whole system on this machine: table, queues, workers, reaper, dead-letter consumer. */
+export interface LocalStack {
+  readonly settings: Settings;
+  readonly tableName: string;
+  readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
+  readonly endpoints: Endpoints;
+  /** Every variable with which functions, CLI and plain AWS clients find this stack. */
+  readonly environment: Readonly<Record<string, string>>;
+  workers(): readonly SandboxView[];
+  /** What can be done to a worker's process; false where there is none with this id. */
+  signal(pid: number, action: WorkerAction): boolean;
+  /** Hears of everything that happens in the functions; returns how to stop listening. */
+  listen(listener: (event: StackEvent) => void): () => void;
+  stop(): Promise<void>;
+}
+
+export type WorkerAction = 'kill' | 'pause' | 'resume';
+
+const DEFAULT_NAME = 'leasehold';
+const DEFAULT_WORKERS = 4;
+
+/** Starts the stack and resolves once it takes jobs. A start that fails stops what it had started. */
+export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
+  const { name = DEFAULT_NAME, workers = DEFAULT_WORKERS, surroundings = process.env } = options;
+  const settings = resolveSettings({ workerConcurrency: Math.max(2, workers), ...options.settings });
+  const listeners = new Set<(event: StackEvent) => void>();
+  const emit = (event: StackEvent) => {
+    for (const listener of listeners) listener(event);
+  };
+  const started: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const end of started.splice(0).reverse()) await end();
+  };
+  try {
+    const bundling = buildBundles(localFunctions, options.entries);
+    started.push(async () =>
+      (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove(),
+    );
+    const [endpoints, bus] = await Promise.all([
+      startEngines(options, surroundings).then((engines) => {
+        started.push(engines.stop);
+        return engines.endpoints;
+      }),
+      startEventBus((event) => emit({ kind: 'bus', event })).then((bus) => {
+        started.push(bus.stop);
+        return bus;
+      }),
+    ]);
+    const aws = localEnvironment.aws({ ...endpoints, eventbridge: bus.endpoint }, surroundings);
+    const clientConfig = localEnvironment.clientConfig(aws);
+    const sqs = createSqsClient({ ...clientConfig, endpoint: endpoints.sqs });
+    started.push(() => sqs.destroy());
+    const dynamodb = createDynamoDbClient({
+      clock: systemClock,
+      config: { ...clientConfig, endpoint: endpoints.dynamodb },
+    });
+    const [queues] = await Promise.all([
+      createQueues(sqs, name, settings),
+      createJobsTable(dynamodb, name).finally(() => dynamodb.destroy()),
+    ]);
+    const environment = {
+      ...aws,
+      ...localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings),
+    };
+    const functions = startFunctions({
+      name,
+      workers,
+      settings,
+      environment,
+      queues,
+      sqs,
+      bundles: await bundling,
+      observe: emit,
+      onProblem: (message) => emit({ kind: 'problem', message }),
+    });
+    started.push(functions.stop);
+    return {
+      settings,
+      tableName: name,
+      queueUrl: queues.queue.url,
+      deadLetterQueueUrl: queues.deadLetterQueue.url,
+      endpoints,
+      environment,
+      workers: () => functions.worker.sandboxes(),
+      signal(pid, action) {
+        const sandbox = functions.worker.find(pid);
+        sandbox?.[action]();
+        return sandbox !== undefined;
+      },
+      listen(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

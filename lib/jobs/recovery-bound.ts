@@ -39,6 +39,30 @@ export function recoveryBound(
   }
 }
 
+/**
+ * The longest time, in ms, from the end of a lease to the reset of its job: what the metric ReclaimDelay must stay below.
+ * It is the recovery bound without the lease itself, which depends on the job.
+ */
+export function reclaimDelayBound(
+  settings: Pick<
+    Settings,
+    'skewMs' | 'graceMs' | 'watch' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'minLeaseMs' | 'timeScale'
+  >,
+): number {
+  const held = settings.skewMs + settings.graceMs;
+  const nextTick = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale;
+  const watched = held + settings.minSweepIntervalMs + SWEEP_ALLOWANCE_MS;
+  switch (settings.watch) {
+    case 'always':
+      return watched;
+    case 'whileBusy':
+      // A claim just after the reaper went home: its lease, however short, runs while the next tick is awaited.
+      return Math.max(watched, nextTick + SWEEP_ALLOWANCE_MS - settings.minLeaseMs);
+    case 'never':
+      return held + nextTick + SWEEP_ALLOWANCE_MS;
+  }
+}
+
 export interface RecoveryBound {
   /** While a reaper is watching; undefined when none ever does. */
   readonly watchedMs: number | undefined;

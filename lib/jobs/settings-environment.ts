@@ -24,7 +24,14 @@ export function toEnvironment({ resources, settings }: Configuration): Record<st
 }
 
 /** Reads settings from variables; a variable that is not set keeps its default, one that nobody knows is refused. */
-export function settingsFromEnvironment(environment: Readonly<Record<string, string | undefined>>): Settings {
+export const settingsFromEnvironment = (
+  environment: Readonly<Record<string, string | undefined>>,
+): Settings => resolveSettings(givenSettings(environment));
+
+/** The settings that variables give, without the defaults; a variable that nobody knows is refused. */
+export function givenSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): Partial<Record<SettingName, unknown>> {
   const variables = new Map(settingNames.map((name) => [settingVariable(name), name]));
   const known = [...variables.keys(), ...Object.values(resourceVariables)];
   const unknown = Object.keys(environment).filter(
@@ -36,12 +43,12 @@ export function settingsFromEnvironment(environment: Readonly<Record<string, str
         (name) => `environment variable '${name}' is unknown.${didYouMean(name, known)} Remove or rename it`,
       ),
     );
-  const given: Record<string, unknown> = {};
+  const given: Partial<Record<SettingName, unknown>> = {};
   for (const [variable, name] of variables) {
     const text = environment[variable];
     if (text !== undefined && text !== '') given[name] = read(name, text);
   }
-  return resolveSettings(given);
+  return given;
 }
 
 /** The whole configuration of a function; a missing resource is named with the variable that should hold it. */

@@ -1,0 +1,91 @@
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { byFailure, byLease } from '../contract/table.ts';
+import type { FunctionName } from './bundling.ts';
+
+/** What can be accessed; an index has an ARN and permissions of its own. */
+export interface AccessTargets {
+  readonly table: TableV2;
+  readonly queue: IQueue;
+  readonly deadLetterQueue: IQueue;
+  /** Undefined when events are switched off. */
+  readonly eventBus: IEventBus | undefined;
+  readonly encryptionKey: IKey | undefined;
+}
+
+/** Actions by what they act on. */
+export interface Access {
+  readonly table?: readonly string[];
+  readonly byLease?: readonly string[];
+  readonly byFailure?: readonly string[];
+  readonly queue?: readonly string[];
+  readonly deadLetterQueue?: readonly string[];
+  readonly eventBus?: readonly string[];
+}
+
+/** What Lambda needs of a queue to feed a function from it. */
+const CONSUME = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
+
+/** What each function may do: test/infra/least-privilege.test.ts holds it against what the code sends, both ways. */
+export const functionAccess = {
+  worker: {
+    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    queue: [...CONSUME, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    eventBus: ['events:PutEvents'],
+  },
+  reaper: {
+    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+    byLease: ['dynamodb:Query'],
+    queue: ['sqs:SendMessage'],
+    eventBus: ['events:PutEvents'],
+  },
+  'dead-letter': {
+    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    queue: ['sqs:SendMessage'],
+    deadLetterQueue: [...CONSUME],
+  },
+} as const satisfies Record<FunctionName, Access>;
+
+const OBSERVE = {
+  table: ['dynamodb:GetItem', 'dynamodb:DescribeTable'],
+  byLease: ['dynamodb:Query'],
+  byFailure: ['dynamodb:Query'],
+  queue: ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
+  deadLetterQueue: ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
+} as const satisfies Access;
+
+/** What people and other systems may be granted. */
+export const granteeAccess = {
+  produce: { queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'] },
+  observe: OBSERVE,
+  operate: {
+    ...OBSERVE,
+    table: [...OBSERVE.table, 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+    queue: [...OBSERVE.queue, 'sqs:SendMessage'],
+  },
+} as const satisfies Record<string, Access>;
+
+/** Adds these permissions, one statement for each thing that is accessed. */
+export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
+  const { table, queue, deadLetterQueue, eventBus, encryptionKey } = targets;
+  const arns: Record<keyof Access, string | undefined> = {
+    table: table.tableArn,
+    byLease: `${table.tableArn}/index/${byLease.name}`,
+    byFailure: `${table.tableArn}/index/${byFailure.name}`,
+    queue: queue.queueArn,
+    deadLetterQueue: deadLetterQueue.queueArn,
+    eventBus: eventBus?.eventBusArn,
+  };
+  let grant = Grant.drop(grantee, 'nothing granted yet');
+  for (const [target, actions] of Object.entries(access) as [keyof Access, readonly string[]][]) {
+    const arn = arns[target];
+    if (arn === undefined) continue;
+    grant = grant.combine(Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [arn] }));
+  }
+  return encryptionKey === undefined
+    ? grant
+    : grant.combine(encryptionKey.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey'));
+}

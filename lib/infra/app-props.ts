@@ -1,0 +1,97 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { resourceVariables, settingVariable } from '../contract/environment.ts';
+import { quoted } from '../contract/message.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { SettingsError } from '../jobs/errors.ts';
+import { settingNames } from '../jobs/settings.ts';
+import { givenSettings } from '../jobs/settings-environment.ts';
+import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
+import { propsFromSettings } from './settings-from-props.ts';
+
+/** Context keys of ours begin with this: `-c leasehold:leaseMs=60000`, or the same in cdk.json. */
+export const CONTEXT_PREFIX = 'leasehold:';
+
+/** What a deployment from this app can choose besides the settings. */
+const choices = [
+  'stackName',
+  'serviceName',
+  'workerEntry',
+  'workerMemorySize',
+  'alarmTopicArn',
+  'encryptionKeyArn',
+  'eventBusName',
+  'deletionProtection',
+  'removalPolicy',
+] as const;
+
+type Choices = { readonly [name in (typeof choices)[number]]?: string };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What was chosen for one app, by context and by environment; where both name a thing, context wins. */
+export interface AppChoices {
+  readonly choices: Choices;
+  readonly settings: ReturnType<typeof givenSettings>;
+}
+
+/** Reads context and environment, and refuses names that nobody knows. */
+export function readAppChoices(app: Construct, environment: Environment): AppChoices {
+  const context: Readonly<Record<string, unknown>> = app.node.getAllContext();
+  const given = Object.entries(context)
+    .filter(([key]) => key.startsWith(CONTEXT_PREFIX))
+    .map(([key, value]) => [key.slice(CONTEXT_PREFIX.length), String(value)] as const);
+  const known: readonly string[] = [...choices, ...settingNames];
+  const problems = given
+    .filter(([name]) => !known.includes(name))
+    .map(
+      ([name]) =>
+        `context '${CONTEXT_PREFIX}${name}' is unknown.${didYouMean(name, known)} Allowed after '${CONTEXT_PREFIX}': ${known.join(', ')}`,
+    );
+  if (problems.length > 0) throw new SettingsError(problems);
+  const isChoice = (name: string) => (choices as readonly string[]).includes(name);
+  const variables = given
+    .filter(([name]) => !isChoice(name))
+    .map(([name, value]) => [settingVariable(name), value] as const);
+  return {
+    settings: givenSettings({ ...environment, ...Object.fromEntries(variables) }),
+    choices: {
+      ...named('serviceName', environment[resourceVariables.serviceName]),
+      ...named('eventBusName', environment[resourceVariables.eventBusName]),
+      ...Object.fromEntries(given.filter(([name]) => isChoice(name))),
+    },
+  };
+}
+
+const named = (name: keyof Choices, value: string | undefined): Choices => (value ? { [name]: value } : {});
+
+/** The choices as props; what is named by ARN is looked up nowhere, only referred to. */
+export function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
+  const { serviceName, workerEntry, workerMemorySize, alarmTopicArn, encryptionKeyArn, eventBusName } =
+    choices;
+  return {
+    ...propsFromSettings(settings),
+    ...(serviceName && { serviceName }),
+    ...(workerEntry && { workerEntry }),
+    ...(workerMemorySize && { workerMemorySize: Number(workerMemorySize) }),
+    ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) }),
+    ...(encryptionKeyArn && { encryptionKey: Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) }),
+    ...(eventBusName && { eventBus: EventBus.fromEventBusName(scope, 'EventBus', eventBusName) }),
+    ...oneOf('removalPolicy', choices.removalPolicy, {
+      retain: RemovalPolicy.RETAIN,
+      destroy: RemovalPolicy.DESTROY,
+    }),
+    ...oneOf('deletionProtection', choices.deletionProtection, { true: true, false: false }),
+  };
+}
+
+function oneOf<T>(name: keyof Choices, text: string | undefined, meanings: Readonly<Record<string, T>>) {
+  if (text === undefined) return {};
+  if (!Object.hasOwn(meanings, text))
+    throw new SettingsError([
+      `context '${CONTEXT_PREFIX}${name}' is ${quoted(text)}; it must be one of ${Object.keys(meanings).join(', ')}`,
+    ]);
+  return { [name]: meanings[text] };
+}

@@ -1,0 +1,26 @@
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
+import { type AccessTargets, grantAccess, granteeAccess } from './access.ts';
+
+/** Permissions for those who use a deployment. */
+export class LeaseholdGrants {
+  readonly #targets: AccessTargets;
+
+  constructor(targets: AccessTargets) {
+    this.#targets = targets;
+  }
+
+  /** Lets a producer send jobs: `SendMessage` on the queue, and nothing on the table. */
+  produce(grantee: IGrantable): Grant {
+    return grantAccess(grantee, granteeAccess.produce, this.#targets);
+  }
+
+  /** Lets an operator read jobs, cancel, revive and release them. */
+  operate(grantee: IGrantable): Grant {
+    return grantAccess(grantee, granteeAccess.operate, this.#targets);
+  }
+
+  /** Lets somebody look at jobs and queues, and change nothing. */
+  observe(grantee: IGrantable): Grant {
+    return grantAccess(grantee, granteeAccess.observe, this.#targets);
+  }
+}

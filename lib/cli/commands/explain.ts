@@ -1,0 +1,79 @@
+import { Command } from 'commander';
+import { type Timeline, type TimelineEvent, timelineOf } from '../../jobs/timeline.ts';
+import { exitCodes } from '../cli-error.ts';
+import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { paintStatus } from '../format-job.ts';
+import type { Colours, Output } from '../output.ts';
+import { readJob } from '../read-job.ts';
+import type { Terminal } from '../terminal.ts';
+import { formatAge, formatInstant } from '../time.ts';
+
+/** `leasehold explain`: one job's whole life, and what happens next and when. */
+export function explainCommand(context: CliContext): Command {
+  const command = new Command('explain')
+    .description('tell a job’s whole life: claims, heartbeats, reclaims, causes, and what happens next')
+    .argument('<id>', 'job id')
+    .action((id: string, options: SystemOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const now = context.terminal.clock.now();
+        const job = await readJob(system, id);
+        const timeline = timelineOf(job, now, system.settings);
+        output.json({
+          jobId: job.jobId,
+          type: job.type,
+          status: job.status,
+          attempt: job.attempt,
+          now,
+          ...timeline,
+        });
+        output.line(
+          `${output.colours.bold(job.jobId)}  ${job.type}  ${paintStatus(job.status, output.colours)}`,
+        );
+        tell(timeline, now, output, context.terminal);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(withSystem(command), 'leasehold explain report-2026-03');
+}
+
+function tell({ events, facts, next }: Timeline, now: number, output: Output, terminal: Terminal): void {
+  const { colours } = output;
+  output.line();
+  output.table({
+    head: ['WHEN', 'AGE', 'ATTEMPT', 'WHAT'],
+    rows: events.map((event) => [
+      formatInstant(event.at, terminal, 'ms'),
+      formatAge(event.at, now),
+      event.attempt === undefined ? '' : `#${event.attempt}`,
+      paintEvent(event, colours),
+    ]),
+  });
+  output.line();
+  for (const fact of facts) output.line(`${colours.dim('·')} ${fact}`);
+  output.line();
+  output.line(colours.bold('What happens next'));
+  for (const step of next)
+    output.line(
+      step.at === undefined
+        ? `${colours.cyan('→')} ${step.says}`
+        : `${colours.cyan('→')} ${colours.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.says}`,
+    );
+}
+
+function paintEvent({ what, says }: TimelineEvent, colours: Colours): string {
+  switch (what) {
+    case 'reclaimed':
+      return colours.yellow(says);
+    case 'fenced':
+      return colours.magenta(says);
+    case 'finished':
+      return says.startsWith('done')
+        ? colours.green(says)
+        : says.startsWith('failed')
+          ? colours.red(says)
+          : says;
+    default:
+      return says;
+  }
+}

@@ -1,0 +1,131 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { jobBody, parseMessage } from '../../contract/message.ts';
+import { messageLimits } from '../../jobs/message-limits.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  durationOption,
+  instantOption,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import type { Output } from '../output.ts';
+import { sendLines } from '../send-lines.ts';
+import type { System } from '../system.ts';
+import { parseInstant } from '../time.ts';
+
+interface SendOptions extends SystemOptions {
+  readonly file?: string;
+  readonly jobId?: string;
+  readonly delay?: number;
+  readonly at?: string;
+  readonly lease?: number;
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+}
+
+/** `leasehold send`: one job from the command line, or many from NDJSON. */
+export function sendCommand(context: CliContext): Command {
+  const command = new Command('send')
+    .description('send a job, or many from NDJSON')
+    .argument('[type]', 'job type; may be left out with --file when every line names its own')
+    .argument('[payload]', "payload as JSON (or plain text); '-' reads it from stdin")
+    .option(
+      '-f, --file <file>',
+      "NDJSON: a payload a line with TYPE, else a whole message a line; '-' is stdin",
+    )
+    .option('--job-id <id>', 'id of your own: sending it again runs nothing twice')
+    .option('--delay <duration>', 'not before this time from now', durationOption)
+    .option('--at <instant>', 'not before this instant (ISO 8601)', instantOption)
+    .option('--lease <duration>', 'lease of this job', durationOption)
+    .option('--max-attempts <n>', 'errors and crashes until it is buried', numberOption(1, 25))
+    .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
+    .action((type: string | undefined, payload: string | undefined, options: SendOptions) =>
+      onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),
+    );
+  return withExamples(
+    withSystem(command),
+    'leasehold send email \'{"to":"ada@example.com"}\'',
+    'leasehold send report --job-id report-2026-03 --at 2026-04-01T06:00',
+    'cat payloads.ndjson | leasehold send email --file -',
+  );
+}
+
+async function send(
+  context: CliContext,
+  system: System,
+  output: Output,
+  type: string | undefined,
+  payload: string | undefined,
+  options: SendOptions,
+) {
+  const fields = fieldsOf(options, context.terminal.clock.now());
+  if (options.file !== undefined) {
+    if (payload !== undefined) throw new CliError('Give either a payload or --file, not both');
+    if (options.jobId !== undefined)
+      throw new CliError('--job-id names one job; put "jobId" into the lines of the file instead');
+    const lines = options.file === '-' ? context.terminal.input : readable(options.file);
+    return sendLines(context.terminal, system, output, lines, { type, fields });
+  }
+  if (type === undefined)
+    throw new CliError("Name the job's type: leasehold send TYPE [PAYLOAD]. For many jobs add --file FILE");
+  const text = payload === '-' ? await readAll(context.terminal.input) : payload;
+  const body = jobBody(type, text === undefined ? null : payloadOf(text), fields);
+  const now = context.terminal.clock.now();
+  const parsed = parseMessage(body, messageLimits(system.settings), { sentAt: now, now });
+  if (!parsed.ok) throw new CliError(`Not sent: ${parsed.reason}`);
+  const [sent] = await system.queue().sendJobs([{ body }]);
+  if (sent?.outcome !== 'sent') {
+    output.json({ outcome: 'failed', reason: sent?.reason });
+    output.note(`Not sent: ${sent?.reason}`);
+    return exitCodes.unusable;
+  }
+  const jobId = options.jobId ?? sent.messageId;
+  output.json({ outcome: 'sent', jobId, messageId: sent.messageId, type });
+  output.line(`${output.colours.green('sent')} ${jobId}`);
+  if (context.terminal.isScreen) output.note(`See what becomes of it: leasehold explain ${jobId}`);
+  return exitCodes.ok;
+}
+
+/** What goes into the message besides type and payload. */
+export function fieldsOf(options: SendOptions, now: number) {
+  if (options.delay !== undefined && options.at !== undefined)
+    throw new CliError('Give either --delay or --at, not both');
+  return {
+    ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
+    ...(options.delay === undefined ? {} : { delayMs: options.delay }),
+    ...(options.at === undefined ? {} : { notBefore: parseInstant(options.at, now) }),
+    ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+    ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),
+    ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
+  };
+}
+
+/** JSON if it is JSON; text that does not even look like it is taken as a string, as a shell user means it. */
+function payloadOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!/^\s*[{["]/.test(text)) return text;
+    throw new CliError(
+      `Not sent: the payload looks like JSON but is not (${error instanceof Error ? error.message : error}). Mind the shell's quotes: '{"a":1}'`,
+    );
+  }
+}
+
+function readable(file: string): AsyncIterable<string | Uint8Array> {
+  if (!existsSync(file)) throw new CliError(`There is no file '${file}'. Check the path, or use - for stdin`);
+  return createReadStream(file);
+}
+
+async function readAll(input: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk));
+  const text = Buffer.concat(chunks).toString().trim();
+  if (text === '') throw new CliError('Not sent: stdin was empty, and the payload was to come from there');
+  return text;
+}

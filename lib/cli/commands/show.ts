@@ -1,0 +1,89 @@
+import { Command } from 'commander';
+import { isFinished, type Job } from '../../jobs/job.ts';
+import { entryOf } from '../../jobs/next-steps.ts';
+import { exitCodes } from '../cli-error.ts';
+import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { describeLease, paintStatus } from '../format-job.ts';
+import type { Output } from '../output.ts';
+import { readJob } from '../read-job.ts';
+import type { System } from '../system.ts';
+import { formatDuration, formatInstantAndAge } from '../time.ts';
+
+/** `leasehold show`: everything that a job's row holds. */
+export function showCommand(context: CliContext): Command {
+  const command = new Command('show')
+    .description('show everything that a job’s row holds')
+    .argument('<id>', 'job id')
+    .action((id: string, options: SystemOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const job = await readJob(system, id);
+        output.json({ ...job, payload: asJson(job.payload) });
+        if (!output.isJson) showJob(context, system, output, job);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    withSystem(command),
+    'leasehold show report-2026-03',
+    'leasehold show report-2026-03 --json | jq .payload',
+  );
+}
+
+function showJob({ terminal }: CliContext, { settings }: System, output: Output, job: Job): void {
+  const now = terminal.clock.now();
+  const { colours } = output;
+  const instant = (at: number | undefined) =>
+    at === undefined ? undefined : formatInstantAndAge(at, now, terminal);
+  const fields: [string, string | undefined][] = [
+    ['job', colours.bold(job.jobId)],
+    ['type', job.type],
+    [
+      'status',
+      paintStatus(job.status, colours) +
+        (isFinished(job) ? '' : `, ${describeLease(entryOf(job), now, settings, colours)}`),
+    ],
+    ['attempt', `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, releases ${job.releases})`],
+    ['budgets', `${job.maxAttempts} errors and crashes, ${job.maxCrashes} crashes`],
+    ['lease', formatDuration(job.leaseMs)],
+    ['owner', job.leaseOwner],
+    ['created', instant(job.createdAt)],
+    ['started', instant('startedAt' in job ? job.startedAt : undefined)],
+    ['last heartbeat', instant(job.status === 'running' ? job.heartbeatAt : undefined)],
+    ['lease until', instant(isFinished(job) ? undefined : job.leaseUntil)],
+    ['not before', instant(job.status === 'pending' ? job.notBefore : undefined)],
+    ['finished', instant(isFinished(job) ? job.finishedAt : undefined)],
+    ['kept until', instant(isFinished(job) ? job.expiresAt * 1000 : undefined)],
+    ['cancel asked', job.cancelRequested ? 'yes' : undefined],
+    ['last error', job.lastError],
+    ['changed by', job.changedBy],
+  ];
+  for (const [name, value] of fields)
+    if (value !== undefined)
+      output.line(`${colours.dim(name.padEnd(15))} ${value.replaceAll('\n', `\n${' '.repeat(16)}`)}`);
+  showValues(output, job);
+}
+
+function showValues(output: Output, job: Job): void {
+  const values: [string, unknown][] = [
+    ['payload', asJson(job.payload)],
+    [`checkpoint ${job.checkpointSeq}`, job.checkpoint],
+    ['progress', job.progress],
+    ['result', job.status === 'done' ? job.result : undefined],
+    ['message as it came', job.status === 'failed' ? job.rawMessage?.text : undefined],
+  ];
+  for (const [name, value] of values) {
+    if (value === undefined) continue;
+    output.line(output.colours.dim(name));
+    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+    output.line(text.replaceAll(/^/gm, '  '));
+  }
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

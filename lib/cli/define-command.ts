@@ -1,0 +1,100 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type ExitCode, exitCodes } from './cli-error.ts';
+import type { SystemOptions } from './find-system.ts';
+import { createOutput, type Output } from './output.ts';
+import { openSystem, type System } from './system.ts';
+import type { Terminal } from './terminal.ts';
+import { parseDuration, parseInstant } from './time.ts';
+
+/** What a command is given to register itself with. */
+export interface CliContext {
+  readonly terminal: Terminal;
+  /** Sets the code with which the process will end. */
+  end(code: ExitCode): void;
+}
+
+/** Adds `--json`, which every command has. */
+export const withJson = (command: Command): Command =>
+  command.option('--json', 'print one JSON document instead of text');
+
+/** Adds the options that say which system to work on. */
+export function withSystem(command: Command): Command {
+  const option = (flags: string, says: string) =>
+    command.addOption(
+      new Option(flags, says).helpGroup('System (else the environment, else a local stack):'),
+    );
+  option('--table <name>', 'jobs table; else LEASEHOLD_TABLE_NAME');
+  option('--queue-url <url>', 'job queue; else LEASEHOLD_QUEUE_URL');
+  option('--region <region>', 'AWS region; else AWS_REGION or the profile’s');
+  option('--dynamodb-endpoint <url>', 'for local engines; else AWS_ENDPOINT_URL_DYNAMODB');
+  option('--sqs-endpoint <url>', 'for local engines; else AWS_ENDPOINT_URL_SQS');
+  return withJson(command);
+}
+
+/** Adds a worked example to the help. */
+export const withExamples = (command: Command, ...examples: readonly string[]): Command =>
+  command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`);
+
+/** Runs a command's body with an open system, closes it, and takes the body's exit code. */
+export async function onSystem(
+  context: CliContext,
+  options: SystemOptions,
+  body: (system: System, output: Output) => Promise<ExitCode | undefined>,
+): Promise<void> {
+  const output = createOutput(context.terminal, options.json === true);
+  const system = await openSystem(options, context.terminal);
+  try {
+    context.end((await body(system, output)) ?? exitCodes.ok);
+  } finally {
+    system.close();
+  }
+}
+
+/** Runs a command's body that needs no system. */
+export async function withoutSystem(
+  context: CliContext,
+  options: { readonly json?: boolean },
+  body: (output: Output) => Promise<ExitCode | undefined>,
+): Promise<void> {
+  context.end((await body(createOutput(context.terminal, options.json === true))) ?? exitCodes.ok);
+}
+
+/** Reads a duration option; commander shows the message with the option's name. */
+export function durationOption(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 10m, 1h30m or 2d.');
+  return ms;
+}
+
+/** Reads an instant option, kept as text until the clock is known. */
+export function instantOption(text: string): string {
+  if (parseInstant(text, 0) === undefined)
+    throw new InvalidArgumentError(
+      'Give an ISO 8601 instant such as 2026-03-01T09:00, or a duration ago such as 2h.',
+    );
+  return text;
+}
+
+/** Reads a whole number within limits. */
+export const numberOption =
+  (lowest: number, highest: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isSafeInteger(value) || value < lowest || value > highest)
+      throw new InvalidArgumentError(`Give a whole number from ${lowest} to ${highest}.`);
+    return value;
+  };
+
+/** Reads a number above zero that may have a fraction. */
+export function positiveOption(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('Give a number above 0.');
+  return value;
+}
+
+/** Gathers an option that may be given several times, or with commas. */
+export const listOption = (text: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  ...text.split(',').filter((part) => part !== ''),
+];

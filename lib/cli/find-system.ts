@@ -1,0 +1,109 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resourceVariables } from '../contract/environment.ts';
+import { CliError } from './cli-error.ts';
+
+/** Options of every command that speaks to a deployed or local system. */
+export interface SystemOptions {
+  readonly table?: string;
+  readonly queueUrl?: string;
+  readonly region?: string;
+  readonly dynamodbEndpoint?: string;
+  readonly sqsEndpoint?: string;
+  readonly json?: boolean;
+}
+
+/** Where a system is: its resources, and the variables by which clients reach it and settings are read. */
+export interface FoundSystem {
+  readonly tableName: string;
+  readonly queueUrl?: string;
+  readonly foundBy: 'options' | 'environment' | 'local stack';
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The local stack writes this file, below the folder it was started in, while it runs. */
+export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
+
+interface LocalState {
+  readonly tableName: string;
+  readonly queueUrl: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Looks at the options, then the environment, then for a local stack; throws what to do when there is none of them. */
+export function findSystem(
+  options: SystemOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+  directory: string,
+): FoundSystem {
+  const queueUrl = options.queueUrl ?? environment[resourceVariables.queueUrl];
+  const tableName = options.table ?? environment[resourceVariables.tableName];
+  if (tableName)
+    return {
+      tableName,
+      ...(queueUrl ? { queueUrl } : {}),
+      foundBy: options.table === undefined ? 'environment' : 'options',
+      environment: withOptions(environment, options),
+    };
+  const local = readLocalState(join(directory, LOCAL_STATE_FILE));
+  if (local === undefined) throw new CliError(howToName(options));
+  return {
+    tableName: local.tableName,
+    queueUrl: options.queueUrl ?? local.queueUrl,
+    foundBy: 'local stack',
+    // The local engines must win: a developer's shell often has the variables of a real account.
+    environment: withOptions({ ...environment, ...local.environment }, options),
+  };
+}
+
+const howToName = (options: SystemOptions): string =>
+  [
+    `No jobs table is named${options.queueUrl === undefined ? '' : ' (only a queue)'}. Do one of these:`,
+    `  for a deployed stack: --table NAME --queue-url URL, or export ${resourceVariables.tableName} and ${resourceVariables.queueUrl}`,
+    '                        (both are outputs of the stack; region and credentials come from the usual AWS settings)',
+    "  on this machine:      start the local stack with 'leasehold dev' in this folder",
+  ].join('\n');
+
+function withOptions(
+  environment: Readonly<Record<string, string | undefined>>,
+  options: SystemOptions,
+): Record<string, string | undefined> {
+  return {
+    ...environment,
+    ...(options.region === undefined ? {} : { AWS_REGION: options.region }),
+    ...(options.dynamodbEndpoint === undefined
+      ? {}
+      : { AWS_ENDPOINT_URL_DYNAMODB: options.dynamodbEndpoint }),
+    ...(options.sqsEndpoint === undefined ? {} : { AWS_ENDPOINT_URL_SQS: options.sqsEndpoint }),
+  };
+}
+
+function readLocalState(file: string): LocalState | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    const state = JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>;
+    if (typeof state.tableName === 'string' && typeof state.queueUrl === 'string')
+      return { tableName: state.tableName, queueUrl: state.queueUrl, environment: state.environment ?? {} };
+  } catch (cause) {
+    throw new CliError(`${file} cannot be read; delete it and start 'leasehold dev' again`, 2, { cause });
+  }
+  throw new CliError(`${file} names no table and queue; delete it and start 'leasehold dev' again`);
+}
+
+/** What the SDK clients need of these variables; what is not set is left to the SDK's own chain. */
+export function clientConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  service: 'DYNAMODB' | 'SQS',
+) {
+  const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
+  const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  const sessionToken = environment.AWS_SESSION_TOKEN;
+  return {
+    ...(region ? { region } : {}),
+    ...(endpoint ? { endpoint } : {}),
+    ...(accessKeyId && secretAccessKey
+      ? { credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } }
+      : {}),
+  };
+}

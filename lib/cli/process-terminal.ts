@@ -1,0 +1,41 @@
+import { systemChance, systemClock } from '../system/system-clock.ts';
+import type { Terminal } from './terminal.ts';
+
+const COLUMNS_OFF_SCREEN = 120;
+
+/** The terminal of this process. The first Ctrl-C asks the command to end, the second ends the process. */
+export function processTerminal(): Terminal {
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
+  // A reader such as `head` that has seen enough is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+  });
+  const { env } = process;
+  return {
+    write: (text) => void process.stdout.write(text),
+    note: (text) => void process.stderr.write(text),
+    input: process.stdin,
+    environment: env,
+    directory: process.cwd(),
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    isScreen: process.stdout.isTTY === true,
+    hasColours: wantsColours(env, process.stdout.isTTY === true),
+    columns: process.stdout.columns ?? COLUMNS_OFF_SCREEN,
+    clock: systemClock,
+    chance: systemChance,
+    interrupted: interrupt.signal,
+    async ask(question) {
+      const { confirm, isCancel } = await import('@clack/prompts');
+      const answer = await confirm({ message: question, initialValue: false, output: process.stderr });
+      return !isCancel(answer) && answer;
+    },
+  };
+}
+
+/** NO_COLOR wins over everything, FORCE_COLOR over what the output is. */
+export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
+  if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;
+  return isScreen && env.TERM !== 'dumb';
+}

@@ -1,0 +1,45 @@
+import { Command } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { commands } from './commands/index.ts';
+import type { CliContext } from './define-command.ts';
+
+/** The whole command line: `leasehold <command>`. Throws a CommanderError instead of ending the process. */
+export function createProgram(context: CliContext): Command {
+  const { terminal } = context;
+  const program = new Command('leasehold')
+    .description('Jobs that are never lost with their worker: send, look at, mend and plan them.')
+    .version(packageJson.version)
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.note(text),
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
+      getOutHasColors: () => terminal.hasColours,
+      getErrHasColors: () => terminal.hasColours,
+    })
+    .configureHelp({ helpWidth: Math.min(terminal.columns, 110) })
+    .showHelpAfterError("Add --help to see the command's options and an example.")
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Exit codes: 0 done, 1 something was refused, failed or found unsound, 2 used wrongly or out of reach.',
+        '',
+        'Examples:',
+        '  $ leasehold dev                                     start the whole system on this machine',
+        '  $ leasehold send email \'{"to":"ada@example.com"}\'    send a job',
+        '  $ leasehold explain 3f0c…                           see its whole life, and what happens next',
+        '  $ leasehold doctor                                  check everything; use its exit code in CI',
+      ].join('\n'),
+    )
+    .exitOverride();
+  for (const define of commands) program.addCommand(inheriting(define(context), program));
+  return program;
+}
+
+/** `addCommand` copies nothing: without this a command would write and exit past the terminal it was given. */
+function inheriting(command: Command, program: Command): Command {
+  command.copyInheritedSettings(program);
+  for (const each of command.commands) inheriting(each, command);
+  return command;
+}

@@ -1,0 +1,26 @@
+import cliProgress from 'cli-progress';
+import type { Output } from './output.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Progress {
+  update(done: number): void;
+  end(): void;
+}
+
+/** A progress bar on stderr, where somebody watches; otherwise nothing. */
+export function createProgress(terminal: Terminal, output: Output, doing: string, total?: number): Progress {
+  if (!terminal.isInteractive || output.isJson) return { update: () => {}, end: () => {} };
+  const bar = new cliProgress.SingleBar({
+    format:
+      total === undefined
+        ? `${doing} {value} ({duration_formatted})`
+        : `${doing} {bar} {value}/{total} ({eta_formatted} left)`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    hideCursor: true,
+    clearOnComplete: true,
+    stream: process.stderr,
+  });
+  bar.start(total ?? 0, 0);
+  return { update: (done) => bar.update(done), end: () => bar.stop() };
+}

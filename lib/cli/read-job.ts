@@ -1,0 +1,13 @@
+import type { Job } from '../jobs/job.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { System } from './system.ts';
+
+/** The job, or an error that says where else to look. */
+export async function readJob(system: System, jobId: string): Promise<Job> {
+  const job = await system.store.read(jobId);
+  if (job === undefined) throw new CliError(notThere(jobId, system), exitCodes.refused);
+  return job;
+}
+
+export const notThere = (jobId: string, { found }: Pick<System, 'found'>): string =>
+  `There is no job '${jobId}' in table ${found.tableName}. A message has no row before its first claim (look at the queue: leasehold stats), and a finished one is removed after its retention`;

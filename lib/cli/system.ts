@@ -1,0 +1,116 @@
+import { userInfo } from 'node:os';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { VARIABLE_PREFIX } from '../contract/environment.ts';
+import { LEADER_KEY } from '../contract/table.ts';
+import type { TableInspection } from '../dynamodb/table-inspection.ts';
+import type { ClockGuard } from '../jobs/clock-guard.ts';
+import type { JobQueue, JobStore, Table } from '../jobs/ports.ts';
+import type { Settings } from '../jobs/settings.ts';
+import { settingsFromEnvironment } from '../jobs/settings-environment.ts';
+import { CliError } from './cli-error.ts';
+import { clientConfig, type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A system that a command works on, opened with the operator's own credentials. */
+export interface System {
+  readonly found: FoundSystem;
+  readonly table: Table;
+  readonly inspection: TableInspection;
+  readonly store: JobStore;
+  readonly settings: Settings;
+  readonly clockGuard: ClockGuard;
+  readonly dynamoDb: DynamoDBDocumentClient;
+  readonly sqs: SQSClient;
+  /** The queue's URL; throws what to do when none is named. */
+  queueUrl(): string;
+  queue(): JobQueue;
+  /** The queue at another URL, such as the dead-letter queue's. */
+  queueAt(url: string): JobQueue;
+  close(): void;
+}
+
+/**
+ * Opens the system that options, environment or a local stack name. New rows go to the shards that the reaper sweeps, which
+ * it keeps with its leader row: an operator's defaults may differ from the stack's.
+ */
+export async function openSystem(
+  options: SystemOptions,
+  terminal: Terminal,
+  given: { readonly settings?: Settings } = {},
+): Promise<System> {
+  const { clock, chance } = terminal;
+  const found = findSystem(options, terminal.environment, terminal.directory);
+  const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
+  const [dynamo, sqsModule, { createClockGuard }, { createJobStore }] = await Promise.all([
+    loadDynamoDb(),
+    loadSqs(),
+    import('../jobs/clock-guard.ts'),
+    import('../jobs/job-store.ts'),
+  ]);
+  const clockGuard = createClockGuard({ skewMs: declared.skewMs });
+  const client = dynamo.createDynamoDbClient({
+    clock,
+    clockGuard,
+    config: clientConfig(found.environment, 'DYNAMODB'),
+  });
+  const sqs = sqsModule.createSqsClient(clientConfig(found.environment, 'SQS'));
+  const table = dynamo.createDynamoDbTable({ client, tableName: found.tableName });
+  const close = () => {
+    client.destroy();
+    sqs.destroy();
+  };
+  try {
+    const settings = { ...declared, shards: (await sweptShards(table)) ?? declared.shards };
+    const queueAt = (queueUrl: string) => sqsModule.createSqsQueue({ client: sqs, queueUrl, clock });
+    const queueUrl = () => {
+      if (found.queueUrl !== undefined) return found.queueUrl;
+      throw new CliError(
+        'No queue is named, and this command needs it. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
+      );
+    };
+    return {
+      ...{ found, table, settings, clockGuard, sqs, queueUrl, queueAt, close },
+      dynamoDb: client,
+      inspection: dynamo.createTableInspection({ client, tableName: found.tableName }),
+      store: createJobStore({ table, clock, chance, settings, actor: `cli-${operatorName()}` }),
+      queue: () => queueAt(queueUrl()),
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function loadDynamoDb() {
+  const [client, table, inspection] = await Promise.all([
+    import('../dynamodb/client.ts'),
+    import('../dynamodb/dynamodb-table.ts'),
+    import('../dynamodb/table-inspection.ts'),
+  ]);
+  return { ...client, ...table, ...inspection };
+}
+
+async function loadSqs() {
+  const [client, queue] = await Promise.all([import('../sqs/client.ts'), import('../sqs/sqs-queue.ts')]);
+  return { ...client, ...queue };
+}
+
+/** Only Leasehold's own: the rest of the shell's environment is none of the settings' business. */
+export const settingVariables = (environment: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith(VARIABLE_PREFIX)));
+
+/** The number of shards that sweeps cover; undefined before the first reaper ran. */
+export async function sweptShards(table: Table): Promise<number | undefined> {
+  const shards = (await table.read(LEADER_KEY))?.shards;
+  return typeof shards === 'number' && shards >= 1 ? shards : undefined;
+}
+
+/** Part of `changedBy`, so that a row tells which person's command changed it last. */
+function operatorName(): string {
+  try {
+    return userInfo().username.replace(/[^A-Za-z0-9._-]/g, '_');
+  } catch {
+    return 'operator';
+  }
+}

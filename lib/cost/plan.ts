@@ -1,0 +1,234 @@
+import { leaseLength } from '../jobs/lease-length.ts';
+import { type RecoveryBound, recoveryBound } from '../jobs/recovery-bound.ts';
+import type { Settings } from '../jobs/settings.ts';
+import { shardsNeeded } from '../jobs/settings-relations.ts';
+import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
+import type { Prices } from './prices.ts';
+import { totalUnits } from './write-units.ts';
+
+/** A workload, as its owner would describe it. */
+export interface Workload extends JobSize {
+  /** Jobs started in a second. */
+  readonly rate: number;
+  /** How long one job runs, ms. */
+  readonly durationMs: number;
+  /** Checkpoints stored by one job. */
+  readonly checkpoints: number;
+  /** Share of the attempts whose handler throws, and share whose worker dies. */
+  readonly errorShare: number;
+  readonly crashShare: number;
+  /** Where handlers run: on Lambda with this memory, or in processes that are paid for elsewhere. */
+  readonly host: { readonly kind: 'lambda'; readonly memoryMb: number } | { readonly kind: 'process' };
+}
+
+export type PlanSettings = Pick<
+  Settings,
+  | 'leaseMs'
+  | 'leaseGrowth'
+  | 'leaseGrowthCapMs'
+  | 'heartbeatMs'
+  | 'maxRunMs'
+  | 'skewMs'
+  | 'graceMs'
+  | 'watch'
+  | 'watchMs'
+  | 'reaperIntervalMs'
+  | 'minSweepIntervalMs'
+  | 'timeScale'
+  | 'batchSize'
+  | 'rowRetentionMs'
+>;
+
+export interface CostLine {
+  readonly what: string;
+  /** Units, requests or GB-seconds in a month. */
+  readonly amount: number;
+  readonly unit: string;
+  readonly dollars: number;
+}
+
+export interface Plan {
+  readonly running: number;
+  readonly beatsPerJob: number;
+  /** Write units a second at the mean load, table and index. */
+  readonly writeUnitsPerSecond: { readonly table: number; readonly index: number };
+  readonly shards: number;
+  readonly recovery: RecoveryBound;
+  readonly lines: readonly CostLine[];
+  readonly monthlyDollars: number;
+  readonly heartbeatDollars: number;
+  readonly dollarsPerMillionJobs: number;
+}
+
+export const SECONDS_A_MONTH = 30.4375 * 86_400;
+const GB = 1024 ** 3;
+/** SQS bills a request for every 64 KiB. */
+const QUEUE_CHUNK_BYTES = 64 * 1024;
+/** Lambda keeps at least this many long polls of 20 s open on an idle queue. */
+const IDLE_POLLERS = 5;
+const LONG_POLL_SECONDS = 20;
+const REAPER_MEMORY_MB = 256;
+/** A reaper that does not watch is gone after about this time, with its start. */
+const SHORT_SWEEP_SECONDS = 1;
+/** An empty query of an index partition, eventually consistent. */
+const SMALLEST_QUERY_UNITS = 0.5;
+
+/** Capacity, monthly cost and recovery time of a workload under these settings. */
+export function planFor(workload: Workload, settings: PlanSettings, prices: Prices): Plan {
+  const units = jobUnits(workload);
+  const beats = beatsOf(workload.durationMs, settings);
+  const running = (workload.rate * workload.durationMs) / 1000;
+  const shards = shardsNeeded({ maxRunning: Math.ceil(running), heartbeatMs: beatInterval(workload, beats) });
+  const perJob = writesPerJob(workload, units, beats);
+  const jobs = workload.rate * SECONDS_A_MONTH;
+  const lines = [
+    ...perJob.map(({ what, table, index }) => ({
+      what,
+      amount: (table + index) * jobs,
+      unit: 'write units',
+      dollars: ((table + index) * jobs * prices.perMillionWriteUnits) / 1e6,
+    })),
+    storage(workload, units, settings, prices),
+    queueRequests(workload, settings, prices),
+    ...workerHost(workload, settings, prices),
+    ...reaper(shards, settings, prices),
+  ];
+  const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
+  const sum = (of: 'table' | 'index') => perJob.reduce((total, line) => total + line[of], 0) * workload.rate;
+  return {
+    running,
+    beatsPerJob: beats,
+    writeUnitsPerSecond: { table: sum('table'), index: sum('index') },
+    shards,
+    recovery: recoveryBound(settings),
+    lines,
+    monthlyDollars,
+    heartbeatDollars: lines.find((line) => line.what === HEARTBEATS)?.dollars ?? 0,
+    dollarsPerMillionJobs: jobs === 0 ? 0 : (monthlyDollars / jobs) * 1e6,
+  };
+}
+
+const HEARTBEATS = 'heartbeats';
+
+/** Beats of one undisturbed attempt; a growing lease beats ever more seldom. */
+export function beatsOf(durationMs: number, settings: PlanSettings): number {
+  const share = settings.heartbeatMs / settings.leaseMs;
+  if (settings.leaseGrowth === 0) return Math.floor(durationMs / settings.heartbeatMs);
+  let beats = -1;
+  for (let age = 0; age <= durationMs; age += leaseLength(settings.leaseMs, age, settings) * share) beats++;
+  return beats;
+}
+
+/** The mean time between two beats of a job: what the index keys have to carry. */
+const beatInterval = (workload: Workload, beats: number): number =>
+  beats === 0 ? Math.max(1000, workload.durationMs) : workload.durationMs / beats;
+
+interface Writes {
+  readonly what: string;
+  readonly table: number;
+  readonly index: number;
+}
+
+function writesPerJob(workload: Workload, units: JobUnits, beats: number): Writes[] {
+  const times = (what: string, count: number, each: JobUnits['claim']): Writes => ({
+    what,
+    table: each.table * count,
+    index: (totalUnits(each) - each.table) * count,
+  });
+  // Each attempt that fails is followed by another one.
+  const again = (workload.errorShare + workload.crashShare) / (1 - workload.errorShare - workload.crashShare);
+  const errors =
+    again === 0 ? 0 : (again * workload.errorShare) / (workload.errorShare + workload.crashShare);
+  return [
+    times('claims', 1, units.claim),
+    times(HEARTBEATS, beats * (1 + again / 2), units.heartbeat),
+    times('checkpoints', workload.checkpoints, units.checkpoint),
+    times('completions', 1, units.complete),
+    times('retries after errors', errors, plus(units.retry, units.claimAgain)),
+    times('reclaims after crashes', again - errors, plus(units.reclaim, units.claimAgain)),
+  ].filter((line) => line.table > 0);
+}
+
+const plus = (a: JobUnits['claim'], b: JobUnits['claim']): JobUnits['claim'] => ({
+  table: a.table + b.table,
+  byLease: a.byLease + b.byLease,
+  byFailure: a.byFailure + b.byFailure,
+});
+
+function storage(workload: Workload, units: JobUnits, settings: PlanSettings, prices: Prices): CostLine {
+  const rows = (workload.rate * (settings.rowRetentionMs + workload.durationMs)) / 1000;
+  // DynamoDB adds 100 bytes to every stored row.
+  const gigabytes = (rows * (units.doneRowBytes + 100)) / GB;
+  return {
+    what: 'rows kept',
+    amount: gigabytes,
+    unit: 'GB',
+    dollars: gigabytes * prices.perStoredGbMonth,
+  };
+}
+
+/** One send, one receive and one delete for a job; receive and delete are shared by a batch. */
+function queueRequests(workload: Workload, settings: PlanSettings, prices: Prices): CostLine {
+  const chunks = Math.max(1, Math.ceil(workload.payloadBytes / QUEUE_CHUNK_BYTES));
+  const attempts = 1 / (1 - workload.errorShare - workload.crashShare);
+  const perJob = (chunks * attempts * (settings.batchSize + 1) + attempts) / settings.batchSize;
+  const idle = (IDLE_POLLERS * SECONDS_A_MONTH) / LONG_POLL_SECONDS;
+  const amount = workload.rate * SECONDS_A_MONTH * perJob + idle;
+  return {
+    what: 'queue (SQS)',
+    amount,
+    unit: 'requests',
+    dollars: (amount * prices.perMillionQueueRequests) / 1e6,
+  };
+}
+
+function workerHost(workload: Workload, settings: PlanSettings, prices: Prices): CostLine[] {
+  if (workload.host.kind === 'process') return [];
+  const attempts = workload.rate * SECONDS_A_MONTH * (1 / (1 - workload.errorShare - workload.crashShare));
+  const gbSeconds = (attempts * (workload.durationMs / 1000) * workload.host.memoryMb) / 1024;
+  // A job longer than an invocation is handed back and taken up again.
+  const runs = Math.max(1, Math.ceil(workload.durationMs / MAX_INVOCATION_MS));
+  const invocations = (attempts * runs) / settings.batchSize;
+  return [
+    {
+      what: 'workers (Lambda time)',
+      amount: gbSeconds,
+      unit: 'GB-s',
+      dollars: gbSeconds * prices.perGbSecond,
+    },
+    {
+      what: 'workers (Lambda invocations)',
+      amount: invocations,
+      unit: 'invocations',
+      dollars: (invocations * prices.perMillionInvocations) / 1e6,
+    },
+  ];
+}
+
+const MAX_INVOCATION_MS = 15 * 60_000;
+
+/** Busy all month: a watching reaper never goes home. Sweeps follow the soonest lease end, two thirds of a lease away. */
+function reaper(shards: number, settings: PlanSettings, prices: Prices): CostLine[] {
+  const watches = settings.watch !== 'never';
+  const gap = watches
+    ? Math.max(settings.minSweepIntervalMs, settings.leaseMs - settings.heartbeatMs + settings.skewMs)
+    : settings.reaperIntervalMs;
+  const sweeps = (SECONDS_A_MONTH * 1000) / gap;
+  const seconds = watches ? SECONDS_A_MONTH : sweeps * SHORT_SWEEP_SECONDS;
+  const gbSeconds = (seconds * REAPER_MEMORY_MB) / 1024;
+  const readUnits = sweeps * shards * 2 * SMALLEST_QUERY_UNITS;
+  return [
+    {
+      what: 'reaper (Lambda time)',
+      amount: gbSeconds,
+      unit: 'GB-s',
+      dollars: gbSeconds * prices.perGbSecond,
+    },
+    {
+      what: 'reaper (index reads, leader row)',
+      amount: readUnits + sweeps,
+      unit: 'units',
+      dollars: (readUnits * prices.perMillionReadUnits + sweeps * prices.perMillionWriteUnits) / 1e6,
+    },
+  ];
+}

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decideReap } from '../../lib/jobs/decide-reap.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
+import { readLeases } from '../../lib/jobs/lease-index.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { runningShard } from '../../lib/jobs/shard.ts';
+import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { type CliSystem, createCliSystem, newJob, runInProcess } from '../support/cli.ts';
+import { describeOnEachEngine } from '../support/engines.ts';
+
+interface Listed {
+  jobs: { jobId: string; status: string; type: string }[];
+  cursor?: string;
+}
+
+describeOnEachEngine('looking at jobs', (engine) => {
+  let system: CliSystem;
+  let clock: HandClock;
+  const claim = async (jobId: string, owner: string, type = 'email') => {
+    const outcome = await system.store.claim({ job: newJob(jobId, type), owner });
+    if (outcome.outcome !== 'claimed') throw new Error(`not claimed: ${outcome.outcome}`);
+    return claimOf(outcome.job as RunningJob);
+  };
+  const ids = (listed: Listed) => listed.jobs.map((job) => job.jobId);
+
+  beforeAll(async () => {
+    clock = createHandClock();
+    system = await createCliSystem(engine, clock);
+    for (let n = 0; n < 5; n++) await claim(`run-${n}`, `worker-a/${n}`);
+    await clock.advance(60_000);
+    await claim('fresh', 'worker-b/1', 'report');
+    await system.store.schedule(
+      newJob('later', 'report'),
+      planDispatch(clock.now(), clock.now() + 3_600_000, defaultSettings),
+    );
+    const failing = await claim('broken', 'worker-a/9');
+    await system.store.bury(failing, { errors: 1, lastError: 'Error: no such mailbox\n  at send' });
+    const finishing = await claim('finished', 'worker-a/10');
+    await system.store.checkpoint(finishing, { seq: 1, checkpoint: { page: 3 } });
+    await system.store.complete(finishing, { sent: true });
+  });
+  afterAll(() => system.close());
+
+  describe('ls', () => {
+    it('lists unfinished jobs from the index, soonest lease end first', async () => {
+      const run = await system.run(['ls']);
+      expect(run.code).toBe(0);
+      expect(run.stdout).toMatch(/run-0 +email +running +1 +1 min ago +worker-a\/0 +LAPSED 30 s ago/);
+      expect(run.stdout).toMatch(/fresh +report +running .* lease ends in 30 s/);
+      expect(run.stdout).toMatch(/later +report +pending .* due in 1 h/);
+      expect(run.stdout).toContain('7 jobs');
+      expect(run.stdout).not.toContain('finished');
+    });
+
+    it('filters by status, type, owner and age', async () => {
+      const list = async (...args: string[]) =>
+        ids((await system.run(['ls', '--json', ...args])).json<Listed>());
+      expect(await list('--status', 'pending')).toEqual(['later']);
+      expect(await list('--type', 'report')).toEqual(['fresh', 'later']);
+      expect(await list('--owner', 'worker-b')).toEqual(['fresh']);
+      expect(await list('--owner', 'worker-a/3')).toEqual(['run-3']);
+      expect((await list('--status', 'running', '--older-than', '30s')).sort()).toEqual(
+        [0, 1, 2, 3, 4].map((n) => `run-${n}`),
+      );
+    });
+
+    it('goes on where the last page stopped, without gaps or repeats', async () => {
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const run = await system.run(['ls', '--json', '-n', '2', ...(cursor ? ['--cursor', cursor] : [])]);
+        const page = run.json<Listed>();
+        expect(page.jobs.length).toBeLessThanOrEqual(2);
+        seen.push(...ids(page));
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      expect(seen.toSorted()).toEqual(['fresh', 'later', 'run-0', 'run-1', 'run-2', 'run-3', 'run-4']);
+    });
+
+    it('lists failures by type, and says at which types it looked when none is named', async () => {
+      const named = await system.run(['ls', '--status', 'failed', '--type', 'email']);
+      expect(named.stdout).toMatch(/broken +email +failed .*Error: no such mailbox/);
+      expect(named.stdout).not.toContain('at send');
+      const guessed = await system.run(['ls', '--status', 'failed', '--json']);
+      expect(ids(guessed.json<Listed>())).toEqual(['broken']);
+      expect(guessed.stderr).toContain('looked at email, report, leasehold.bad-message');
+    });
+
+    it('refuses to scan for done jobs until told, and says what it costs', async () => {
+      const refused = await system.run(['ls', '--status', 'done']);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/reads the whole table \(about \d+ rows?, \d+ read units?, .*\$/);
+      expect(refused.stderr).toContain('--scan');
+      const scanned = await system.run(['ls', '--status', 'done', '--scan', '--json']);
+      expect(ids(scanned.json<Listed>())).toEqual(['finished']);
+      expect(scanned.stderr).toContain('Scanning the table');
+    });
+
+    it('pages a scan as well', async () => {
+      const first = (await system.run(['ls', '-s', 'failed', '--scan', '--json', '-n', '1'])).json<Listed>();
+      expect(ids(first)).toEqual(['broken']);
+      expect(first.cursor).toBeUndefined();
+    });
+
+    it('refuses arguments that it cannot use', async () => {
+      for (const [args, says] of [
+        [['--status', 'sleeping'], 'Allowed choices are unfinished, pending, running'],
+        [['--older-than', 'long'], 'Give a duration such as 30s'],
+        [['--limit', '0'], 'Give a whole number from 1 to 10000'],
+        [['--cursor', 'nonsense'], '--cursor is not one that a listing printed'],
+        [['--statsu', 'failed'], 'Did you mean --status?'],
+      ] as const) {
+        const run = await system.run(['ls', ...args]);
+        expect(run.code).toBe(2);
+        expect(run.stderr).toContain(says);
+      }
+    });
+  });
+
+  describe('show', () => {
+    it('shows the row with its payload, checkpoint and result', async () => {
+      const run = await system.run(['show', 'finished']);
+      expect(run.code).toBe(0);
+      expect(run.stdout).toMatch(/status +done/);
+      expect(run.stdout).toMatch(/finished +2027-01-15 08:01:00 UTC \(now\)/);
+      expect(run.stdout).toContain('"to": "ada"');
+      expect(run.stdout).toContain('"page": 3');
+      expect(run.stdout).toContain('"sent": true');
+      const { payload, result } = (await system.run(['show', 'finished', '--json'])).json();
+      expect({ payload, result }).toEqual({ payload: { to: 'ada' }, result: { sent: true } });
+    });
+
+    it('says where else to look for a job without a row', async () => {
+      const run = await system.run(['show', 'nobody']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain("There is no job 'nobody'");
+      expect((await system.run(['show'])).code).toBe(2);
+    });
+  });
+
+  describe('explain', () => {
+    it('tells the life of a job whose worker died: claim, reclaim, fence, the next claim, and what comes next', async () => {
+      await claim('victim', 'worker-a/11');
+      await clock.advance(32_001);
+      const [entry] = (
+        await readLeases(system.table, { shard: runningShard('victim', 8), limit: 50 })
+      ).entries.filter((each) => each.jobId === 'victim');
+      if (entry === undefined) throw new Error('victim is not in the index');
+      const verdict = decideReap(entry, { now: clock.now(), settings: defaultSettings, breakerOpen: false });
+      if (verdict.kind !== 'reclaim') throw new Error(`not reclaimed: ${verdict.kind}`);
+      await system.store.reap(entry, verdict);
+      const pending = await system.run(['explain', 'victim']);
+      expect(pending.stdout).toContain(
+        'its lease lapsed: worker lease expired; the reaper took the job back',
+      );
+      expect(pending.stdout).toMatch(
+        /→ in 1 min .*: if no worker has claimed it, the reaper sends another hint/,
+      );
+      await clock.advance(1000);
+      const again = await system.store.claim({ job: { jobId: 'victim' }, owner: 'worker-c/1' });
+      if (again.outcome !== 'claimed') throw new Error(again.outcome);
+      await clock.advance(10_000);
+      await system.store.heartbeat(claimOf(again.job), clock.now() + 30_000);
+      await clock.advance(2000);
+      const { stdout } = await system.run(['explain', 'victim']);
+      expect(stdout).toMatch(/#1 +claimed by worker-a\/11/);
+      expect(stdout).toMatch(/#1 +worker-a\/11 is fenced/);
+      expect(stdout).toMatch(/#2 +claimed by worker-c\/1/);
+      expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
+      expect(stdout).toMatch(/→ in 28 s .*: its lease ends/);
+      expect(stdout).toContain('given to the next worker (crash 2 of 3)');
+    });
+
+    it('gives the same as JSON, with times', async () => {
+      const told = (await system.run(['explain', 'broken', '--json'])).json<{
+        status: string;
+        events: { at: number; what: string }[];
+        next: { says: string }[];
+      }>();
+      expect(told.status).toBe('failed');
+      expect(told.events.map((event) => event.what)).toEqual(['created', 'claimed', 'ended', 'finished']);
+      expect(told.next[0]?.says).toContain("'leasehold revive broken'");
+    });
+
+    it('refuses a job that is not there', async () => {
+      expect((await system.run(['explain', 'nobody'])).code).toBe(1);
+    });
+  });
+
+  it('says what to do when nothing answers at the endpoint', async () => {
+    const run = await system.run(['ls'], {
+      environment: { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' },
+    });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain("start it with 'leasehold dev'");
+  });
+
+  it('says what to do when there is no such table', async () => {
+    const run = await system.run(['ls', '--table', 'no-such-table']);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('There is no such table');
+  });
+});
+
+describe('the command line as a whole', () => {
+  it('prints help without arguments and suggests the near command', async () => {
+    expect((await runInProcess([])).stdout).toContain('Commands:');
+    const run = await runInProcess(['explian', 'x']);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('Did you mean explain?');
+  });
+
+  it('says how to name a system when there is none', async () => {
+    const run = await runInProcess(['ls']);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('--table NAME');
+    expect(run.stderr).toContain("'leasehold dev'");
+  });
+});

@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { runCli } from '../../lib/cli/run-cli.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { Clock, JobStore, Table } from '../../lib/jobs/ports.ts';
+import type { Row } from '../../lib/jobs/row-write.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { type SharedDynamoDb, sqsClient, sqsEndpoint, uniqueName } from './engines.ts';
+
+/** What one run of the command line left behind. */
+export interface CliRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Stdout as the JSON document that it should be. */
+  json<T = Record<string, unknown>>(): T;
+}
+
+export interface RunOptions {
+  readonly input?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  /** The answer to questions; undefined means that nobody is there. */
+  readonly answer?: boolean;
+  readonly interrupted?: AbortSignal;
+  readonly directory?: string;
+  readonly columns?: number;
+  readonly hasColours?: boolean;
+}
+
+const asRun = (code: number, stdout: string, stderr: string): CliRun => ({
+  code,
+  stdout,
+  stderr,
+  json: () => JSON.parse(stdout),
+});
+
+/** A folder in which nobody started a local stack. */
+const emptyDirectory = mkdtempSync(join(tmpdir(), 'leasehold-cli-'));
+
+/** Runs the command line in this process, with a terminal made of strings. */
+export async function runInProcess(args: readonly string[], options: RunOptions = {}): Promise<CliRun> {
+  const written = { stdout: '', stderr: '' };
+  const terminal: Terminal = {
+    write: (text) => {
+      written.stdout += text;
+    },
+    note: (text) => {
+      written.stderr += text;
+    },
+    input: (async function* () {
+      yield options.input ?? '';
+    })(),
+    environment: options.environment ?? {},
+    directory: options.directory ?? emptyDirectory,
+    isInteractive: options.answer !== undefined,
+    isScreen: false,
+    hasColours: options.hasColours ?? false,
+    columns: options.columns ?? 120,
+    timeZone: 'UTC',
+    clock: options.clock ?? systemClock,
+    chance: systemChance,
+    interrupted: options.interrupted ?? new AbortController().signal,
+    ask: async (question) => {
+      written.stderr += `${question}\n`;
+      return options.answer === true;
+    },
+  };
+  const code = await runCli(args, terminal);
+  return asRun(code, written.stdout, written.stderr);
+}
+
+const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+
+/** Runs the command line as its users do: a process of its own. `send` is called with the process once it runs. */
+export function runProcess(
+  args: readonly string[],
+  options: RunOptions & { readonly started?: (child: { kill(signal: NodeJS.Signals): void }) => void } = {},
+): Promise<CliRun> {
+  return new Promise((resolve, reject) => {
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, [bin, ...args], {
+      cwd: options.directory ?? emptyDirectory,
+      env: { PATH, HOME, TZ: 'UTC', ...options.environment },
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk) => {
+      if (stdout === '') options.started?.({ kill: (signal) => child.kill(signal) });
+      stdout += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(asRun(code ?? -1, stdout, stderr)));
+    child.stdin.end(options.input ?? '');
+  });
+}
+
+/** A system of its own on shared engines, with ways to bring jobs into any state. */
+export interface CliSystem {
+  readonly tableName: string;
+  readonly queueUrl: string;
+  readonly deadLetterUrl: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly table: Table;
+  readonly store: JobStore;
+  readonly sqs: SQSClient;
+  /** Runs in this process. */
+  run(args: readonly string[], options?: RunOptions): Promise<CliRun>;
+  /** Runs as a process. */
+  spawn(args: readonly string[], options?: Parameters<typeof runProcess>[1]): Promise<CliRun>;
+  put(row: Row): Promise<void>;
+  close(): void;
+}
+
+export async function createCliSystem(
+  engine: SharedDynamoDb,
+  clock: Clock = systemClock,
+): Promise<CliSystem> {
+  const tableName = uniqueName('cli');
+  const config = {
+    endpoint: engine.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  };
+  const client = createDynamoDbClient({ clock, config });
+  await createJobsTable(client, tableName);
+  const sqs = sqsClient(sqsEndpoint());
+  const deadLetterUrl = await createQueue(sqs, uniqueName('cli-dead'), { MessageRetentionPeriod: '1209600' });
+  const arn = await arnOf(sqs, deadLetterUrl);
+  const queueUrl = await createQueue(sqs, uniqueName('cli-jobs'), {
+    VisibilityTimeout: '960',
+    RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arn, maxReceiveCount: 10 }),
+  });
+  const environment = {
+    LEASEHOLD_TABLE_NAME: tableName,
+    LEASEHOLD_QUEUE_URL: queueUrl,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: engine.endpoint,
+    AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
+  };
+  const table = createDynamoDbTable({ client, tableName });
+  const within = (options: RunOptions = {}) => ({
+    clock,
+    ...options,
+    environment: { ...environment, ...options.environment },
+  });
+  return {
+    ...{ tableName, queueUrl, deadLetterUrl, environment, table, sqs },
+    store: createJobStore({ table, clock, chance: systemChance, settings: defaultSettings, actor: 'test' }),
+    run: (args, options) => runInProcess(args, within(options)),
+    spawn: (args, options) => runProcess(args, { ...options, ...within(options) }),
+    put: async (row) => void (await client.send(new PutCommand({ TableName: tableName, Item: row }))),
+    close: () => {
+      client.destroy();
+      sqs.destroy();
+    },
+  };
+}
+
+async function createQueue(
+  sqs: SQSClient,
+  name: string,
+  attributes: Record<string, string>,
+): Promise<string> {
+  const reply = await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
+  return reply.QueueUrl ?? '';
+}
+
+async function arnOf(sqs: SQSClient, queueUrl: string): Promise<string> {
+  const reply = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }),
+  );
+  return reply.Attributes?.QueueArn ?? '';
+}
+
+/** A job as a message would describe it. */
+export const newJob = (jobId: string, type = 'email', payload: unknown = { to: 'ada' }) => ({
+  jobId,
+  type,
+  payload: JSON.stringify(payload),
+  leaseMs: defaultSettings.leaseMs,
+  maxAttempts: defaultSettings.maxAttempts,
+  maxCrashes: defaultSettings.maxCrashes,
+});

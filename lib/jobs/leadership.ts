@@ -10,7 +10,7 @@ export interface Leadership {
   /** Takes the lead if nobody has it. */
   take(): Promise<LeadOutcome>;
   /** Keeps the lead: to be called after a completed sweep, so that a reaper which gets nowhere loses it. */
-  extend(epoch: number): Promise<boolean>;
+  extend(epoch: number): Promise<ExtendOutcome>;
   /** Gives the lead up, so that the next reaper need not wait. */
   release(epoch: number): Promise<void>;
 }
@@ -24,15 +24,22 @@ export type LeadOutcome =
       readonly shards: number;
     };
 
+export type ExtendOutcome =
+  /** With the highest number of shards that any reaper knows of by now. */
+  { readonly outcome: 'extended'; readonly shards: number } | { readonly outcome: 'lost' };
+
 export function createLeadership(options: {
   readonly table: Table;
   readonly clock: Clock;
   readonly name: string;
   readonly leaseMs: number;
+  /** When this reaper stops anyway: it never claims to lead beyond, so that its successor wakes up on time. */
+  readonly endsAt?: number;
   /** The shards that this reaper's settings know of; the highest number ever used is kept and swept. */
   readonly shards: number;
 }): Leadership {
-  const { table, clock, name, leaseMs, shards } = options;
+  const { table, clock, name, leaseMs, shards, endsAt = Number.POSITIVE_INFINITY } = options;
+  const until = (now: number) => Math.min(now + leaseMs, Math.max(now, endsAt));
   return {
     async take() {
       const now = clock.now();
@@ -44,7 +51,7 @@ export function createLeadership(options: {
           [{ attribute: 'leaderUntil', is: 'atMost', value: now }],
           [{ attribute: 'leader', is: 'equal', value: name }],
         ],
-        set: { leader: name, leaderUntil: now + leaseMs },
+        set: { leader: name, leaderUntil: until(now) },
         keep: { shards },
         sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
         returns: 'row',
@@ -60,17 +67,23 @@ export function createLeadership(options: {
     },
 
     async extend(epoch) {
-      const write = ofMine(epoch, 'extendLead', clock.now() + leaseMs);
-      const result = await table.apply(write);
-      return result.applied || result.row?.leaderUntil === write.set.leaderUntil;
+      const result = await table.apply(ofMine(epoch, 'extendLead', until(clock.now()), 'row'));
+      return result.applied
+        ? { outcome: 'extended', shards: Math.max(shards, shardsIn(result.row)) }
+        : { outcome: 'lost' };
     },
 
     async release(epoch) {
-      await table.apply(ofMine(epoch, 'releaseLead', 0));
+      await table.apply(ofMine(epoch, 'releaseLead', 0, 'nothing'));
     },
   };
 
-  function ofMine(epoch: number, transition: string, leaderUntil: number): RowWrite {
+  function ofMine(
+    epoch: number,
+    transition: string,
+    leaderUntil: number,
+    returns: RowWrite['returns'],
+  ): RowWrite {
     return {
       transition,
       jobId: LEADER_KEY,
@@ -81,13 +94,13 @@ export function createLeadership(options: {
         ],
       ],
       set: { leaderUntil },
-      returns: 'nothing',
+      returns,
     };
   }
 
   /** Shards only grow: rows written under a higher number must still be found after a roll-back. */
   async function raiseShards(row: Row | undefined): Promise<number> {
-    const known = typeof row?.shards === 'number' ? row.shards : 0;
+    const known = shardsIn(row);
     if (known >= shards) return known;
     const raised = await table.apply({
       transition: 'raiseShards',
@@ -101,3 +114,5 @@ export function createLeadership(options: {
     return typeof current === 'number' ? Math.max(current, shards) : shards;
   }
 }
+
+const shardsIn = (row: Row | undefined): number => (typeof row?.shards === 'number' ? row.shards : 0);

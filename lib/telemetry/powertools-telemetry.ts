@@ -25,6 +25,9 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
       logger.error(message, { ...fields, error: error instanceof Error ? error : new Error(String(error)) }),
     count: (metric, value = 1) => void add(metric, value),
     gauge: (metric, value) => void add(metric, value),
-    flush: () => emitter.publishStoredMetrics(),
+    flush: () => {
+      // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
+      if (emitter.hasStoredMetrics()) emitter.publishStoredMetrics();
+    },
   };
 }

@@ -1,0 +1,61 @@
+import type { LeaseholdEvent } from '../contract/events.ts';
+import type { ReaperDeps } from './deps.ts';
+
+/**
+ * Publishes events beside the sweep: no job waits for a bus that is slow or gone. What is still to be published is
+ * bounded; beyond that, events are dropped and the number is logged.
+ */
+export interface EventOutlet {
+  publish(events: readonly LeaseholdEvent[]): void;
+  /** Waits until everything is published, but not longer than a few seconds: to be called before the process may freeze. */
+  settle(): Promise<void>;
+}
+
+const MAX_WAITING = 10_000;
+const PUBLISHED_AT_ONCE = 100;
+const PATIENCE_MS = 3000;
+
+export function createEventOutlet({
+  events,
+  telemetry,
+  clock,
+}: Pick<ReaperDeps, 'events' | 'telemetry' | 'clock'>): EventOutlet {
+  let waiting: LeaseholdEvent[] = [];
+  let dropped = 0;
+  let draining: Promise<void> | undefined;
+
+  const drain = async () => {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, PUBLISHED_AT_ONCE);
+      waiting = waiting.slice(PUBLISHED_AT_ONCE);
+      try {
+        await events.publish(batch);
+      } catch (error) {
+        telemetry.error('events not published', error, { count: batch.length });
+      }
+    }
+    draining = undefined;
+  };
+
+  return {
+    publish(more) {
+      if (more.length === 0) return;
+      const room = Math.max(0, MAX_WAITING - waiting.length);
+      dropped += Math.max(0, more.length - room);
+      waiting.push(...more.slice(0, room));
+      draining ??= drain();
+    },
+    async settle() {
+      if (draining !== undefined) {
+        const enough = new AbortController();
+        const patience = clock.sleep(PATIENCE_MS, enough.signal).catch(() => {});
+        await Promise.race([draining, patience]);
+        enough.abort();
+      }
+      const lost = dropped + waiting.length;
+      if (lost > 0) telemetry.warn('events not published', { count: lost, reason: 'the bus is too slow' });
+      dropped = 0;
+      waiting = [];
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { EventDetails } from '../contract/events.ts';
+import { createLeadership } from '../jobs/leadership.ts';
+import type { ReaperDeps } from './deps.ts';
+import type { EventOutlet } from './event-outlet.ts';
+
+/** This reaper's part in the leadership, with what it tells of it. */
+export interface Lead {
+  /** Takes the lead, or finds out who has it. Without an answer the reaper leads: sweeping twice is harmless, not at all is not. */
+  seek(): Promise<
+    | { readonly leads: true; readonly shards: number }
+    | { readonly leads: false; readonly leaderUntil: number; readonly shards: number }
+  >;
+  /** Keeps the lead after a completed sweep. */
+  keep(): Promise<void>;
+  /** Tells that this reaper took the lead. An idle system's reaper, which leaves at once, does not bother anybody. */
+  announce(): void;
+  giveUp(): Promise<void>;
+}
+
+type Change = EventDetails['ReaperLeadershipChanged']['change'];
+
+export function createLead(
+  deps: ReaperDeps,
+  options: { readonly name: string; readonly endsAt: number; readonly outlet: EventOutlet },
+): Lead {
+  const { clock, telemetry, settings } = deps;
+  const { name, endsAt, outlet } = options;
+  const leadership = createLeadership({
+    table: deps.table,
+    clock,
+    name,
+    leaseMs: settings.leaderLeaseMs,
+    shards: settings.shards,
+    endsAt,
+  });
+  let held: { readonly epoch: number; until: number; announced: boolean } | undefined;
+  let shards = settings.shards;
+
+  const tell = (change: Change, epoch: number) => {
+    telemetry.info(`reaper leadership ${change}`, { leader: name, epoch });
+    outlet.publish([
+      { name: 'ReaperLeadershipChanged', detail: { leader: name, change, epoch, at: clock.now() } },
+    ]);
+  };
+  const lose = () => {
+    if (held?.announced) tell('lost', held.epoch);
+    held = undefined;
+  };
+
+  return {
+    async seek() {
+      if (held !== undefined && clock.now() < held.until) return { leads: true, shards };
+      try {
+        const outcome = await leadership.take();
+        shards = Math.max(shards, outcome.shards);
+        if (outcome.outcome === 'following') {
+          lose();
+          return { leads: false, leaderUntil: outcome.leaderUntil, shards };
+        }
+        const announced = held?.announced ?? false;
+        held = { epoch: outcome.epoch, until: clock.now() + settings.leaderLeaseMs, announced };
+      } catch (error) {
+        telemetry.error('leadership cannot be determined; sweeping without', error);
+      }
+      return { leads: true, shards };
+    },
+
+    async keep() {
+      if (held === undefined) return;
+      try {
+        const outcome = await leadership.extend(held.epoch);
+        if (outcome.outcome === 'lost') return lose();
+        shards = Math.max(shards, outcome.shards);
+        held.until = clock.now() + settings.leaderLeaseMs;
+      } catch (error) {
+        telemetry.error('leadership was not extended', error);
+      }
+    },
+
+    announce() {
+      if (held === undefined || held.announced) return;
+      held.announced = true;
+      tell('acquired', held.epoch);
+    },
+
+    async giveUp() {
+      if (held === undefined) return;
+      const { epoch, announced } = held;
+      held = undefined;
+      try {
+        await leadership.release(epoch);
+        if (announced) tell('released', epoch);
+      } catch (error) {
+        telemetry.error('leadership was not released; the next reaper waits for its end', error);
+      }
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { decideReap } from '../jobs/decide-reap.ts';
+import { StoreUnavailableError, ThrottledError } from '../jobs/errors.ts';
+import type { LeaseEntry } from '../jobs/job.ts';
+import type { Hint, ReapOutcome } from '../jobs/ports.ts';
+import type { ReapAction } from '../jobs/reaper-writes.ts';
+import type { ReaperDeps } from './deps.ts';
+import { eventsOf } from './report.ts';
+import { asSeen, type SweepMemory } from './sweep-memory.ts';
+import { leaveBehind, type Tally } from './tally.ts';
+
+/** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
+export interface ReapWriter {
+  /** Resolves when the entries are accepted, which waits while too many are under way. */
+  add(entries: readonly LeaseEntry[]): Promise<void>;
+  /** Resolves when everything accepted is written. */
+  finish(): Promise<void>;
+  /** The clock turned out to be unsound: nothing more is written. */
+  readonly stopped: boolean;
+}
+
+/** A multiple of what a write request and a hint request take, so that both are full. */
+export const CHUNK = 250;
+/** Each chunk has up to 8 requests under way: together they stay below the client's number of connections. */
+const CHUNKS_AT_ONCE = 4;
+
+interface Verdict {
+  readonly entry: LeaseEntry;
+  readonly action: ReapAction;
+}
+
+export function createReapWriter(
+  deps: ReaperDeps,
+  context: { readonly tally: Tally; readonly memory: SweepMemory; readonly breakerOpen: boolean },
+): ReapWriter {
+  const { store, queue, telemetry, clock, settings, clockGuard } = deps;
+  const { tally, memory, breakerOpen } = context;
+  const underWay = new Set<Promise<void>>();
+  let buffer: LeaseEntry[] = [];
+  let stopped = false;
+
+  return {
+    get stopped() {
+      return stopped;
+    },
+    async add(entries) {
+      buffer.push(...entries);
+      while (buffer.length >= CHUNK) await launch(takeChunk());
+    },
+    async finish() {
+      while (buffer.length > 0) await launch(takeChunk());
+      await Promise.all(underWay);
+    },
+  };
+
+  function takeChunk(): readonly LeaseEntry[] {
+    const chunk = buffer.slice(0, CHUNK);
+    buffer = buffer.slice(CHUNK);
+    return chunk;
+  }
+
+  async function launch(chunk: readonly LeaseEntry[]): Promise<void> {
+    while (underWay.size >= CHUNKS_AT_ONCE) await Promise.race(underWay);
+    const writing = write(chunk).finally(() => underWay.delete(writing));
+    underWay.add(writing);
+  }
+
+  async function write(chunk: readonly LeaseEntry[]): Promise<void> {
+    stopped ||= clockGuard?.isSound() === false;
+    if (stopped) return leaveBehind(tally, 'stopped', chunk);
+    const now = clock.now();
+    const verdicts = chunk.flatMap((entry): Verdict[] => {
+      const verdict = decideReap(entry, { now, settings, breakerOpen });
+      return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
+    });
+    const outcomes = await store
+      .reapMany(verdicts)
+      .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
+    const at = clock.now();
+    const written = verdicts.filter((verdict, i) => isWritten(verdict.entry, outcomes[i]));
+    for (const verdict of written) count(verdict, at);
+    await sendHints(written);
+    memory.outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
+  }
+
+  function isWritten(entry: LeaseEntry, outcome: ReapOutcome | undefined): boolean {
+    switch (outcome?.outcome) {
+      case 'written':
+        return true;
+      case 'moved':
+        tally.skipped.moved += 1;
+        memory.unmoved.set(asSeen(entry), 'moved');
+        return false;
+      case 'failed':
+        tally.firstError ??= outcome.error;
+        leaveBehind(tally, 'unwritten', [entry]);
+        if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
+        else memory.unmoved.set(asSeen(entry), 'refused');
+        return false;
+      case undefined:
+        return false;
+    }
+  }
+
+  function count({ entry, action }: Verdict, at: number): void {
+    switch (action.kind) {
+      case 'reclaim':
+        tally.reclaimed += 1;
+        telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
+        return;
+      case 'bury':
+        tally.buried += 1;
+        if (action.quarantined) tally.quarantined += 1;
+        return;
+      case 'redispatch':
+        tally.redispatched += 1;
+        return;
+      case 'cancel':
+        tally.cancelled += 1;
+    }
+  }
+
+  /** A hint that is not sent costs time, never a job: its row is found again when the queue's lease ends. */
+  async function sendHints(written: readonly Verdict[]): Promise<void> {
+    const hints = written.flatMap(({ entry, action }): Hint[] => {
+      const delaySeconds = 'dispatch' in action ? action.dispatch.hintDelaySeconds : undefined;
+      return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, delaySeconds }];
+    });
+    if (hints.length === 0) return;
+    try {
+      const { sent, failed } = await queue.sendHints(hints);
+      tally.hintsSent += sent;
+      tally.hintsFailed += failed.length;
+    } catch (error) {
+      tally.firstError ??= error as Error;
+      tally.hintsFailed += hints.length;
+    }
+  }
+}
+
+/** Whether the same write may well succeed in a moment, as opposed to one that the store will always refuse. */
+const isPassing = (error: Error): boolean =>
+  error instanceof ThrottledError ||
+  (error instanceof StoreUnavailableError &&
+    !(error.cause instanceof Error && error.cause.name === 'ValidationException'));

@@ -1,0 +1,87 @@
+import type { LeaseholdEvent } from '../contract/events.ts';
+import type { LeaseEntry } from '../jobs/job.ts';
+import type { ReapAction } from '../jobs/reaper-writes.ts';
+import type { BreakerVerdict } from './breaker.ts';
+import type { ReaperDeps } from './deps.ts';
+import type { SweepResult } from './sweep.ts';
+import { changes, type Tally } from './tally.ts';
+
+/** The events that tell of one written verdict. */
+export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): LeaseholdEvent[] {
+  if (action.kind !== 'reclaim' && action.kind !== 'bury') return [];
+  const detail = {
+    jobId: entry.jobId,
+    type: entry.type,
+    attempt: entry.attempt,
+    errors: entry.errors,
+    crashes: action.crashes,
+    releases: action.releases,
+    ...(entry.leaseOwner === undefined ? {} : { leaseOwner: entry.leaseOwner }),
+    at,
+  };
+  if (action.kind === 'reclaim')
+    return [{ name: 'JobReclaimed', detail: { ...detail, reclaimDelayMs: at - entry.leaseUntil } }];
+  const ended = { ...detail, lastError: action.lastError };
+  return [
+    { name: 'JobFailed', detail: ended },
+    ...(action.quarantined ? [{ name: 'JobQuarantined' as const, detail: ended }] : []),
+  ];
+}
+
+/** Metrics of every sweep, and one log line for each that did or met something. */
+export function reportSweep(
+  { telemetry, clockGuard }: Pick<ReaperDeps, 'telemetry' | 'clockGuard'>,
+  result: SweepResult,
+  tally: Pick<Tally, 'firstError'>,
+): void {
+  const counted = {
+    JobsReclaimed: result.reclaimed,
+    JobsFailed: result.buried,
+    JobsQuarantined: result.quarantined,
+    JobsCancelled: result.cancelled,
+    HintsSent: result.hintsSent,
+  } as const;
+  for (const [metric, value] of Object.entries(counted))
+    if (value > 0) telemetry.count(metric as keyof typeof counted, value);
+  telemetry.gauge('SweepDuration', result.durationMs);
+  telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
+  telemetry.gauge('BreakerOpen', result.breakerOpen ? 1 : 0);
+  const offset = clockGuard?.offset();
+  if (offset !== undefined) telemetry.gauge('ClockOffset', offset.offsetMs);
+
+  const fields = logFields(result, tally);
+  const trouble = result.errors + result.skipped.unwritten + result.hintsFailed + result.skipped.stopped;
+  if (result.reclaimed + result.buried > 0) telemetry.info('released stale running jobs', fields);
+  else if (changes(result) > 0) telemetry.info('dispatched waiting jobs', fields);
+  else if (trouble > 0) telemetry.warn('sweep left rows behind', fields);
+}
+
+function logFields(result: SweepResult, { firstError }: Pick<Tally, 'firstError'>) {
+  const { nextLapseAt: _next, nextDueAt: _due, skipped, ...counts } = result;
+  return {
+    count: result.reclaimed,
+    ...counts,
+    skipped: Object.fromEntries(Object.entries(skipped).filter(([, number]) => number > 0)),
+    ...(firstError === undefined ? {} : { reason: firstError.message }),
+  };
+}
+
+/** Tells of a breaker that opened or closed. */
+export function reportBreaker(
+  { telemetry }: Pick<ReaperDeps, 'telemetry'>,
+  verdict: BreakerVerdict,
+  at: number,
+): LeaseholdEvent[] {
+  const { change, lapsed, live, budget } = verdict;
+  if (change === undefined) return [];
+  if (change === 'closed') {
+    telemetry.info('breaker closed: jobs are reclaimed at full speed again', { lapsed });
+    return [];
+  }
+  telemetry.warn('breaker opened: most running leases lapsed at once, so crashes are not charged', {
+    lapsed,
+    live,
+    jobsPerSweep: budget,
+  });
+  return [{ name: 'ReaperBreakerOpened', detail: { lapsed, live, at } }];
+}

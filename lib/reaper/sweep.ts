@@ -1,0 +1,294 @@
+import { lapsesAt } from '../jobs/decide-reap.ts';
+import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
+import type { LeaseEntry } from '../jobs/job.ts';
+import { type LeasePage, readLeases } from '../jobs/lease-index.ts';
+import { allShards } from '../jobs/shard.ts';
+import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
+import { lookAgainMs, type ReaperDeps } from './deps.ts';
+import { CHUNK, createReapWriter, type ReapWriter } from './reap-writer.ts';
+import { reportBreaker, reportSweep } from './report.ts';
+import {
+  asSeen,
+  createSweepMemory,
+  outlooksOf,
+  type ShardOutlook,
+  type SweepMemory,
+  soonest,
+} from './sweep-memory.ts';
+import { createTally, leaveBehind, type SweepCounts, type Tally } from './tally.ts';
+
+export interface SweepOptions {
+  /** The highest number of shards ever used, where it is above the settings'. */
+  readonly shards?: number;
+  /** Of earlier sweeps of the same invocation. Without it, every shard is read and every row gets a chance. */
+  readonly memory?: SweepMemory;
+  /** Asked before every page: no new one is begun once it says true. */
+  readonly shouldStop?: () => boolean;
+}
+
+export interface SweepResult extends SweepCounts {
+  /** Every lapsed lease was looked at. */
+  readonly complete: boolean;
+  readonly breakerOpen: boolean;
+  readonly durationMs: number;
+  /** Age of the oldest lapsed lease that was left behind; 0 if none was. */
+  readonly oldestLapsedMs: number;
+  /** When the soonest live lease of a running job lapses; undefined when none is live. */
+  readonly nextLapseAt?: number;
+  /** When the soonest pending job must be hinted; undefined when none is pending. */
+  readonly nextDueAt?: number;
+}
+
+/** A dozen entries cost as little as one, and usually the first of them is live. */
+const FIRST_PAGE = 12;
+const PAGE_GROWTH = 4;
+const SHARDS_AT_ONCE = 32;
+
+interface Round {
+  readonly startedAt: number;
+  readonly tally: Tally;
+  readonly memory: SweepMemory;
+  readonly shouldStop: () => boolean;
+}
+
+/** The first page of a shard. */
+interface Look {
+  readonly shard: string;
+  readonly readAt: number;
+  readonly page: LeasePage;
+  readonly limit: number;
+  readonly lapsed: readonly LeaseEntry[];
+  /** The soonest live entry, where the page reached one. */
+  readonly live: LeaseEntry | undefined;
+  /** How many are live, where one page holds the whole shard. */
+  readonly liveCount: number | undefined;
+  readonly oldest: number;
+}
+
+/**
+ * Repairs everything whose lease has lapsed by the start of the sweep: running shards first, so that no crash waits behind
+ * a backlog. Costs by the number of lapsed leases alone. Whatever goes wrong with one row, batch or shard leaves the
+ * others alone, and is found again by a later sweep.
+ */
+export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promise<SweepResult> {
+  const { clock, settings } = deps;
+  const memory = options.memory ?? createSweepMemory(deps);
+  const tally = createTally();
+  const round: Round = {
+    startedAt: clock.now(),
+    tally,
+    memory,
+    shouldStop: options.shouldStop ?? (() => false),
+  };
+  const began = clock.monotonic();
+  const { running, pending } = allShards(Math.max(settings.shards, options.shards ?? 0));
+
+  const looks = await lookAt(running, deps, round);
+  const breaker = await assessBreaker(deps, memory.breaker, looks.map(firstLook), {
+    now: round.startedAt,
+    runningShards: running,
+  });
+  memory.outlet.publish(reportBreaker(deps, breaker, round.startedAt));
+  await drain(looks, breaker, deps, round);
+  memory.breaker.heldBack = tally.skipped.heldBack > 0;
+  await drain(
+    await lookAt(pending, deps, round),
+    { open: false, budget: Number.POSITIVE_INFINITY },
+    deps,
+    round,
+  );
+
+  const result = resultOf(round, breaker, clock.monotonic() - began, clock.now());
+  reportSweep(deps, result, tally);
+  if (options.memory === undefined) await memory.outlet.settle();
+  return result;
+}
+
+/** Reads the first page of every shard that may hold something lapsed. */
+async function lookAt(shards: readonly string[], deps: ReaperDeps, round: Round): Promise<Look[]> {
+  const { memory, startedAt, shouldStop } = round;
+  const due = shards.filter((shard) => (memory.outlooks.get(shard)?.quietUntil ?? 0) <= startedAt);
+  const limit = memory.breaker.open ? firstPageWhileOpen(deps, shards.length) : FIRST_PAGE;
+  const looks: Look[] = [];
+  await inLanes(due, async (shard) => {
+    if (shouldStop()) return void memory.outlooks.delete(shard);
+    const readAt = deps.clock.now();
+    const page = await readPage(deps, round, { shard, limit });
+    if (page === undefined) return;
+    const sifted = sift(page, deps, round);
+    const oldest = sifted.lapsed[0]?.leaseUntil ?? Number.POSITIVE_INFINITY;
+    looks.push({ shard, readAt, page, limit, oldest, ...sifted });
+  });
+  return looks;
+}
+
+const firstPageWhileOpen = ({ settings }: ReaperDeps, shards: number) =>
+  Math.min(CHUNK, Math.max(FIRST_PAGE, Math.ceil(settings.breakerPerSweep / shards)));
+
+const mayHoldMore = ({ live, page }: Look) => live === undefined && page.cursor !== undefined;
+
+const firstLook = (look: Look): FirstLook => ({
+  shard: look.shard,
+  lapsed: look.lapsed.length,
+  mayHoldMore: mayHoldMore(look),
+  live: look.liveCount,
+});
+
+/** Moves what has lapsed in these shards, and notes when each must be looked at again. */
+async function drain(
+  looks: readonly Look[],
+  breaker: Pick<BreakerVerdict, 'open' | 'budget'>,
+  deps: ReaperDeps,
+  round: Round,
+): Promise<void> {
+  const writer = createReapWriter(deps, { ...round, breakerOpen: breaker.open });
+  const quotas = shareOut(
+    breaker.budget,
+    looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look)),
+  );
+  const outlooks = new Map<string, Omit<ShardOutlook, 'failures'>>();
+  await inLanes(looks, async (look) => {
+    const outlook = await drainShard(look, quotas.get(look) ?? 0, writer, deps, round);
+    if (outlook !== undefined) outlooks.set(look.shard, outlook);
+  });
+  await writer.finish();
+  for (const [shard, outlook] of outlooks) {
+    if (round.tally.unwrittenShards.has(shard)) noteFailure(shard, deps, round, outlook);
+    else round.memory.outlooks.set(shard, { ...outlook, failures: 0 });
+  }
+}
+
+/** Walks one shard from its first page to its first live lease. Undefined when a page could not be read. */
+async function drainShard(
+  look: Look,
+  quota: number,
+  writer: ReapWriter,
+  deps: ReaperDeps,
+  round: Round,
+): Promise<Omit<ShardOutlook, 'failures'> | undefined> {
+  const again = { quietUntil: round.startedAt };
+  let { page, lapsed, live, limit, readAt } = look;
+  let left = quota;
+  // The cursor is a place in the order, not a row: what was moved, or could not be, is behind it and stays there.
+  for (;;) {
+    await writer.add(lapsed.slice(0, left));
+    if (lapsed.length > left) {
+      leaveBehind(round.tally, 'heldBack', lapsed.slice(left));
+      return again;
+    }
+    left -= lapsed.length;
+    if (live !== undefined || page.cursor === undefined) break;
+    if (left === 0 && lapsed.length > 0) {
+      // At least one more, and it lapsed no earlier than the last one seen.
+      leaveBehind(round.tally, 'heldBack', lapsed.slice(-1));
+      return again;
+    }
+    if (writer.stopped || round.shouldStop()) {
+      leaveBehind(round.tally, 'stopped', lapsed.slice(-1));
+      return again;
+    }
+    limit = Math.min(limit * PAGE_GROWTH, CHUNK, Math.max(left, FIRST_PAGE));
+    readAt = deps.clock.now();
+    const next = await readPage(deps, round, { shard: look.shard, limit, cursor: page.cursor });
+    if (next === undefined) return undefined;
+    page = next;
+    ({ lapsed, live } = sift(page, deps, round));
+  }
+  return outlookOf(look, readAt, live, deps);
+}
+
+function outlookOf(
+  look: Look,
+  readAt: number,
+  live: LeaseEntry | undefined,
+  { settings }: ReaperDeps,
+): Omit<ShardOutlook, 'failures'> {
+  const unseen = look.shard.startsWith('r')
+    ? lookAgainMs(settings)
+    : // A job that becomes pending after this look has a hint under way, or is due beyond the longest delay of one.
+      Math.min(settings.dispatchLeaseMs, MAX_HINT_DELAY_MS);
+  const nextLapseAt = live && lapsesAt(live, settings);
+  return {
+    quietUntil: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
+    ...(nextLapseAt === undefined ? {} : { nextLapseAt }),
+    live: look.liveCount,
+  };
+}
+
+/** Tells lapsed entries that are worth a write from the first live one. */
+function sift(page: LeasePage, deps: ReaperDeps, { startedAt, tally, memory }: Round) {
+  tally.scanned += page.entries.length + page.bad.length;
+  for (const bad of page.bad) {
+    if (memory.unreadable.has(bad.jobId)) continue;
+    memory.unreadable.add(bad.jobId);
+    tally.skipped.bad += 1;
+    deps.telemetry.error('row cannot be read and is skipped', bad, { jobId: bad.jobId });
+  }
+  const end = page.entries.findIndex((entry) => lapsesAt(entry, deps.settings) > startedAt);
+  const live = page.entries[end];
+  const lapsed = (end < 0 ? page.entries : page.entries.slice(0, end)).filter((entry) => {
+    const past = memory.unmoved.get(asSeen(entry));
+    if (past === 'refused') leaveBehind(tally, 'before', [entry]);
+    else if (past === 'moved') tally.skipped.before += 1;
+    return past === undefined;
+  });
+  const liveCount =
+    page.cursor === undefined ? page.entries.length - (end < 0 ? page.entries.length : end) : undefined;
+  return { lapsed, live, liveCount };
+}
+
+async function readPage(
+  deps: ReaperDeps,
+  round: Round,
+  request: Parameters<typeof readLeases>[1],
+): Promise<LeasePage | undefined> {
+  try {
+    return await readLeases(deps.table, request);
+  } catch (error) {
+    round.tally.errors += 1;
+    round.tally.firstError ??= error as Error;
+    noteFailure(request.shard, deps, round);
+    return undefined;
+  }
+}
+
+/** A shard in trouble is looked at again soon, then ever more seldom, while the others keep their own pace. */
+function noteFailure(
+  shard: string,
+  { clock, settings }: ReaperDeps,
+  { memory }: Round,
+  outlook?: Omit<ShardOutlook, 'failures'>,
+): void {
+  const failures = (memory.outlooks.get(shard)?.failures ?? 0) + 1;
+  const pause = Math.min(settings.minSweepIntervalMs * 2 ** failures, lookAgainMs(settings));
+  const retryAt = clock.now() + pause;
+  memory.outlooks.set(shard, {
+    ...outlook,
+    quietUntil: Math.min(outlook?.quietUntil ?? retryAt, retryAt),
+    failures,
+  });
+}
+
+function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now: number): SweepResult {
+  const { firstError: _error, oldestLeft, unwrittenShards, ...counts } = round.tally;
+  const { skipped, errors } = counts;
+  const nextLapseAt = soonest(outlooksOf(round.memory, 'running').map((o) => o.nextLapseAt));
+  const nextDueAt = soonest(outlooksOf(round.memory, 'pending').map((o) => o.nextLapseAt));
+  return {
+    ...counts,
+    complete: errors === 0 && skipped.heldBack === 0 && skipped.stopped === 0 && !round.shouldStop(),
+    breakerOpen: breaker.open,
+    durationMs,
+    oldestLapsedMs: oldestLeft === undefined ? 0 : Math.max(0, now - oldestLeft),
+    ...(nextLapseAt === undefined ? {} : { nextLapseAt }),
+    ...(nextDueAt === undefined ? {} : { nextDueAt }),
+  };
+}
+
+async function inLanes<T>(work: readonly T[], run: (part: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < work.length) await run(work[next++] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(SHARDS_AT_ONCE, work.length) }, lane));
+}

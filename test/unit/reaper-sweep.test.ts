@@ -1,0 +1,346 @@
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailableError, ThrottledError } from '../../lib/jobs/errors.ts';
+import { LEASE_EXPIRED } from '../../lib/jobs/job.ts';
+import type { Table } from '../../lib/jobs/ports.ts';
+import { sweep } from '../../lib/reaper/sweep.ts';
+import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { beat, reaperStage } from '../support/reaper-stage.ts';
+
+const stage = (settings: Readonly<Record<string, unknown>> = {}) => {
+  const table = createMemoryTable();
+  const clock = createHandClock();
+  const queries: string[] = [];
+  const watched: Table = {
+    ...table,
+    query: (request) => {
+      queries.push(request.partition);
+      return table.query(request);
+    },
+  };
+  const set = reaperStage({ table: watched, clock, settings });
+  return {
+    ...set,
+    table,
+    watched,
+    clock,
+    /** The shards read since the last call. */
+    reads: () => queries.splice(0),
+    untilLapse: set.settings.leaseMs + set.settings.skewMs,
+  };
+};
+
+describe('a sweep', () => {
+  it('takes a job back at the tick its lease and the skew end, and not one tick before', async () => {
+    const { deps, clock, claim, store, untilLapse, hints } = stage();
+    await claim('a');
+    await clock.advance(untilLapse - 1);
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 0, nextLapseAt: clock.now() + 1 });
+    await clock.advance(1);
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 1, complete: true });
+    expect(await store.read('a')).toMatchObject({
+      status: 'pending',
+      attempt: 1,
+      crashes: 1,
+      lastError: LEASE_EXPIRED,
+    });
+    expect(hints).toEqual([{ jobId: 'a', delaySeconds: 0 }]);
+  });
+
+  it('leaves a job alone whose worker keeps beating', async () => {
+    const { deps, clock, claim, store } = stage();
+    const job = await claim('a');
+    for (let i = 0; i < 10; i++) {
+      await clock.advance(10_000);
+      await beat(store, job, clock.now());
+      expect(await sweep(deps)).toMatchObject({ reclaimed: 0, scanned: 1 });
+    }
+  });
+
+  it('does not hint a job again that it has just taken back', async () => {
+    const { deps, clock, claim, untilLapse, hints } = stage();
+    for (let i = 0; i < 40; i++) await claim(`job-${i}`);
+    await clock.advance(untilLapse);
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 40, redispatched: 0 });
+    expect(hints).toHaveLength(40);
+  });
+
+  it('hints a forgotten job again, each time after twice as long', async () => {
+    const { deps, clock, claim, untilLapse, hints, settings } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    await sweep(deps);
+    const waits = [];
+    for (let i = 0; i < 5; i++) {
+      const { nextDueAt = 0 } = await sweep(deps);
+      waits.push((nextDueAt - clock.now()) / settings.dispatchLeaseMs);
+      await clock.advance(nextDueAt - clock.now());
+      expect(await sweep(deps)).toMatchObject({ redispatched: 1 });
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16]);
+    expect(hints).toHaveLength(6);
+  });
+
+  it('dispatches a job that is due in two hours at its moment', async () => {
+    const { deps, clock, store, hints } = stage();
+    const due = clock.now() + 7_200_000;
+    const job = { jobId: 'a', type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    await store.schedule(job, { notBefore: due, leaseUntil: due, dispatches: 0 });
+    expect(await sweep(deps)).toMatchObject({ redispatched: 0, nextDueAt: due });
+    await clock.advance(7_200_000);
+    expect(await sweep(deps)).toMatchObject({ redispatched: 1 });
+    expect(hints).toEqual([{ jobId: 'a', delaySeconds: 0 }]);
+  });
+
+  it('quarantines a job that killed its worker as often as is allowed', async () => {
+    const { deps, clock, claim, store, events, telemetry, untilLapse } = stage({ maxCrashes: 3 });
+    for (let crash = 1; crash <= 3; crash++) {
+      await claim('poison');
+      await clock.advance(untilLapse);
+      const result = await sweep(deps);
+      expect(result).toMatchObject(crash < 3 ? { reclaimed: 1, buried: 0 } : { buried: 1, quarantined: 1 });
+    }
+    expect(await store.read('poison')).toMatchObject({
+      status: 'failed',
+      attempt: 3,
+      crashes: 3,
+      lastError: LEASE_EXPIRED,
+    });
+    expect(events.map((event) => event.name)).toEqual([
+      'JobReclaimed',
+      'JobReclaimed',
+      'JobFailed',
+      'JobQuarantined',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      detail: { jobId: 'poison', crashes: 3, lastError: LEASE_EXPIRED },
+    });
+    expect(telemetry.total('JobsQuarantined')).toBe(1);
+    expect(telemetry.total('JobsFailed')).toBe(1);
+  });
+
+  it('ends a lapsed job whose cancellation was asked for', async () => {
+    const { deps, clock, claim, store, untilLapse, telemetry } = stage();
+    await claim('a');
+    await store.cancel('a');
+    await clock.advance(untilLapse);
+    expect(await sweep(deps)).toMatchObject({ cancelled: 1, hintsSent: 0 });
+    expect(await store.read('a')).toMatchObject({ status: 'cancelled' });
+    expect(telemetry.total('JobsCancelled')).toBe(1);
+  });
+
+  it('sweeps running shards before pending ones', async () => {
+    const { deps, reads } = stage();
+    await sweep(deps);
+    expect(reads().map((shard) => shard[0])).toEqual(['r', 'r', 'r', 'r', 'q', 'q', 'q', 'q']);
+  });
+
+  it('covers shards that only a newer reaper knows of', async () => {
+    const { deps, table, clock, untilLapse } = stage();
+    const newer = reaperStage({ table, clock, settings: { shards: 64 } });
+    for (let i = 0; i < 30; i++) await newer.claim(`job-${i}`);
+    await clock.advance(untilLapse);
+    expect((await sweep(deps)).reclaimed).toBeLessThan(30);
+    await sweep(deps, { shards: 64 });
+    expect(table.rows().every((row) => row.status === 'pending')).toBe(true);
+  });
+
+  it('reports what it did in one line, with the delay of every job', async () => {
+    const { deps, clock, claim, telemetry, untilLapse } = stage();
+    await claim('a');
+    await claim('b');
+    await clock.advance(untilLapse + 100);
+    await sweep(deps);
+    await sweep(deps);
+    expect(telemetry.lines).toEqual([
+      {
+        level: 'info',
+        message: 'released stale running jobs',
+        fields: expect.objectContaining({ count: 2, reclaimed: 2, skipped: {} }),
+      },
+    ]);
+    expect(telemetry.values.get('ReclaimDelay')).toEqual([2100, 2100]);
+    expect(telemetry.total('JobsReclaimed')).toBe(2);
+    expect(telemetry.total('HintsSent')).toBe(2);
+    expect(telemetry.values.get('SweepDuration')).toHaveLength(2);
+    expect(telemetry.last('OldestLapsedLease')).toBe(0);
+  });
+
+  it('tells of each job that it took back', async () => {
+    const { deps, clock, claim, events, untilLapse } = stage();
+    const { leaseOwner } = await claim('a');
+    await clock.advance(untilLapse);
+    await sweep(deps);
+    const detail = {
+      jobId: 'a',
+      type: 'email',
+      attempt: 1,
+      errors: 0,
+      crashes: 1,
+      releases: 0,
+      leaseOwner,
+      at: clock.now(),
+      reclaimDelayMs: 2000,
+    };
+    expect(events).toEqual([{ name: 'JobReclaimed', detail }]);
+  });
+});
+
+describe('a sweep in trouble', () => {
+  it('skips a row that cannot be read, says so once, and does the others', async () => {
+    const { deps, table, clock, claim, telemetry, untilLapse } = stage();
+    for (let i = 0; i < 20; i++) await claim(`job-${i}`);
+    for (let i = 0; i < 15; i++)
+      table.put({ jobId: `bad-${i}`, status: 'running', leaseShard: 'r1', leaseUntil: i });
+    await clock.advance(untilLapse);
+    const memory = createSweepMemory(deps);
+    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 20, skipped: { bad: 15 } });
+    await clock.advance(20_000);
+    expect(await sweep(deps, { memory })).toMatchObject({ skipped: { bad: 0 } });
+    expect(telemetry.lines.filter((line) => line.level === 'error')).toHaveLength(15);
+  });
+
+  it('does the other shards when one cannot be read, and that one later', async () => {
+    const { deps, clock, claim, watched, untilLapse } = stage();
+    for (let i = 0; i < 20; i++) await claim(`job-${i}`);
+    await clock.advance(untilLapse);
+    const memory = createSweepMemory(deps);
+    const broken: Table = {
+      ...watched,
+      query: (request) =>
+        request.partition === 'r1' ? Promise.reject(new Error('unreachable')) : watched.query(request),
+    };
+    const first = await sweep({ ...deps, table: broken }, { memory });
+    expect(first).toMatchObject({ errors: 1, complete: false });
+    expect(first.reclaimed).toBeGreaterThan(5);
+    await clock.advance(1000);
+    const second = await sweep(deps, { memory });
+    expect(first.reclaimed + second.reclaimed).toBe(20);
+  });
+
+  it('tries a throttled row again in the next sweep, after a pause that doubles', async () => {
+    const { deps, clock, claim, untilLapse, settings, store } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    const memory = createSweepMemory(deps);
+    let writes = 0;
+    const throttled = {
+      ...deps,
+      store: {
+        reapMany: async (verdicts: readonly unknown[]) => {
+          writes += 1;
+          return verdicts.map(() => ({
+            outcome: 'failed' as const,
+            error: new ThrottledError('reclaim', {}),
+          }));
+        },
+      },
+    };
+    for (let ms = 0; ms < 10_000; ms += 100) {
+      const result = await sweep(throttled, { memory });
+      if (result.scanned > 0) expect(result).toMatchObject({ skipped: { unwritten: 1 } });
+      await clock.advance(100);
+    }
+    // At once, then after 1, 2 and 4 s: the pause of 8 s is not over.
+    expect(writes).toBe(4);
+    await clock.advance(settings.minLeaseMs);
+    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+    expect(await store.read('a')).toMatchObject({ crashes: 1 });
+  });
+
+  it('does not try a row again in the same invocation that the store will not write', async () => {
+    const { deps, clock, claim, untilLapse, telemetry } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    const memory = createSweepMemory(deps);
+    let writes = 0;
+    const invalid = Object.assign(new Error('too deep'), { name: 'ValidationException' });
+    const refusing = {
+      ...deps,
+      store: {
+        reapMany: async (verdicts: readonly unknown[]) => {
+          writes += verdicts.length;
+          const error = new StoreUnavailableError('reclaim', invalid);
+          return verdicts.map(() => ({ outcome: 'failed' as const, error }));
+        },
+      },
+    };
+    for (let i = 0; i < 10; i++) {
+      await sweep(refusing, { memory });
+      await clock.advance(13_000);
+    }
+    expect(writes).toBe(1);
+    expect(telemetry.last('OldestLapsedLease')).toBeGreaterThan(100_000);
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 1 });
+  });
+
+  it('does not try a row again that a rival moved, until its lease is another', async () => {
+    const { deps, clock, claim, untilLapse, watched, table } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    const shards = ['r0', 'r1', 'r2', 'r3'];
+    const pages = new Map(
+      await Promise.all(
+        shards.map(
+          async (partition) =>
+            [partition, await table.query({ index: 'byLease', partition, limit: 9 })] as const,
+        ),
+      ),
+    );
+    await sweep(deps);
+    const memory = createSweepMemory(deps);
+    const lagging: Table = {
+      ...watched,
+      query: async (request) => pages.get(request.partition) ?? watched.query(request),
+    };
+    expect(await sweep({ ...deps, table: lagging }, { memory })).toMatchObject({ skipped: { moved: 1 } });
+    await clock.advance(13_000);
+    expect(await sweep({ ...deps, table: lagging }, { memory })).toMatchObject({
+      reclaimed: 0,
+      skipped: { moved: 0, before: 1 },
+    });
+    await claim('a');
+    await clock.advance(untilLapse);
+    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+  });
+
+  it('keeps the jobs when the queue takes no hints, and hints when the queue’s lease ends', async () => {
+    const { deps, clock, claim, untilLapse, settings, hints } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    const deaf = { ...deps, queue: { sendHints: () => Promise.reject(new Error('no queue')) } };
+    expect(await sweep(deaf)).toMatchObject({ reclaimed: 1, hintsFailed: 1 });
+    await clock.advance(settings.dispatchLeaseMs);
+    expect(await sweep(deps)).toMatchObject({ redispatched: 1 });
+    expect(hints).toHaveLength(1);
+  });
+
+  it('does not wait for a bus that does not answer', async () => {
+    const { deps, clock, claim, untilLapse } = stage();
+    for (let i = 0; i < 600; i++) await claim(`job-${i}`);
+    await clock.advance(untilLapse);
+    const silent = { ...deps, events: { publish: () => new Promise<void>(() => {}) } };
+    const memory = createSweepMemory(silent);
+    expect((await sweep(silent, { memory })).reclaimed).toBe(600);
+  });
+});
+
+describe('the memory of an invocation', () => {
+  it('reads a shard again only when something in it can have lapsed', async () => {
+    const { deps, clock, claim, reads, settings } = stage();
+    await claim('a');
+    const memory = createSweepMemory(deps);
+    await sweep(deps, { memory });
+    expect(reads()).toHaveLength(8);
+    await clock.advance(settings.minLeaseMs + settings.skewMs - 1);
+    await sweep(deps, { memory });
+    expect(reads()).toEqual([]);
+    await clock.advance(1);
+    await sweep(deps, { memory });
+    expect(reads().sort()).toEqual(['r0', 'r1', 'r2', 'r3']);
+    await clock.advance(settings.dispatchLeaseMs);
+    await sweep(deps, { memory });
+    expect(reads()).toHaveLength(8);
+  });
+});

@@ -54,11 +54,23 @@ export const leaseEndsBefore = (leaseUntil: number): Clause => ({
   value: leaseUntil,
 });
 
+export const leaseEndsAt = (leaseUntil: number): Clause => ({
+  attribute: 'leaseUntil',
+  is: 'equal',
+  value: leaseUntil,
+});
+
+export const finishedAtIs = (finishedAt: number): Clause => ({
+  attribute: 'finishedAt',
+  is: 'equal',
+  value: finishedAt,
+});
+
 /** What the index showed is still so: stale reads and rival reapers are refused here. */
 export const leaseIsAsObserved = (entry: LeaseEntry): readonly Clause[] => [
   statusIs(entry.status),
   attemptIs(entry.attempt),
-  { attribute: 'leaseUntil', is: 'equal', value: entry.leaseUntil },
+  leaseEndsAt(entry.leaseUntil),
 ];
 
 export const checkpointIsNewer = (seq: number): Clause => ({

@@ -1,13 +1,26 @@
 import { BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../contract/table.ts';
-import { attemptIs, rowIsAbsent, statusIs } from './clauses.ts';
+import { attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Job, RunningJob } from './job.ts';
-import type { RowWrite } from './row-write.ts';
+import type { Clause, RowWrite } from './row-write.ts';
 import { pendingShard } from './shard.ts';
 import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
 
-/** The row as the operator saw it: a job that moved on meanwhile is not touched. */
-const asRead = (job: Job) => [statusIs(job.status), attemptIs(job.attempt)];
+/**
+ * The row as the operator saw it: a job that moved on meanwhile is not touched. Status and attempt alone can come back (a
+ * cancelled job that is revived is pending with the same attempt), and then a late repeat of the write would act again.
+ */
+const asRead = (job: Job): readonly Clause[] => {
+  const seen = [statusIs(job.status), attemptIs(job.attempt)];
+  switch (job.status) {
+    case 'pending':
+      return [...seen, leaseEndsAt(job.leaseUntil)];
+    case 'running':
+      return seen;
+    default:
+      return [...seen, finishedAtIs(job.finishedAt)];
+  }
+};
 
 /** Ends a pending job; asks the worker of a running one, which sees it in its next heartbeat's reply. */
 export const cancelWrite = (

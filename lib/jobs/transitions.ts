@@ -92,7 +92,7 @@ export const transitions = {
     by: 'operator',
     from: ['pending'],
     to: 'cancelled',
-    when: 'pending, attempt as read',
+    when: 'pending, attempt and lease end as read',
     proof: CHANGED_BY,
   },
   requestCancel: {
@@ -113,7 +113,7 @@ export const transitions = {
     by: 'operator',
     from: ['failed', 'cancelled'],
     to: 'pending',
-    when: 'status and attempt as read',
+    when: 'status, attempt and time of finishing as read',
     proof: CHANGED_BY,
   },
   reject: {

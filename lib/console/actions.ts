@@ -1,0 +1,63 @@
+import { planDispatch } from '../jobs/dispatch.ts';
+import type { Clock, JobQueue, JobStore, OperatorOutcome } from '../jobs/ports.ts';
+import type { Settings } from '../jobs/settings.ts';
+import type { ActionReply, JobAction } from './protocol.ts';
+
+export interface ActionParts {
+  readonly store: Pick<JobStore, 'cancel' | 'revive' | 'takeBack'>;
+  readonly queue: Pick<JobQueue, 'sendHints'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly settings: Settings;
+}
+
+const done: Readonly<Record<JobAction, string>> = {
+  cancel: 'Cancelled',
+  release: 'Taken from its worker and given to the next',
+  retry: 'Sent to the next worker, with new budgets',
+  revive: 'Sent to the next worker, with new budgets',
+};
+
+/** Carries out an operator's wish by the same conditional writes as the CLI, and says what came of it. */
+export async function actOnJob(parts: ActionParts, jobId: string, action: JobAction): Promise<ActionReply> {
+  const { store, queue, clock, settings } = parts;
+  const dispatch = planDispatch(clock.now(), clock.now(), settings);
+  const outcome = await write();
+  const reply = replyTo(outcome, action);
+  if (reply.ok && action !== 'cancel') await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+  return reply;
+
+  function write(): Promise<OperatorOutcome> {
+    switch (action) {
+      case 'cancel':
+        return store.cancel(jobId);
+      case 'release':
+        return store.takeBack(jobId, dispatch);
+      case 'retry':
+      case 'revive':
+        return store.revive(jobId, dispatch);
+    }
+  }
+}
+
+function replyTo(outcome: OperatorOutcome, action: JobAction): ActionReply {
+  switch (outcome.outcome) {
+    case 'written':
+      return {
+        ok: true,
+        message:
+          action === 'cancel' && outcome.job.status === 'running'
+            ? 'Its worker is asked to stop with the next heartbeat'
+            : done[action],
+      };
+    case 'absent':
+      return {
+        ok: false,
+        message: 'There is no such job; it may have been deleted at the end of its retention',
+      };
+    case 'refused':
+      return {
+        ok: false,
+        message: `The job is ${outcome.job.status}; ${action} does not lead on from there`,
+      };
+  }
+}

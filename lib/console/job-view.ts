@@ -1,0 +1,110 @@
+import type { JsonValue } from '../contract/message.ts';
+import { isFinished, type Job, type LeaseEntry } from '../jobs/job.ts';
+import type { Row } from '../jobs/row-write.ts';
+import type { JobView } from './protocol.ts';
+
+/** The list shows the beginning of an error; the job's page has all of it. */
+const SHOWN_ERROR_CHARS = 160;
+
+/** A job's row as the list shows it. `seen` is the view before, which knows what a row does not tell. */
+export function viewOfJob(job: Job, now: number, seen?: JobView): JobView {
+  const leaseUntil = isFinished(job) ? undefined : job.leaseUntil;
+  return {
+    ...talliesOf(job),
+    status: job.status,
+    changedAt: lastChangeOf(job, now, seen),
+    ...(leaseUntil === undefined ? {} : { leaseUntil, leaseSpanMs: spanOf(leaseUntil, job, now, seen) }),
+    ...(job.leaseOwner === undefined ? {} : { leaseOwner: job.leaseOwner }),
+    ...(job.status === 'pending' ? { notBefore: job.notBefore } : {}),
+    ...(isFinished(job) ? { finishedAt: job.finishedAt } : {}),
+    ...(job.cancelRequested ? { cancelRequested: true } : {}),
+    ...(job.lastError === undefined ? {} : { lastError: job.lastError.slice(0, SHOWN_ERROR_CHARS) }),
+    ...optionalProgress(fractionOf(job.progress)),
+  };
+}
+
+/** An entry of the lease index as the list shows it; what the index does not project is kept from before. */
+export function viewOfEntry(entry: LeaseEntry, now: number, seen?: JobView): JobView {
+  const sameClaim = seen?.status === entry.status && seen.attempt === entry.attempt;
+  return {
+    ...talliesOf(entry),
+    status: entry.status,
+    changedAt: sameClaim ? seen.changedAt : (entry.startedAt ?? now),
+    leaseUntil: entry.leaseUntil,
+    leaseSpanMs: spanOf(entry.leaseUntil, entry, now, seen),
+    ...(entry.leaseOwner === undefined ? {} : { leaseOwner: entry.leaseOwner }),
+    ...(entry.status === 'pending' ? { notBefore: entry.notBefore } : {}),
+    ...(entry.cancelRequested ? { cancelRequested: true } : {}),
+    ...(seen?.lastError === undefined ? {} : { lastError: seen.lastError }),
+    ...optionalProgress(seen?.progress),
+  };
+}
+
+/** An entry of the failure index, which only reads what it needs: anything odd in it is shown as empty, not refused. */
+export function viewOfFailure(row: Row): JobView | undefined {
+  const { jobId, type, failedAt, lastError, leaseOwner } = row;
+  if (typeof jobId !== 'string' || typeof type !== 'string' || typeof failedAt !== 'number') return undefined;
+  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+  return {
+    jobId,
+    type,
+    status: 'failed',
+    attempt: number(row.attempt),
+    errors: number(row.errors),
+    crashes: number(row.crashes),
+    releases: number(row.releases),
+    changedAt: failedAt,
+    finishedAt: failedAt,
+    ...(typeof leaseOwner === 'string' ? { leaseOwner } : {}),
+    ...(typeof lastError === 'string' ? { lastError: lastError.slice(0, SHOWN_ERROR_CHARS) } : {}),
+  };
+}
+
+/** Whether the page would show the two alike. */
+export const sameView = (a: JobView | undefined, b: JobView): boolean =>
+  a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+
+const talliesOf = (job: Job | LeaseEntry) => ({
+  jobId: job.jobId,
+  type: job.type,
+  attempt: job.attempt,
+  errors: job.errors,
+  crashes: job.crashes,
+  releases: job.releases,
+});
+
+function lastChangeOf(job: Job, now: number, seen: JobView | undefined): number {
+  if (isFinished(job)) return job.finishedAt;
+  if (job.status === 'running') return job.startedAt;
+  if (seen?.status === 'pending' && seen.attempt === job.attempt) return seen.changedAt;
+  return job.claims.at(-1)?.to ?? Math.min(now, job.createdAt);
+}
+
+/** A lease may have grown with its attempt's age: what is left when an extension is first seen is its full length. */
+function spanOf(
+  leaseUntil: number,
+  job: { readonly leaseMs: number },
+  now: number,
+  seen: JobView | undefined,
+): number {
+  if (seen?.leaseUntil === leaseUntil && seen.leaseSpanMs !== undefined) return seen.leaseSpanMs;
+  return Math.max(job.leaseMs, leaseUntil - now);
+}
+
+const optionalProgress = (progress: number | undefined) => (progress === undefined ? {} : { progress });
+
+/** Handlers report what they like: a number up to 1, a percentage, or how much of how much. */
+function fractionOf(progress: JsonValue | undefined): number | undefined {
+  if (typeof progress === 'number')
+    return progress >= 0 && progress <= 1
+      ? progress
+      : progress > 1 && progress <= 100
+        ? progress / 100
+        : undefined;
+  if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return undefined;
+  const of = progress as Readonly<Record<string, JsonValue>>;
+  const done = of.done ?? of.current ?? of.completed;
+  const total = of.total ?? of.of;
+  if (typeof done !== 'number' || typeof total !== 'number' || total <= 0) return undefined;
+  return Math.min(1, Math.max(0, done / total));
+}

@@ -1,0 +1,155 @@
+import type { JobStatus, PastClaim } from '../jobs/job.ts';
+
+/** What travels between the console's server and its page. Both sides compile against this file. */
+
+/** A job as the list shows it. */
+export interface JobView {
+  readonly jobId: string;
+  readonly type: string;
+  readonly status: JobStatus;
+  readonly attempt: number;
+  readonly errors: number;
+  readonly crashes: number;
+  readonly releases: number;
+  /** When this last changed, as far as it was seen; the list is sorted by it. */
+  readonly changedAt: number;
+  readonly leaseUntil?: number;
+  /** How long the lease was when it was last extended: what a full bar means. */
+  readonly leaseSpanMs?: number;
+  readonly leaseOwner?: string;
+  readonly notBefore?: number;
+  readonly finishedAt?: number;
+  readonly cancelRequested?: boolean;
+  readonly lastError?: string;
+  /** A fraction from 0 to 1, where the handler's progress can be read as one. */
+  readonly progress?: number;
+}
+
+export type WorkerState = 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
+
+/** A worker: a process of the local stack, or, in an account, whoever holds leases. */
+export interface WorkerView {
+  readonly name: string;
+  readonly state: WorkerState;
+  readonly since: number;
+  readonly jobs: readonly string[];
+  /** Only a process of the local stack has one, and can be killed, paused and resumed. */
+  readonly pid?: number;
+  readonly invocations?: number;
+  readonly ending?: string;
+}
+
+export type MomentKind =
+  | 'created'
+  | 'claimed'
+  | 'heartbeat'
+  | 'checkpoint'
+  | 'killed'
+  | 'paused'
+  | 'resumed'
+  | 'lapsed'
+  | 'reclaimed'
+  | 'fenced'
+  | 'retried'
+  | 'released'
+  | 'cancelRequested'
+  | 'done'
+  | 'failed'
+  | 'quarantined'
+  | 'cancelled'
+  | 'revived'
+  | 'log';
+
+/** One thing that happened to a job. */
+export interface Moment {
+  readonly at: number;
+  readonly kind: MomentKind;
+  readonly attempt?: number;
+  readonly by?: string;
+  /** More in words; for a heartbeat, nothing. */
+  readonly text?: string;
+  /** For a claim or heartbeat: until when it holds. */
+  readonly leaseUntil?: number;
+}
+
+/** Everything known of one job. */
+export interface JobDetail {
+  readonly job: JobView;
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly heartbeatAt?: number;
+  readonly maxAttempts: number;
+  readonly maxCrashes: number;
+  readonly leaseMs: number;
+  readonly dispatches?: number;
+  /** JSON text, or the raw text of a message that could not be read. */
+  readonly payload: string;
+  readonly checkpoint?: string;
+  readonly progress?: string;
+  readonly result?: string;
+  readonly lastError?: string;
+  readonly claims: readonly PastClaim[];
+  readonly timeline: readonly Moment[];
+}
+
+/** What can be done to a job from the console. */
+export const jobActions = ['cancel', 'release', 'retry', 'revive'] as const;
+export type JobAction = (typeof jobActions)[number];
+
+export const workerActions = ['kill', 'pause', 'resume'] as const;
+export type WorkerAction = (typeof workerActions)[number];
+
+/** The first message on the stream. */
+export interface Hello {
+  readonly now: number;
+  readonly tableName: string;
+  readonly mode: 'local' | 'account';
+  readonly writable: boolean;
+  readonly skewMs: number;
+  readonly leaseMs: number;
+  /** What the list leaves out, in words; absent when it is complete. */
+  readonly partial?: string;
+}
+
+/** What changed since the message before; `reset` replaces everything. */
+export interface JobChanges {
+  readonly now: number;
+  readonly jobs: readonly JobView[];
+  readonly gone: readonly string[];
+  readonly reset?: boolean;
+}
+
+/** One second of the plots. */
+export interface SeriesPoint {
+  /** Epoch seconds. */
+  readonly second: number;
+  readonly done: number;
+  readonly live: number;
+  readonly waiting: number;
+}
+
+export interface ReclaimPoint {
+  readonly at: number;
+  readonly delayMs: number;
+  readonly jobId: string;
+}
+
+export interface SeriesChanges {
+  readonly points: readonly SeriesPoint[];
+  readonly reclaims: readonly ReclaimPoint[];
+  readonly reset?: boolean;
+}
+
+/** The named events of the stream and their data. */
+export interface StreamEvents {
+  readonly hello: Hello;
+  readonly jobs: JobChanges;
+  readonly workers: readonly WorkerView[];
+  readonly series: SeriesChanges;
+}
+
+/** The answer to an action. */
+export interface ActionReply {
+  readonly ok: boolean;
+  readonly message: string;
+}

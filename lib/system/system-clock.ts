@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Chance, Clock } from '../jobs/ports.ts';
+
+const NANOSECONDS_PER_MS = 1e6;
 
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Not performance.now(), which starts from zero in every thread: a worker and its heart compare their readings.
+  monotonic: () => Number(process.hrtime.bigint()) / NANOSECONDS_PER_MS,
   async sleep(ms, signal) {
     try {
       await delay(ms, undefined, signal === undefined ? {} : { signal });

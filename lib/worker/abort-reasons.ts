@@ -1,0 +1,58 @@
+import { LeaseholdError } from '../jobs/errors.ts';
+
+/**
+ * Why a handler's `AbortSignal` fired. Each is told apart by its class: `signal.reason instanceof ShuttingDown`. A handler
+ * that stops for one of them throws (`signal.throwIfAborted()` does); a handler that returns has finished its job.
+ */
+export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
+
+/** The lease is gone: the job belongs to somebody else, or soon will. Nothing more that this run writes counts. */
+export class LeaseLost extends LeaseholdError {
+  constructor(how: 'lapsed' | 'refused' | 'ended') {
+    const told = {
+      lapsed: 'the lease ran out before a heartbeat renewed it',
+      refused: 'the store refused a write: the job is no longer this worker’s',
+      ended: 'this run of the job is over already',
+    };
+    super('LEASE_LOST', `${told[how]}; stop, and leave the job to its next holder`);
+  }
+}
+
+/** An operator cancelled the job. */
+export class Cancelled extends LeaseholdError {
+  constructor() {
+    super('CANCELLED', 'an operator cancelled this job; undo what must be undone, and stop');
+  }
+}
+
+export type TimeoutKind = 'stalled' | 'overrun' | 'silent';
+
+/** The handler overstepped a limit of its type, and its heart stopped beating. */
+export class TimedOut extends LeaseholdError {
+  readonly kind: TimeoutKind;
+
+  constructor(kind: TimeoutKind, limitMs: number) {
+    const told = {
+      stalled: `the handler blocked the event loop for longer than maxStallMs (${limitMs} ms); give way to it, or raise maxStallMs`,
+      overrun: `the attempt is older than maxRunMs (${limitMs} ms); checkpoint and do less in one run, or raise maxRunMs`,
+      silent: `no progress was reported for progressTimeoutMs (${limitMs} ms); report it more often, or raise progressTimeoutMs`,
+    };
+    super('TIMED_OUT', told[kind]);
+    this.kind = kind;
+  }
+}
+
+/** The host is about to go: store a checkpoint and stop; the job goes on from there in another worker. */
+export class ShuttingDown extends LeaseholdError {
+  readonly why: 'deadline' | 'shutdown';
+
+  constructor(why: 'deadline' | 'shutdown') {
+    super(
+      'SHUTTING_DOWN',
+      why === 'deadline'
+        ? 'the invocation is about to reach its deadline; checkpoint and stop, the job will be continued'
+        : 'the worker is shutting down; checkpoint and stop, the job will be continued',
+    );
+    this.why = why;
+  }
+}

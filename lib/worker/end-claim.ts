@@ -1,0 +1,155 @@
+import type { JsonValue } from '../contract/message.ts';
+import { decideFailure, decideRelease, type ReleaseVerdict } from '../jobs/decide-failure.ts';
+import type { Dispatch } from '../jobs/dispatch.ts';
+import { NonRetryableError } from '../jobs/errors.ts';
+import type { Claim, RunningJob } from '../jobs/job.ts';
+import type { FencedOutcome } from '../jobs/ports.ts';
+import { describeError, loggableError } from './describe-error.ts';
+import type { LeaseClock } from './lease-clock.ts';
+import { termsOf } from './registry.ts';
+import { sendHint } from './send-hint.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+/** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
+export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
+
+/** A claim at its end, and the lease under which it ran. */
+export interface EndingClaim {
+  readonly job: RunningJob;
+  readonly claim: Claim;
+  readonly lease: LeaseClock;
+}
+
+/** First wait before a result is offered again to a store that did not answer; doubles each time. */
+const REPEAT_MS = 100;
+
+/** The writes that end a claim. Each is offered once, and the fence decides. */
+export function createEnds(parts: WorkerParts) {
+  const { store, clock, chance, settings, telemetry, events } = parts;
+
+  /** Carries out one write; a refusal is counted, a store that does not answer is logged, and the lease then lapses. */
+  const settle = async (
+    { job }: EndingClaim,
+    write: () => Promise<FencedOutcome>,
+    written: Exclude<Ending, 'lost' | 'unsaved'>,
+  ): Promise<Ending> => {
+    try {
+      const { outcome } = await write();
+      if (outcome === 'written') return written;
+      telemetry.count('WritesFenced');
+      return 'lost';
+    } catch (error) {
+      telemetry.error('the end of a run could not be stored; its lease will lapse', error, nameOf(job));
+      return 'unsaved';
+    }
+  };
+
+  const bury = async (ending: EndingClaim, errors: number, lastError: string): Promise<Ending> => {
+    const end = await settle(ending, () => store.bury(ending.claim, { errors, lastError }), 'failed');
+    if (end === 'failed') {
+      telemetry.count('JobsFailed');
+      await events.publish([
+        { name: 'JobFailed', detail: { ...detailOf(ending.job), errors, lastError, at: clock.now() } },
+      ]);
+    }
+    return end;
+  };
+
+  const release = async (
+    ending: EndingClaim,
+    verdict: ReleaseVerdict,
+    hint: (jobId: string, dispatch: Dispatch) => Promise<void>,
+  ): Promise<Ending> => {
+    if (verdict.kind === 'bury') return bury(ending, verdict.errors, verdict.lastError);
+    const end = await settle(ending, () => store.release(ending.claim, verdict), 'released');
+    if (end === 'released') {
+      telemetry.count('JobsReleased');
+      await hint(ending.job.jobId, verdict.dispatch);
+    }
+    return end;
+  };
+
+  return {
+    /** Offers a result. A store that does not answer is asked again while the lease lasts: the work is done. */
+    async complete(ending: EndingClaim, result: JsonValue | undefined, late: boolean): Promise<Ending> {
+      for (let wait = REPEAT_MS; ; wait *= 2) {
+        const end = await settle(ending, () => store.complete(ending.claim, result), 'done');
+        if (end === 'done') {
+          telemetry.count('JobsDone');
+          if (late) telemetry.count('LateCompletions');
+        }
+        if (end !== 'unsaved' || ending.lease.remainingMs() <= wait) return end;
+        await clock.sleep(wait * (1 + chance.random()));
+      }
+    },
+
+    /** Charges an error: the job runs again after a wait, or is buried. */
+    async fail(ending: EndingClaim, thrown: unknown): Promise<Ending> {
+      const { job } = ending;
+      const lastError = describeError(thrown);
+      const verdict = decideFailure(job, {
+        now: clock.now(),
+        random: chance.random(),
+        retryable: !(thrown instanceof NonRetryableError),
+        backoff: termsOf(parts.registry.find(job.type), settings).backoff,
+        settings,
+      });
+      telemetry.warn('attempt failed', {
+        ...nameOf(job),
+        next: verdict.kind,
+        reason: loggableError(thrown),
+      });
+      const { errors } = verdict;
+      if (verdict.kind === 'bury') return bury(ending, errors, lastError);
+      const { dispatch } = verdict;
+      const end = await settle(
+        ending,
+        () => store.retry(ending.claim, { errors, lastError, dispatch }),
+        'retried',
+      );
+      if (end !== 'retried') return end;
+      telemetry.count('JobsRetried');
+      const { notBefore } = dispatch;
+      await Promise.all([
+        sendHint(parts, job.jobId, dispatch),
+        events.publish([
+          { name: 'JobRetried', detail: { ...detailOf(job), errors, lastError, notBefore, at: clock.now() } },
+        ]),
+      ]);
+      return end;
+    },
+
+    /** Hands the job on: at the invocation's deadline, or because this worker goes. */
+    release: (ending: EndingClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> =>
+      release(
+        ending,
+        decideRelease(ending.job, { now: clock.now(), reason, progressed, settings }),
+        (jobId, dispatch) => sendHint(parts, jobId, dispatch),
+      ),
+
+    /** Puts an unstarted job back, for a message that stays in hand or in the queue: no hint is needed. */
+    putBack: (ending: EndingClaim): Promise<Ending> =>
+      release(
+        ending,
+        decideRelease(ending.job, { now: clock.now(), reason: 'shutdown', progressed: false, settings }),
+        async () => {},
+      ),
+
+    async cancel(ending: EndingClaim): Promise<Ending> {
+      const end = await settle(ending, () => store.cancelRunning(ending.claim), 'cancelled');
+      if (end === 'cancelled') telemetry.count('JobsCancelled');
+      return end;
+    },
+  };
+}
+
+export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });
+
+const detailOf = ({ jobId, type, attempt, crashes, releases, leaseOwner }: RunningJob) => ({
+  jobId,
+  type,
+  attempt,
+  crashes,
+  releases,
+  leaseOwner,
+});

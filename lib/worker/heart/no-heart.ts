@@ -1,0 +1,9 @@
+import type { Heart } from './heart.ts';
+
+/** For functions that run no jobs. */
+export const noHeart: Heart = {
+  start() {},
+  stop() {},
+  quiet: async () => {},
+  close: async () => {},
+};

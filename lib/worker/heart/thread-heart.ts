@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { isMainThread, Worker, workerData } from 'node:worker_threads';
+import type { Clock, Telemetry } from '../../jobs/ports.ts';
+import { type Heart, type Patient, rhythmOf } from './heart.ts';
+import { JITTER } from './heart-loop.ts';
+import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
+// Only for a bundle in one file, whose second copy becomes the heart by this module's own check.
+import './heart-thread.ts';
+
+/** The main thread shows this often that its event loop turns, if no type asks for finer sight. */
+const PULSE_MS = 1000;
+/** A type's `maxStallMs` is measured to within this share of it. */
+const PULSES_PER_STALL = 8;
+/** An invocation's end waits no longer than this for a beat that is under way. */
+const QUIET_MS = 1000;
+const RESTART_MS = 1000;
+
+/** Where the thread's program is: a file beside this one, or this very bundle. */
+function threadProgram(): URL {
+  for (const name of ['./heart-thread.ts', './heart-thread.js', './heart-thread.mjs']) {
+    const file = new URL(name, import.meta.url);
+    if (existsSync(fileURLToPath(file))) return file;
+  }
+  return new URL(import.meta.url);
+}
+
+/** Whether this code runs inside a heart's thread, as the second copy of a bundle. */
+export const isHeartThread = (): boolean =>
+  !isMainThread && typeof workerData === 'object' && workerData !== null && 'leaseholdHeart' in workerData;
+
+export interface ThreadHeartOptions {
+  readonly connection: HeartConnection;
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'error'>;
+}
+
+/** A heart in a thread of its own. The thread starts now, and again should it ever die. */
+export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartOptions): Heart {
+  const pulse = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  const patients = new Map<string, Patient>();
+  const quietTurns = new Map<number, () => void>();
+  let turn = 0;
+  let pulsing: NodeJS.Timeout | undefined;
+  let closing = false;
+  /** Whether a beat may have been sent since the last `quiet`: a claim that ended before its first beat sent none. */
+  let hasBeaten = false;
+  let thread = startThread();
+
+  const beatPulse = () => void Atomics.store(pulse, 0, BigInt(Math.floor(clock.monotonic())));
+  const say = (message: ToThread) => thread.postMessage(message);
+  const admit = ({ claim, lease, onReport: _onReport, ...vitals }: Patient) =>
+    say({ kind: 'start', claim, lease: lease.memory, vitals });
+
+  /** The pulse runs while there are patients, and as finely as the least patient of them needs. */
+  const keepPulse = () => {
+    clearInterval(pulsing);
+    pulsing = undefined;
+    if (patients.size === 0) return;
+    const least = Math.min(...[...patients.values()].map(({ maxStallMs }) => maxStallMs));
+    beatPulse();
+    pulsing = setInterval(beatPulse, Math.min(PULSE_MS, Math.ceil(least / PULSES_PER_STALL)));
+    pulsing.unref();
+  };
+
+  function startThread(): Worker {
+    const data: HeartThreadData = { leaseholdHeart: connection, pulse: pulse.buffer as SharedArrayBuffer };
+    const worker = new Worker(threadProgram(), { workerData: data, name: 'leasehold-heart' });
+    worker.unref();
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'quiet') quietTurns.get(message.turn)?.();
+      // A report for a claim that ended in the meantime finds nobody.
+      else patients.get(message.owner)?.onReport(message.report);
+    });
+    worker.on('error', (error) => telemetry.error('heart thread failed', error));
+    worker.on('exit', () => {
+      if (closing || thread !== worker) return;
+      setTimeout(() => {
+        thread = startThread();
+        for (const patient of patients.values()) admit(patient);
+      }, RESTART_MS).unref();
+    });
+    return worker;
+  }
+
+  return {
+    start(patient) {
+      patients.set(patient.claim.owner, patient);
+      keepPulse();
+      admit(patient);
+    },
+    stop(claim) {
+      const patient = patients.get(claim.owner);
+      if (patient === undefined) return;
+      patients.delete(claim.owner);
+      const ageMs = clock.monotonic() - patient.startedAt;
+      hasBeaten ||= ageMs >= rhythmOf(patient, 0).intervalMs * (1 - JITTER);
+      keepPulse();
+      say({ kind: 'stop', claim });
+    },
+    async quiet() {
+      if (!hasBeaten && patients.size === 0) return;
+      hasBeaten = false;
+      const mine = ++turn;
+      const waiting = new AbortController();
+      const answered = new Promise<void>((resolve) => quietTurns.set(mine, resolve));
+      say({ kind: 'quiet', turn: mine });
+      await Promise.race([answered, clock.sleep(QUIET_MS, waiting.signal).catch(() => {})]);
+      waiting.abort();
+      quietTurns.delete(mine);
+    },
+    async close() {
+      closing = true;
+      patients.clear();
+      keepPulse();
+      await thread.terminate();
+    },
+  };
+}

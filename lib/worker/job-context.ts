@@ -1,0 +1,123 @@
+import type { JsonValue } from '../contract/message.ts';
+import type { Claim, RunningJob } from '../jobs/job.ts';
+import { toJsonText } from '../jobs/json.ts';
+import type { FencedOutcome } from '../jobs/ports.ts';
+import { type AbortReason, LeaseLost } from './abort-reasons.ts';
+import type { JobContext } from './define-job.ts';
+import { describeError } from './describe-error.ts';
+import type { LeaseClock } from './lease-clock.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+export interface ContextOptions {
+  readonly parts: Pick<WorkerParts, 'store' | 'settings' | 'clock' | 'telemetry'>;
+  readonly job: RunningJob;
+  readonly claim: Claim;
+  readonly lease: LeaseClock;
+  readonly signal: AbortSignal;
+  readonly abort: (reason: AbortReason) => void;
+  /** Progress alone is written no more often than this. */
+  readonly progressIntervalMs: number;
+}
+
+export interface ContextOfRun {
+  readonly context: JobContext;
+  /** Whether this run stored a checkpoint that differs from the one it found. */
+  progressed(): boolean;
+  /** The run is over: from now on nothing is stored. Resolves when no write is under way. */
+  close(): Promise<void>;
+}
+
+interface Unsent {
+  checkpoint?: JsonValue;
+  progress?: JsonValue;
+}
+
+/** What the handler holds in its hands: its writes go one at a time, and the newest replaces those that still wait. */
+export function createJobContext(options: ContextOptions): ContextOfRun {
+  const { job, claim, lease, signal, abort } = options;
+  const { store, settings, clock, telemetry } = options.parts;
+  const found = JSON.stringify(job.checkpoint);
+  let stored = found;
+  let seq = job.checkpointSeq;
+  let unsent: Unsent = {};
+  let sending: Promise<void> | undefined;
+  let lastWriteAt = clock.monotonic();
+  let closed = false;
+
+  const refuseIfLost = () => {
+    if (closed) throw new LeaseLost('ended');
+    if (signal.reason instanceof LeaseLost) throw signal.reason;
+    if (lease.isHeld()) return;
+    const reason = new LeaseLost('lapsed');
+    abort(reason);
+    throw reason;
+  };
+
+  const sendUnsent = async () => {
+    const kept = unsent;
+    unsent = {};
+    refuseIfLost();
+    seq += 1;
+    lastWriteAt = clock.monotonic();
+    const { outcome }: FencedOutcome = await store.checkpoint(claim, { seq, ...kept });
+    if (outcome === 'lost') {
+      telemetry.count('WritesFenced');
+      lease.refuse();
+      const reason = new LeaseLost('refused');
+      abort(reason);
+      throw reason;
+    }
+    if (kept.checkpoint !== undefined) stored = JSON.stringify(kept.checkpoint);
+  };
+
+  /** Joins the write that waits its turn, or becomes it. */
+  let waiting: Promise<void> | undefined;
+  const send = (): Promise<void> => {
+    waiting ??= (sending ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => {
+        waiting = undefined;
+        const mine = sendUnsent().finally(() => {
+          if (sending === mine) sending = undefined;
+        });
+        sending = mine;
+        return mine;
+      });
+    return waiting;
+  };
+
+  const named = { jobId: job.jobId, type: job.type, attempt: job.attempt };
+  return {
+    context: {
+      signal,
+      async checkpoint(place) {
+        refuseIfLost();
+        // Refused here and not when its turn comes, so that the error names the call that caused it.
+        toJsonText('checkpoint', place, settings.maxCheckpointBytes);
+        lease.noteProgress();
+        unsent = { ...unsent, checkpoint: place };
+        await send();
+      },
+      progress(value) {
+        refuseIfLost();
+        toJsonText('progress', value, settings.maxCheckpointBytes);
+        lease.noteProgress();
+        unsent = { ...unsent, progress: value };
+        if (sending !== undefined || clock.monotonic() - lastWriteAt < options.progressIntervalMs) return;
+        send().catch((error) =>
+          telemetry.warn('progress not stored', { ...named, reason: describeError(error) }),
+        );
+      },
+      log: {
+        info: (message, fields) => telemetry.info(message, { ...fields, ...named }),
+        warn: (message, fields) => telemetry.warn(message, { ...fields, ...named }),
+        error: (message, error, fields) => telemetry.error(message, error, { ...fields, ...named }),
+      },
+    },
+    progressed: () => stored !== found,
+    async close() {
+      closed = true;
+      await sending?.catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { isJobType, quoted } from '../contract/message.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { LeaseholdError } from '../jobs/errors.ts';
+import type { Backoff } from '../jobs/retry-policy.ts';
+import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../jobs/settings.ts';
+import type { JobDefinition } from './define-job.ts';
+
+/** Every type of job that a worker can run. */
+export interface Registry<Definitions extends readonly JobDefinition[] = readonly JobDefinition[]> {
+  readonly definitions: Definitions;
+  find(type: string): JobDefinition | undefined;
+}
+
+/** The types of a registry, for producers. */
+export type TypeIn<R extends Registry> = R['definitions'][number]['type'];
+
+/** What a producer sends for a type. */
+export type PayloadIn<R extends Registry, Type extends TypeIn<R>> = StandardSchemaV1.InferInput<
+  Extract<R['definitions'][number], { readonly type: Type }>['payload']
+>;
+
+/** The registry has types that contradict each other or the settings. */
+export class RegistryError extends LeaseholdError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super('REGISTRY', problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** A row's type is not in the registry: an older worker met a newer job, or the type was removed. */
+export class UnknownTypeError extends LeaseholdError {
+  constructor(type: string, known: readonly string[]) {
+    super(
+      'UNKNOWN_TYPE',
+      `no handler for type '${type}'.${didYouMean(type, known)} Known: ${known.join(', ') || 'none'}; deploy a worker that has it`,
+    );
+  }
+}
+
+/** Gathers the types that a worker runs: one line for each. */
+export function createRegistry<const Definitions extends readonly JobDefinition[]>(
+  definitions: Definitions,
+): Registry<Definitions> {
+  const byType = new Map<string, JobDefinition>();
+  const problems: string[] = [];
+  for (const definition of definitions) {
+    if (!isJobType(definition.type))
+      problems.push(`type ${quoted(definition.type)} must be 1 to 100 characters of A-Z a-z 0-9 . _ -`);
+    if (byType.has(definition.type))
+      problems.push(`type '${definition.type}' is defined twice; rename or remove one`);
+    byType.set(definition.type, definition);
+  }
+  if (problems.length > 0) throw new RegistryError(problems);
+  return { definitions, find: (type) => byType.get(type) };
+}
+
+/** How one type's jobs are treated: its own options, and the settings for what it leaves open. */
+export interface JobTerms {
+  readonly leaseMs: number;
+  readonly fixedLease: boolean;
+  readonly maxAttempts: number;
+  readonly maxCrashes: number;
+  readonly backoff: Backoff;
+  readonly maxRunMs: number;
+  readonly progressTimeoutMs: number;
+  readonly maxStallMs: number;
+}
+
+export function termsOf(definition: JobDefinition | undefined, settings: Settings): JobTerms {
+  const maxAttempts = definition?.maxAttempts ?? settings.maxAttempts;
+  return {
+    leaseMs: definition?.lease?.ms ?? settings.leaseMs,
+    fixedLease: definition?.lease?.fixed ?? false,
+    maxAttempts,
+    maxCrashes: definition?.maxCrashes ?? Math.min(settings.maxCrashes, maxAttempts),
+    backoff: definition?.backoff ?? { baseMs: settings.backoffBaseMs, capMs: settings.backoffCapMs },
+    maxRunMs: definition?.maxRunMs ?? settings.maxRunMs,
+    progressTimeoutMs: definition?.progressTimeoutMs ?? settings.progressTimeoutMs,
+    maxStallMs: definition?.maxStallMs ?? settings.maxStallMs,
+  };
+}
+
+/** Refuses types whose options are out of the limits that the settings set, naming every problem at once. */
+export function checkRegistry(registry: Registry, settings: Settings): void {
+  const problems = registry.definitions.flatMap((definition) => problemsOf(definition, settings));
+  if (problems.length > 0) throw new RegistryError(problems);
+}
+
+function problemsOf(definition: JobDefinition, settings: Settings): string[] {
+  const terms = termsOf(definition, settings);
+  const limit = (name: 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs' | 'maxAttempts' | 'maxCrashes') =>
+    [lowest(declarations[name], settings.timeScale), declarations[name].max] as const;
+  const checks: readonly (readonly [string, number, readonly [number, number]])[] = [
+    ['lease.ms', terms.leaseMs, [settings.minLeaseMs, MAX_LEASE_MS]],
+    ['maxAttempts', terms.maxAttempts, limit('maxAttempts')],
+    ['maxCrashes', terms.maxCrashes, [1, terms.maxAttempts]],
+    ['backoff.baseMs', terms.backoff.baseMs, [0, terms.backoff.capMs]],
+    ['backoff.capMs', terms.backoff.capMs, [0, declarations.backoffCapMs.max]],
+    ['maxRunMs', terms.maxRunMs, limit('maxRunMs')],
+    ['progressTimeoutMs', terms.progressTimeoutMs, limit('progressTimeoutMs')],
+    ['maxStallMs', terms.maxStallMs, limit('maxStallMs')],
+  ];
+  return checks
+    .filter(([, value, [min, max]]) => !(Number.isSafeInteger(value) && value >= min && value <= max))
+    .map(
+      ([name, value, [min, max]]) =>
+        `type '${definition.type}': ${name} is ${quoted(value)}; it must be a whole number from ${min} to ${max}`,
+    );
+}

@@ -1,0 +1,77 @@
+import { NonRetryableError } from '../jobs/errors.ts';
+import { claimOf, type RunningJob } from '../jobs/job.ts';
+import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './abort-reasons.ts';
+import { createEnds, type Ending, type EndingClaim, nameOf } from './end-claim.ts';
+import { createLeaseClock, type Moment } from './lease-clock.ts';
+import { type RunBounds, type Supervised, supervise } from './supervise.ts';
+import { type CheckedPayload, viewOfJob } from './view-of-job.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+/** A job that this worker has claimed. */
+export interface ClaimedJob {
+  readonly job: RunningJob;
+  /** When the claim was sent: the lease runs from there. */
+  readonly sentAt: Moment;
+  /** What the schema made of the message's payload, which is the row's unless an earlier message came first. */
+  readonly checked?: CheckedPayload;
+}
+
+export interface ClaimRunner {
+  /** Runs one claimed job to its end, tells of it, and says how it ended. */
+  run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
+  /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
+  putBack(claimed: ClaimedJob): Promise<Ending>;
+}
+
+/** Runs claimed jobs, each under its lease, and stores how they ended. */
+export function createClaimRunner(parts: WorkerParts): ClaimRunner {
+  const { registry, clock, telemetry } = parts;
+  const ends = createEnds(parts);
+
+  const endingOf = ({ job, sentAt }: ClaimedJob): EndingClaim => ({
+    job,
+    claim: claimOf(job),
+    lease: createLeaseClock(clock, sentAt, job.leaseMs),
+  });
+
+  const runUnder = async (ending: EndingClaim, claimed: ClaimedJob, bounds: RunBounds): Promise<Ending> => {
+    const view = await viewOfJob(registry, claimed.job, claimed.checked);
+    if (!view.ok) return ends.fail(ending, view.error);
+    const work = { definition: view.definition, view: view.job, startedAt: claimed.sentAt.monotonic };
+    return store(ending, await supervise(parts, ending, work, bounds));
+  };
+
+  /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
+  const store = async (ending: EndingClaim, run: Supervised): Promise<Ending> => {
+    const { outcome, reason, progressed } = run;
+    const lost = reason instanceof LeaseLost || !ending.lease.isHeld();
+    if (outcome.kind === 'returned') return ends.complete(ending, outcome.result, lost);
+    if (outcome.kind === 'abandoned')
+      telemetry.warn('handler ignored its signal and was left behind', {
+        ...nameOf(ending.job),
+        signal: reason?.code,
+      });
+    if (lost) return 'lost';
+    if (reason instanceof Cancelled) return ends.cancel(ending);
+    const error = outcome.kind === 'threw' ? outcome.error : reason;
+    if (error instanceof NonRetryableError) return ends.fail(ending, error);
+    if (reason instanceof ShuttingDown) return ends.release(ending, reason.why, progressed);
+    return ends.fail(ending, reason instanceof TimedOut ? reason : error);
+  };
+
+  return {
+    async run(claimed, bounds) {
+      const ending = endingOf(claimed);
+      const end = await runUnder(ending, claimed, bounds);
+      ending.lease.end();
+      if (end === 'lost') telemetry.count('LeasesLost');
+      telemetry.info('run ended', {
+        ...nameOf(claimed.job),
+        outcome: end,
+        durationMs: Math.round(clock.monotonic() - claimed.sentAt.monotonic),
+      });
+      return end;
+    },
+    putBack: (claimed) => ends.putBack(endingOf(claimed)),
+  };
+}

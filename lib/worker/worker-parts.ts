@@ -1,0 +1,25 @@
+import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../jobs/ports.ts';
+import type { Settings } from '../jobs/settings.ts';
+import type { Heart } from './heart/heart.ts';
+import type { Registry } from './registry.ts';
+
+/** What a worker is made of. The hosts differ; these parts are the same on Lambda, in a process and in a test. */
+export interface WorkerParts {
+  readonly registry: Registry;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly store: JobStore;
+  readonly queue: JobQueue;
+  readonly telemetry: Telemetry;
+  readonly events: Events;
+  readonly heart: Heart;
+  readonly clockCheck: ClockCheck;
+  /** This worker's name, first part of the owner of each of its claims. */
+  readonly worker: string;
+}
+
+/** Whether this machine's clock can be trusted with leases. */
+export interface ClockCheck {
+  isSound(): Promise<boolean>;
+}

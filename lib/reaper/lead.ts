@@ -17,6 +17,14 @@ export interface Lead {
   giveUp(): Promise<void>;
 }
 
+interface Held {
+  readonly epoch: number;
+  until: number;
+  announced: boolean;
+  /** The last extension was not answered: somebody else may lead by now. */
+  doubtful: boolean;
+}
+
 type Change = EventDetails['ReaperLeadershipChanged']['change'];
 
 export function createLead(
@@ -33,7 +41,7 @@ export function createLead(
     shards: settings.shards,
     endsAt,
   });
-  let held: { readonly epoch: number; until: number; announced: boolean } | undefined;
+  let held: Held | undefined;
   let shards = settings.shards;
 
   const tell = (change: Change, epoch: number) => {
@@ -49,7 +57,12 @@ export function createLead(
 
   return {
     async seek() {
-      if (held !== undefined && clock.now() < held.until) return { leads: true, shards };
+      if (held !== undefined && !held.doubtful) {
+        if (clock.now() < held.until) return { leads: true, shards };
+        // No sweep was completed in all that time: another reaper may fare better, and gets the chance.
+        lose();
+        return { leads: false, leaderUntil: clock.now() + 2 * settings.minSweepIntervalMs, shards };
+      }
       try {
         const outcome = await leadership.take();
         shards = Math.max(shards, outcome.shards);
@@ -58,7 +71,8 @@ export function createLead(
           return { leads: false, leaderUntil: outcome.leaderUntil, shards };
         }
         const announced = held?.announced ?? false;
-        held = { epoch: outcome.epoch, until: clock.now() + settings.leaderLeaseMs, announced };
+        const until = clock.now() + settings.leaderLeaseMs;
+        held = { epoch: outcome.epoch, until, announced, doubtful: false };
       } catch (error) {
         telemetry.error('leadership cannot be determined; sweeping without', error);
       }
@@ -73,6 +87,7 @@ export function createLead(
         shards = Math.max(shards, outcome.shards);
         held.until = clock.now() + settings.leaderLeaseMs;
       } catch (error) {
+        held.doubtful = true;
         telemetry.error('leadership was not extended', error);
       }
     },

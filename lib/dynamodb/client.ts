@@ -51,6 +51,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBDo
   }
   return DynamoDBDocumentClient.from(client, {
     marshallOptions: { removeUndefinedValues: true },
-    unmarshallOptions,
+    // A copy: the document client adds to the object that it is given.
+    unmarshallOptions: { ...unmarshallOptions },
   });
 }

@@ -123,12 +123,17 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       }
     },
 
-    async count({ partition, after, upTo, atMost }) {
-      if (isEmptyRange({ after, upTo })) return { count: 0, complete: true };
-      const input = queryInput({ index: 'byLease', partition, after, upTo, limit: atMost }, tableName);
+    async count({ index = 'byLease', atMost, ...range }) {
+      if (isEmptyRange(range)) return { count: 0, complete: true };
+      const input = queryInput({ ...range, index, limit: atMost }, tableName);
       try {
         const reply = await client.send(new QueryCommand({ ...input, Select: 'COUNT' }));
-        return { count: reply.Count ?? 0, complete: reply.LastEvaluatedKey === undefined };
+        const cursor = reply.LastEvaluatedKey;
+        return {
+          count: reply.Count ?? 0,
+          complete: cursor === undefined,
+          ...(cursor === undefined ? {} : { cursor }),
+        };
       } catch (error) {
         throw storeError('Query', error);
       }

@@ -40,8 +40,11 @@ export interface Table {
   read(jobId: string): Promise<Row | undefined>;
   /** One page of one partition of an index, in key order. */
   query(request: IndexQuery): Promise<IndexPage>;
-  /** Counts entries of one partition with a lease end in (after, upTo], giving up at `atMost` to bound the cost. */
-  count(request: CountQuery): Promise<{ readonly count: number; readonly complete: boolean }>;
+  /**
+   * Counts entries of one partition with a sort key in (after, upTo], giving up at `atMost` to bound the cost; the cursor
+   * of an incomplete count says where to go on.
+   */
+  count(request: CountQuery): Promise<EntryCount>;
 }
 
 export interface IndexQuery {
@@ -64,10 +67,19 @@ export interface IndexPage {
 }
 
 export interface CountQuery {
+  /** The lease index, unless said otherwise. */
+  readonly index?: IndexQuery['index'];
   readonly partition: string;
   readonly after?: number;
   readonly upTo?: number;
   readonly atMost: number;
+  readonly cursor?: Cursor;
+}
+
+export interface EntryCount {
+  readonly count: number;
+  readonly complete: boolean;
+  readonly cursor?: Cursor;
 }
 
 /** A fenced write either stood, or found that the claim was no longer the holder. */

@@ -37,9 +37,13 @@ export function createMemoryTable(): MemoryTable {
       }),
     read: async (jobId) => rows.get(jobId),
     query: async (request) => pageOf([...rows.values()], request),
-    async count({ partition, after, upTo, atMost }) {
-      const page = pageOf([...rows.values()], { index: 'byLease', partition, after, upTo, limit: atMost });
-      return { count: page.rows.length, complete: page.cursor === undefined };
+    async count({ index = 'byLease', atMost, ...range }) {
+      const { rows: counted, cursor } = pageOf([...rows.values()], { ...range, index, limit: atMost });
+      return {
+        count: counted.length,
+        complete: cursor === undefined,
+        ...(cursor === undefined ? {} : { cursor }),
+      };
     },
   };
 }

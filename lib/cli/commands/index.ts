@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../define-command.ts';
+import { cancelCommand } from './cancel.ts';
+import { dlqCommand } from './dlq.ts';
 import { explainCommand } from './explain.ts';
 import { lsCommand } from './ls.ts';
+import { redriveCommand } from './redrive.ts';
+import { releaseCommand } from './release.ts';
+import { reviveCommand } from './revive.ts';
 import { sendCommand } from './send.ts';
 import { showCommand } from './show.ts';
+import { statsCommand } from './stats.ts';
+import { watchCommand } from './watch.ts';
+import { workersCommand } from './workers.ts';
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly ((context: CliContext) => Command)[] = [
@@ -11,4 +19,12 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   lsCommand,
   showCommand,
   explainCommand,
+  watchCommand,
+  workersCommand,
+  statsCommand,
+  reviveCommand,
+  cancelCommand,
+  releaseCommand,
+  redriveCommand,
+  dlqCommand,
 ];

@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { exitCodes } from '../cli-error.ts';
+import { confirmed } from '../confirm.ts';
+import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { operate, reportOperated } from '../operate.ts';
+
+interface CancelOptions extends SystemOptions {
+  readonly yes?: boolean;
+}
+
+/** `leasehold cancel`: pending jobs end at once, running ones at their worker's next heartbeat. */
+export function cancelCommand(context: CliContext): Command {
+  const command = new Command('cancel')
+    .description('end pending jobs, and ask the workers of running ones to stop')
+    .argument('<id...>', 'job ids')
+    .option('-y, --yes', 'do not ask, even for several jobs')
+    .action((ids: string[], options: CancelOptions) =>
+      onSystem(context, options, async (system, output) => {
+        if (ids.length > 1 && !(await confirmed(context.terminal, `Cancel ${ids.length} jobs?`, options)))
+          return exitCodes.refused;
+        const results = await operate(system, ids, {
+          apply: (jobId) => system.store.cancel(jobId),
+          done: (job) =>
+            job.status === 'cancelled'
+              ? 'cancelled'
+              : 'asked to stop: its worker sees it in the reply to its next heartbeat',
+          refused: (job) => `it is ${job.status} already, or changed meanwhile; nothing to cancel`,
+        });
+        return reportOperated(output, results);
+      }),
+    );
+  return withExamples(withSystem(command), 'leasehold cancel report-2026-03', 'leasehold cancel --yes a b c');
+}

@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  durationOption,
+  listOption,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { knownTypes } from '../list-jobs.ts';
+import type { Output } from '../output.ts';
+import { type Overview, readOverview } from '../overview.ts';
+import { overviewLines } from '../show-overview.ts';
+import { formatInstant } from '../time.ts';
+
+interface WatchOptions extends SystemOptions {
+  readonly every: number;
+  readonly times?: number;
+  readonly type?: readonly string[];
+}
+
+const CURSOR_UP_AND_CLEAR = (lines: number) => `\u001b[${lines}A\u001b[0J`;
+
+/** `leasehold watch`: the same figures again and again, until Ctrl-C. */
+export function watchCommand(context: CliContext): Command {
+  const command = new Command('watch')
+    .description('show live counts until Ctrl-C; --json prints one document a line')
+    .option('--every <duration>', 'how often to look', durationOption, 2000)
+    .option('--times <n>', 'stop after so many looks', numberOption(1, 1_000_000))
+    .option('-t, --type <type>', 'count failures of this type (repeat, or separate by commas)', listOption)
+    .action((options: WatchOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const { clock, interrupted } = context.terminal;
+        const types = options.type ?? (await knownTypes(system));
+        let drawn = 0;
+        for (let look = 1; !interrupted.aborted; look++) {
+          const overview = await readOverview(system, clock.now(), { types, pagesEach: 1 });
+          drawn = draw(context, output, overview, drawn);
+          if (look === options.times) break;
+          await clock.sleep(Math.max(100, options.every), interrupted).catch(() => undefined);
+        }
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    withSystem(command),
+    'leasehold watch',
+    'leasehold watch --every 10s --json >> counts.ndjson',
+  );
+}
+
+/** Draws over the last drawing on a screen; anywhere else one goes below the other. */
+function draw({ terminal }: CliContext, output: Output, overview: Overview, drawn: number): number {
+  output.json(overview);
+  if (output.isJson) return 0;
+  const lines = [
+    output.colours.dim(`${formatInstant(overview.at, terminal)}   Ctrl-C to stop`),
+    ...overviewLines(overview, overview.at, output.colours),
+  ];
+  const over = terminal.isScreen && drawn > 0 ? CURSOR_UP_AND_CLEAR(drawn) : '';
+  output.line(over + lines.join('\n'));
+  return lines.length;
+}

@@ -1,0 +1,81 @@
+import { Command } from 'commander';
+import { allLeases } from '../../jobs/all-leases.ts';
+import type { LeaseEntry } from '../../jobs/job.ts';
+import { allShards } from '../../jobs/shard.ts';
+import { type WorkerView, workerViews } from '../../jobs/worker-view.ts';
+import { exitCodes } from '../cli-error.ts';
+import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { counted, type Output } from '../output.ts';
+import type { System } from '../system.ts';
+import { formatAge } from '../time.ts';
+
+const PAGE = 500;
+/** Job ids named in a row; the rest is counted. */
+const NAMED = 3;
+
+interface WorkersOptions extends SystemOptions {
+  readonly limit: number;
+  readonly stale?: boolean;
+}
+
+/** `leasehold workers`: who holds jobs, when it last beat, live or STALE. */
+export function workersCommand(context: CliContext): Command {
+  const command = new Command('workers')
+    .description('list workers by the leases they hold: last heartbeat, live or STALE, jobs')
+    .option('--stale', 'only workers whose leases have all ended')
+    .option('-n, --limit <n>', 'leases to read at most', numberOption(1, 1_000_000), 20_000)
+    .action((options: WorkersOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const now = context.terminal.clock.now();
+        const { entries, isCut } = await readRunning(system, options.limit);
+        const views = workerViews(entries, now, system.settings).filter(
+          (view) => options.stale !== true || view.state === 'STALE',
+        );
+        output.json({ workers: views, leasesRead: entries.length, isCut });
+        show(output, views, now);
+        if (isCut)
+          output.note(`Only the first ${counted(entries.length, 'lease')} were read; raise --limit.`);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(withSystem(command), 'leasehold workers', 'leasehold workers --stale --json');
+}
+
+async function readRunning(
+  system: System,
+  limit: number,
+): Promise<{ entries: LeaseEntry[]; isCut: boolean }> {
+  const entries: LeaseEntry[] = [];
+  const shards = allShards(system.settings.shards).running;
+  for await (const found of allLeases(system.table, { shards, pageSize: PAGE })) {
+    if (found.entry === undefined) continue;
+    if (entries.length === limit) return { entries, isCut: true };
+    entries.push(found.entry);
+  }
+  return { entries, isCut: false };
+}
+
+function show(output: Output, views: readonly WorkerView[], now: number): void {
+  const { colours } = output;
+  if (views.length > 0)
+    output.table({
+      head: ['WORKER', 'STATE', 'LAST HEARTBEAT', 'JOBS', 'HOLDS'],
+      rows: views.map(({ worker, state, lastHeartbeatAt, jobs }) => [
+        worker,
+        state === 'live' ? colours.green(state) : colours.red(state),
+        formatAge(lastHeartbeatAt, now),
+        String(jobs.length),
+        jobs
+          .slice(0, NAMED)
+          .map((job) => (job.isLapsed ? colours.red(job.jobId) : job.jobId))
+          .join(', ') + (jobs.length > NAMED ? `, +${jobs.length - NAMED}` : ''),
+      ]),
+      right: [3],
+    });
+  output.line(
+    colours.dim(
+      `${counted(views.length, 'worker')} with jobs; one that holds none leaves no trace in the table`,
+    ),
+  );
+}

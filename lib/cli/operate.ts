@@ -1,0 +1,79 @@
+import type { Dispatch } from '../jobs/dispatch.ts';
+import { BadRowError } from '../jobs/errors.ts';
+import type { Job } from '../jobs/job.ts';
+import type { Hint, OperatorOutcome } from '../jobs/ports.ts';
+import { type ExitCode, exitCodes } from './cli-error.ts';
+import { paintStatus } from './format-job.ts';
+import type { Output } from './output.ts';
+import { notThere } from './read-job.ts';
+import type { System } from './system.ts';
+
+/** What became of one id that an operator named. */
+export interface Operated {
+  readonly jobId: string;
+  readonly outcome: 'written' | 'refused' | 'absent' | 'failed';
+  readonly status?: Job['status'];
+  readonly says: string;
+}
+
+/** A verb on single jobs: what it writes, and how it speaks of success and refusal. */
+export interface Verb {
+  readonly apply: (jobId: string) => Promise<OperatorOutcome>;
+  readonly done: (job: Job) => string;
+  readonly refused: (job: Job) => string;
+}
+
+/** Applies the verb to each id in turn; one refusal does not keep the others from being done. */
+export async function operate(system: System, ids: readonly string[], verb: Verb): Promise<Operated[]> {
+  const results: Operated[] = [];
+  for (const jobId of ids) results.push(await operateOn(system, jobId, verb));
+  return results;
+}
+
+async function operateOn(system: System, jobId: string, verb: Verb): Promise<Operated> {
+  try {
+    const result = await verb.apply(jobId);
+    if (result.outcome === 'absent') return { jobId, outcome: 'absent', says: notThere(jobId, system) };
+    const { outcome, job } = result;
+    return {
+      jobId,
+      outcome,
+      status: job.status,
+      says: outcome === 'written' ? verb.done(job) : verb.refused(job),
+    };
+  } catch (error) {
+    // A row that cannot be read is this job's trouble alone; a store that does not answer is everybody's.
+    if (!(error instanceof BadRowError)) throw error;
+    return { jobId, outcome: 'failed', says: error.message };
+  }
+}
+
+/** Sends the hints that a dispatch asks for. What cannot be sent is sent by the reaper, a little later. */
+export async function sendHintsFor(
+  system: System,
+  output: Output,
+  dispatched: readonly { readonly jobId: string; readonly dispatch: Dispatch }[],
+): Promise<void> {
+  const hints = dispatched.flatMap(({ jobId, dispatch }): Hint[] =>
+    dispatch.hintDelaySeconds === undefined ? [] : [{ jobId, delaySeconds: dispatch.hintDelaySeconds }],
+  );
+  if (hints.length === 0) return;
+  const { failed } = await system.queue().sendHints(hints);
+  if (failed.length > 0)
+    output.note(
+      `No hint could be sent for ${failed.join(', ')}; the reaper sends it when the queue's lease ends.`,
+    );
+}
+
+export function reportOperated(output: Output, results: readonly Operated[]): ExitCode {
+  output.json({ results });
+  const { colours } = output;
+  for (const { jobId, outcome, status, says } of results) {
+    if (outcome === 'written') output.line(`${colours.green('✓')} ${jobId}  ${says}`);
+    else if (!output.isJson)
+      output.note(
+        `${colours.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colours)}: `}${says}`,
+      );
+  }
+  return results.every((result) => result.outcome === 'written') ? exitCodes.ok : exitCodes.refused;
+}

@@ -1,0 +1,122 @@
+import { LEADER_KEY } from '../contract/table.ts';
+import type { CountQuery, Table } from '../jobs/ports.ts';
+import { allShards } from '../jobs/shard.ts';
+import { describeQueue, type QueueDescription, queueUrlOf } from '../sqs/queue-inspection.ts';
+import type { System } from './system.ts';
+
+/** A count that may have been given up at a limit. */
+export interface Count {
+  readonly count: number;
+  readonly complete: boolean;
+}
+
+/** The system in figures, from index counts and queue attributes alone. */
+export interface Overview {
+  readonly at: number;
+  readonly running: Count;
+  /** Running with a lease that the reaper may take back by now. */
+  readonly lapsed: Count;
+  readonly pending: Count;
+  /** Pending past the end of the queue's lease: the next sweep sends them another hint. */
+  readonly overdue: Count;
+  /** Lease end of the running job that is nearest to lapsing, or lapsed first. */
+  readonly soonestLeaseEnd?: number;
+  readonly failed: Readonly<Record<string, Count>>;
+  readonly queue?: QueueCounts;
+  readonly deadLetters?: QueueCounts;
+  readonly reaper?: { readonly leader: string; readonly leaderUntil: number; readonly epoch: number };
+}
+
+export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
+
+const PAGE = 10_000;
+
+/** Reads the figures. `pagesEach` bounds the cost of every single count; what is beyond is shown as "or more". */
+export async function readOverview(
+  system: System,
+  now: number,
+  options: { readonly types: readonly string[]; readonly pagesEach: number },
+): Promise<Overview> {
+  const { table, settings } = system;
+  const shards = allShards(settings.shards);
+  const countAll = (partitions: readonly string[], range: Pick<CountQuery, 'upTo'> = {}) =>
+    total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
+  const [running, lapsed, pending, overdue, soonest, leader, queues, ...failed] = await Promise.all([
+    countAll(shards.running),
+    countAll(shards.running, { upTo: now - settings.skewMs - settings.graceMs }),
+    countAll(shards.pending),
+    countAll(shards.pending, { upTo: now }),
+    soonestLeaseEnd(table, shards.running),
+    readLeader(table),
+    readQueues(system),
+    ...options.types.map((type) =>
+      countPages(table, { index: 'byFailure', partition: type }, options.pagesEach),
+    ),
+  ]);
+  return {
+    ...{ at: now, running, lapsed, pending, overdue },
+    ...(soonest === undefined ? {} : { soonestLeaseEnd: soonest }),
+    failed: Object.fromEntries(options.types.map((type, i) => [type, failed[i] as Count])),
+    ...queues,
+    ...(leader === undefined ? {} : { reaper: leader }),
+  };
+}
+
+async function countPages(table: Table, query: Omit<CountQuery, 'atMost'>, pages: number): Promise<Count> {
+  let count = 0;
+  let cursor = query.cursor;
+  for (let page = 0; page < pages; page++) {
+    const part = await table.count({ ...query, atMost: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    count += part.count;
+    cursor = part.cursor;
+    if (cursor === undefined) return { count, complete: true };
+  }
+  return { count, complete: false };
+}
+
+async function total(counts: readonly Promise<Count>[]): Promise<Count> {
+  const all = await Promise.all(counts);
+  return {
+    count: all.reduce((sum, each) => sum + each.count, 0),
+    complete: all.every((each) => each.complete),
+  };
+}
+
+async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Promise<number | undefined> {
+  const firsts = await Promise.all(
+    partitions.map((partition) => table.query({ index: 'byLease', partition, limit: 1 })),
+  );
+  const ends = firsts.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+/** The reaper's leader row, if a reaper ever ran. */
+export async function readLeader(
+  table: Table,
+): Promise<{ leader: string; leaderUntil: number; epoch: number } | undefined> {
+  const row = await table.read(LEADER_KEY);
+  if (row === undefined) return undefined;
+  return {
+    leader: String(row.leader ?? 'unknown'),
+    leaderUntil: Number(row.leaderUntil ?? 0),
+    epoch: Number(row.epoch ?? 0),
+  };
+}
+
+async function readQueues(system: System): Promise<{ queue?: QueueCounts; deadLetters?: QueueCounts }> {
+  if (system.found.queueUrl === undefined) return {};
+  const queue = await describeQueue(system.sqs, system.found.queueUrl);
+  if (queue.redrive === undefined) return { queue: countsOf(queue) };
+  const url = await queueUrlOf(system.sqs, queue.redrive.deadLetterArn);
+  return { queue: countsOf(queue), deadLetters: countsOf(await describeQueue(system.sqs, url)) };
+}
+
+const countsOf = ({ visible, inFlight, delayed }: QueueDescription): QueueCounts => ({
+  visible,
+  inFlight,
+  delayed,
+});
+
+/** `1,234`, or `10,000+` where the count was given up. */
+export const formatCount = ({ count, complete }: Count): string =>
+  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;

@@ -1,0 +1,46 @@
+import type { Colours } from './output.ts';
+import { type Count, formatCount, type Overview, type QueueCounts } from './overview.ts';
+import { formatAge } from './time.ts';
+
+const LABEL = 22;
+
+/** The overview as lines for a screen. */
+export function overviewLines(overview: Overview, now: number, colours: Colours): string[] {
+  const row = (label: string, value: string, remark = '') =>
+    `${colours.dim(label.padEnd(LABEL))} ${value.padStart(9)}  ${remark}`.trimEnd();
+  const alarming = (count: Count) =>
+    count.count > 0 ? colours.red(formatCount(count).padStart(9)) : formatCount(count).padStart(9);
+  const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
+  return [
+    row('running', formatCount(overview.running), soonest(overview, now)),
+    row('  lease lapsed', alarming(overview.lapsed), overview.lapsed.count > 0 ? 'wait for the reaper' : ''),
+    row('pending', formatCount(overview.pending)),
+    row('  hint overdue', formatCount(overview.overdue)),
+    ...(failures.length === 0 ? [row('failed', '0', 'of the types looked at')] : []),
+    ...failures.map(([type, count]) => row('failed', alarming(count), type)),
+    ...(overview.queue === undefined ? [] : [row('queue', ...queueCells(overview.queue))]),
+    ...(overview.deadLetters === undefined
+      ? []
+      : [row('dead-letter queue', ...queueCells(overview.deadLetters))]),
+    row('reaper', '', reaperState(overview, now, colours)),
+  ];
+}
+
+const soonest = ({ soonestLeaseEnd }: Overview, now: number): string =>
+  soonestLeaseEnd === undefined
+    ? ''
+    : `soonest lease ${soonestLeaseEnd > now ? 'ends' : 'ended'} ${formatAge(soonestLeaseEnd, now)}`;
+
+const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, string] => [
+  visible.toLocaleString('en-US'),
+  `${inFlight} in flight, ${delayed} delayed (approximate)`,
+];
+
+function reaperState({ reaper }: Overview, now: number, colours: Colours): string {
+  if (reaper === undefined) return colours.yellow('none has ever run');
+  const { leader, leaderUntil, epoch } = reaper;
+  if (leaderUntil > now) return `${leader} leads (term ${epoch}), until ${formatAge(leaderUntil, now)}`;
+  return leaderUntil === 0
+    ? `${leader} led last (term ${epoch}) and handed over`
+    : `${leader} led last (term ${epoch}), until ${formatAge(leaderUntil, now)}`;
+}

@@ -1,0 +1,399 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimOf } from '../../lib/jobs/job.ts';
+import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { anyEngine, describeOnEachEngine } from '../support/engines.ts';
+
+describeOnEachEngine('acting on jobs', (engine) => {
+  let system: CliSystem;
+  let clock: HandClock;
+
+  beforeEach(async () => {
+    clock = createHandClock();
+    system = await createCliSystem(engine, clock);
+  });
+  afterEach(() => system.close());
+
+  const claim = async (jobId: string, owner = `worker-a/${jobId}`, type = 'email') => {
+    const outcome = await system.store.claim({ job: newJob(jobId, type), owner });
+    if (outcome.outcome !== 'claimed') throw new Error(`not claimed: ${outcome.outcome}`);
+    return claimOf(outcome.job);
+  };
+  const fail = async (jobId: string, lastError: string, type = 'email') =>
+    system.store.bury(await claim(jobId, `worker-a/${jobId}`, type), { errors: 1, lastError });
+  const status = async (jobId: string) => (await system.store.read(jobId))?.status;
+  /** Bodies waiting in a queue. */
+  const bodies = async (url = system.queueUrl) => {
+    const seen: string[] = [];
+    for (let left = 5; left > 0; left--) {
+      const reply = await system.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }),
+      );
+      seen.push(...(reply.Messages ?? []).map((message) => message.Body ?? ''));
+    }
+    return seen.sort();
+  };
+
+  describe('revive', () => {
+    it('runs failed and cancelled jobs again, with a hint each, and goes on past one that it must refuse', async () => {
+      await fail('a', 'boom');
+      await claim('b');
+      const run = await system.run(['retry', 'a', 'b', 'nobody', '--json']);
+      expect(run.code).toBe(1);
+      expect(run.json<{ results: { jobId: string; outcome: string }[] }>().results).toMatchObject([
+        { jobId: 'a', outcome: 'written' },
+        { jobId: 'b', outcome: 'refused' },
+        { jobId: 'nobody', outcome: 'absent' },
+      ]);
+      expect(await status('a')).toBe('pending');
+      expect(await bodies()).toEqual(['{"hint":"a"}']);
+    });
+
+    it('refuses a rejected message and says why', async () => {
+      await system.store.reject({ messageId: 'm1', reason: 'not JSON', text: 'x', bytes: 1, sha256: 'y' });
+      const run = await system.run(['revive', 'bad:m1']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain('have its producer send a good one');
+    });
+
+    it('wants an id', async () => {
+      expect((await system.run(['revive'])).stderr).toContain("missing required argument 'id'");
+    });
+  });
+
+  describe('cancel', () => {
+    it('asks the worker of a running job and ends a pending one', async () => {
+      await fail('p', 'boom');
+      await system.run(['revive', 'p']);
+      await claim('r');
+      const run = await system.run(['cancel', 'p', 'r', '--yes']);
+      expect(run.code).toBe(0);
+      expect(run.stdout).toContain('p  cancelled');
+      expect(run.stdout).toContain('r  asked to stop');
+      expect(await status('p')).toBe('cancelled');
+      expect((await system.store.read('r'))?.cancelRequested).toBe(true);
+    });
+
+    it('asks before it cancels several, takes no for an answer, and does nothing where nobody can answer', async () => {
+      await claim('r');
+      await claim('s');
+      const unanswered = await system.run(['cancel', 'r', 's']);
+      expect(unanswered.code).toBe(2);
+      expect(unanswered.stderr).toContain('Add --yes');
+      const declined = await system.run(['cancel', 'r', 's'], { answer: false });
+      expect(declined.code).toBe(1);
+      expect((await system.store.read('r'))?.cancelRequested).toBe(false);
+      expect((await system.run(['cancel', 'r', 's'], { answer: true })).code).toBe(0);
+      expect((await system.store.read('s'))?.cancelRequested).toBe(true);
+    });
+
+    it('refuses a finished job', async () => {
+      await fail('f', 'boom');
+      const run = await system.run(['cancel', 'f']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain('it is failed already');
+    });
+  });
+
+  describe('release', () => {
+    it('takes a job from its worker, whose writes are refused from then on', async () => {
+      const held = await claim('r');
+      const run = await system.run(['release', 'r']);
+      expect(run.code).toBe(0);
+      expect(run.stdout).toContain('taken from worker-a/r, which is fenced');
+      expect((await system.store.complete(held)).outcome).toBe('lost');
+      expect(await bodies()).toEqual(['{"hint":"r"}']);
+    });
+
+    it('refuses a job that is not running', async () => {
+      await fail('f', 'boom');
+      const run = await system.run(['release', 'f']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain('only a running job');
+    });
+  });
+
+  describe('redrive', () => {
+    beforeEach(async () => {
+      await fail('t1', 'Error: ETIMEDOUT 10.0.0.1');
+      await clock.advance(3_600_000);
+      await fail('t2', 'Error: etimedout 10.0.0.2');
+      await fail('x1', 'Error: no such mailbox');
+      await fail('other', 'Error: ETIMEDOUT', 'report');
+    });
+
+    it('chooses by type, error and time, and changes nothing in a dry run', async () => {
+      const would = async (...args: string[]) =>
+        (await system.run(['redrive', '--dry-run', '--json', ...args]))
+          .json<{ wouldRevive: string[] }>()
+          .wouldRevive.sort();
+      expect(await would('--type', 'email')).toEqual(['t1', 't2', 'x1']);
+      expect(await would('--type', 'email,report', '--error', 'ETIMEDOUT')).toEqual(['other', 't1', 't2']);
+      expect(await would('--type', 'email', '--since', '30m')).toEqual(['t2', 'x1']);
+      expect(await would('--type', 'email', '--until', '30m')).toEqual(['t1']);
+      expect(await would('--type', 'email', '--limit', '1')).toHaveLength(1);
+      expect(await status('t1')).toBe('failed');
+    });
+
+    it('revives them with their hints after a yes', async () => {
+      const run = await system.run(['redrive', '--type', 'email', '--error', 'timedout'], { answer: true });
+      expect(run.stderr).toContain('Run 2 failed jobs of email again, 50 a second?');
+      expect(run.code).toBe(0);
+      expect(run.stdout).toContain('revived 2 jobs');
+      expect([await status('t1'), await status('t2'), await status('x1')]).toEqual([
+        'pending',
+        'pending',
+        'failed',
+      ]);
+      expect(await bodies()).toEqual(['{"hint":"t1"}', '{"hint":"t2"}']);
+    });
+
+    it('keeps to its rate: the second ten wait until a second has passed for each job of the first', async () => {
+      for (let n = 0; n < 12; n++) await fail(`many-${String(n).padStart(2, '0')}`, 'boom', 'bulk');
+      let ended = false;
+      const run = system.run(['redrive', '--type', 'bulk', '--rate', '1', '--yes']).finally(() => {
+        ended = true;
+      });
+      await expect.poll(() => clock.sleepers).toBe(1);
+      await clock.advance(9_999);
+      expect([ended, clock.sleepers]).toEqual([false, 1]);
+      await clock.advance(1);
+      expect((await run).stdout).toContain('revived 12 jobs');
+    });
+
+    it('says that rejected messages cannot be run again', async () => {
+      const run = await system.run(['redrive', '--type', 'leasehold.bad-message', '--yes']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain('Rejected messages (leasehold.bad-message) cannot be run again');
+    });
+
+    it('refuses without a type, with a bad rate, and where nobody can say yes', async () => {
+      expect((await system.run(['redrive'])).stderr).toContain('--type TYPE');
+      expect((await system.run(['redrive', '--type', 'email', '--rate', '0'])).stderr).toContain('above 0');
+      const unanswered = await system.run(['redrive', '--type', 'email']);
+      expect([unanswered.code, await status('t1')]).toEqual([2, 'failed']);
+    });
+  });
+
+  describe('workers', () => {
+    it('tells live workers from stale ones by the leases they hold', async () => {
+      await claim('old-1', 'worker-dead/1');
+      await claim('old-2', 'worker-dead/2');
+      await clock.advance(25_000);
+      await claim('new-1', 'worker-live/1');
+      await clock.advance(6000);
+      const run = await system.run(['workers']);
+      expect(run.code).toBe(0);
+      expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1, old-2/);
+      expect(run.stdout).toMatch(/worker-live +live +6 s ago +1 +new-1/);
+      const { workers } = (await system.run(['workers', '--stale', '--json'])).json<{
+        workers: { worker: string }[];
+      }>();
+      expect(workers.map((each) => each.worker)).toEqual(['worker-dead']);
+    });
+
+    it('says when it read only some leases, and refuses a limit of none', async () => {
+      await claim('j1', 'w/1');
+      await claim('j2', 'w/2');
+      const run = await system.run(['workers', '--limit', '1', '--json']);
+      expect(run.json()).toMatchObject({ leasesRead: 1, isCut: true });
+      expect((await system.run(['workers', '--limit', '0'])).code).toBe(2);
+    });
+  });
+
+  describe('stats and watch', () => {
+    it('counts by status from the indexes, with queue and reaper', async () => {
+      await claim('lapsed');
+      await clock.advance(40_000);
+      await claim('live');
+      await fail('f', 'boom');
+      await fail('g', 'boom');
+      await system.run(['revive', 'g']);
+      const run = await system.run(['stats', '--type', 'email']);
+      expect(run.stdout).toMatch(/running +2 +soonest lease ended 10 s ago/);
+      expect(run.stdout).toMatch(/lease lapsed +1 +wait for the reaper/);
+      expect(run.stdout).toMatch(/pending +1/);
+      expect(run.stdout).toMatch(/failed +1 +email/);
+      expect(run.stdout).toContain('none has ever run');
+      const figures = (await system.run(['stats', '--json'])).json<{
+        queue: { visible: number };
+        deadLetters: object;
+      }>();
+      expect(figures.deadLetters).toMatchObject({ visible: 0 });
+    });
+
+    it('prints one document a look, and stops when told', async () => {
+      await claim('live');
+      const interrupt = new AbortController();
+      const run = system.run(['watch', '--json', '--every', '1s'], { interrupted: interrupt.signal });
+      await expect.poll(() => clock.sleepers).toBe(1);
+      await clock.advance(1000);
+      await expect.poll(() => clock.sleepers).toBe(1);
+      interrupt.abort(new Error('interrupted'));
+      const { code, stdout } = await run;
+      const looks = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(code).toBe(0);
+      expect(looks.map((look) => look.running.count)).toEqual([1, 1]);
+      expect(looks[1].at - looks[0].at).toBe(1000);
+    });
+
+    it('refuses a pace that is no duration', async () => {
+      expect((await system.run(['watch', '--every', 'often'])).code).toBe(2);
+      expect((await system.run(['stats', '--nonsense'])).code).toBe(2);
+    });
+  });
+});
+
+describe('sending', () => {
+  let system: CliSystem;
+  beforeEach(async () => {
+    system = await createCliSystem(anyEngine());
+  });
+  afterEach(() => system.close());
+
+  const received = async () => {
+    const seen: { MessageId?: string; body: Record<string, unknown> }[] = [];
+    for (let left = 5; left > 0; left--) {
+      const reply = await system.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: system.queueUrl, MaxNumberOfMessages: 10 }),
+      );
+      for (const { MessageId, Body = '' } of reply.Messages ?? [])
+        seen.push({ MessageId, body: JSON.parse(Body) });
+    }
+    return seen;
+  };
+
+  it('sends a payload from the command line, under the id that SQS gave it', async () => {
+    const run = await system.run(['send', 'email', '{"to":"ada"}', '--json']);
+    expect(run.code).toBe(0);
+    const [message] = await received();
+    expect(message?.body).toEqual({ type: 'email', payload: { to: 'ada' } });
+    expect(run.json()).toMatchObject({ outcome: 'sent', jobId: message?.MessageId });
+  });
+
+  it('takes the payload from stdin, and id, delay, lease and budgets from options', async () => {
+    const args = [
+      '--job-id',
+      'j1',
+      '--delay',
+      '20m',
+      '--lease',
+      '1m',
+      '--max-attempts',
+      '2',
+      '--max-crashes',
+      '1',
+    ];
+    const run = await system.run(['send', 'email', '-', ...args], { input: '[1,2]\n' });
+    expect(run.stdout).toContain('sent j1');
+    expect((await received())[0]?.body).toEqual({
+      ...{ type: 'email', payload: [1, 2], jobId: 'j1' },
+      ...{ delayMs: 1_200_000, leaseMs: 60_000, maxAttempts: 2, maxCrashes: 1 },
+    });
+  });
+
+  it('sends nothing that a worker would refuse', async () => {
+    for (const [args, says] of [
+      [['send', 'no type!'], "'type' is 'no type!'"],
+      [['send', 'email', '{"to":'], "Mind the shell's quotes"],
+      [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
+      [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
+      [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],
+      [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are kept'],
+      [['send'], "Name the job's type"],
+      [['send', 'email', '-'], 'stdin was empty'],
+      [['send', 'email', '--file', 'missing.ndjson'], "There is no file 'missing.ndjson'"],
+      [['send', 'email', '1', '--file', '-'], 'either a payload or --file'],
+    ] as const) {
+      const run = await system.run(args);
+      expect(run.code).toBe(2);
+      expect(run.stderr).toContain(says);
+    }
+    expect(await received()).toEqual([]);
+  });
+
+  it('sends a job for every line of a file, and names the lines that are no good', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-send-'));
+    const file = join(folder, 'jobs.ndjson');
+    const lines = [
+      '{"type":"email","payload":1,"jobId":"a"}',
+      '',
+      '{"type":"email","payload":',
+      '{"type":"email","paylod":2}',
+      '{"hint":"a"}',
+      '{"type":"report","payload":3,"jobId":"b"}',
+    ];
+    writeFileSync(file, lines.join('\n'));
+    const run = await system.run(['send', '--file', file]);
+    rmSync(folder, { recursive: true });
+    expect(run.code).toBe(1);
+    expect(run.stdout).toContain('sent 2 jobs, 3 not sent');
+    expect(run.stderr).toMatch(/line 3: the message body is not JSON/);
+    expect(run.stderr).toMatch(/line 4: .*Did you mean 'payload'\?/);
+    expect(run.stderr).toMatch(/line 5: a hint is not a job/);
+    expect((await received()).map(({ body }) => body.jobId).sort()).toEqual(['a', 'b']);
+  });
+
+  it('sends payload lines from stdin under one type', async () => {
+    const input = Array.from({ length: 25 }, (_, n) => JSON.stringify({ n })).join('\n');
+    const run = await system.run(['send', 'email', '--file', '-', '--max-attempts', '3', '--json'], {
+      input,
+    });
+    expect(run.json()).toEqual({ sent: 25, failed: 0, failures: [] });
+    const bodies = (await received()).map(({ body }) => body);
+    expect(bodies).toHaveLength(25);
+    expect(bodies[0]).toMatchObject({ type: 'email', maxAttempts: 3 });
+  });
+
+  it('says that a queue must be named', async () => {
+    const run = await system.run(['send', 'email', '1'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('--queue-url URL');
+  });
+});
+
+describe('the dead-letter queue', () => {
+  let system: CliSystem;
+  beforeEach(async () => {
+    system = await createCliSystem(anyEngine());
+    for (const body of ['{"hint":"a"}', '{"type":"email","payload":1}', 'rubbish'])
+      await system.sqs.send(new SendMessageCommand({ QueueUrl: system.deadLetterUrl, MessageBody: body }));
+  });
+  afterEach(() => system.close());
+
+  it('is read without taking anything away', async () => {
+    for (let round = 0; round < 2; round++) {
+      const { messages } = (await system.run(['dlq', 'ls', '--json'])).json<{
+        messages: { what: string }[];
+      }>();
+      expect(messages.map(({ what }) => what).sort()).toEqual(['email', 'hint', 'unreadable']);
+    }
+  });
+
+  it('is sent to the job queue again after a yes, and only counted in a dry run', async () => {
+    const dry = await system.run(['dlq', 'redrive', '--dry-run', '--json']);
+    expect(dry.json()).toMatchObject({ moved: 0, wouldMove: 3 });
+    expect((await system.run(['dlq', 'redrive'])).code).toBe(2);
+    const run = await system.run(['dlq', 'redrive', '--yes', '--rate', '1000', '--json']);
+    expect([run.code, run.json()]).toEqual([0, { moved: 3, failures: [] }]);
+    expect((await system.run(['dlq', 'ls', '--json'])).json()).toEqual({ messages: [] });
+    const reply = await system.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: system.queueUrl, MaxNumberOfMessages: 10 }),
+    );
+    expect(reply.Messages).toHaveLength(3);
+  });
+
+  it('wants a verb, and a queue that has one', async () => {
+    expect((await system.run(['dlq'])).code).toBe(2);
+    const run = await system.run(['dlq', 'ls', '--queue-url', system.deadLetterUrl]);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('no redrive policy');
+  });
+});

@@ -3,6 +3,8 @@ import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
 import { LeaseholdError, QueueUnavailableError } from '../jobs/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../jobs/ports.ts';
 import { defaultSettings, type Settings } from '../jobs/settings.ts';
+import { createSqsClient } from '../sqs/client.ts';
+import { createSqsQueue } from '../sqs/sqs-queue.ts';
 import { systemClock } from '../system/system-clock.ts';
 import { messageLimits } from './read-message.ts';
 import { type PayloadIn, type Registry, type TypeIn, UnknownTypeError } from './registry.ts';
@@ -43,7 +45,8 @@ export interface Producer<R extends Registry> {
 
 export interface ProducerOptions<R extends Registry> {
   readonly registry: R;
-  readonly queue: Pick<JobQueue, 'sendJobs'>;
+  /** The job queue: its URL, or a queue that is put together already. */
+  readonly queue: string | Pick<JobQueue, 'sendJobs'>;
   /** The worker's limits. @default - the default settings */
   readonly settings?: Settings;
   readonly clock?: Pick<Clock, 'now'>;
@@ -51,7 +54,8 @@ export interface ProducerOptions<R extends Registry> {
 
 /** Sends the same messages as a plain `SendMessage` would, with types and checks from the registry. */
 export function createProducer<R extends Registry>(options: ProducerOptions<R>): Producer<R> {
-  const { registry, queue, settings = defaultSettings, clock = systemClock } = options;
+  const { registry, settings = defaultSettings, clock = systemClock } = options;
+  const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
 
   const messageFor = async (type: string, payload: unknown, sendOptions: SendOptions = {}) => {
     const definition = registry.find(type);
@@ -96,6 +100,9 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
     },
   };
 }
+
+const queueAt = (queueUrl: string): JobQueue =>
+  createSqsQueue({ client: createSqsClient(), queueUrl, clock: systemClock });
 
 /** A delay that SQS can keep needs no row until the job is due; the worker keeps longer ones. */
 function delayOf(notBefore: number | undefined, now: number): { delaySeconds?: number } {

@@ -1,0 +1,8 @@
+/** For tests of your own handlers: no AWS, no waiting. See docs/testing.md. */
+export { createHandChance } from './hand-chance.ts';
+export { createHandClock, type HandClock } from './hand-clock.ts';
+export { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
+export { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
+export { createMemoryTable, type MemoryTable } from './memory-table.ts';
+export { type Mishap, type RunEnd, type RunOptions, type TestedJob, testJob } from './test-job.ts';
+export { createTestStack, type TestStack, type TestWorker } from './test-stack.ts';

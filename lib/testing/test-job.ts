@@ -1,0 +1,171 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type JsonValue, jobBody, type SendOptions } from '../contract/message.ts';
+import { lapsesAt } from '../jobs/decide-reap.ts';
+import { planDispatch } from '../jobs/dispatch.ts';
+import { type FinishedJob, isFinished, type Job } from '../jobs/job.ts';
+import { ShuttingDown } from '../worker/abort-reasons.ts';
+import type { JobDefinition, Schema } from '../worker/define-job.ts';
+import type { Ending } from '../worker/end-claim.ts';
+import { createEngine } from '../worker/engine.ts';
+import { createRegistry } from '../worker/registry.ts';
+import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
+
+/**
+ * What befalls a run. `crash`: its worker is gone, and nothing it does arrives any more. `loseLease`: the job was given to
+ * somebody else. `deadline`: its invocation is about to end. `shutdown`: its process is.
+ */
+export type Mishap = 'crash' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
+
+export interface RunOptions {
+  readonly mishap?: Mishap;
+  /** Checkpoints that the run stores before the mishap. @default - 0: it happens as the handler starts */
+  readonly after?: number;
+}
+
+/** How a run ended. `refused`: the message was rejected, put off, or found its job finished. */
+export type RunEnd = Ending | 'crashed' | 'refused';
+
+/** A job under test: the real worker and reaper, with time and mishaps in your hand. */
+export interface TestedJob {
+  /** Lets time pass until the job is due, then runs it once. */
+  run(options?: RunOptions): Promise<RunEnd>;
+  /** Runs the job until it is finished. */
+  finish(): Promise<FinishedJob>;
+  /** The job's row as it is; undefined before its first run. */
+  row(): Promise<Job | undefined>;
+  /** Every checkpoint that was stored, in order, over all runs. */
+  readonly checkpoints: readonly JsonValue[];
+  /** The parts behind it: clock, table, queue, telemetry. */
+  readonly stack: TestStack;
+}
+
+export interface TestJobOptions extends TestStackOptions {
+  readonly send?: SendOptions;
+}
+
+const JOB_ID = 'job-under-test';
+/** More runs than any budget allows, releases apart. */
+const MOST_RUNS = 100;
+
+/** Sends one job to a worker that knows only its type. Nothing runs before `run` or `finish` is called. */
+export function testJob<Payload extends Schema, Checkpoint extends Schema>(
+  definition: JobDefinition<string, Payload, Checkpoint>,
+  payload: StandardSchemaV1.InferInput<Payload>,
+  options: TestJobOptions = {},
+): TestedJob {
+  const stack = createTestStack(options);
+  const { settings, clock, store, queue } = stack;
+  const jobId = options.send?.jobId ?? JOB_ID;
+  const checkpoints: JsonValue[] = [];
+  const row = () => store.read(jobId);
+  const sent = queue.sendJobs([{ body: jobBody(definition.type, payload, { jobId, ...options.send }) }]);
+
+  /** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
+  const befall = async (mishap: Mishap, worker: TestWorker, stopping: AbortController): Promise<void> => {
+    switch (mishap) {
+      case 'crash':
+        return worker.cutOff();
+      case 'cancel':
+        await store.cancel(jobId);
+        return clock.advance(settings.heartbeatMs);
+      case 'loseLease':
+        await store.takeBack(jobId, planDispatch(clock.now(), clock.now(), settings));
+        await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+        return clock.advance(settings.heartbeatMs);
+      case 'deadline':
+      case 'shutdown':
+        return stopping.abort(new ShuttingDown(mishap));
+    }
+  };
+
+  const run = async ({ mishap, after = 0 }: RunOptions = {}): Promise<RunEnd> => {
+    await sent;
+    const message = await nextMessage();
+    if (message === undefined) return 'refused';
+    const stopping = new AbortController();
+    const { promise: crashed, resolve: crash } = Promise.withResolvers<'crashed'>();
+    let stored = 0;
+    const reach = async () => {
+      if (mishap === undefined || stored++ !== after) return;
+      await befall(mishap, worker, stopping);
+      if (mishap !== 'crash') return;
+      crash('crashed');
+      await new Promise(() => {});
+    };
+    const worker = stack.worker(createRegistry([watched(definition, reach)]));
+    const engine = createEngine(watchedCheckpoints(worker, checkpoints, reach));
+    const opened = await engine.open(message);
+    const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
+    await queue.delete([message]);
+    if (claimed?.kind !== 'claimed') return 'refused';
+    const bounds = { stopping: stopping.signal, handBackMs: settings.deadlineMarginMs / 2 };
+    return Promise.race([patiently(engine.run(claimed, bounds), stopping.signal), crashed]);
+  };
+
+  /** A handler that ignores its signal is waited for by the hand-driven clock, which somebody has to move. */
+  const patiently = async (end: Promise<Ending>, stopping: AbortSignal): Promise<Ending> => {
+    stopping.addEventListener('abort', () => setTimeout(() => void clock.advance(settings.deadlineMarginMs)));
+    return end;
+  };
+
+  const nextMessage = async () => {
+    for (let looks = 0; looks < MOST_RUNS; looks++) {
+      const [message] = await queue.receive({ max: 1, waitSeconds: 0 });
+      if (message !== undefined) return message;
+      const job = await row();
+      const lapse = job === undefined || isFinished(job) ? undefined : lapsesAt(job, settings);
+      const next = [queue.nextAt(), lapse].filter((at) => at !== undefined);
+      if (next.length === 0) return undefined;
+      await clock.advance(Math.max(0, Math.min(...next) - clock.now()));
+      await stack.sweep();
+    }
+    return undefined;
+  };
+
+  return {
+    run,
+    row,
+    checkpoints,
+    stack,
+    async finish() {
+      for (let runs = 0; runs < MOST_RUNS; runs++) {
+        const job = await row();
+        if (job !== undefined && isFinished(job)) return job;
+        await run();
+        const [rejected] = stack.table.rows().filter(({ jobId: key }) => String(key).startsWith('bad:'));
+        if (rejected !== undefined)
+          throw new Error(`the message was rejected: ${String(rejected.lastError)}`);
+      }
+      throw new Error(`the job was not finished after ${MOST_RUNS} runs`);
+    },
+  };
+}
+
+/** The same type, which reports when a run starts. */
+const watched = (definition: JobDefinition, reach: () => Promise<void>): JobDefinition => ({
+  ...definition,
+  async run(job, context) {
+    await reach();
+    return (await definition.run(job, context)) ?? undefined;
+  },
+});
+
+/** The same worker, which reports every checkpoint that it stored before the handler learns of it. */
+const watchedCheckpoints = (
+  worker: TestWorker,
+  checkpoints: JsonValue[],
+  reach: () => Promise<void>,
+): TestWorker => ({
+  ...worker,
+  store: {
+    ...worker.store,
+    async checkpoint(claim, kept) {
+      const outcome = await worker.store.checkpoint(claim, kept);
+      if (outcome.outcome === 'written' && kept.checkpoint !== undefined) {
+        checkpoints.push(kept.checkpoint);
+        await reach();
+      }
+      return outcome;
+    },
+  },
+});

@@ -1,0 +1,105 @@
+import type { LeaseholdEvent } from '../contract/events.ts';
+import { createJobStore } from '../jobs/job-store.ts';
+import type { Chance, JobStore, Table } from '../jobs/ports.ts';
+import { resolveSettings, type Settings } from '../jobs/settings.ts';
+import { sweep } from '../reaper/sweep.ts';
+import { trustTheClock } from '../worker/clock-check.ts';
+import { createHeartLoop } from '../worker/heart/heart-loop.ts';
+import type { Registry } from '../worker/registry.ts';
+import type { WorkerParts } from '../worker/worker-parts.ts';
+import { createHandChance } from './hand-chance.ts';
+import { createHandClock, type HandClock } from './hand-clock.ts';
+import { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
+import { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
+import { createMemoryTable, type MemoryTable } from './memory-table.ts';
+
+/** Everything but AWS: table and queue in memory, a clock that is moved by hand, and the real worker and reaper. */
+export interface TestStack {
+  readonly settings: Settings;
+  readonly clock: HandClock;
+  readonly table: MemoryTable;
+  readonly queue: MemoryQueue;
+  readonly telemetry: KeptTelemetry;
+  readonly events: readonly LeaseholdEvent[];
+  /** An operator's store. */
+  readonly store: JobStore;
+  /** A worker of its own, which can be cut off as if its machine had died. */
+  worker(registry: Registry): TestWorker;
+  /** One sweep of the reaper. */
+  sweep(): Promise<void>;
+}
+
+export interface TestWorker extends WorkerParts {
+  /** From now on nothing that this worker does reaches the table or the queue, and it is told of nothing. */
+  cutOff(): void;
+}
+
+export interface TestStackOptions {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly chance?: Chance;
+}
+
+export function createTestStack(options: TestStackOptions = {}): TestStack {
+  const settings = resolveSettings(options.settings);
+  const clock = createHandClock();
+  const chance = options.chance ?? createHandChance();
+  const table = createMemoryTable();
+  const queue = createMemoryQueue({ clock, visibilityTimeoutMs: settings.visibilityTimeoutMs });
+  const telemetry = createKeptTelemetry();
+  const published: LeaseholdEvent[] = [];
+  const events = { publish: async (more: readonly LeaseholdEvent[]) => void published.push(...more) };
+  const storeFor = (actor: string, on: Table = table) =>
+    createJobStore({ table: on, clock, chance, settings, actor });
+  let workers = 0;
+
+  return {
+    settings,
+    clock,
+    table,
+    queue,
+    telemetry,
+    events: published,
+    store: storeFor('operator'),
+    worker(registry) {
+      const name = `worker-${++workers}`;
+      const line = { isCut: false };
+      const store = storeFor(name, severable(table, line));
+      return {
+        registry,
+        settings,
+        clock,
+        chance,
+        store,
+        queue: severable(queue, line),
+        telemetry,
+        events,
+        clockCheck: trustTheClock,
+        worker: name,
+        heart: createHeartLoop({
+          clock,
+          chance,
+          store,
+          stalledForMs: () => 0,
+          onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
+        }),
+        cutOff: () => {
+          line.isCut = true;
+        },
+      };
+    },
+    async sweep() {
+      await sweep({ table, store: storeFor('reaper'), queue, telemetry, events, clock, settings });
+    },
+  };
+}
+
+/** The same object, whose methods never answer once the line is cut. */
+function severable<T extends object>(whole: T, line: { readonly isCut: boolean }): T {
+  return new Proxy(whole, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => (line.isCut ? new Promise(() => {}) : member.apply(target, args));
+    },
+  });
+}

@@ -1,16 +1,8 @@
 import { App } from 'aws-cdk-lib';
-import { jobsProps, readAppChoices } from '../lib/infra/app-props.ts';
-import { LeaseholdStack } from '../lib/infra/leasehold-stack.ts';
+import { createAppStack } from '../lib/infra/app-stack.ts';
 import { rememberShards } from '../lib/infra/shard-memory.ts';
 
 const app = new App();
-const choices = readAppChoices(app, process.env);
-const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
-
-const stack = new LeaseholdStack(app, choices.choices.stackName ?? 'Leasehold', {
-  // Without credentials the template is made for any account.
-  ...(account && region && { env: { account, region } }),
-  jobs: (scope) => jobsProps(scope, choices),
-});
+const stack = createAppStack(app, process.env);
 app.synth();
 rememberShards([stack.jobs]);

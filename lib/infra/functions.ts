@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
@@ -12,12 +13,11 @@ import {
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { DEAD_LETTER_TIMEOUT_SECONDS } from '../contract/queues.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { bundling, type FunctionSource, functionSource, lockFileOf } from './bundling.ts';
+import { bundlingOptions, type FunctionSource, functionSource } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
-/** The dead-letter consumer writes at most ten rows an invocation. */
-export const DEAD_LETTER_TIMEOUT = Duration.seconds(30);
 /** A reaper that was watching to the end still finishes the sweep that it is in. */
 const LAST_SWEEP = Duration.seconds(30);
 /** A tick that could not be delivered within a minute is of no use: the next one is there. */
@@ -69,7 +69,7 @@ export function createDeadLetter(scope: Construct, context: FunctionContext): La
     ...context,
     description: 'Leasehold dead-letter consumer: keeps messages that were never claimed as pending jobs',
     memorySize: SMALL_MEMORY,
-    timeout: DEAD_LETTER_TIMEOUT,
+    timeout: Duration.seconds(DEAD_LETTER_TIMEOUT_SECONDS),
   });
 }
 
@@ -112,13 +112,15 @@ function createFunction(
   };
   if (source.kind === 'bundle')
     return new LambdaFunction(home, 'Function', { ...shared, code: Code.fromAsset(source.directory) });
-  const depsLockFilePath = lockFileOf(source.projectRoot);
   return new NodejsFunction(home, 'Function', {
     ...shared,
     entry: source.entry,
     handler: 'handler',
-    bundling,
-    ...(source.projectRoot === undefined ? {} : { projectRoot: source.projectRoot }),
-    ...(depsLockFilePath === undefined ? {} : { depsLockFilePath }),
+    bundling: bundlingOptions,
+    // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
+    ...(source.projectRoot !== undefined && {
+      projectRoot: source.projectRoot,
+      depsLockFilePath: join(source.projectRoot, 'package-lock.json'),
+    }),
   });
 }

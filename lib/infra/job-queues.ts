@@ -1,15 +1,9 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { deadLetterQueueAttributes, jobQueueAttributes } from '../contract/queues.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { DEAD_LETTER_TIMEOUT } from './functions.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
-
-/** What a message carries around its payload: type, id, times, budgets, and the JSON between them. */
-const ENVELOPE_BYTES = 4 * 1024;
-
-/** AWS asks for a visibility timeout of six times the consumer's, so that throttled batches are not delivered twice. */
-const CONSUMER_TIMEOUTS = 6;
 
 export interface JobQueues {
   readonly queue: Queue;
@@ -30,19 +24,20 @@ export function createQueues(
       ? { encryption: QueueEncryption.SQS_MANAGED }
       : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
   };
+  const dead = deadLetterQueueAttributes(settings);
   const deadLetterQueue = new Queue(scope, 'DeadLetterQueue', {
     ...shared,
-    retentionPeriod: Duration.millis(settings.deadLetterRetentionMs),
-    visibilityTimeout: Duration.seconds(DEAD_LETTER_TIMEOUT.toSeconds() * CONSUMER_TIMEOUTS),
+    retentionPeriod: Duration.seconds(dead.retentionSeconds),
+    visibilityTimeout: Duration.seconds(dead.visibilityTimeoutSeconds),
   });
+  const jobs = jobQueueAttributes(settings);
   const queue = new Queue(scope, 'Queue', {
     ...shared,
-    retentionPeriod: Duration.millis(settings.queueRetentionMs),
-    visibilityTimeout: Duration.millis(settings.visibilityTimeoutMs),
-    // SendMessage itself refuses what a row could not keep.
-    maxMessageSizeBytes: settings.maxPayloadBytes + ENVELOPE_BYTES,
-    receiveMessageWaitTime: Duration.seconds(20),
-    deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: settings.maxReceiveCount },
+    retentionPeriod: Duration.seconds(jobs.retentionSeconds),
+    visibilityTimeout: Duration.seconds(jobs.visibilityTimeoutSeconds),
+    maxMessageSizeBytes: jobs.maxMessageBytes,
+    receiveMessageWaitTime: Duration.seconds(jobs.receiveWaitSeconds),
+    deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: jobs.maxReceiveCount },
   });
   return { queue, deadLetterQueue };
 }

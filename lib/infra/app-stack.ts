@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { type App, RemovalPolicy } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -10,10 +10,11 @@ import { SettingsError } from '../jobs/errors.ts';
 import { settingNames } from '../jobs/settings.ts';
 import { givenSettings } from '../jobs/settings-environment.ts';
 import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
+import { LeaseholdStack } from './leasehold-stack.ts';
 import { propsFromSettings } from './settings-from-props.ts';
 
 /** Context keys of ours begin with this: `-c leasehold:leaseMs=60000`, or the same in cdk.json. */
-export const CONTEXT_PREFIX = 'leasehold:';
+const CONTEXT_PREFIX = 'leasehold:';
 
 /** What a deployment from this app can choose besides the settings. */
 const choices = [
@@ -32,13 +33,23 @@ type Choices = { readonly [name in (typeof choices)[number]]?: string };
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What was chosen for one app, by context and by environment; where both name a thing, context wins. */
-export interface AppChoices {
+interface AppChoices {
   readonly choices: Choices;
   readonly settings: ReturnType<typeof givenSettings>;
 }
 
+/** The stack of the app in bin: for the account that the CLI is signed in to, or for any when it is not. */
+export function createAppStack(app: App, environment: Environment): LeaseholdStack {
+  const chosen = readAppChoices(app, environment);
+  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = environment;
+  return new LeaseholdStack(app, chosen.choices.stackName ?? 'Leasehold', {
+    ...(account && region && { env: { account, region } }),
+    jobs: (scope) => jobsProps(scope, chosen),
+  });
+}
+
 /** Reads context and environment, and refuses names that nobody knows. */
-export function readAppChoices(app: Construct, environment: Environment): AppChoices {
+function readAppChoices(app: Construct, environment: Environment): AppChoices {
   const context: Readonly<Record<string, unknown>> = app.node.getAllContext();
   const given = Object.entries(context)
     .filter(([key]) => key.startsWith(CONTEXT_PREFIX))
@@ -68,7 +79,7 @@ export function readAppChoices(app: Construct, environment: Environment): AppCho
 const named = (name: keyof Choices, value: string | undefined): Choices => (value ? { [name]: value } : {});
 
 /** The choices as props; what is named by ARN is looked up nowhere, only referred to. */
-export function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
+function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
   const { serviceName, workerEntry, workerMemorySize, alarmTopicArn, encryptionKeyArn, eventBusName } =
     choices;
   return {

@@ -26,14 +26,18 @@ export interface Access {
   readonly eventBus?: readonly string[];
 }
 
-/** What Lambda needs of a queue to feed a function from it. */
-const CONSUME = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
+/** What Lambda calls on a queue, with the function's role, to feed a function from it. */
+export const EVENT_SOURCE = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
-/** What each function may do: test/infra/least-privilege.test.ts holds it against what the code sends, both ways. */
+/**
+ * What each function may do: test/infra/least-privilege.test.ts holds it against what the code sends, both ways. GetItem
+ * is for a refused write that comes back without its row, because there is none, and for asking DynamoDB the time; the
+ * dead-letter consumer only creates rows and does neither.
+ */
 export const functionAccess = {
   worker: {
     table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-    queue: [...CONSUME, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    queue: [...EVENT_SOURCE, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
   reaper: {
@@ -43,28 +47,42 @@ export const functionAccess = {
     eventBus: ['events:PutEvents'],
   },
   'dead-letter': {
-    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    table: ['dynamodb:UpdateItem'],
     queue: ['sqs:SendMessage'],
-    deadLetterQueue: [...CONSUME],
+    deadLetterQueue: [...EVENT_SOURCE],
   },
 } as const satisfies Record<FunctionName, Access>;
 
+const DESCRIBE_QUEUE = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
 const OBSERVE = {
-  table: ['dynamodb:GetItem', 'dynamodb:DescribeTable'],
+  table: ['dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],
   byFailure: ['dynamodb:Query'],
-  queue: ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
-  deadLetterQueue: ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
+  queue: [...DESCRIBE_QUEUE],
+  deadLetterQueue: [...DESCRIBE_QUEUE],
 } as const satisfies Access;
 
 /** What people and other systems may be granted. */
 export const granteeAccess = {
   produce: { queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'] },
+  // A process takes whole batches of messages, so it claims and completes by batch statements as well.
+  work: {
+    table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate'],
+    queue: functionAccess.worker.queue,
+    eventBus: functionAccess.worker.eventBus,
+  },
+  reap: functionAccess.reaper,
   observe: OBSERVE,
   operate: {
     ...OBSERVE,
-    table: [...OBSERVE.table, 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
-    queue: [...OBSERVE.queue, 'sqs:SendMessage'],
+    table: [...OBSERVE.table, 'dynamodb:UpdateItem'],
+    queue: [...DESCRIBE_QUEUE, 'sqs:SendMessage'],
+    deadLetterQueue: [
+      ...DESCRIBE_QUEUE,
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:ChangeMessageVisibility',
+    ],
   },
 } as const satisfies Record<string, Access>;
 

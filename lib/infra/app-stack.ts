@@ -21,6 +21,7 @@ const choices = [
   'stackName',
   'serviceName',
   'workerEntry',
+  'deadLetterEntry',
   'workerMemorySize',
   'alarmTopicArn',
   'encryptionKeyArn',
@@ -80,12 +81,20 @@ const named = (name: keyof Choices, value: string | undefined): Choices => (valu
 
 /** The choices as props; what is named by ARN is looked up nowhere, only referred to. */
 function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
-  const { serviceName, workerEntry, workerMemorySize, alarmTopicArn, encryptionKeyArn, eventBusName } =
-    choices;
+  const {
+    serviceName,
+    workerEntry,
+    deadLetterEntry,
+    workerMemorySize,
+    alarmTopicArn,
+    encryptionKeyArn,
+    eventBusName,
+  } = choices;
   return {
     ...propsFromSettings(settings),
     ...(serviceName && { serviceName }),
     ...(workerEntry && { workerEntry }),
+    ...(deadLetterEntry && { deadLetterEntry }),
     ...(workerMemorySize && { workerMemorySize: Number(workerMemorySize) }),
     ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) }),
     ...(encryptionKeyArn && { encryptionKey: Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) }),

@@ -15,7 +15,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { DEAD_LETTER_TIMEOUT_SECONDS } from '../contract/queues.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { bundlingOptions, type FunctionSource, functionSource } from './bundling.ts';
+import { bundlingOptions, type FunctionName, type FunctionSource, functionSource } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
 /** A reaper that was watching to the end still finishes the sweep that it is in. */
@@ -39,9 +39,7 @@ export function createWorker(
   context: FunctionContext,
 ): LambdaFunction {
   const { workerEntry, workerMemorySize = DEFAULT_WORKER_MEMORY, workerEnvironment = {} } = props;
-  const source: FunctionSource =
-    workerEntry === undefined ? functionSource('worker') : { kind: 'source', entry: workerEntry };
-  return createFunction(scope, 'Worker', source, {
+  return createFunction(scope, 'Worker', sourceOf('worker', workerEntry), {
     ...context,
     environment: { ...workerEnvironment, ...context.environment },
     description: 'Leasehold worker: claims jobs and runs their handlers',
@@ -64,14 +62,21 @@ export function createReaper(scope: Construct, settings: Settings, context: Func
 }
 
 /** Gives a row to messages that no worker ever claimed, so that the reaper looks after them. */
-export function createDeadLetter(scope: Construct, context: FunctionContext): LambdaFunction {
-  return createFunction(scope, 'DeadLetter', functionSource('dead-letter'), {
+export function createDeadLetter(
+  scope: Construct,
+  { deadLetterEntry }: ResourceProps,
+  context: FunctionContext,
+): LambdaFunction {
+  return createFunction(scope, 'DeadLetter', sourceOf('dead-letter', deadLetterEntry), {
     ...context,
     description: 'Leasehold dead-letter consumer: keeps messages that were never claimed as pending jobs',
     memorySize: SMALL_MEMORY,
     timeout: Duration.seconds(DEAD_LETTER_TIMEOUT_SECONDS),
   });
 }
+
+const sourceOf = (name: FunctionName, entry: string | undefined): FunctionSource =>
+  entry === undefined ? functionSource(name) : { kind: 'source', entry };
 
 type OwnProps = FunctionContext &
   Pick<

@@ -14,7 +14,17 @@ export class LeaseholdGrants {
     return grantAccess(grantee, granteeAccess.produce, this.#targets);
   }
 
-  /** Lets an operator read jobs, cancel, revive and release them. */
+  /** Lets a process of your own run jobs, on a container or a server, besides the worker function or instead of it. */
+  work(grantee: IGrantable): Grant {
+    return grantAccess(grantee, granteeAccess.work, this.#targets);
+  }
+
+  /** Lets a process of your own take lapsed leases back, where it has a reaper embedded. */
+  reap(grantee: IGrantable): Grant {
+    return grantAccess(grantee, granteeAccess.reap, this.#targets);
+  }
+
+  /** Lets an operator read jobs, cancel, revive and release them, and empty the dead-letter queue. */
   operate(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.operate, this.#targets);
   }

@@ -26,6 +26,14 @@ export interface ResourceProps {
   readonly workerEntry?: string;
 
   /**
+   * The file that calls `createDeadLetterHandler` with the same job types and exports the result as `handler`. Needed
+   * with a worker of your own, because a row is given its type's lease and budgets when it is first written.
+   *
+   * @default - the example jobs in functions/dead-letter
+   */
+  readonly deadLetterEntry?: string;
+
+  /**
    * A function of your own instead of the one built from `workerEntry`. It is given the environment, the permissions and
    * the queue; its timeout must be `functionTimeout`.
    *
@@ -124,6 +132,7 @@ export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}
 const resourceProps = {
   serviceName: true,
   workerEntry: true,
+  deadLetterEntry: true,
   workerFunction: true,
   workerMemorySize: true,
   workerEnvironment: true,
@@ -155,14 +164,23 @@ const refusedProps: Readonly<Record<string, string>> = {
 
 const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
 
-/** Refuses props that nobody reads: a misspelt one would otherwise be silently left at its default. */
-export function refuseUnknownProps(props: object): void {
+/** Refuses props that nobody reads (a misspelt one would silently keep its default) or that contradict each other. */
+export function checkProps(props: LeaseholdJobsProps): void {
   const problems = Object.entries(props)
     .filter(([name, value]) => value !== undefined && !knownProps.includes(name))
     .map(
       ([name]) =>
         refusedProps[name] ??
         `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
+    );
+  const { workerEntry, workerFunction, deadLetterEntry } = props;
+  if (workerEntry !== undefined && workerFunction !== undefined)
+    problems.push(
+      `props 'workerEntry' and 'workerFunction' are both given; a system has one worker. Remove one`,
+    );
+  if ((workerEntry ?? workerFunction) !== undefined && deadLetterEntry === undefined)
+    problems.push(
+      `prop 'deadLetterEntry' is missing: the dead-letter function must know the leases and budgets of your job types. Point it to a file with: export const handler = createDeadLetterHandler(registry)`,
     );
   if (problems.length > 0) throw new SettingsError(problems);
 }

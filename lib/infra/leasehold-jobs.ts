@@ -19,7 +19,7 @@ import { createDeadLetter, createReaper, createWorker, TICK_AGE } from './functi
 import { createQueues } from './job-queues.ts';
 import { createTable } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
-import { type LeaseholdJobsProps, refusals, refuseUnknownProps } from './leasehold-jobs-props.ts';
+import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
 import { settingsFromProps } from './settings-from-props.ts';
 import { refuseFewerShards, type Sharded, shardsKeyOf } from './shard-memory.ts';
@@ -59,7 +59,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
 
   constructor(scope: Construct, id: string, props: LeaseholdJobsProps = {}) {
     super(scope, id);
-    refuseUnknownProps(props);
+    checkProps(props);
     this.settings = settingsFromProps(props);
     this.recoveryBound = recoveryBound(this.settings);
     this.serviceName = props.serviceName ?? defaultServiceName(this);
@@ -76,7 +76,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         ? createWorker(this, this.settings, props, context)
         : this.#adopt(props.workerFunction, context.environment);
     this.reaperFunction = createReaper(this, this.settings, context);
-    this.deadLetterFunction = createDeadLetter(this, context);
+    this.deadLetterFunction = createDeadLetter(this, props, context);
     const functions = {
       worker: this.workerFunction,
       reaper: this.reaperFunction,

@@ -212,6 +212,7 @@ describe('the functions', () => {
 });
 
 describe('a worker of the user’s own', () => {
+  const deadLetterEntry = join(projectRoot, 'functions', 'dead-letter', 'index.ts');
   const build = (timeout: Duration | undefined, props: LeaseholdJobsProps = {}) =>
     synthesizeIn((stack: Stack) => {
       const workerFunction = new LambdaFunction(stack, 'MyWorker', {
@@ -220,7 +221,7 @@ describe('a worker of the user’s own', () => {
         code: Code.fromInline('exports.handler = async () => ({ batchItemFailures: [] })'),
         ...(timeout && { timeout }),
       });
-      return new LeaseholdJobs(stack, 'Jobs', { workerFunction, ...props });
+      return new LeaseholdJobs(stack, 'Jobs', { workerFunction, deadLetterEntry, ...props });
     });
 
   it('is given the environment, the queue and recursion', () => {
@@ -243,6 +244,14 @@ describe('a worker of the user’s own', () => {
     );
     expect(() => build(undefined)).toThrow(/the timeout of 'workerFunction' is the default of 3000 ms/);
     expect(() => build(Duration.minutes(5), { functionTimeout: Duration.minutes(5) })).not.toThrow();
+  });
+});
+
+describe('job types of the user’s own', () => {
+  it('must be known to the dead-letter function too, which writes the first row of their jobs', () => {
+    const workerEntry = join(projectRoot, 'functions', 'worker', 'index.ts');
+    expect(() => synthesize({ workerEntry })).toThrow(/prop 'deadLetterEntry' is missing/);
+    expect(() => synthesize({ workerEntry, deadLetterEntry: workerEntry })).not.toThrow();
   });
 });
 

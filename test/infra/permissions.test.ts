@@ -107,12 +107,26 @@ describe('grants', () => {
     expect(lines.join('\n')).not.toMatch(/Update|Put|Delete|Send|Receive|Purge/);
   });
 
-  it('let an operator also change jobs and send hints', () => {
+  it('let a process work and reap as the functions do, by batches as well', () => {
+    const worker = allowed(standard, /Worker/).filter((line) => !/^(logs|xray):/.test(line));
+    const reaper = allowed(standard, /Reaper/).filter((line) => !/^(logs|xray):/.test(line));
+    expect(granted((jobs, role) => jobs.grants.work(role))).toEqual(
+      [...worker, 'dynamodb:PartiQLInsert on Table', 'dynamodb:PartiQLUpdate on Table'].sort(),
+    );
+    expect(granted((jobs, role) => jobs.grants.reap(role))).toEqual(reaper);
+  });
+
+  it('let an operator also change jobs, send hints and empty the dead-letter queue', () => {
     const observer = granted((jobs, role) => jobs.grants.observe(role));
     const operator = granted((jobs, role) => jobs.grants.operate(role));
     expect(operator).toEqual(expect.arrayContaining(observer));
     expect(operator).toEqual(
-      expect.arrayContaining(['dynamodb:UpdateItem on Table', 'sqs:SendMessage on Queue']),
+      expect.arrayContaining([
+        'dynamodb:UpdateItem on Table',
+        'sqs:DeleteMessage on DeadLetterQueue',
+        'sqs:ReceiveMessage on DeadLetterQueue',
+        'sqs:SendMessage on Queue',
+      ]),
     );
   });
 });

@@ -72,7 +72,13 @@ async function warnWithoutEngine(): Promise<void> {
 const filters = process.argv.slice(2);
 try {
   await warnWithoutEngine();
-  const steps = [step('lint', 'biome', ['check', '.']), step('types', 'tsc', ['--noEmit']), vitest(filters)];
+  const steps = [
+    step('lint', 'biome', ['check', '.']),
+    step('types', 'tsc', ['--noEmit']),
+    // The console's page runs in a browser: it has types of its own.
+    step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),
+    vitest(filters),
+  ];
   const { passed, failed, skipped } = total(readReport());
   console.log();
   for (const { name, ok, ms } of steps) {

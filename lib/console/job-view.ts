@@ -102,9 +102,8 @@ function fractionOf(progress: JsonValue | undefined): number | undefined {
         ? progress / 100
         : undefined;
   if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return undefined;
-  const of = progress as Readonly<Record<string, JsonValue>>;
-  const done = of.done ?? of.current ?? of.completed;
-  const total = of.total ?? of.of;
-  if (typeof done !== 'number' || typeof total !== 'number' || total <= 0) return undefined;
+  const { of, total = of, ...rest } = progress as Readonly<Record<string, JsonValue>>;
+  const [done, ...others] = Object.values(rest).filter((value) => typeof value === 'number');
+  if (typeof total !== 'number' || total <= 0 || done === undefined || others.length > 0) return undefined;
   return Math.min(1, Math.max(0, done / total));
 }

@@ -13,6 +13,8 @@ export interface Series {
 
 export const SERIES_SECONDS = 600;
 const RECLAIMS = 500;
+/** A reclaim may be told by its event and by its row, with times that differ a little. */
+const SAME_EVENT_MS = 1_000;
 
 export function createSeries(): Series {
   const points = new Map<number, { second: number; done: number; live: number; waiting: number }>();
@@ -40,7 +42,8 @@ export function createSeries(): Series {
       pointAt(Math.floor(at / 1000)).done += 1;
     },
     reclaimed(point) {
-      if (reclaims.some(({ jobId, at }) => jobId === point.jobId && at === point.at)) return;
+      if (reclaims.some(({ jobId, at }) => jobId === point.jobId && Math.abs(at - point.at) < SAME_EVENT_MS))
+        return;
       reclaims.push(point);
       fresh.push(point);
       if (reclaims.length > RECLAIMS) reclaims.shift();

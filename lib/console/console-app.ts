@@ -1,0 +1,117 @@
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { LeaseholdError } from '../jobs/errors.ts';
+import type { Clock, JobStore } from '../jobs/ports.ts';
+import { type ActionParts, actOnJob } from './actions.ts';
+import type { Feed } from './feed.ts';
+import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
+import type { PageFiles } from './page-files.ts';
+import { type JobAction, jobActions, type WorkerAction, workerActions } from './protocol.ts';
+import { detailOf } from './timeline.ts';
+import type { Watcher } from './watcher.ts';
+
+export interface ConsoleAppOptions {
+  readonly port: () => number;
+  readonly token: string;
+  readonly files: PageFiles;
+  readonly feed: Feed;
+  readonly watcher: Watcher;
+  readonly store: Pick<JobStore, 'read'>;
+  readonly clock: Clock;
+  /** Absent: the console only shows. */
+  readonly actions?: ActionParts;
+  /** Acts on a worker's process; absent where there are none of ours. */
+  readonly signalWorker?: (pid: number, action: WorkerAction) => boolean;
+  /** Stops all streams. */
+  readonly stopping: AbortSignal;
+}
+
+/** The longest job id, and `bad:` before it. */
+const MAX_ID_LENGTH = 300;
+/** A comment now and then shows a dead connection to both ends. */
+const PULSE_MS = 15_000;
+
+const READ_ONLY =
+  'This console only shows. Start it with --write to change jobs, and with credentials that may do so';
+
+/** The console's routes: the page, the stream, one job, and the actions. */
+export function createConsoleApp(options: ConsoleAppOptions): Hono {
+  const { files, feed, watcher, store, clock, actions, signalWorker } = options;
+  const app = new Hono();
+  app.use(pageHeaders);
+  app.use(sameOriginOnly(options.port));
+  app.use('/api/*', tokenRequired(options.token));
+  app.use('/api/*', async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  });
+
+  for (const [path, file] of files)
+    app.get(path, (c) => c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': 'no-cache' }));
+
+  app.get('/api/stream', (c) =>
+    streamSSE(c, async (stream) => {
+      const ended = Promise.withResolvers<void>();
+      const detach = feed.attach(
+        (event, data) => void stream.writeSSE({ event, data: JSON.stringify(data) }),
+      );
+      const pulse = setInterval(() => void stream.write(': pulse\n\n'), PULSE_MS);
+      stream.onAbort(ended.resolve);
+      options.stopping.addEventListener('abort', () => ended.resolve());
+      await ended.promise;
+      clearInterval(pulse);
+      detach();
+    }),
+  );
+
+  app.get('/api/jobs/:id', async (c) => {
+    const jobId = c.req.param('id');
+    const job = jobId.length > MAX_ID_LENGTH ? undefined : await store.read(jobId);
+    if (job === undefined) return c.json({ ok: false, message: 'There is no such job' }, 404);
+    watcher.book.job(job);
+    const seen = watcher.history.of(jobId);
+    return c.json(detailOf(job, clock.now(), seen, watcher.book.get(jobId)));
+  });
+
+  app.post('/api/jobs/:id/:action', async (c) => {
+    const { id, action } = c.req.param();
+    if (!isJobAction(action)) return c.json({ ok: false, message: 'There is no such action' }, 404);
+    if (actions === undefined) return c.json({ ok: false, message: READ_ONLY }, 403);
+    if (id.length > MAX_ID_LENGTH) return c.json({ ok: false, message: 'There is no such job' }, 404);
+    const reply = await actOnJob(actions, id, action);
+    watcher.note(id);
+    return c.json(reply, reply.ok ? 200 : 409);
+  });
+
+  app.post('/api/workers/:pid/:action', (c) => {
+    const { pid, action } = c.req.param();
+    if (!isWorkerAction(action)) return c.json({ ok: false, message: 'There is no such action' }, 404);
+    if (signalWorker === undefined)
+      return c.json({ ok: false, message: 'Only workers of a local stack can be signalled' }, 403);
+    if (!/^\d{1,10}$/.test(pid) || !signalWorker(Number(pid), action))
+      return c.json({ ok: false, message: 'There is no such worker any more' }, 404);
+    return c.json({ ok: true, message: `${signalNames[action]} sent to ${pid}` });
+  });
+
+  app.notFound((c) => c.json({ ok: false, message: 'There is nothing here' }, 404));
+  app.onError((error, c) =>
+    c.json(
+      {
+        ok: false,
+        message: error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal',
+      },
+      500,
+    ),
+  );
+  return app;
+}
+
+const signalNames: Readonly<Record<WorkerAction, string>> = {
+  kill: 'SIGKILL',
+  pause: 'SIGSTOP',
+  resume: 'SIGCONT',
+};
+
+const isJobAction = (text: string): text is JobAction => (jobActions as readonly string[]).includes(text);
+const isWorkerAction = (text: string): text is WorkerAction =>
+  (workerActions as readonly string[]).includes(text);

@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LeaseholdError } from '../jobs/errors.ts';
+
+/** What the page is made of, by the path it is served under. */
+export type PageFiles = ReadonlyMap<string, { readonly body: string; readonly type: string }>;
+
+const FOLDER = join(import.meta.dirname, 'page');
+const SCRIPT = join(FOLDER, 'main.js');
+const STYLES = join(FOLDER, 'main.css');
+
+/** Loads the page: built already in the published package, else bundled now from its source. */
+export async function loadPageFiles(): Promise<PageFiles> {
+  const built = existsSync(SCRIPT)
+    ? { script: readFileSync(SCRIPT, 'utf8'), styles: readFileSync(STYLES, 'utf8') }
+    : await buildPage();
+  return new Map([
+    ['/', { body: readFileSync(join(FOLDER, 'index.html'), 'utf8'), type: 'text/html; charset=utf-8' }],
+    ['/main.js', { body: built.script, type: 'text/javascript; charset=utf-8' }],
+    ['/main.css', { body: built.styles, type: 'text/css; charset=utf-8' }],
+    ['/icon.svg', { body: readFileSync(join(FOLDER, 'icon.svg'), 'utf8'), type: 'image/svg+xml' }],
+  ]);
+}
+
+/** Bundles script and styles with all they import: nothing is loaded from elsewhere. */
+export async function buildPage(): Promise<{ readonly script: string; readonly styles: string }> {
+  const { build } = await import('esbuild').catch((cause) => {
+    throw new LeaseholdError(
+      'BUNDLE',
+      "the console's page must be built first, and esbuild is not installed; run 'npm install --save-dev esbuild'",
+      { cause },
+    );
+  });
+  const { outputFiles } = await build({
+    entryPoints: { main: join(FOLDER, 'main.tsx') },
+    outdir: FOLDER,
+    write: false,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    logLevel: 'silent',
+  });
+  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? '';
+  return { script: textOf('.js'), styles: textOf('.css') };
+}

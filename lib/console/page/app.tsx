@@ -1,0 +1,158 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Help } from './help.tsx';
+import { Mark } from './icons.tsx';
+import { JobList } from './job-list.tsx';
+import type { Filter, StatusFilter } from './job-order.ts';
+import { JobPage } from './job-page.tsx';
+import { Plots } from './plots.tsx';
+import { state, useTopic } from './store.ts';
+import { ThemeButton } from './theme.tsx';
+import { Workers } from './workers.tsx';
+
+const filters: readonly StatusFilter[] = ['all', 'running', 'pending', 'done', 'failed', 'cancelled'];
+const views = ['jobs', 'workers', 'plots'] as const;
+
+/** The job that the address names; its id may be anything, so it is only ever shown as text. */
+function jobInAddress(): string | undefined {
+  const [, id] = /^#\/jobs\/(.+)$/.exec(location.hash) ?? [];
+  if (id === undefined) return undefined;
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return undefined;
+  }
+}
+
+export const openJob = (jobId: string): void => {
+  location.hash = `#/jobs/${encodeURIComponent(jobId)}`;
+};
+const closeJob = () => {
+  location.hash = '#/';
+};
+
+export function App({ hasToken }: { readonly hasToken: boolean }) {
+  useTopic('connection');
+  const [jobId, setJobId] = useState(jobInAddress);
+  const [filter, setFilter] = useState<Filter>({ status: 'all', search: '' });
+  const [view, setView] = useState<(typeof views)[number]>('jobs');
+  const help = useRef<HTMLDialogElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+
+  useEffect(() => {
+    const follow = () => {
+      setJobId(jobInAddress());
+      setView('jobs');
+    };
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || help.current?.open) return;
+      const typing = event.target instanceof HTMLInputElement;
+      if (event.key === 'Escape') {
+        if (typing) (event.target as HTMLInputElement).blur();
+        else if (jobInAddress() !== undefined) closeJob();
+        return;
+      }
+      if (typing) return;
+      if (event.key === '?') help.current?.showModal();
+      else if (event.key === '/') {
+        event.preventDefault();
+        closeJob();
+        setTimeout(() => search.current?.focus());
+      } else if (/^[1-6]$/.test(event.key)) {
+        closeJob();
+        setFilter((before) => ({ ...before, status: filters[Number(event.key) - 1] ?? 'all' }));
+      }
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+
+  if (!hasToken || state.connection === 'lost') return <Locked hasToken={hasToken} />;
+  return (
+    <>
+      <Header onHelp={() => help.current?.showModal()} />
+      <nav class="views" aria-label="Parts of the page">
+        {views.map((name) => (
+          <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
+            {name}
+          </button>
+        ))}
+      </nav>
+      <main class="layout" data-view={view}>
+        <div class="main-column">
+          {jobId === undefined ? (
+            <JobList filter={filter} filters={filters} onFilter={setFilter} searchRef={search} />
+          ) : (
+            <JobPage key={jobId} jobId={jobId} onBack={closeJob} />
+          )}
+        </div>
+        <aside class="side-column">
+          <Workers />
+          <Plots />
+        </aside>
+      </main>
+      <Toasts />
+      <Help dialog={help} />
+    </>
+  );
+}
+
+function Header({ onHelp }: { readonly onHelp: () => void }) {
+  const { hello, connection } = state;
+  return (
+    <header class="top">
+      <a class="brand" href="#/">
+        <Mark />
+        <h1>Leasehold</h1>
+      </a>
+      <span class="where">
+        {hello !== undefined && (
+          <>
+            <span class="where-table">{hello.tableName}</span>
+            <span class="tag">{hello.mode === 'local' ? 'on this machine' : 'AWS account'}</span>
+            {!hello.writable && <span class="tag">read only</span>}
+          </>
+        )}
+      </span>
+      <span class="connection" data-state={connection} role="status">
+        {connection === 'live' ? 'live' : 'connecting…'}
+      </span>
+      <button type="button" class="icon-button" onClick={onHelp} title="Keys (?)">
+        <span aria-hidden="true">?</span>
+        <span class="visually-hidden">Keys</span>
+      </button>
+      <ThemeButton />
+    </header>
+  );
+}
+
+function Locked({ hasToken }: { readonly hasToken: boolean }) {
+  return (
+    <main class="locked">
+      <Mark />
+      <h1>{hasToken ? 'The console has ended' : 'This page needs its key'}</h1>
+      <p>
+        {hasToken
+          ? 'It was stopped, or started anew with another key. Open the link that the terminal shows now.'
+          : 'Open the link that was printed in the terminal: it carries a key, so that no other page can act here.'}
+      </p>
+    </main>
+  );
+}
+
+function Toasts() {
+  useTopic('toasts');
+  return (
+    <div class="toasts" aria-live="polite">
+      {state.toasts.map(({ key, reply }) => (
+        <p key={key} class="toast" data-ok={reply.ok}>
+          {reply.message}
+        </p>
+      ))}
+    </div>
+  );
+}

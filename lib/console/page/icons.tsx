@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact';
+
+const Icon = ({ children }: { readonly children: ComponentChildren }) => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    {children}
+  </svg>
+);
+
+export const SunIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="3" />
+    <path d="M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1" />
+  </Icon>
+);
+export const MoonIcon = () => (
+  <Icon>
+    <path d="M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7z" />
+  </Icon>
+);
+export const SystemIcon = () => (
+  <Icon>
+    <rect x="1.5" y="2.5" width="13" height="8.5" rx="1.5" />
+    <path d="M5.5 14h5" />
+  </Icon>
+);
+export const BackIcon = () => (
+  <Icon>
+    <path d="M9.5 3.5 5 8l4.5 4.5" />
+  </Icon>
+);
+export const SearchIcon = () => (
+  <Icon>
+    <circle cx="7" cy="7" r="4.5" />
+    <path d="m10.5 10.5 4 4" />
+  </Icon>
+);
+export const Mark = () => (
+  <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+    <circle cx="16" cy="16" r="11" class="mark-ring" />
+    <path d="M16 5a11 11 0 1 1-11 11" class="mark-arc" />
+  </svg>
+);

@@ -1,0 +1,104 @@
+import type { JobView } from '../protocol.ts';
+import { workerOf } from '../worker-name.ts';
+import { age, plural } from './format.ts';
+import { LeaseBar } from './lease-bar.tsx';
+
+/** One job in the list. */
+export function JobRow(props: {
+  readonly id: string;
+  readonly job: JobView;
+  readonly now: number;
+  readonly top: number;
+  readonly isActive: boolean;
+  readonly onOpen: () => void;
+}) {
+  const { job, now } = props;
+  return (
+    // The listbox has the focus and its keys; the row itself only takes the mouse.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the listbox handles Enter for its active option
+    // biome-ignore lint/a11y/useFocusableInteractive: options of a listbox are reached by aria-activedescendant
+    <div
+      id={props.id}
+      class="row"
+      role="option"
+      aria-selected={props.isActive}
+      data-status={job.status}
+      data-job={job.jobId}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={props.onOpen}
+    >
+      <span class="state">
+        <i class="dot" data-status={job.status} />
+        {job.status}
+      </span>
+      <span class="name">
+        <b class="id">{job.jobId}</b>
+        <span class="type">{job.type}</span>
+      </span>
+      <span class="what">
+        <What job={job} now={now} />
+      </span>
+      <Marks job={job} />
+      <span class="when" title={new Date(job.changedAt).toLocaleString()}>
+        {age(job.changedAt, now)}
+      </span>
+    </div>
+  );
+}
+
+function What({ job, now }: { readonly job: JobView; readonly now: number }) {
+  switch (job.status) {
+    case 'running':
+      return (
+        <>
+          <LeaseBar job={job} now={now} />
+          {job.progress !== undefined && <Progress fraction={job.progress} />}
+        </>
+      );
+    case 'pending':
+      return (
+        <span class="muted">
+          {job.notBefore !== undefined && job.notBefore > now
+            ? `due ${age(job.notBefore, now)}`
+            : 'waiting for a worker'}
+        </span>
+      );
+    case 'failed':
+      return <span class="error-text">{job.lastError}</span>;
+    case 'done':
+      return (
+        <span class="muted">{job.leaseOwner === undefined ? '' : `by ${workerOf(job.leaseOwner)}`}</span>
+      );
+    case 'cancelled':
+      return <span class="muted">by an operator</span>;
+  }
+}
+
+export function Progress({ fraction }: { readonly fraction: number }) {
+  const percent = Math.round(fraction * 100);
+  return (
+    <span class="progress" title={`Progress: ${percent} %`}>
+      {percent} %
+    </span>
+  );
+}
+
+/** What a job has been through, where there is something to tell. */
+function Marks({ job }: { readonly job: JobView }) {
+  return (
+    <span class="marks">
+      {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}
+      {job.crashes > 0 && (
+        <span class="badge bad" title={`${plural(job.crashes, 'worker')} died with it`}>
+          {plural(job.crashes, 'crash', 'crashes')}
+        </span>
+      )}
+      {job.errors > 0 && <span class="badge warn">{plural(job.errors, 'error')}</span>}
+      {job.attempt > 1 && (
+        <span class="badge" title={`Claimed ${job.attempt} times`}>
+          attempt {job.attempt}
+        </span>
+      )}
+    </span>
+  );
+}

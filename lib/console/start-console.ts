@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Clock, JobQueue, JobStore, Table } from '../jobs/ports.ts';
+import type { Settings } from '../jobs/settings.ts';
+import { createConsoleApp } from './console-app.ts';
+import { createFeed } from './feed.ts';
+import { loadPageFiles } from './page-files.ts';
+import type { Hello, WorkerAction, WorkerView } from './protocol.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from './watcher.ts';
+import { workersFromLeases } from './workers-from-leases.ts';
+
+export interface ConsoleOptions {
+  readonly tableName: string;
+  readonly table: Table;
+  readonly store: JobStore;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  /** Given, the page may cancel, release, retry and revive jobs; absent, it only shows. */
+  readonly queue?: Pick<JobQueue, 'sendHints'>;
+  /** @default a free port */
+  readonly port?: number;
+  /** Reads the whole table once. Costs by the table's size in an account. @default finished jobs are known once they are seen to finish */
+  readonly scan?: WatcherOptions['scan'];
+  /** The processes of a local stack. */
+  readonly local?: LocalWorkers;
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** What a local stack adds: processes to look at and to signal, and word of everything that happens. */
+export interface LocalWorkers {
+  workers(): readonly WorkerView[];
+  signal(pid: number, action: WorkerAction): boolean;
+  /** Called once; the stack then tells the watcher what it sees, and the page of changed workers. */
+  connect(watcher: Watcher, workersChanged: () => void): () => void;
+}
+
+export interface Console {
+  /** With the token in its fragment, which browsers keep to themselves. */
+  readonly url: string;
+  readonly port: number;
+  readonly token: string;
+  readonly watcher: Watcher;
+  stop(): Promise<void>;
+}
+
+/** How often the index is looked at: on this machine it is free, in an account each look costs a query a shard. */
+const RHYTHM = {
+  local: { pollMs: 400, idlePollMs: 5_000 },
+  account: { pollMs: 2_000, idlePollMs: 0 },
+} as const;
+
+/** Serves the page on 127.0.0.1 until it is stopped. */
+export async function startConsole(options: ConsoleOptions): Promise<Console> {
+  const { table, store, settings, clock, queue, local } = options;
+  const files = await loadPageFiles();
+  const token = randomBytes(18).toString('base64url');
+  const stopping = new AbortController();
+  const mode: Hello['mode'] = local === undefined ? 'account' : 'local';
+  const watcher = createWatcher({
+    table,
+    store,
+    settings,
+    clock,
+    ...RHYTHM[mode],
+    ...(options.scan === undefined ? {} : { scan: options.scan }),
+    ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }),
+  });
+  const feed = createFeed({
+    watcher,
+    clock,
+    hello: () => ({
+      tableName: options.tableName,
+      mode,
+      writable: queue !== undefined,
+      skewMs: settings.skewMs,
+      leaseMs: settings.leaseMs,
+      ...(options.scan === undefined
+        ? { partial: 'Jobs that were done before this page was opened are not listed' }
+        : {}),
+    }),
+    workers: () => local?.workers() ?? workersFromLeases(watcher.book.all(), clock.now()),
+  });
+  const disconnect = local?.connect(watcher, feed.workersChanged);
+  let port = 0;
+  const app = createConsoleApp({
+    port: () => port,
+    token,
+    files,
+    feed,
+    watcher,
+    store,
+    clock,
+    ...(queue === undefined ? {} : { actions: { store, queue, clock, settings } }),
+    ...(local === undefined ? {} : { signalWorker: local.signal }),
+    stopping: stopping.signal,
+  });
+  const server = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  ({ port } = server.address() as AddressInfo);
+  return {
+    url: `http://127.0.0.1:${port}/#token=${token}`,
+    port,
+    token,
+    watcher,
+    async stop() {
+      disconnect?.();
+      stopping.abort();
+      feed.stop();
+      const closed = new Promise((resolve) => server.close(resolve));
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      await Promise.all([closed, watcher.stop()]);
+    },
+  };
+}

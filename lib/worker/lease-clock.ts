@@ -18,6 +18,8 @@ export interface LeaseClock {
   /** A beat sent at this moment was accepted, for a lease of this length. */
   renew(sentAt: Moment, leaseMs: number): void;
   remainingMs(): number;
+  /** Time since the claim or the last good beat was sent. */
+  sinceRenewalMs(): number;
   /** Neither lapsed nor refused nor ended. */
   isHeld(): boolean;
   /** A write showed that the lease is somebody else's. */
@@ -54,10 +56,8 @@ export function openLeaseClock(clock: Clock, memory: SharedArrayBuffer): LeaseCl
   const cells = new BigInt64Array(memory);
   const read = (cell: number) => Number(Atomics.load(cells, cell));
   const write = (cell: number, value: number) => void Atomics.store(cells, cell, BigInt(Math.floor(value)));
-  const remainingMs = () => {
-    const elapsed = Math.max(clock.now() - read(WALL), clock.monotonic() - read(MONOTONIC));
-    return read(LENGTH) - elapsed;
-  };
+  const sinceRenewalMs = () => Math.max(clock.now() - read(WALL), clock.monotonic() - read(MONOTONIC));
+  const remainingMs = () => read(LENGTH) - sinceRenewalMs();
   return {
     memory,
     // The moment before the length: a reader in between sees the lease too short for an instant, never too long,
@@ -68,6 +68,7 @@ export function openLeaseClock(clock: Clock, memory: SharedArrayBuffer): LeaseCl
       write(LENGTH, leaseMs);
     },
     remainingMs,
+    sinceRenewalMs,
     isHeld: () => Atomics.load(cells, STATE) === HELD && remainingMs() > 0,
     refuse: () => void Atomics.compareExchange(cells, STATE, HELD, REFUSED),
     end: () => void Atomics.store(cells, STATE, ENDED),

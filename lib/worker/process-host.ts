@@ -35,6 +35,8 @@ const POLL_SECONDS = 20;
 /** How long a free slot waits for others to come free, so that messages are received and claimed together. */
 const GATHER_MS = 10;
 const FLUSH_MS = 10_000;
+/** How long the first poll waits for the heart, so that no job is claimed that nobody keeps alive. */
+const READY_MS = 5000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -142,6 +144,12 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
 
   const work = async (): Promise<void> => {
     let pause = FIRST_PAUSE_MS;
+    const waiting = new AbortController();
+    const longEnough = clock
+      .sleep(READY_MS, AbortSignal.any([waiting.signal, draining.signal]))
+      .catch(() => {});
+    await Promise.race([heart.ready(), longEnough]);
+    waiting.abort();
     while (!draining.signal.aborted) {
       try {
         const messages = await receive();

@@ -1,14 +1,26 @@
 import { CreateQueueCommand, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Resources } from '../../lib/contract/environment.ts';
 import { jobBody, type SendOptions } from '../../lib/contract/message.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
 import type { Job } from '../../lib/jobs/job.ts';
 import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import { toEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { sweep } from '../../lib/reaper/sweep.ts';
 import { createPowertoolsTelemetry } from '../../lib/telemetry/powertools-telemetry.ts';
+import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
 import { noHeart } from '../../lib/worker/heart/no-heart.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
 import { anyEngine, dynamoDbClient, sqsClient, sqsEndpoint, uniqueName } from './engines.ts';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+
+// Loggers read it when they are made; a suite that looks at log lines sets its own.
+process.env.POWERTOOLS_LOG_LEVEL ??= 'SILENT';
+
+/** The engine itself: for workers that must be reached while this process's event loop stands still, proxies included. */
+export const engineAddress = () => ({ endpoint: anyEngine().endpoint, region, credentials });
 
 const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 const region = 'eu-west-1';
@@ -34,10 +46,14 @@ export interface WorkerStack {
   readonly sqsClient: SQSClient;
   /** The stack's store and queue, past the proxies. */
   readonly direct: ComposedWorker;
+  /** The variables with which a child process finds this stack, past the proxies. */
+  readonly environment: Readonly<Record<string, string>>;
   /** A worker on this stack; closed with it. */
   worker(registry: Registry, overrides?: Partial<ComposeOptions>): ComposedWorker;
   send(type: string, payload: unknown, options?: SendOptions): Promise<void>;
   read(jobId: string): Promise<Job | undefined>;
+  /** One sweep of the reaper, past the proxies. */
+  sweep(): Promise<void>;
   /** Reads the job until it is as wanted. */
   until(jobId: string, wanted: (job: Job | undefined) => boolean): Promise<Job>;
   purge(): Promise<void>;
@@ -61,7 +77,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
     }),
   );
   const queueUrl = created.QueueUrl ?? '';
-  const resources = { tableName, queueUrl, serviceName: 'test', eventBusName: 'default' };
+  const resources: Resources = { tableName, queueUrl, serviceName: 'test', eventBusName: 'default' };
   const workers: ComposedWorker[] = [];
   const compose = (registry: Registry, overrides: Partial<ComposeOptions> = {}) => {
     const worker = composeWorker({
@@ -76,12 +92,14 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   };
   // Looks on behalf of tests: past the proxy, so that looking is not counted.
   const observer = compose(createRegistry([]), {
-    dynamodb: { endpoint: anyEngine().endpoint, region, credentials },
+    dynamodb: engineAddress(),
     sqs: { endpoint: sqsEndpoint(), region, credentials },
     heart: noHeart,
     telemetry: createPowertoolsTelemetry({ serviceName: 'observer' }),
   });
   const read = (jobId: string) => observer.store.read(jobId);
+  const sweeps = createKeptTelemetry();
+  const table = createDynamoDbTable({ client: DynamoDBDocumentClient.from(creator), tableName });
   return {
     settings,
     tableName,
@@ -90,12 +108,23 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
     sqs,
     sqsClient: queueClient,
     direct: observer,
+    environment: {
+      ...toEnvironment({
+        resources: { ...resources, queueUrl: queueUrl.replace(sqs.endpoint, sqsEndpoint()) },
+        settings,
+      }),
+      AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
+      AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
+    },
     worker: compose,
     async send(type, payload, options) {
       const [sent] = await observer.queue.sendJobs([{ body: jobBody(type, payload, options) }]);
       if (sent?.outcome !== 'sent') throw new Error(`not sent: ${sent?.reason}`);
     },
     read,
+    async sweep() {
+      await sweep({ ...observer, table, telemetry: sweeps });
+    },
     async until(jobId, wanted) {
       for (;;) {
         const job = await read(jobId);

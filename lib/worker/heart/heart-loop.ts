@@ -27,10 +27,12 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
   const beatFor = async (patient: Patient, stopped: AbortSignal) => {
     const { lease, onReport } = patient;
     const ageMs = () => clock.monotonic() - patient.startedAt;
-    let haste = 1;
+    let failed = false;
     for (;;) {
-      const { intervalMs } = rhythmOf(patient, ageMs());
-      await clock.sleep(haste * intervalMs * (1 - JITTER * chance.random()), stopped);
+      const intervalMs = rhythmOf(patient, ageMs()).intervalMs * (1 - JITTER * chance.random());
+      // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
+      const wait = failed ? intervalMs * SOONER : intervalMs - lease.sinceRenewalMs();
+      await clock.sleep(Math.max(0, wait), stopped);
       const why = overstepped(patient, {
         ageMs: ageMs(),
         silentForMs: lease.silentForMs(),
@@ -43,7 +45,7 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
       underWay.add(beat);
       const outcome = await beat.finally(() => underWay.delete(beat));
       if (stopped.aborted || lease.hasEnded()) return;
-      haste = outcome === 'failed' ? SOONER : 1;
+      failed = outcome === 'failed';
       if (outcome === 'refused') {
         lease.refuse();
         return onReport({ kind: 'refused' });
@@ -77,6 +79,7 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
         .finally(() => stops.delete(patient.claim.owner));
     },
     stop: ({ owner }) => stops.get(owner)?.abort(),
+    ready: async () => {},
     async quiet() {
       await Promise.allSettled(underWay);
     },

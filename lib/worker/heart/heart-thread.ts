@@ -49,6 +49,7 @@ function runHeartThread(port: NonNullable<typeof parentPort>, data: HeartThreadD
         return void heart.close().then(() => port.close());
     }
   });
+  say({ kind: 'ready' });
 }
 
 function storeOf({ tableName, settings, worker, aws }: HeartConnection) {

@@ -10,6 +10,8 @@ export interface Heart {
   start(patient: Patient): void;
   /** No beat is sent for this claim any more; one that is under way is not listened to. */
   stop(claim: Claim): void;
+  /** Resolves when beats can be sent. A claim may start earlier: its first beat is then sent as soon as it can be. */
+  ready(): Promise<void>;
   /** Resolves when no beat is under way: a Lambda must not be frozen in the middle of one. */
   quiet(): Promise<void>;
   close(): Promise<void>;

@@ -4,6 +4,7 @@ import type { Heart } from './heart.ts';
 export const noHeart: Heart = {
   start() {},
   stop() {},
+  ready: async () => {},
   quiet: async () => {},
   close: async () => {},
 };

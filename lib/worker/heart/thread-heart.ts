@@ -39,6 +39,7 @@ export interface ThreadHeartOptions {
 export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartOptions): Heart {
   const pulse = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   const patients = new Map<string, Patient>();
+  const { promise: ready, resolve: isReady } = Promise.withResolvers<void>();
   const quietTurns = new Map<number, () => void>();
   let turn = 0;
   let pulsing: NodeJS.Timeout | undefined;
@@ -68,7 +69,8 @@ export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartO
     const worker = new Worker(threadProgram(), { workerData: data, name: 'leasehold-heart' });
     worker.unref();
     worker.on('message', (message: FromThread) => {
-      if (message.kind === 'quiet') quietTurns.get(message.turn)?.();
+      if (message.kind === 'ready') isReady();
+      else if (message.kind === 'quiet') quietTurns.get(message.turn)?.();
       // A report for a claim that ended in the meantime finds nobody.
       else patients.get(message.owner)?.onReport(message.report);
     });
@@ -98,6 +100,7 @@ export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartO
       keepPulse();
       say({ kind: 'stop', claim });
     },
+    ready: () => ready,
     async quiet() {
       if (!hasBeaten && patients.size === 0) return;
       hasBeaten = false;

@@ -15,6 +15,7 @@ export type ToThread =
   | { readonly kind: 'close' };
 
 export type FromThread =
+  | { readonly kind: 'ready' }
   | { readonly kind: 'report'; readonly owner: string; readonly report: HeartReport }
   | { readonly kind: 'quiet'; readonly turn: number };
 

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type SupervisedWorker, superviseWorker, sweepOften } from '../support/worker-children.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+let stack: WorkerStack;
+let worker: SupervisedWorker | undefined;
+let stopSweeping: () => Promise<void>;
+
+beforeEach(async () => {
+  stack = await startWorkerStack({ leaseMs: 2000, processConcurrency: 10, shutdownGraceMs: 100 });
+  stopSweeping = sweepOften(stack);
+});
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await stopSweeping();
+  await stack.close();
+});
+
+const good = Array.from({ length: 9 }, (_, i) => `good-${i}`);
+
+describe('a worker process that dies', () => {
+  it.each(['exit', 'SIGKILL'] as const)(
+    'buries a job that kills it by %s, and none of its nine neighbours',
+    async (how) => {
+      await Promise.all([
+        ...good.map((jobId) => stack.send('harmless', { ms: 500 }, { jobId })),
+        stack.send('poison', { how }, { jobId: 'poison' }),
+      ]);
+      worker = superviseWorker(stack);
+      const buried = await stack.until('poison', (job) => job?.status === 'failed');
+      const neighbours = await Promise.all(
+        good.map((jobId) => stack.until(jobId, (job) => job?.status === 'done')),
+      );
+      expect(buried).toMatchObject({ crashes: 3, errors: 0 });
+      expect(worker.deaths).toBe(3);
+      expect(neighbours).toHaveLength(9);
+      // Only the first death, which nobody could foresee, can have hit a neighbour.
+      expect(neighbours.map(({ crashes }) => crashes).every((crashes) => crashes <= 1)).toBe(true);
+    },
+  );
+
+  it('loses a job that never lets go of the event loop, while it still runs', async () => {
+    await stack.send('spin', {}, { jobId: 'spin' });
+    worker = superviseWorker(stack);
+    const job = await stack.until('spin', (each) => each?.crashes === 1);
+    expect(job).toMatchObject({ status: 'pending', attempt: 1, errors: 0 });
+    expect(worker.deaths).toBe(0);
+  });
+
+  it('goes on from the checkpoint in its successor', async () => {
+    await stack.send('slow', { steps: 6, ms: 300 }, { jobId: 'slow' });
+    worker = superviseWorker(stack);
+    await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
+    worker.child.kill('SIGKILL');
+    const job = await stack.until('slow', (each) => each?.status === 'done');
+    expect(job).toMatchObject({ attempt: 2, crashes: 1, errors: 0 });
+    expect(job).toHaveProperty(
+      'result.from',
+      expect.toSatisfy((from: number) => from >= 2),
+    );
+  });
+});
+
+describe('a worker process that is told to stop', () => {
+  it('hands a running job back with its checkpoint, free of charge, and exits', async () => {
+    await stack.send('slow', { steps: 50, ms: 200 }, { jobId: 'slow' });
+    worker = superviseWorker(stack);
+    await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
+    const code = await worker.stop('SIGTERM');
+    worker = undefined;
+    expect(code).toBe(0);
+    const job = await stack.read('slow');
+    expect(job).toMatchObject({ status: 'pending', errors: 0, crashes: 0, releases: 1 });
+    expect(job?.checkpoint).toEqual({ step: expect.any(Number) });
+  });
+});

@@ -1,0 +1,75 @@
+import type { JsonValue } from '../contract/message.ts';
+import type { Claim } from '../jobs/job.ts';
+import type { Clock, FencedOutcome, JobStore } from '../jobs/ports.ts';
+
+/** DynamoDB takes this many rows in one request. */
+const FULL = 25;
+/** A completion waits no longer than this for the one before it: a store that hangs must not hold up its neighbours. */
+const LONGEST_WAIT_MS = 50;
+
+interface Waiting {
+  readonly end: { readonly claim: Claim; readonly result?: JsonValue };
+  readonly settle: (outcome: Awaited<ReturnType<JobStore['completeMany']>>[number]) => void;
+}
+
+/**
+ * A store that writes the completions of jobs that end together with one request. Those of one turn of the event loop go
+ * at once; those that come while a request is under way go together when it is back. A lone job waits for nobody, and
+ * each row keeps its own condition and its own verdict.
+ */
+export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
+  const waiting: Waiting[] = [];
+  let isPlanned = false;
+  let underWay: Promise<unknown> = Promise.resolve();
+
+  const send = async (batch: readonly Waiting[]): Promise<void> => {
+    const [only] = batch;
+    if (only === undefined) return;
+    const outcomes =
+      batch.length === 1
+        ? [await store.complete(only.end.claim, only.end.result).catch(failed)]
+        : await store
+            .completeMany(batch.map(({ end }) => end))
+            .catch((error: Error) => batch.map(() => failed(error)));
+    for (const [i, { settle }] of batch.entries())
+      settle(outcomes[i] ?? failed(new Error('the store gave no verdict')));
+  };
+
+  const flush = (): void => {
+    const batch = waiting.splice(0, FULL);
+    underWay = send(batch);
+  };
+
+  const plan = async (): Promise<void> => {
+    isPlanned = true;
+    await thisTurn();
+    await soon(underWay, clock);
+    isPlanned = false;
+    while (waiting.length > 0) flush();
+  };
+
+  return {
+    ...store,
+    async complete(claim, result): Promise<FencedOutcome> {
+      const { promise, resolve } = Promise.withResolvers<Parameters<Waiting['settle']>[0]>();
+      waiting.push({ end: { claim, ...(result === undefined ? {} : { result }) }, settle: resolve });
+      if (waiting.length >= FULL) flush();
+      else if (!isPlanned) void plan();
+      const outcome = await promise;
+      if (outcome.outcome === 'failed') throw outcome.error;
+      return outcome;
+    },
+  };
+}
+
+const failed = (error: Error) => ({ outcome: 'failed' as const, error });
+
+/** Everything that ends in this turn of the event loop has ended when this resolves. */
+const thisTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Resolves with the promise, or after the longest wait. */
+async function soon(promise: Promise<unknown>, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([promise, clock.sleep(LONGEST_WAIT_MS, over.signal).catch(() => {})]);
+  over.abort();
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../lib/jobs/job.ts';
+import { claimOf } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { JobStore } from '../../lib/jobs/ports.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { createHandChance } from '../../lib/testing/hand-chance.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { gatherCompletions } from '../../lib/worker/gather-completions.ts';
+
+const settings = resolveSettings();
+
+/** A store in memory that notes how completions reach it, and can be made to hang. */
+function createScene() {
+  const clock = createHandClock();
+  const memory = createJobStore({
+    table: createMemoryTable(),
+    clock,
+    chance: createHandChance(),
+    settings,
+    actor: 'test',
+  });
+  const batches: number[] = [];
+  let gate: Promise<void> = Promise.resolve();
+  const watched: JobStore = {
+    ...memory,
+    async complete(claim, result) {
+      batches.push(1);
+      await gate;
+      return memory.complete(claim, result);
+    },
+    async completeMany(ends) {
+      batches.push(ends.length);
+      await gate;
+      return memory.completeMany(ends);
+    },
+  };
+  let claims = 0;
+  const claim = async (): Promise<Claim> => {
+    claims += 1;
+    const { leaseMs, maxAttempts, maxCrashes } = settings;
+    const job = { jobId: `job-${claims}`, type: 't', payload: '1', leaseMs, maxAttempts, maxCrashes };
+    const outcome = await memory.claim({ job, owner: `w/${claims}` });
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    return claimOf(outcome.job);
+  };
+  return {
+    clock,
+    memory,
+    batches,
+    claim,
+    claimMany: (count: number) => Promise.all(Array.from({ length: count }, claim)),
+    store: gatherCompletions(watched, clock),
+    hang() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = Promise.resolve();
+        resolve();
+      };
+    },
+  };
+}
+
+const turns = async (count = 5) => {
+  for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('gathered completions', () => {
+  it('writes the completions of one turn with one request, each with its own result', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(10);
+    const outcomes = await Promise.all(claims.map((claim, i) => scene.store.complete(claim, { i })));
+    expect(outcomes.every(({ outcome }) => outcome === 'written')).toBe(true);
+    expect(scene.batches).toEqual([10]);
+    const rows = await Promise.all(claims.map(({ jobId }) => scene.memory.read(jobId)));
+    expect(rows.map((row) => row?.status === 'done' && row.result)).toEqual(claims.map((_, i) => ({ i })));
+  });
+
+  it('lets a lone job wait for nobody', async () => {
+    const scene = createScene();
+    await scene.store.complete(await scene.claim());
+    expect(scene.batches).toEqual([1]);
+  });
+
+  it('gathers what ends while a request is under way', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(4);
+    const release = scene.hang();
+    const first = scene.store.complete(claims[0] as Claim);
+    await turns();
+    const others = claims.slice(1).map((claim) => scene.store.complete(claim));
+    await turns();
+    expect(scene.batches).toEqual([1]);
+    release();
+    await Promise.all([first, ...others]);
+    expect(scene.batches).toEqual([1, 3]);
+  });
+
+  it('holds a completion up for no longer than 50 ms behind a store that hangs', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(2);
+    const release = scene.hang();
+    const first = scene.store.complete(claims[0] as Claim);
+    await turns();
+    const second = scene.store.complete(claims[1] as Claim);
+    await turns();
+    await scene.clock.advance(49);
+    expect(scene.batches).toEqual([1]);
+    await scene.clock.advance(1);
+    await turns();
+    expect(scene.batches).toEqual([1, 1]);
+    release();
+    await Promise.all([first, second]);
+  });
+
+  it('never puts more than 25 into one request', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(60);
+    await Promise.all(claims.map((claim) => scene.store.complete(claim)));
+    expect(scene.batches).toEqual([25, 25, 10]);
+  });
+
+  it('tells each job its own verdict: a lost lease among nine held ones', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(10);
+    const [stale, ...others] = claims as [Claim, ...Claim[]];
+    const outcomes = await Promise.all(
+      [{ ...stale, owner: 'somebody/else' }, ...others].map((claim) => scene.store.complete(claim)),
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['lost', ...others.map(() => 'written')]);
+  });
+
+  it('throws to every job of a batch what the store threw, and goes on', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(3);
+    const broken = gatherCompletions(
+      { ...scene.memory, completeMany: () => Promise.reject(new Error('down')) },
+      scene.clock,
+    );
+    const settled = await Promise.allSettled(claims.map((claim) => broken.complete(claim)));
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    await expect(broken.complete(claims[0] as Claim)).resolves.toEqual({ outcome: 'written' });
+  });
+});

@@ -93,7 +93,7 @@ function readLocalState(file: string): LocalState | undefined {
 /** What the SDK clients need of these variables; what is not set is left to the SDK's own chain. */
 export function clientConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  service: 'DYNAMODB' | 'SQS',
+  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE',
 ) {
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
   const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;

@@ -4,7 +4,8 @@ import type { Row, RowWrite } from './row-write.ts';
 
 /**
  * The reaper's leader lease: one row that is not a job and not in the index. It only saves duplicate work; sweeps are
- * correct with any number of leaders, or none.
+ * correct with any number of leaders, or none. Its `ledAt` is the last sign of life of any reaper, also after the lead was
+ * released: `doctor` tells by it whether reapers run at all.
  */
 export interface Leadership {
   /** Takes the lead if nobody has it. */
@@ -51,7 +52,7 @@ export function createLeadership(options: {
           [{ attribute: 'leaderUntil', is: 'atMost', value: now }],
           [{ attribute: 'leader', is: 'equal', value: name }],
         ],
-        set: { leader: name, leaderUntil: until(now) },
+        set: { leader: name, leaderUntil: until(now), ledAt: now },
         keep: { shards },
         sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
         returns: 'row',
@@ -67,21 +68,24 @@ export function createLeadership(options: {
     },
 
     async extend(epoch) {
-      const result = await table.apply(ofMine(epoch, 'extendLead', until(clock.now()), 'row'));
+      const now = clock.now();
+      const result = await table.apply(
+        ofMine(epoch, 'extendLead', { leaderUntil: until(now), ledAt: now }, 'row'),
+      );
       return result.applied
         ? { outcome: 'extended', shards: Math.max(shards, shardsIn(result.row)) }
         : { outcome: 'lost' };
     },
 
     async release(epoch) {
-      await table.apply(ofMine(epoch, 'releaseLead', 0, 'nothing'));
+      await table.apply(ofMine(epoch, 'releaseLead', { leaderUntil: 0 }, 'nothing'));
     },
   };
 
   function ofMine(
     epoch: number,
     transition: string,
-    leaderUntil: number,
+    set: { readonly leaderUntil: number; readonly ledAt?: number },
     returns: RowWrite['returns'],
   ): RowWrite {
     return {
@@ -93,7 +97,7 @@ export function createLeadership(options: {
           { attribute: 'epoch', is: 'equal', value: epoch },
         ],
       ],
-      set: { leaderUntil },
+      set,
       returns,
     };
   }

@@ -1,12 +1,12 @@
 import { jobBody, parseMessage, quoted, type SendOptions } from '../contract/message.ts';
 import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
 import { LeaseholdError, QueueUnavailableError } from '../jobs/errors.ts';
+import { messageLimits } from '../jobs/message-limits.ts';
 import type { Clock, JobQueue, SentMessage } from '../jobs/ports.ts';
 import { defaultSettings, type Settings } from '../jobs/settings.ts';
 import { createSqsClient } from '../sqs/client.ts';
 import { createSqsQueue } from '../sqs/sqs-queue.ts';
 import { systemClock } from '../system/system-clock.ts';
-import { messageLimits } from './read-message.ts';
 import { type PayloadIn, type Registry, type TypeIn, UnknownTypeError } from './registry.ts';
 import { checkText } from './view-of-job.ts';
 

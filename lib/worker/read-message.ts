@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type JobMessage, type MessageLimits, parseMessage } from '../contract/message.ts';
+import { type JobMessage, parseMessage } from '../contract/message.ts';
 import { cutToBytes } from '../jobs/json.ts';
+import { messageLimits } from '../jobs/message-limits.ts';
 import type { RejectedMessage } from '../jobs/operator-writes.ts';
 import type { ReceivedMessage } from '../jobs/ports.ts';
-import { declarations, MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from '../jobs/settings.ts';
+import type { Settings } from '../jobs/settings.ts';
 import type { NewJob } from '../jobs/worker-writes.ts';
 import { type Registry, termsOf } from './registry.ts';
 import { type CheckedPayload, checkText } from './view-of-job.ts';
@@ -17,14 +18,6 @@ export type ReadMessage =
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
   | { readonly kind: 'hint'; readonly job: { readonly jobId: string } }
   | { readonly kind: 'new'; readonly job: NewJob; readonly checked?: CheckedPayload };
-
-export const messageLimits = (settings: Settings): MessageLimits => ({
-  minLeaseMs: settings.minLeaseMs,
-  maxLeaseMs: MAX_LEASE_MS,
-  maxAttempts: declarations.maxAttempts.max,
-  maxDelayMs: MAX_DELAY_MS,
-  maxPayloadBytes: settings.maxPayloadBytes,
-});
 
 /** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
 export async function readMessage(

@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import type { CliContext } from '../define-command.ts';
 import { cancelCommand } from './cancel.ts';
 import { dlqCommand } from './dlq.ts';
+import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';
 import { lsCommand } from './ls.ts';
+import { reapCommand } from './reap.ts';
 import { redriveCommand } from './redrive.ts';
 import { releaseCommand } from './release.ts';
 import { reviveCommand } from './revive.ts';
@@ -25,6 +27,8 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   reviveCommand,
   cancelCommand,
   releaseCommand,
+  reapCommand,
   redriveCommand,
   dlqCommand,
+  doctorCommand,
 ];

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
-import { listPrices } from '../../cost/prices.ts';
-import { scanReadUnits } from '../../cost/write-units.ts';
+import { formatDollars } from '../../cost/format-dollars.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -22,6 +21,7 @@ import {
   listUnfinished,
 } from '../list-jobs.ts';
 import { counted, firstLine, type Output, shorten } from '../output.ts';
+import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
 import { formatAge } from '../time.ts';
 
@@ -110,21 +110,11 @@ async function scan(
   return listByScan(system, status, request);
 }
 
-/** What reading the whole table costs, by what DynamoDB last counted. */
-export async function scanCost(system: Pick<System, 'inspection'>): Promise<string> {
-  const { rows, bytes } = await system.inspection.describe();
-  const units = scanReadUnits(bytes);
-  const dollars = (units * listPrices.perMillionReadUnits) / 1e6;
-  return `about ${counted(rows, 'row')}, ${counted(units, 'read unit')}, ${formatDollars(dollars)}`;
+/** What reading the whole table costs, in words. */
+async function scanCost(system: System): Promise<string> {
+  const { rows, readUnits, dollars } = await scanCostOf(system);
+  return `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
 }
-
-/** Small sums keep the figures that matter. */
-export const formatDollars = (dollars: number): string =>
-  dollars === 0 || dollars >= 0.01
-    ? `$${dollars.toFixed(2)}`
-    : dollars < 0.0001
-      ? 'below $0.0001'
-      : `$${dollars.toFixed(4)}`;
 
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
   output.json({ jobs: jobs.map(asJson), ...(cursor === undefined ? {} : { cursor }), bad });

@@ -1,0 +1,47 @@
+import { sendHintsFor } from '../operate.ts';
+import type { Output } from '../output.ts';
+import type { System } from '../system.ts';
+import type { Finding, Repair } from './check.ts';
+
+export interface Repaired {
+  readonly finding: Finding;
+  readonly jobId: string;
+  /** `moved`: the row changed since it was looked at, and is left alone. */
+  readonly outcome: 'repaired' | 'moved' | 'failed';
+  readonly says: string;
+}
+
+type Repairable = Finding & { readonly jobId: string; readonly repair: Repair };
+
+export const isRepairable = (finding: Finding): finding is Repairable =>
+  finding.repair !== undefined && finding.jobId !== undefined;
+
+/** Writes every repair on the condition that its row is still as it was seen, then sends the hints that follow. */
+export async function repairRows(
+  system: System,
+  output: Output,
+  findings: readonly Repairable[],
+): Promise<Repaired[]> {
+  const results: Repaired[] = [];
+  const hints: { jobId: string; dispatch: NonNullable<Repair['dispatch']> }[] = [];
+  for (const finding of findings) {
+    const { jobId, repair, next } = finding;
+    try {
+      const { applied } = await system.table.apply(repair.write);
+      if (applied && repair.dispatch !== undefined) hints.push({ jobId, dispatch: repair.dispatch });
+      results.push(
+        applied
+          ? { finding, jobId, outcome: 'repaired', says: next }
+          : { finding, jobId, outcome: 'moved', says: 'changed since it was looked at; left alone' },
+      );
+    } catch (error) {
+      results.push({
+        jobId,
+        outcome: 'failed',
+        says: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+  await sendHintsFor(system, output, hints);
+  return results;
+}

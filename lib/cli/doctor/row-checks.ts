@@ -1,0 +1,187 @@
+import { BadRowError } from '../../jobs/errors.ts';
+import { isFinished } from '../../jobs/job.ts';
+import { parseJob } from '../../jobs/parse-row.ts';
+import type { Row } from '../../jobs/row-write.ts';
+import type { Settings } from '../../jobs/settings.ts';
+import { allShards } from '../../jobs/shard.ts';
+import { formatDuration } from '../time.ts';
+import type { Finding } from './check.ts';
+import { buryRepair, hintRepair, mendRepair, outOfIndexRepair, toPendingRepair } from './repairs.ts';
+
+/** What a check of a row may look at. */
+export interface RowContext {
+  readonly now: number;
+  readonly settings: Settings;
+  /** A fresh `changedBy`. */
+  readonly changedBy: () => string;
+}
+
+/** Looks at one row of a scan and says what is wrong with it, if anything. */
+export type RowCheck = (row: Row, context: RowContext) => Finding | undefined;
+
+const ownKeys = (row: Row): boolean => typeof row.jobId === 'string' && /[:#]/.test(row.jobId);
+const isUnfinished = (row: Row): boolean => row.status === 'pending' || row.status === 'running';
+const FINISHED: readonly unknown[] = ['done', 'failed', 'cancelled'];
+const named = (row: Row): string => String(row.jobId);
+
+/** Running without an end of its lease or an owner: nobody may write it, and no sweep finds it. */
+export const runningWithoutLease: RowCheck = (row, context) => {
+  if (row.status !== 'running') return undefined;
+  const lacks =
+    typeof row.leaseUntil !== 'number'
+      ? 'leaseUntil'
+      : typeof row.leaseOwner !== 'string'
+        ? 'leaseOwner'
+        : undefined;
+  if (lacks === undefined) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' is running without a lease ('${lacks}' is missing or of the wrong type): it would run for ever`,
+    next: 'make it pending and hint it',
+    repair: toPendingRepair(row, context),
+  };
+};
+
+/** Unfinished, but in no partition that a sweep reads. */
+export const unseenByTheIndex: RowCheck = (row, context) => {
+  if (!isUnfinished(row) || runningWithoutLease(row, context) !== undefined) return undefined;
+  const partitions = allShards(context.settings.shards)[row.status === 'running' ? 'running' : 'pending'];
+  const says =
+    typeof row.leaseUntil !== 'number'
+      ? `'${named(row)}' is pending without 'leaseUntil': it is in no index`
+      : typeof row.leaseShard !== 'string'
+        ? `'${named(row)}' is ${row.status} without 'leaseShard': it is in no index`
+        : partitions.includes(row.leaseShard)
+          ? undefined
+          : `'${named(row)}' is ${row.status} in partition '${row.leaseShard}', which no sweep reads for that (${partitions[0]} to ${partitions.at(-1)})`;
+  if (says === undefined) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says,
+    next: 'make it pending in its own partition and hint it',
+    repair: toPendingRepair(row, context),
+  };
+};
+
+/** Pending, and nobody will act on it in time. */
+export const pendingWithoutDueHint: RowCheck = (row, context) => {
+  const { settings, now } = context;
+  if (row.status !== 'pending' || typeof row.leaseUntil !== 'number') return undefined;
+  const notBefore = typeof row.notBefore === 'number' ? row.notBefore : 0;
+  const latest = Math.max(now, notBefore) + settings.dispatchLeaseCapMs;
+  if (row.leaseUntil <= latest) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' is pending, but its next hint is due only ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; the longest allowed is ${formatDuration(settings.dispatchLeaseCapMs)}`,
+    next: 'hint it when it is due',
+    repair: hintRepair(row, context, notBefore),
+  };
+};
+
+/** Finished, but still in the lease index: every sweep stumbles over it. */
+export const finishedInTheIndex: RowCheck = (row, context) => {
+  if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep stumbles over it`,
+    next: "remove 'leaseUntil'",
+    repair: outOfIndexRepair(row, context),
+  };
+};
+
+/** An attribute is missing or of the wrong type, so that no decision can be made. */
+export const unreadable: RowCheck = (row, context) => {
+  if (runningWithoutLease(row, context) ?? unseenByTheIndex(row, context)) return undefined;
+  try {
+    const job = parseJob(row);
+    return isFinished(job) && job.expiresAt > MAX_EXPIRES_AT
+      ? {
+          severity: 'problem',
+          jobId: job.jobId,
+          says: `'${job.jobId}' expires at ${job.expiresAt}, which reads as milliseconds; DynamoDB counts seconds and would never remove it`,
+          next: 'set it to seconds',
+          repair: mendRepair(row, { expiresAt: Math.ceil(job.expiresAt / 1000) }, context),
+        }
+      : undefined;
+  } catch (error) {
+    if (!(error instanceof BadRowError)) throw error;
+    const mended = mendedAttributes(row, context);
+    return {
+      severity: 'problem',
+      jobId: named(row),
+      says: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
+      next:
+        mended === undefined
+          ? 'bury it as failed, with what it holds'
+          : `set ${Object.entries(mended)
+              .map(([name, value]) => `${name} to ${JSON.stringify(value)}`)
+              .join(', ')}`,
+      repair:
+        mended === undefined ? buryRepair(row, error.message, context) : mendRepair(row, mended, context),
+    };
+  }
+};
+
+/** The year 5138: seconds beyond it were meant as milliseconds. */
+const MAX_EXPIRES_AT = 100_000_000_000;
+
+/** Numbers that a row can do with, where it has none. */
+const fallbacks = ({ settings, now }: RowContext): Readonly<Record<string, number>> => ({
+  attempt: 0,
+  errors: 0,
+  crashes: 0,
+  releases: 0,
+  maxAttempts: settings.maxAttempts,
+  maxCrashes: settings.maxCrashes,
+  leaseMs: settings.leaseMs,
+  createdAt: now,
+  checkpointSeq: 0,
+});
+
+/**
+ * The attributes that make the row readable: numbers that were stored as text, and missing numbers with an obvious value.
+ * Undefined when that is not enough. A missing attempt is not mended while a claim may be under way: it is the fence.
+ */
+function mendedAttributes(row: Row, context: RowContext): Record<string, string | number> | undefined {
+  const mended: Record<string, string | number> = {};
+  const given = fallbacks(context);
+  for (const name of [
+    ...Object.keys(given),
+    'startedAt',
+    'heartbeatAt',
+    'finishedAt',
+    'expiresAt',
+    'notBefore',
+    'dispatches',
+  ]) {
+    const value = row[name];
+    const fallback = name === 'attempt' && row.leaseOwner !== undefined ? undefined : given[name];
+    if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
+      mended[name] = Number(value);
+    else if (value === undefined && fallback !== undefined) mended[name] = fallback;
+  }
+  if (row.changedBy === undefined) mended.changedBy = context.changedBy();
+  if (row.payload === undefined) mended.payload = 'null';
+  try {
+    parseJob({ ...row, ...mended });
+    return mended;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every check of a row, by the name under which its findings are told. */
+export const rowChecks: Readonly<Record<string, RowCheck>> = {
+  'rows that the index cannot see': unseenByTheIndex,
+  'running rows without a lease': runningWithoutLease,
+  'pending rows without a due hint': pendingWithoutDueHint,
+  'finished rows in the lease index': finishedInTheIndex,
+  'attributes of the wrong type': unreadable,
+};
+
+/** Whether the checks look at this row at all: the leader row is not a job. */
+export const isJobRow = (row: Row): boolean => !(ownKeys(row) && !String(row.jobId).startsWith('bad:'));

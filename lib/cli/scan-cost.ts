@@ -1,0 +1,17 @@
+import { listPrices } from '../cost/prices.ts';
+import { scanReadUnits } from '../cost/write-units.ts';
+import type { System } from './system.ts';
+
+/** The price of reading a whole table. */
+export interface ScanCost {
+  readonly rows: number;
+  readonly readUnits: number;
+  readonly dollars: number;
+}
+
+/** What reading the whole table costs, by what DynamoDB last counted. */
+export async function scanCostOf({ inspection }: Pick<System, 'inspection'>): Promise<ScanCost> {
+  const { rows, bytes } = await inspection.describe();
+  const readUnits = scanReadUnits(bytes);
+  return { rows, readUnits, dollars: (readUnits * listPrices.perMillionReadUnits) / 1e6 };
+}

@@ -1,0 +1,178 @@
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLeadership } from '../../lib/jobs/leadership.ts';
+import type { Row } from '../../lib/jobs/row-write.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { describeOnEachEngine } from '../support/engines.ts';
+
+interface Diagnosis {
+  results: {
+    check: string;
+    outcome: string;
+    findings?: { says: string; jobId?: string; repairable: boolean }[];
+  }[];
+  repaired?: { jobId: string; outcome: string }[];
+}
+
+describeOnEachEngine('mending', (engine) => {
+  let system: CliSystem;
+  beforeEach(async () => {
+    system = await createCliSystem(engine);
+  });
+  afterEach(() => system.close());
+
+  const aReaperRan = async () => {
+    const leadership = createLeadership({
+      ...{ table: system.table, clock: systemClock, name: 'reaper/1', leaseMs: 15_000, shards: 8 },
+    });
+    const lead = await leadership.take();
+    if (lead.outcome === 'leading') await leadership.release(lead.epoch);
+  };
+  /** A row as a claim left it, with some attributes changed or (undefined) removed by hand. */
+  const edited = async (jobId: string, changes: Row) => {
+    await system.store.claim({ job: newJob(jobId), owner: `worker-a/${jobId}` });
+    const row = { ...(await system.table.read(jobId)), ...changes };
+    await system.put(Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)));
+  };
+  const hints = async () => {
+    const seen: string[] = [];
+    for (let left = 3; left > 0; left--) {
+      const reply = await system.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: system.queueUrl, MaxNumberOfMessages: 10 }),
+      );
+      seen.push(...(reply.Messages ?? []).map((message) => message.Body ?? ''));
+    }
+    return seen.sort();
+  };
+
+  describe('doctor', () => {
+    it('finds a sound system sound', async () => {
+      await aReaperRan();
+      await system.store.claim({ job: newJob('fine'), owner: 'worker-a/1' });
+      const run = await system.run(['doctor']);
+      expect(run.stdout).toContain('sound');
+      expect(run.stdout).not.toMatch(/✗|\?/);
+      expect(run.stderr).toMatch(/Reading the whole table: about \d+ rows?/);
+      expect(run.code).toBe(0);
+    });
+
+    it('finds rows that were edited by hand, says what it would write, and writes it only when told', async () => {
+      await aReaperRan();
+      await edited('no-lease', { leaseUntil: undefined });
+      await edited('lost-shard', { status: 'pending', leaseShard: 'q99', notBefore: 0, dispatches: 1 });
+      await edited('text-number', { errors: '2' });
+      await edited('beyond-help', { status: 'sleeping' });
+      const found = await system.run(['doctor', '--json']);
+      expect(found.code).toBe(1);
+      const problems = found
+        .json<Diagnosis>()
+        .results.flatMap(({ check, findings = [] }) => findings.map(({ jobId }) => `${check}: ${jobId}`));
+      expect(problems.sort()).toEqual([
+        'attributes of the wrong type: beyond-help',
+        'attributes of the wrong type: text-number',
+        'rows that the index cannot see: lost-shard',
+        'running rows without a lease: no-lease',
+      ]);
+      const dry = await system.run(['doctor', '--repair', '--dry-run']);
+      expect(dry.stdout).toContain('4 rows would be mended; nothing was changed.');
+      expect((await system.run(['doctor', '--repair'])).code).toBe(2);
+      expect((await system.run(['doctor', '--repair'], { answer: false })).code).toBe(1);
+      expect((await system.table.read('no-lease'))?.status).toBe('running');
+    });
+
+    it('mends them by conditional writes, sends their hints, and finds the system sound after', async () => {
+      await aReaperRan();
+      await edited('no-lease', { leaseUntil: undefined });
+      await edited('text-number', { errors: '2' });
+      await edited('beyond-help', { leaseUntil: undefined, status: 'sleeping' });
+      const run = await system.run(['doctor', '--repair', '--yes', '--json']);
+      expect(
+        run
+          .json<Diagnosis>()
+          .repaired?.map(({ jobId, outcome }) => `${jobId} ${outcome}`)
+          .sort(),
+      ).toEqual(['beyond-help repaired', 'no-lease repaired', 'text-number repaired']);
+      expect(run.code).toBe(0);
+      expect(await hints()).toEqual(['{"hint":"no-lease"}']);
+      expect((await system.store.read('no-lease'))?.status).toBe('pending');
+      expect((await system.store.read('text-number'))?.errors).toBe(2);
+      expect((await system.store.read('beyond-help'))?.status).toBe('failed');
+      expect((await system.run(['doctor'])).code).toBe(0);
+    });
+
+    it('finds a reaper that never ran, a wrong clock and broken settings, and still looks at the rest', async () => {
+      const environment = { LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' };
+      const run = await system.run(['doctor'], { environment, clock: createHandClock() });
+      expect(run.code).toBe(1);
+      expect(run.stdout).toContain('✗ settings: 1 problem');
+      expect(run.stdout).toContain('heartbeatMs (20000) must be at most a third');
+      expect(run.stdout).toContain('✗ clock: 1 problem');
+      expect(run.stdout).toContain('no reaper has ever swept this table');
+      expect(run.stdout).toContain('✓ queue');
+    });
+
+    it('finds a queue without a dead-letter queue', async () => {
+      const run = await system.run(['doctor', '--no-scan', '--queue-url', system.deadLetterUrl]);
+      expect(run.stdout).toContain('the queue has no dead-letter queue');
+      expect(run.stdout).toContain('- rows that the index cannot see: not asked for (--no-scan)');
+      expect(run.code).toBe(1);
+    });
+
+    it('ends with 2 when something could not be checked', async () => {
+      await aReaperRan();
+      const run = await system.run(['doctor', '--queue-url', `${system.queueUrl}-gone`]);
+      expect(run.stdout).toContain('? queue: could not be checked');
+      expect(run.code).toBe(2);
+      expect((await system.run(['doctor', '--repiar'])).code).toBe(2);
+    });
+  });
+
+  describe('reap', () => {
+    const lapse = (jobId: string, changes: Row = {}) =>
+      edited(jobId, { leaseUntil: systemClock.now() - 60_000, ...changes });
+
+    it('takes back lapsed leases and hints them, and leaves live ones alone', async () => {
+      await lapse('dead');
+      await lapse('killer', { crashes: 2 });
+      await edited('live', {});
+      const dry = await system.run(['reap', '--dry-run']);
+      expect(dry.stdout).toMatch(
+        /dead +email +1 min ago +worker-a\/dead +given to the next worker \(crash 1 of 3\)/,
+      );
+      expect(dry.stdout).toMatch(/killer .*quarantined \(crash 3 of 3\)/);
+      expect(dry.stdout).toContain('A sweep would change 2 jobs; nothing was changed.');
+      expect((await system.store.read('dead'))?.status).toBe('running');
+      const run = await system.run(['reap', '--json']);
+      expect(run.code).toBe(0);
+      expect(run.json()).toMatchObject({ reclaimed: 1, buried: 1, quarantined: 1, hintsSent: 1 });
+      expect((await system.store.read('dead'))?.status).toBe('pending');
+      expect((await system.store.read('killer'))?.status).toBe('failed');
+      expect((await system.store.read('live'))?.status).toBe('running');
+      expect(await hints()).toEqual(['{"hint":"dead"}']);
+      expect((await system.run(['reap', '--dry-run'])).stdout).toContain('No lease has lapsed');
+    });
+
+    it('refuses by a clock that could take live leases', async () => {
+      await edited('live', {});
+      const run = await system.run(['reap'], { clock: createHandClock() });
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain("off DynamoDB's");
+      expect((await system.store.read('live'))?.status).toBe('running');
+    });
+
+    it('covers the shards that the deployed reaper knows of, whatever this machine’s settings say', async () => {
+      await lapse('far', { leaseShard: 'r15' });
+      await system.put({ jobId: 'leader:reaper', leader: 'r', leaderUntil: 0, epoch: 1, shards: 16 });
+      expect(defaultSettings.shards).toBe(8);
+      expect((await system.run(['reap', '--json'])).json()).toMatchObject({ reclaimed: 1 });
+    });
+
+    it('needs a queue for its hints', async () => {
+      const run = await system.run(['reap'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
+      expect(run.code).toBe(2);
+    });
+  });
+});

@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest';
+import { checkQueue } from '../../lib/cli/doctor/queue-checks.ts';
+import {
+  finishedInTheIndex,
+  isJobRow,
+  pendingWithoutDueHint,
+  type RowCheck,
+  type RowContext,
+  rowChecks,
+  runningWithoutLease,
+  unreadable,
+  unseenByTheIndex,
+} from '../../lib/cli/doctor/row-checks.ts';
+import { checkClock, checkReaper, checkSettings, checkTable } from '../../lib/cli/doctor/system-checks.ts';
+import { byFailure, byLease } from '../../lib/contract/table.ts';
+import { parseJob } from '../../lib/jobs/parse-row.ts';
+import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
+import type { Row } from '../../lib/jobs/row-write.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { claimWrite, completeWrite, scheduleWrite } from '../../lib/jobs/worker-writes.ts';
+import { createMemoryTable, rowAfter } from '../../lib/testing/memory-table.ts';
+
+const NOW = 1_800_000_000_000;
+const at = { changedBy: 'w/1', now: NOW, shards: 8 };
+const job = { jobId: 'j', type: 'email', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+const running = rowAfter(claimWrite({ job, owner: 'w/1', skewMs: 2000 }, at), undefined);
+const pending = rowAfter(
+  scheduleWrite(job, { notBefore: NOW, leaseUntil: NOW + 60_000, dispatches: 1 }, at),
+  undefined,
+);
+const done = rowAfter(
+  completeWrite({ jobId: 'j', owner: 'w/1', attempt: 1, startedAt: NOW }, { expiresAt: NOW / 1000 }, at),
+  running,
+);
+const context: RowContext = { now: NOW, settings: defaultSettings, changedBy: () => 'doctor/1' };
+const without = (row: Row, ...names: string[]): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
+
+/** The row after the repair that the check proposes, written by the table itself. */
+async function repaired(row: Row, check: RowCheck, meanwhile?: Row): Promise<Row | undefined> {
+  const repair = check(row, context)?.repair;
+  if (repair === undefined) throw new Error('no repair');
+  const table = createMemoryTable();
+  table.put(meanwhile ?? row);
+  const { applied } = await table.apply(repair.write);
+  return applied ? table.read(String(row.jobId)) : undefined;
+}
+
+describe('checks of rows', () => {
+  it('find nothing wrong with rows that the protocol wrote', () => {
+    for (const row of [running, pending, done])
+      for (const [name, check] of Object.entries(rowChecks))
+        expect([name, check(row, context)]).toEqual([name, undefined]);
+  });
+
+  it('leave the leader row alone and look at rejected messages', () => {
+    expect(isJobRow({ jobId: 'leader:reaper' })).toBe(false);
+    expect(isJobRow({ jobId: 'bad:m1' })).toBe(true);
+    expect(isJobRow({ jobId: 'j' })).toBe(true);
+  });
+
+  it('find a running row without a lease, and give it to the queue with its attempt kept', async () => {
+    for (const attribute of ['leaseUntil', 'leaseOwner']) {
+      const row = without(running, attribute);
+      expect(runningWithoutLease(row, context)?.says).toContain(`'${attribute}' is missing`);
+      const mended = await repaired(row, runningWithoutLease);
+      expect(mended).toMatchObject({
+        status: 'pending',
+        attempt: 1,
+        leaseUntil: NOW + 60_000,
+        changedBy: 'doctor/1',
+      });
+    }
+  });
+
+  it('leave a row alone that changed between the look and the repair', async () => {
+    const row = without(running, 'leaseUntil');
+    expect(await repaired(row, runningWithoutLease, { ...row, attempt: 2 })).toBeUndefined();
+    expect(await repaired(row, runningWithoutLease, { ...row, status: 'done' })).toBeUndefined();
+    expect(await repaired(row, runningWithoutLease, running)).toBeUndefined();
+  });
+
+  it('find rows that no sweep reads: no lease end, no shard, a shard beyond the swept ones or of the other kind', async () => {
+    for (const [row, says] of [
+      [without(pending, 'leaseUntil'), "without 'leaseUntil'"],
+      [without(pending, 'leaseShard'), "without 'leaseShard'"],
+      [{ ...pending, leaseShard: 'q8' }, "partition 'q8'"],
+      [{ ...pending, leaseShard: 'r1' }, "partition 'r1'"],
+      [{ ...running, leaseShard: 'q1' }, "partition 'q1'"],
+    ] as const) {
+      expect(unseenByTheIndex(row, context)?.says).toContain(says);
+      const mended = await repaired(row, unseenByTheIndex);
+      expect(mended && unseenByTheIndex(mended, context)).toBeUndefined();
+      expect(mended?.status).toBe('pending');
+    }
+    expect(unseenByTheIndex({ ...pending, leaseShard: 'q7' }, context)).toBeUndefined();
+  });
+
+  it('find a pending row whose next hint is further away than any hint may be', async () => {
+    const cap = NOW + defaultSettings.dispatchLeaseCapMs;
+    expect(pendingWithoutDueHint({ ...pending, leaseUntil: cap }, context)).toBeUndefined();
+    const row = { ...pending, leaseUntil: cap + 1 };
+    expect(pendingWithoutDueHint(row, context)?.says).toContain('its next hint is due only 4 h');
+    expect(await repaired(row, pendingWithoutDueHint)).toMatchObject({
+      leaseUntil: NOW + 60_000,
+      dispatches: 1,
+    });
+    const scheduled = { ...pending, notBefore: NOW + 86_400_000, leaseUntil: NOW + 86_400_000 };
+    expect(pendingWithoutDueHint(scheduled, context)).toBeUndefined();
+  });
+
+  it('find a finished row that is still in the index, and take it out', async () => {
+    const row = { ...done, leaseUntil: NOW };
+    expect(finishedInTheIndex(row, context)?.says).toContain("still has 'leaseUntil'");
+    expect(await repaired(row, finishedInTheIndex)).not.toHaveProperty('leaseUntil');
+  });
+
+  it('mend numbers that are missing or were stored as text', async () => {
+    const row = { ...without(pending, 'errors', 'leaseMs', 'changedBy'), attempt: '3' };
+    expect(unreadable(row, context)?.says).toContain("'attempt' is '3' (string)");
+    const mended = await repaired(row, unreadable);
+    expect(mended).toMatchObject({ attempt: 3, errors: 0, leaseMs: 30_000, status: 'pending' });
+    expect(parseJob(mended as Row).status).toBe('pending');
+  });
+
+  it('mend an expiry in milliseconds, which DynamoDB would never reach', async () => {
+    const mended = await repaired({ ...done, expiresAt: NOW }, unreadable);
+    expect(mended?.expiresAt).toBe(NOW / 1000);
+  });
+
+  it('bury what cannot be mended, in a form that can be read', async () => {
+    for (const row of [
+      { ...running, status: 'sleeping' },
+      { ...running, checkpoint: 'not json' },
+      { ...running, payload: { nested: true } },
+      { ...without(running, 'attempt') },
+      { ...without(done, 'finishedAt') },
+    ]) {
+      expect(unreadable(row, context)?.next).toContain('bury');
+      const buried = await repaired(row, unreadable);
+      expect(parseJob(buried as Row)).toMatchObject({ status: 'failed', jobId: 'j' });
+      expect(buried?.lastError).toContain('buried by doctor');
+      expect(buried).not.toHaveProperty('leaseUntil');
+    }
+  });
+});
+
+describe('checks of the system', () => {
+  it('tell every setting that is out of its limits or breaks a relation', () => {
+    expect(checkSettings({})).toEqual([]);
+    expect(
+      checkSettings({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' })[0]?.says,
+    ).toContain('heartbeatMs (20000) must be at most a third of leaseMs (30000)');
+    expect(checkSettings({ LEASEHOLD_LEESE_MS: '1' })[0]).toMatchObject({ severity: 'problem' });
+    expect(checkSettings({ LEASEHOLD_REAPER_ENABLED: 'false' })[0]).toMatchObject({ severity: 'warning' });
+  });
+
+  it('tell a clock that is further off than half the skew, and only when that is certain', () => {
+    const offset = (offsetMs: number) => ({ offsetMs, uncertaintyMs: 500, measuredAt: NOW });
+    expect(checkClock(offset(1500), defaultSettings)).toEqual([]);
+    expect(checkClock(offset(1501), defaultSettings)[0]?.says).toContain('ahead of');
+    expect(checkClock(offset(-1501), defaultSettings)[0]?.says).toContain('behind');
+    expect(checkClock(undefined, defaultSettings)[0]?.severity).toBe('warning');
+  });
+
+  it('tell a table whose indexes are not those of the contract', () => {
+    const index = (of: typeof byLease | typeof byFailure) => ({
+      name: of.name,
+      partitionKey: of.partitionKey.name,
+      sortKey: of.sortKey.name,
+      projects: of.projects,
+    });
+    const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease), index(byFailure)] };
+    expect(checkTable(table)).toEqual([]);
+    expect(checkTable({ ...table, status: 'UPDATING' })).toHaveLength(1);
+    expect(checkTable({ ...table, indexes: [index(byLease)] })[0]?.says).toContain("no index 'byFailure'");
+    const narrow = { ...index(byLease), sortKey: 'type', projects: ['status'] };
+    expect(checkTable({ ...table, indexes: [narrow, index(byFailure)] }).map(({ says }) => says)).toEqual([
+      expect.stringContaining('it needs leaseShard, leaseUntil'),
+      expect.stringContaining('does not project type, attempt'),
+    ]);
+  });
+
+  it('tell a reaper that never ran, fell silent, or leaves lapsed leases behind', () => {
+    const leader = { leader: 'r/1', leaderUntil: 0, epoch: 3, ledAt: NOW };
+    const idle = { leader, oldestRunning: undefined, oldestPending: undefined };
+    const worst = recoveryBound({ ...defaultSettings, leaseMs: 0 }).worstMs;
+    expect(checkReaper(idle, NOW, defaultSettings)).toEqual([]);
+    expect(checkReaper({ ...idle, leader: undefined }, NOW, defaultSettings)[0]?.says).toContain(
+      'no reaper has ever',
+    );
+    expect(checkReaper(idle, NOW + 195_000, defaultSettings)).toEqual([]);
+    expect(checkReaper(idle, NOW + 195_001, defaultSettings)[0]?.says).toContain('last sign of a reaper');
+    expect(checkReaper({ ...idle, oldestRunning: NOW - worst }, NOW, defaultSettings)).toEqual([]);
+    expect(checkReaper({ ...idle, oldestRunning: NOW - worst - 1 }, NOW, defaultSettings)[0]?.says).toContain(
+      'a running job',
+    );
+    expect(checkReaper({ ...idle, oldestPending: NOW - worst - 1 }, NOW, defaultSettings)[0]?.says).toContain(
+      'a pending job',
+    );
+  });
+
+  it('tell a queue whose attributes break what the protocol relies on', () => {
+    const DAY = 86_400_000;
+    const queue = {
+      ...{ arn: 'arn:aws:sqs:eu-west-1:1:q', visible: 0, inFlight: 0, delayed: 0, isFifo: false },
+      ...{ visibilityTimeoutMs: 960_000, retentionMs: 4 * DAY, maxMessageBytes: 262_144 },
+      redrive: { deadLetterArn: 'arn:aws:sqs:eu-west-1:1:dead', maxReceiveCount: 10 },
+    };
+    const dead = { ...queue, retentionMs: 14 * DAY };
+    const says = (changes: object, deadChanges: object = {}) =>
+      checkQueue({ ...queue, ...changes }, { ...dead, ...deadChanges }, defaultSettings).map(
+        (finding) => finding.says,
+      );
+    expect(says({})).toEqual([]);
+    expect(says({ visibilityTimeoutMs: 30_000 })).toEqual([
+      expect.stringContaining('visibility timeout is 30 s'),
+    ]);
+    expect(says({ isFifo: true })).toEqual([expect.stringContaining('FIFO')]);
+    expect(says({ maxMessageBytes: 1024 })).toEqual([expect.stringContaining('1024 bytes')]);
+    expect(says({ redrive: undefined })).toEqual([expect.stringContaining('no dead-letter queue')]);
+    expect(says({ redrive: { ...queue.redrive, maxReceiveCount: 3 } })).toEqual([
+      expect.stringContaining('after 3 deliveries'),
+    ]);
+    expect(says({}, { retentionMs: 4 * DAY })).toEqual([
+      expect.stringContaining('not longer than the queue itself'),
+    ]);
+    expect(says({}, { retentionMs: 15 * DAY })).toEqual([
+      expect.stringContaining('as long as finished rows'),
+    ]);
+    expect(says({}, { visible: 2 })).toEqual(['2 messages are in the dead-letter queue']);
+    const policy = (Condition?: object) =>
+      JSON.stringify({
+        Statement: [{ Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sqs:*', Condition }],
+      });
+    expect(says({ policy: policy() })).toEqual([expect.stringContaining('lets anybody')]);
+    expect(says({ policy: policy({ ArnEquals: {} }) })).toEqual([]);
+    expect(says({ policy: '{' })).toEqual([expect.stringContaining('not JSON')]);
+  });
+});

@@ -12,7 +12,7 @@ const CONNECTION_TIMEOUT_MS = 1000;
 const MAX_SDK_ATTEMPTS = 3;
 
 /** By default one number beyond the safe range, in one hand-edited row, would make a whole page of rows unreadable. */
-export const unmarshallOptions = { wrapNumbers: (text: string): number => Number(text) };
+export const toNumber = (text: string): number => Number(text);
 
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBDo
   }
   return DynamoDBDocumentClient.from(client, {
     marshallOptions: { removeUndefinedValues: true },
-    // A copy: the document client adds to the object that it is given.
-    unmarshallOptions: { ...unmarshallOptions },
+    // An object of its own: the document client adds to what it is given.
+    unmarshallOptions: { wrapNumbers: toNumber },
   });
 }

@@ -12,7 +12,7 @@ import { byFailure, byLease } from '../contract/table.ts';
 import type { IndexQuery, Table } from '../jobs/ports.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
 import { type BatchStatement, batchStatement, insertedRow } from './batch-statement.ts';
-import { unmarshallOptions } from './client.ts';
+import { toNumber } from './client.ts';
 import { statementError, storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
@@ -54,7 +54,9 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       if (!(error instanceof ConditionalCheckFailedException)) throw writeError(write, error);
       // The document client leaves the exception's row as the wire had it; some engines send none.
       const row =
-        error.Item === undefined ? await read(write.jobId) : unmarshall(error.Item, unmarshallOptions);
+        error.Item === undefined
+          ? await read(write.jobId)
+          : unmarshall(error.Item, { wrapNumbers: toNumber });
       return { applied: false, row };
     }
   };

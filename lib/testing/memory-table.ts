@@ -97,7 +97,7 @@ export function pageOf(
     .filter((row) => row[index.partitionKey.name] === request.partition && typeof key(row) === 'number')
     .filter((row) => request.after === undefined || key(row) > request.after)
     .filter((row) => request.upTo === undefined || key(row) <= request.upTo)
-    .sort((a, b) => direction * (key(a) - key(b) || (String(a.jobId) < String(b.jobId) ? -1 : 1)));
+    .sort((a, b) => direction * (key(a) - key(b) || order(String(a.jobId), String(b.jobId))));
   const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
   const page = entries.slice(start, start + request.limit);
   const last = page.at(-1);
@@ -115,6 +115,8 @@ function projected(row: Row, index: IndexDefinition): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => carried.has(name)));
 }
 
+const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
 function startAfter(
   entries: readonly Row[],
   cursor: Readonly<Record<string, unknown>>,
@@ -125,7 +127,7 @@ function startAfter(
   const index = entries.findIndex(
     (row) =>
       direction * (key(row) - at) > 0 ||
-      (key(row) === at && direction * (String(row.jobId) > String(cursor.jobId) ? 1 : -1) > 0),
+      (key(row) === at && direction * order(String(row.jobId), String(cursor.jobId)) > 0),
   );
   return index < 0 ? entries.length : index;
 }

@@ -6,7 +6,8 @@ import type { SharedDynamoDb } from './engines-setup.ts';
 
 export type { SharedDynamoDb };
 
-const local = {
+/** What every client of a local engine needs besides its endpoint. */
+export const local = {
   region: 'eu-west-1',
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 } as const;

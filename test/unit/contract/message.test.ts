@@ -190,7 +190,7 @@ describe('hostile input', () => {
         const parsed = parse(body);
         expect(parsed.ok || parsed.reason.length > 10).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -205,7 +205,7 @@ describe('hostile input', () => {
           else if (!parsed.ok) expect(parsed.reason).toMatch(/delayMs|leaseMs|jobId|payload/);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

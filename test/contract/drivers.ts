@@ -1,0 +1,136 @@
+import type { Claim, Job, JobStatus, LeaseEntry } from '../../lib/jobs/job.ts';
+import { cancelWrite, reviveWrite, takeBackWrite } from '../../lib/jobs/operator-writes.ts';
+import type { JobStore } from '../../lib/jobs/ports.ts';
+import type { ReapAction } from '../../lib/jobs/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import { type TransitionName, transitions } from '../../lib/jobs/transitions.ts';
+import { leaseEntry, newJob } from '../support/jobs.ts';
+import type { Harness } from './harness.ts';
+
+/** The row under test, and everything that its rightful writer would know of it. */
+export interface Situation {
+  readonly jobId: string;
+  readonly claim: Claim;
+  readonly entry: LeaseEntry;
+  readonly job: Job | undefined;
+}
+
+/** Carries one transition out as its rightful writer would; true when that was reported as a success. */
+export type Driver = (harness: Harness, at: Situation) => Promise<boolean>;
+
+const by =
+  (
+    outcome: string,
+    run: (store: JobStore, at: Situation, harness: Harness) => Promise<{ outcome: string }>,
+  ): Driver =>
+  async (harness, at) =>
+    (await run(harness.store, at, harness)).outcome === outcome;
+
+const written = (run: (store: JobStore, at: Situation, harness: Harness) => Promise<{ outcome: string }>) =>
+  by('written', run);
+
+const reaped = (action: (harness: Harness) => ReapAction): Driver =>
+  written((store, { entry }, harness) => store.reap(entry, action(harness)));
+
+/** An operator's write, planned from a look at which the job was in a status that allows it. */
+const operated =
+  (name: TransitionName, plan: (job: never, harness: Harness) => RowWrite): Driver =>
+  async (harness, { jobId, job }) => {
+    const known = { attempt: 1, releases: 0, leaseOwner: 'w/1', startedAt: 0, ...job, jobId };
+    const seen = { ...known, status: statusSeen(name, job?.status ?? 'absent') };
+    return (await harness.table.apply(plan(seen as never, harness))).applied;
+  };
+
+/** The status that the writer saw: the actual one where it allows the transition, else one that would. */
+const statusSeen = (name: TransitionName, actual: JobStatus | 'absent'): string => {
+  const from: readonly string[] = transitions[name].from;
+  return from.includes(actual) ? actual : (from[0] ?? actual);
+};
+
+const context = (harness: Harness) => ({
+  changedBy: `operator/${harness.jobId()}`,
+  now: harness.clock.now(),
+  shards: 64,
+});
+const EXPIRES_AT = 2_000_000_000;
+
+/** How to attempt each transition of the table. */
+export const drivers: Record<TransitionName, Driver> = {
+  claim: by('claimed', (store, { jobId }) => store.claim({ job: newJob(jobId), owner: 'other/1' })),
+  schedule: written((store, { jobId }, harness) => store.schedule(newJob(jobId), harness.dispatch())),
+  heartbeat: by('extended', (store, { claim, entry }) => store.heartbeat(claim, entry.leaseUntil + 1)),
+  checkpoint: written((store, { claim }) => store.checkpoint(claim, { seq: 7, checkpoint: { page: 2 } })),
+  complete: written((store, { claim }) => store.complete(claim, { ok: 1 })),
+  retry: written((store, { claim }, harness) =>
+    store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
+  ),
+  bury: written((store, { claim }) => store.bury(claim, { errors: 1, lastError: 'boom' })),
+  release: written((store, { claim }, harness) =>
+    store.release(claim, { errors: 0, releases: 1, dispatch: harness.dispatch() }),
+  ),
+  handBack: written((store, { jobId, claim }, harness) =>
+    store.handBack(jobId, claim.owner, harness.dispatch()),
+  ),
+  cancelRunning: written((store, { claim }) => store.cancelRunning(claim)),
+  cancelPending: written((store, { claim }) => store.cancelPending(claim)),
+  reclaim: reaped((harness) => ({
+    kind: 'reclaim',
+    chargedTo: 'crashes',
+    crashes: 1,
+    releases: 0,
+    lastError: 'worker lease expired',
+    dispatch: harness.dispatch(),
+  })),
+  quarantine: reaped(() => ({
+    kind: 'bury',
+    quarantined: true,
+    crashes: 1,
+    releases: 0,
+    lastError: 'worker lease expired',
+  })),
+  redispatch: reaped((harness) => ({
+    kind: 'redispatch',
+    dispatch: { ...harness.dispatch(), dispatches: 2 },
+  })),
+  cancelLapsed: reaped(() => ({ kind: 'cancel' })),
+  cancel: operated('cancel', (job, harness) => cancelWrite(job, EXPIRES_AT, context(harness))),
+  requestCancel: operated('requestCancel', (job, harness) => cancelWrite(job, EXPIRES_AT, context(harness))),
+  takeBack: operated('takeBack', (job, harness) => takeBackWrite(job, harness.dispatch(), context(harness))),
+  revive: operated('revive', (job, harness) => reviveWrite(job, harness.dispatch(), context(harness))),
+  reject: written((store, { jobId }) =>
+    store.reject({
+      messageId: jobId.slice('bad:'.length),
+      reason: 'not JSON',
+      text: '{',
+      bytes: 1,
+      sha256: 'ab',
+    }),
+  ),
+};
+
+/** Transitions that also need an operator's wish to end the job. */
+const NEEDS_CANCEL_REQUEST: readonly TransitionName[] = ['cancelRunning', 'cancelPending', 'cancelLapsed'];
+
+/** Brings a row into a status in the form that suits a transition best: only the status can be in its way. */
+export async function arrange(
+  harness: Harness,
+  name: TransitionName,
+  status: JobStatus | 'absent',
+): Promise<Situation> {
+  const jobId = name === 'reject' ? `bad:${harness.jobId()}` : harness.jobId();
+  const job = status === 'absent' ? undefined : await harness.prepared(status, jobId);
+  let row: Row = { jobId };
+  if (job !== undefined) {
+    row = (await harness.table.read(jobId)) ?? row;
+    if (NEEDS_CANCEL_REQUEST.includes(name)) await harness.put({ ...row, cancelRequested: true });
+  }
+  const entry = leaseEntry({
+    jobId,
+    status: statusSeen(name, status) === 'pending' ? 'pending' : 'running',
+    leaseUntil: typeof row.leaseUntil === 'number' ? row.leaseUntil : harness.clock.now(),
+    attempt: job?.attempt ?? 1,
+    startedAt: harness.clock.now(),
+  });
+  const claim = { jobId, owner: 'w/1', attempt: job?.attempt ?? 1, startedAt: harness.clock.now() };
+  return { jobId, claim, entry, job };
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { readLeases } from '../../lib/jobs/lease-index.ts';
+import type { Cursor, IndexQuery, Table } from '../../lib/jobs/ports.ts';
+import { row } from '../support/rows.ts';
+import { allEntries, type Harness } from './harness.ts';
+
+/** Reading the indexes: in order, page by page, from where the last page ended. */
+export function describeIndexReads(open: () => Harness): void {
+  /** Leases that end at 1000, 1001, … in a shard of their own; every second pair shares its moment. */
+  const leases = async (harness: Harness, ends: readonly number[]) => {
+    const shard = `s-${harness.jobId()}`;
+    const rows = ends.map((leaseUntil, n) => row({ jobId: `${shard}-${n}`, leaseShard: shard, leaseUntil }));
+    await Promise.all(rows.map((each) => harness.put(each)));
+    return shard;
+  };
+  const ends = (entries: readonly { readonly leaseUntil: number }[]) =>
+    entries.map((entry) => entry.leaseUntil);
+
+  it('gives the soonest lease end first', async () => {
+    const harness = open();
+    const shard = await leases(harness, [1_003, 1_001, 1_002, 7]);
+    const page = await readLeases(harness.table, { shard, limit: 10 });
+    expect(ends(page.entries)).toEqual([7, 1_001, 1_002, 1_003]);
+    expect(page.bad).toEqual([]);
+    expect(page.cursor).toBeUndefined();
+  });
+
+  it.each([1, 2, 3, 6, 7, 12, 13, 14, 100])(
+    'reads 13 entries in pages of %i without a gap or a double',
+    async (limit) => {
+      const harness = open();
+      const shard = await leases(harness, [1, 1, 2, 3, 3, 3, 4, 5, 6, 6, 7, 8, 9]);
+      const entries = await allEntries(harness.table, shard, limit);
+      expect(ends(entries)).toEqual([1, 1, 2, 3, 3, 3, 4, 5, 6, 6, 7, 8, 9]);
+      expect(new Set(entries.map(({ jobId }) => jobId)).size).toBe(13);
+    },
+  );
+
+  it('has a cursor after a page that was filled exactly, and then an empty page', async () => {
+    const harness = open();
+    const shard = await leases(harness, [1, 2, 3]);
+    const full = await readLeases(harness.table, { shard, limit: 3 });
+    expect(ends(full.entries)).toEqual([1, 2, 3]);
+    const rest = await readLeases(harness.table, { shard, limit: 3, cursor: full.cursor as Cursor });
+    expect(rest).toEqual({ entries: [], bad: [] });
+  });
+
+  it('goes on behind the cursor although that entry has gone and others have come', async () => {
+    const harness = open();
+    const shard = await leases(harness, [10, 20, 30]);
+    const first = await readLeases(harness.table, { shard, limit: 2 });
+    const [, second] = first.entries;
+    await harness.put(
+      row({ jobId: second?.jobId, leaseShard: shard, leaseUntil: undefined, status: 'done' }),
+    );
+    await harness.put(row({ jobId: `${shard}-early`, leaseShard: shard, leaseUntil: 15 }));
+    await harness.put(row({ jobId: `${shard}-late`, leaseShard: shard, leaseUntil: 25 }));
+    const rest = await readLeases(harness.table, { shard, limit: 10, cursor: first.cursor as Cursor });
+    expect(ends(rest.entries)).toEqual([25, 30]);
+  });
+
+  it.each([
+    [{ upTo: 19 }, [10]],
+    [{ upTo: 20 }, [10, 20]],
+    [{ upTo: 21 }, [10, 20]],
+    [{ after: 19 }, [20, 30]],
+    [{ after: 20 }, [30]],
+    [{ after: 10, upTo: 20 }, [20]],
+    [{ after: 20, upTo: 20 }, []],
+    [{ after: 30, upTo: 20 }, []],
+    [{ upTo: 9 }, []],
+    [{ upTo: 20, limit: 1 }, [10]],
+  ])('finds and counts %j as %j', async (range, expected) => {
+    const harness = open();
+    const shard = await leases(harness, [10, 20, 30]);
+    const query: IndexQuery = { index: 'byLease', partition: shard, limit: 10, ...range };
+    const page = await harness.table.query(query);
+    expect(page.rows.map((each) => each.leaseUntil)).toEqual(expected);
+    const counted = await harness.table.count({
+      partition: shard,
+      atMost: query.limit,
+      ...withoutLimit(range),
+    });
+    expect(counted).toMatchObject({ count: expected.length, complete: query.limit > expected.length });
+  });
+
+  it('counts on from where an incomplete count ended', async () => {
+    const harness = open();
+    const partition = await leases(harness, [1, 1, 2, 3, 4]);
+    const first = await harness.table.count({ partition, atMost: 3 });
+    expect(first).toMatchObject({ count: 3, complete: false });
+    const rest = await harness.table.count({ partition, atMost: 3, cursor: first.cursor as Cursor });
+    expect(rest).toEqual({ count: 2, complete: true });
+  });
+
+  it('finds nothing in a shard that nobody has written to', async () => {
+    const { table } = open();
+    expect(await readLeases(table, { shard: 'nowhere', limit: 5 })).toEqual({ entries: [], bad: [] });
+    expect(await table.count({ partition: 'nowhere', atMost: 5 })).toEqual({ count: 0, complete: true });
+  });
+
+  describe('the index of failures', () => {
+    it('lists the newest first, page by page', async () => {
+      const harness = open();
+      const type = harness.jobId();
+      for (const failedAt of [1, 2, 2, 3])
+        await harness.put(
+          row({ jobId: harness.jobId(), type, status: 'failed', failedAt, leaseUntil: undefined }),
+        );
+      expect(await failures(harness.table, type, 1)).toEqual([3, 2, 2, 1]);
+      expect(await failures(harness.table, type, 3)).toEqual([3, 2, 2, 1]);
+    });
+  });
+}
+
+const withoutLimit = ({ limit: _, ...range }: { limit?: number; upTo?: number; after?: number }) => range;
+
+async function failures(table: Table, type: string, limit: number): Promise<unknown[]> {
+  const found: unknown[] = [];
+  let cursor: Cursor | undefined;
+  do {
+    const page = await table.query({
+      index: 'byFailure',
+      partition: type,
+      limit,
+      newestFirst: true,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    found.push(...page.rows.map((each) => each.failedAt));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}

@@ -1,0 +1,40 @@
+import { beforeAll, describe } from 'vitest';
+import { describeBadRows } from './bad-rows.ts';
+import { describeBatches } from './batches.ts';
+import { describeFencing } from './fencing.ts';
+import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
+import { describeIndexReads } from './index-reads.ts';
+import { describeLifecycle } from './lifecycle.ts';
+import { describeRaces } from './races.ts';
+import { describeTransitions } from './transitions.ts';
+
+/** How hard a suite may press the table. */
+export interface Pressure {
+  readonly rounds: number;
+  readonly claimants: number;
+}
+
+/** The ways in which `applyMany` may write: in batches of 25, or row by row. */
+export const WAYS = [true, false] as const;
+
+/** What every table must do for the protocol to hold. Run on memory and on each engine. */
+export function describeJobStore(
+  openTable: (batches: boolean) => Promise<TableUnderTest>,
+  pressure: Pressure,
+): void {
+  const harnesses = new Map<boolean, Harness>();
+  const open = (batches: boolean) => () => harnesses.get(batches) as Harness;
+  beforeAll(async () => {
+    for (const batches of WAYS) harnesses.set(batches, createHarness(await openTable(batches)));
+  });
+
+  describe('transitions', () => describeTransitions(open(true)));
+  describe('fencing', () => describeFencing(open(true)));
+  describe('the life of a job', () => describeLifecycle(open(true)));
+  describe('index reads', () => describeIndexReads(open(true)));
+  describe('races', () => describeRaces(open(true), pressure));
+  describe.each(WAYS)('with batches: %s', (batches) => {
+    describe('many rows', () => describeBatches(open(batches)));
+    describe('rows edited by hand', () => describeBadRows(open(batches)));
+  });
+}

@@ -1,0 +1,262 @@
+import { expect, it } from 'vitest';
+import { decideReap, lapsesAt } from '../../lib/jobs/decide-reap.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { claimOf, type LeaseEntry } from '../../lib/jobs/job.ts';
+import { newJob } from '../support/jobs.ts';
+import { claimedJob, entryOf, type Harness, contractSettings as settings } from './harness.ts';
+
+/** What a row remembers and forgets from one end of its life to the other. */
+export function describeLifecycle(open: () => Harness): void {
+  const entry = async ({ table }: Harness, jobId: string): Promise<LeaseEntry> =>
+    entryOf((await table.read(jobId)) ?? {});
+  const reap = async (harness: Harness, jobId: string) => {
+    const seen = await entry(harness, jobId);
+    const verdict = decideReap(seen, { now: harness.clock.now(), settings, breakerOpen: false });
+    return verdict.kind === 'leave' ? verdict : harness.store.reap(seen, verdict);
+  };
+
+  it('the first message wins over every later one, the row’s own lease length included', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const first = newJob(jobId, { payload: '"first"', leaseMs: 45_000, maxAttempts: 7, maxCrashes: 2 });
+    const job = await claimedJob(harness.store, { job: first, owner: 'w/1' });
+    expect(job).toMatchObject({ leaseUntil: harness.clock.now() + 45_000, attempt: 1 });
+    await harness.store.release(claimOf(job), { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    await harness.clock.advance(1_000);
+    const later = newJob(jobId, {
+      type: 'other',
+      payload: '"later"',
+      leaseMs: 10_000,
+      maxAttempts: 1,
+      maxCrashes: 1,
+    });
+    const again = await claimedJob(harness.store, { job: later, owner: 'w/2' });
+    expect(again).toMatchObject({
+      type: 'report',
+      payload: '"first"',
+      leaseMs: 45_000,
+      maxAttempts: 7,
+      maxCrashes: 2,
+      attempt: 2,
+      createdAt: job.createdAt,
+      leaseUntil: harness.clock.now() + 45_000,
+    });
+    expect(again).not.toHaveProperty('notBefore');
+  });
+
+  it('a hint claims what has a row, and creates nothing', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    expect(await harness.store.claim({ job: { jobId }, owner: 'w/1' })).toEqual({ outcome: 'absent' });
+    expect(await harness.table.read(jobId)).toBeUndefined();
+    await harness.store.schedule(newJob(jobId), harness.dispatch());
+    expect(await harness.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'claimed' });
+    expect(await harness.store.claim({ job: { jobId }, owner: 'w/2' })).toMatchObject({
+      outcome: 'held',
+      job: { leaseOwner: 'w/1' },
+    });
+  });
+
+  it('a job is claimed from the tick at which its due time is within the skew', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const due = harness.clock.now() + 60_000;
+    const scheduled = await harness.store.schedule(
+      newJob(jobId),
+      planDispatch(harness.clock.now(), due, settings),
+    );
+    expect(scheduled).toMatchObject({
+      outcome: 'written',
+      job: { status: 'pending', attempt: 0, notBefore: due },
+    });
+    expect(await harness.store.schedule(newJob(jobId), harness.dispatch())).toMatchObject({
+      outcome: 'exists',
+      job: { notBefore: due },
+    });
+    await harness.clock.advance(60_000 - settings.skewMs - 1);
+    const claim = () => harness.store.claim({ job: { jobId }, owner: 'w/1' });
+    expect(await claim()).toMatchObject({ outcome: 'notYet', notBefore: due });
+    await harness.clock.advance(1);
+    expect(await claim()).toMatchObject({ outcome: 'claimed' });
+  });
+
+  it('a job goes to the next worker on the tick at which its lease has ended for every clock', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    const lapse = lapsesAt(job, settings);
+    expect(lapse).toBe(job.leaseUntil + settings.skewMs);
+    await harness.clock.advance(lapse - harness.clock.now() - 1);
+    expect(await reap(harness, job.jobId)).toEqual({ kind: 'leave', lapsesAt: lapse });
+    await harness.clock.advance(1);
+    expect(await reap(harness, job.jobId)).toEqual({ outcome: 'written' });
+    expect(await harness.store.read(job.jobId)).toMatchObject({
+      status: 'pending',
+      attempt: 1,
+      crashes: 1,
+      lastError: 'worker lease expired',
+      claims: [{ attempt: 1, owner: 'w/1', from: job.startedAt, to: lapse, outcome: 'lapsed' }],
+    });
+  });
+
+  it('a beat between the look and the reset keeps the job with its worker', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    const seen = await entry(harness, job.jobId);
+    await harness.clock.advance(40_000);
+    const verdict = decideReap(seen, { now: harness.clock.now(), settings, breakerOpen: false });
+    await harness.store.heartbeat(claimOf(job), harness.clock.now() + 30_000);
+    expect(verdict.kind).toBe('reclaim');
+    if (verdict.kind !== 'leave')
+      expect(await harness.store.reap(seen, verdict)).toEqual({ outcome: 'moved' });
+    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', crashes: 0 });
+  });
+
+  it('an entry of a claim that ended long ago moves nothing, and two reapers charge a crash once', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    const old = await entry(harness, job.jobId);
+    await harness.clock.advance(40_000);
+    const verdict = decideReap(old, { now: harness.clock.now(), settings, breakerOpen: false });
+    if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
+    const both = await Promise.all([harness.store.reap(old, verdict), harness.store.reap(old, verdict)]);
+    expect(both.map(({ outcome }) => outcome).sort()).toEqual(['moved', 'written']);
+    await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
+    expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
+    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
+  });
+
+  it('checkpoint, progress and counters survive a reclaim; a claim that was handed back unseen is counted', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    await harness.store.checkpoint(claimOf(job), {
+      seq: 1,
+      checkpoint: { page: 3 },
+      progress: { done: 0.3 },
+    });
+    await harness.store.handBack(job.jobId, 'w/1', harness.dispatch());
+    expect(await harness.store.read(job.jobId)).toMatchObject({
+      status: 'pending',
+      attempt: 1,
+      releases: 1,
+      checkpoint: { page: 3 },
+      progress: { done: 0.3 },
+      checkpointSeq: 1,
+    });
+    const again = await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
+    expect(again).toMatchObject({ attempt: 2, checkpoint: { page: 3 } });
+    expect(await harness.store.handBack(job.jobId, 'w/1', harness.dispatch())).toMatchObject({
+      outcome: 'lost',
+    });
+  });
+
+  it('a wish to cancel is granted at once, by the worker, or by whoever meets the job next', async () => {
+    const harness = open();
+    const [waiting, running, met] = [harness.jobId(), harness.jobId(), harness.jobId()];
+    await harness.store.schedule(newJob(waiting), harness.dispatch());
+    expect(await harness.store.cancel(waiting)).toMatchObject({
+      outcome: 'written',
+      job: { status: 'cancelled' },
+    });
+    expect(await harness.store.claim({ job: { jobId: waiting }, owner: 'w/1' })).toMatchObject({
+      outcome: 'cancelled',
+    });
+    expect(await harness.store.cancel(waiting)).toMatchObject({
+      outcome: 'refused',
+      job: { status: 'cancelled' },
+    });
+
+    const job = await harness.claimed(running);
+    expect(await harness.store.cancel(running)).toMatchObject({
+      job: { status: 'running', cancelRequested: true },
+    });
+    expect(await harness.store.cancelRunning(claimOf(job))).toEqual({ outcome: 'written' });
+
+    const other = await harness.claimed(met);
+    await harness.store.cancel(met);
+    await harness.store.retry(claimOf(other), { errors: 1, lastError: 'boom', dispatch: harness.dispatch() });
+    expect(await harness.store.claim({ job: { jobId: met }, owner: 'w/2' })).toMatchObject({
+      outcome: 'cancelRequested',
+    });
+    expect(await harness.store.cancelPending({ jobId: met, attempt: 0 })).toMatchObject({ outcome: 'lost' });
+    expect(await harness.store.cancelPending({ jobId: met, attempt: 1 })).toEqual({ outcome: 'written' });
+    expect((await harness.store.read(met))?.status).toBe('cancelled');
+  });
+
+  it('a revived job gets new budgets but keeps its attempt, so that old claims stay fenced', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const buried = claimOf(await harness.claimed(jobId));
+    await harness.store.bury(buried, { errors: 5, lastError: 'boom' });
+    expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({
+      outcome: 'written',
+      job: { status: 'pending', attempt: 1, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
+    });
+    const row = await harness.table.read(jobId);
+    for (const name of ['expiresAt', 'finishedAt', 'failedAt', 'result'])
+      expect(row).not.toHaveProperty(name);
+    expect(await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' })).toMatchObject({ attempt: 2 });
+    expect(await harness.store.complete(buried)).toMatchObject({ outcome: 'lost' });
+    expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('an operator takes a running job from its worker, and reaches no job that is not there', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    expect(await harness.store.takeBack(job.jobId, harness.dispatch())).toMatchObject({
+      outcome: 'written',
+      job: { status: 'pending', releases: 1, claims: [{ outcome: 'released' }] },
+    });
+    expect(await harness.store.complete(claimOf(job))).toMatchObject({ outcome: 'lost' });
+    expect(await harness.store.takeBack(job.jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
+    for (const verb of ['cancel', 'revive', 'takeBack'] as const)
+      expect(await harness.store[verb](harness.jobId(), harness.dispatch())).toEqual({ outcome: 'absent' });
+  });
+
+  it('the last twenty claims are remembered', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    for (let attempt = 1; attempt <= 22; attempt++) {
+      const job = await claimedJob(harness.store, { job: newJob(jobId), owner: `w/${attempt}` });
+      await harness.store.release(claimOf(job), {
+        errors: 0,
+        releases: attempt,
+        dispatch: harness.dispatch(),
+      });
+    }
+    const job = await harness.store.read(jobId);
+    expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, i) => i + 3));
+    expect(job?.claims.at(-1)).toMatchObject({ owner: 'w/22', outcome: 'released' });
+  });
+
+  it('a finished job is hidden from the second at which its retention ends', async () => {
+    const harness = open();
+    const job = await harness.prepared('done', harness.jobId());
+    if (job.status !== 'done') throw new Error(job.status);
+    await harness.clock.advance(job.expiresAt * 1000 - harness.clock.now() - 1);
+    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'done', result: { ok: true } });
+    await harness.clock.advance(1);
+    expect(await harness.store.read(job.jobId)).toBeUndefined();
+    expect(await harness.store.cancel(job.jobId)).toEqual({ outcome: 'absent' });
+    expect(await harness.store.claim({ job: newJob(job.jobId), owner: 'w/2' })).toMatchObject({
+      outcome: 'finished',
+    });
+  });
+
+  it('a message that cannot be run is kept once, apart from all jobs, and cannot be revived', async () => {
+    const harness = open();
+    const messageId = harness.jobId();
+    const message = { messageId, reason: 'not JSON', text: '{', bytes: 1, sha256: 'ab' };
+    expect(await harness.store.reject(message)).toEqual({ outcome: 'written' });
+    expect(await harness.store.reject({ ...message, reason: 'again' })).toEqual({ outcome: 'written' });
+    const kept = await harness.store.read(`bad:${messageId}`);
+    expect(kept).toMatchObject({
+      status: 'failed',
+      lastError: 'not JSON',
+      rawMessage: { text: '{', bytes: 1, sha256: 'ab' },
+    });
+    expect(await harness.isListedAsFailure(`bad:${messageId}`, 'leasehold.bad-message')).toBe(true);
+    expect(await harness.store.revive(`bad:${messageId}`, harness.dispatch())).toMatchObject({
+      outcome: 'refused',
+    });
+  });
+}

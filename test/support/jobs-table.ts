@@ -1,0 +1,56 @@
+import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import type { Table } from '../../lib/jobs/ports.ts';
+import type { Row } from '../../lib/jobs/row-write.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { local, uniqueName } from './engines.ts';
+
+/** A jobs table of a suite's own on an engine, reached directly or through a proxy. */
+export interface JobsTable {
+  readonly tableName: string;
+  readonly client: DynamoDBDocumentClient;
+  /** The table, by another endpoint or another way of writing many rows where given. */
+  at(options?: {
+    readonly endpoint?: string;
+    readonly batches?: boolean;
+    readonly maxAttempts?: number;
+  }): Table;
+  /** Writes a row that no transition would write. */
+  put(row: Row): Promise<void>;
+  /** Deletes the table and closes every client. */
+  close(): Promise<void>;
+}
+
+/** Creates a jobs table under a name that no other suite uses. */
+export async function openJobsTable(engineEndpoint: string): Promise<JobsTable> {
+  const tableName = uniqueName('jobs');
+  const clients: DynamoDBDocumentClient[] = [];
+  const clientFor = (endpoint: string, maxAttempts = 3) => {
+    const client = createDynamoDbClient({ clock: systemClock, config: { ...local, endpoint, maxAttempts } });
+    clients.push(client);
+    return client;
+  };
+  const client = clientFor(engineEndpoint);
+  await createJobsTable(client, tableName);
+  return {
+    tableName,
+    client,
+    at: ({ endpoint, batches = true, maxAttempts } = {}) =>
+      createDynamoDbTable({
+        client:
+          endpoint === undefined && maxAttempts === undefined
+            ? client
+            : clientFor(endpoint ?? engineEndpoint, maxAttempts),
+        tableName,
+        batches,
+      }),
+    put: async (row) => void (await client.send(new PutCommand({ TableName: tableName, Item: { ...row } }))),
+    async close() {
+      await client.send(new DeleteTableCommand({ TableName: tableName }));
+      for (const each of clients) each.destroy();
+    },
+  };
+}

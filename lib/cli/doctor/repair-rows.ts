@@ -36,6 +36,7 @@ export async function repairRows(
       );
     } catch (error) {
       results.push({
+        finding,
         jobId,
         outcome: 'failed',
         says: error instanceof Error ? error.message : String(error),

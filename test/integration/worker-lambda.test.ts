@@ -1,0 +1,307 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { JobMessage } from '../../lib/contract/message.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import { defineJob } from '../../lib/worker/define-job.ts';
+import { createWorkerHandler, type SqsHandler } from '../../lib/worker/lambda-host.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { on } from '../support/faults.ts';
+import { invoke } from '../support/invoke.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+const MARGIN_MS = 1000;
+let ran: string[] = [];
+let stack: WorkerStack;
+let handler: SqsHandler;
+
+const quick = defineJob({
+  type: 'quick',
+  payload: z.object({ n: z.number() }),
+  run: ({ id, payload }) => {
+    ran.push(id);
+    return { doubled: payload.n * 2 };
+  },
+});
+
+/** Does three slices an invocation, and then has no time left. */
+const sliced = defineJob({
+  type: 'sliced',
+  payload: z.object({ slices: z.int() }),
+  checkpoint: z.object({ done: z.int() }),
+  async run({ payload, checkpoint }, { signal, checkpoint: store }) {
+    let done = checkpoint?.done ?? 0;
+    for (let here = 0; done < payload.slices; here++) {
+      if (here === 3) await aborted(signal);
+      done += 1;
+      await store({ done });
+    }
+    return { done };
+  },
+});
+
+const idle = defineJob({ type: 'idle', payload: z.unknown(), run: (_job, { signal }) => aborted(signal) });
+const deaf = defineJob({ type: 'deaf', payload: z.unknown(), run: () => new Promise<never>(() => {}) });
+
+const registry = createRegistry([quick, sliced, idle, deaf]);
+
+beforeEach(async () => {
+  ran = [];
+  stack = await startWorkerStack({
+    leaseMs: 3000,
+    deadlineMarginMs: MARGIN_MS,
+    functionTimeoutMs: 60_000,
+    batchSize: 10,
+    batchConcurrency: 1,
+  });
+  handler = createWorkerHandler(registry, { parts: stack.worker(registry) });
+});
+afterEach(() => stack.close());
+
+/** Everything that can be received now. */
+const receive = async (count: number): Promise<readonly ReceivedMessage[]> => {
+  const messages: ReceivedMessage[] = [];
+  while (messages.length < count)
+    messages.push(...(await stack.direct.queue.receive({ max: count - messages.length, waitSeconds: 5 })));
+  return messages;
+};
+
+/** Sends a job and takes its message. */
+const sent = async (...args: Parameters<WorkerStack['send']>): Promise<ReceivedMessage> => {
+  await stack.send(...args);
+  const [message] = await receive(1);
+  if (message === undefined) throw new Error('nothing was received');
+  return message;
+};
+
+const rawMessage = async (body: string): Promise<ReceivedMessage> => {
+  await stack.direct.queue.sendJobs([{ body }]);
+  const [message] = await receive(1);
+  if (message === undefined) throw new Error('nothing was received');
+  return message;
+};
+
+describe('the cost of a job on the wire', () => {
+  it('is two writes and no read for a job shorter than its first heartbeat', async () => {
+    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a' })]);
+    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+    expect(await stack.read('a')).toMatchObject({ status: 'done', result: { doubled: 2 } });
+  });
+
+  it('is one request for a message of a job that is finished already', async () => {
+    const message = await sent('quick', { n: 1 }, { jobId: 'a' });
+    await invoke(handler, [message]);
+    stack.dynamodb.tally.clear();
+    expect(await invoke(handler, [message])).toEqual([]);
+    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 1 });
+    expect(ran).toEqual(['a']);
+  });
+
+  it('is no write more for progress that a short job reports', async () => {
+    const reporting = defineJob({
+      type: 'reporting',
+      payload: z.unknown(),
+      run: (_job, { progress }) => {
+        for (let n = 0; n < 100; n++) progress({ n });
+        return 'done';
+      },
+    });
+    const types = createRegistry([reporting]);
+    const worker = createWorkerHandler(types, { parts: stack.worker(types) });
+    await invoke(worker, [await sent('reporting', {}, { jobId: 'a' })]);
+    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+  });
+});
+
+describe('the deadline of an invocation', () => {
+  it('lets a job of ten slices end in four attempts of three, without errors or crashes', async () => {
+    await invoke(handler, [await sent('sliced', { slices: 10 }, { jobId: 'a' })], MARGIN_MS + 500);
+    for (let invocation = 2; invocation <= 4; invocation++)
+      expect(await invoke(handler, await receive(1), MARGIN_MS + 500)).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({
+      status: 'done',
+      attempt: 4,
+      errors: 0,
+      crashes: 0,
+      releases: 3,
+      result: { done: 10 },
+    });
+  });
+
+  it('charges an error to a job that used up its invocation for nothing', async () => {
+    expect(await invoke(handler, [await sent('idle', {}, { jobId: 'a' })], MARGIN_MS + 200)).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({ status: 'pending', errors: 1, releases: 0 });
+  });
+
+  it('is kept although the handler ignores its signal', async () => {
+    expect(await invoke(handler, [await sent('deaf', {}, { jobId: 'a' })], MARGIN_MS + 200)).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({ status: 'pending', errors: 1 });
+  });
+
+  it('sends back at once what could not be started, and charges nothing for it', async () => {
+    await stack.send('idle', {}, { jobId: 'a' });
+    await stack.send('quick', { n: 1 }, { jobId: 'b' });
+    const messages = await receive(2);
+    const [first, second] = messages.toSorted((x) => (x.body.includes('idle') ? -1 : 1));
+    expect(await invoke(handler, [first, second] as ReceivedMessage[], MARGIN_MS + 200)).toEqual([
+      second?.messageId,
+    ]);
+    expect(ran).toEqual([]);
+    expect(await stack.read('b')).toBeUndefined();
+    const again = await receive(2);
+    expect(again.map(({ messageId }) => messageId)).toContain(second?.messageId);
+  });
+});
+
+describe('a batch', () => {
+  it('runs its jobs one after the other unless told otherwise', async () => {
+    for (const jobId of ['a', 'b', 'c']) await stack.send('quick', { n: 1 }, { jobId });
+    const messages = await receive(3);
+    expect(await invoke(handler, messages)).toEqual([]);
+    expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('acknowledges good messages beside a bad one', async () => {
+    await stack.send('quick', { n: 1 }, { jobId: 'a' });
+    await stack.direct.queue.sendJobs([{ body: 'nonsense' }]);
+    expect(await invoke(handler, await receive(2))).toEqual([]);
+    expect(ran).toEqual(['a']);
+  });
+});
+
+describe('a message that cannot be run', () => {
+  const big = 'x'.repeat(70_000);
+  it.each<[string, string, RegExp]>([
+    ['not JSON', '{"type":', /not JSON/],
+    ['not an object', '[1,2]', /must be a JSON object/],
+    ['no type', '{"payload":{}}', /'type' is undefined/],
+    ['a bad type', '{"type":"a b"}', /'type' is 'a b'/],
+    ['a bad id', '{"type":"quick","jobId":"a:b","payload":{"n":1}}', /'jobId' is 'a:b'/],
+    [
+      'a payload that its schema refuses',
+      '{"type":"quick","payload":{"n":"one"}}',
+      /refused by the schema.*n: /,
+    ],
+    [
+      'a payload that is too large',
+      JSON.stringify({ type: 'quick', payload: { n: 1, big } }),
+      /at most 65536/,
+    ],
+    ['a lease that is too short', '{"type":"quick","payload":{"n":1},"leaseMs":5}', /'leaseMs' is 5/],
+    ['too many attempts', '{"type":"quick","payload":{"n":1},"maxAttempts":26}', /'maxAttempts' is 26/],
+    ['a time beyond a year', '{"type":"quick","payload":{"n":1},"notBefore":"2999-01-01"}', /'notBefore'/],
+    ['two times', '{"type":"quick","payload":{"n":1},"notBefore":1,"delayMs":1}', /both/],
+    ['an unknown key', '{"type":"quick","payload":{"n":1},"delay":1}', /unknown key 'delay'/],
+    ['a hint for no job', '{"hint":"a b"}', /not a job id/],
+  ])('becomes a failed row when it has %s', async (_what, body, reason) => {
+    const message = await rawMessage(body);
+    expect(await invoke(handler, [message])).toEqual([]);
+    const row = await stack.read(`bad:${message.messageId}`);
+    expect(row).toMatchObject({ status: 'failed', rawMessage: { bytes: Buffer.byteLength(body) } });
+    expect(row?.lastError).toMatch(reason);
+    expect(ran).toEqual([]);
+    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 1 });
+  });
+
+  it('is kept once, however often it comes', async () => {
+    const message = await rawMessage('nonsense');
+    await invoke(handler, [message]);
+    expect(await invoke(handler, [message])).toEqual([]);
+    expect(await stack.read(`bad:${message.messageId}`)).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('a message for later', () => {
+  it('waits in a row, with a delayed hint, when it is due within SQS’s delay', async () => {
+    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a', delayMs: 2000 })]);
+    expect(await stack.read('a')).toMatchObject({ status: 'pending', attempt: 0, dispatches: 1 });
+    expect(await invoke(handler, await receive(1))).toEqual([]);
+    expect(ran).toEqual(['a']);
+  });
+
+  it('waits for the reaper when it is due later than SQS can delay', async () => {
+    const notBefore = Date.now() + 3_600_000;
+    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a', notBefore })]);
+    expect(await stack.read('a')).toMatchObject({
+      status: 'pending',
+      notBefore,
+      leaseUntil: notBefore,
+      dispatches: 0,
+    });
+  });
+});
+
+describe('a job that cannot be run as it is', () => {
+  const keep = (over: Partial<JobMessage>) => {
+    const now = Date.now();
+    const job = {
+      jobId: 'a',
+      type: 'quick',
+      payload: '{"n":1}',
+      leaseMs: 3000,
+      maxAttempts: 5,
+      maxCrashes: 3,
+    };
+    return stack.direct.store.schedule({ ...job, ...over }, planDispatch(now, now, stack.settings));
+  };
+
+  it('is retried, and charged, when no handler knows its type', async () => {
+    await invoke(handler, [await sent('newer', {}, { jobId: 'a' })]);
+    const job = await stack.read('a');
+    expect(job).toMatchObject({ status: 'pending', errors: 1 });
+    expect(job?.lastError).toMatch(/^UnknownTypeError: no handler for type 'newer'/);
+  });
+
+  it('is charged when the payload in its row is refused by the schema of today', async () => {
+    await keep({ payload: '{"n":"one"}' });
+    expect(await invoke(handler, [await rawMessage('{"hint":"a"}')])).toEqual([]);
+    const job = await stack.read('a');
+    expect(job).toMatchObject({ status: 'pending', errors: 1 });
+    expect(job?.lastError).toMatch(/^SchemaRefusedError: the payload is refused/);
+  });
+
+  it('runs from its row, whatever a later message with its id says', async () => {
+    await keep({});
+    await invoke(handler, [await sent('quick', { n: 500 }, { jobId: 'a' })]);
+    expect(await stack.read('a')).toMatchObject({ status: 'done', result: { doubled: 2 } });
+  });
+});
+
+describe('a claim in trouble', () => {
+  it('is handed back, and its message returned, when its outcome stays unknown', async () => {
+    const message = await sent('quick', { n: 1 }, { jobId: 'a' });
+    stack.dynamodb.use(on('UpdateItem', { kind: 'dropReply' }, { first: 3 }));
+    expect(await invoke(handler, [message])).toEqual([message.messageId]);
+    expect(ran).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({ status: 'pending', releases: 1, errors: 0, crashes: 0 });
+  });
+
+  it('is recognised as granted when only one reply was lost', async () => {
+    stack.dynamodb.use(on('UpdateItem', { kind: 'dropReply' }, { first: 1 }));
+    expect(await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a' })])).toEqual([]);
+    expect(ran).toEqual(['a']);
+    expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1 });
+  });
+
+  it('is not made by a worker whose clock is far from DynamoDB’s', async () => {
+    stack.dynamodb.use(on('*', { kind: 'shiftDate', byMs: 60_000 }));
+    // The first reply shows the offset; the job of that claim is let to its end.
+    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a' })]);
+    const message = await sent('quick', { n: 1 }, { jobId: 'b' });
+    expect(await invoke(handler, [message])).toEqual([message.messageId]);
+    expect(ran).toEqual(['a']);
+    stack.dynamodb.use();
+    expect(await invoke(handler, [message])).toEqual([]);
+    expect(ran).toEqual(['a', 'b']);
+  });
+
+  it('keeps offering a result while the lease lasts', async () => {
+    const message = await sent('quick', { n: 1 }, { jobId: 'a' });
+    stack.dynamodb.use(on('UpdateItem', { kind: 'reset' }, { first: 4, when: (request) => request.nth > 1 }));
+    expect(await invoke(handler, [message])).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1 });
+  });
+});

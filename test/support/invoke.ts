@@ -1,0 +1,48 @@
+import type { Context, SQSEvent } from 'aws-lambda';
+import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import type { SqsHandler } from '../../lib/worker/lambda-host.ts';
+
+/** An SQS batch as Lambda hands it over. */
+export const sqsEvent = (messages: readonly ReceivedMessage[]): SQSEvent => ({
+  Records: messages.map(({ messageId, receiptHandle, body, sentAt, receiveCount }) => ({
+    messageId,
+    receiptHandle,
+    body,
+    attributes: {
+      SentTimestamp: String(sentAt),
+      ApproximateReceiveCount: String(receiveCount),
+      SenderId: 'test',
+      ApproximateFirstReceiveTimestamp: String(sentAt),
+    },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: 'arn:aws:sqs:eu-west-1:123456789012:jobs',
+    awsRegion: 'eu-west-1',
+  })),
+});
+
+/** Invokes a handler with so much time left, and returns the ids of the messages that it did not acknowledge. */
+export async function invoke(
+  handler: SqsHandler,
+  messages: readonly ReceivedMessage[],
+  remainingMs = 60_000,
+): Promise<string[]> {
+  const endsAt = performance.now() + remainingMs;
+  const context: Context = {
+    callbackWaitsForEmptyEventLoop: false,
+    functionName: 'worker',
+    functionVersion: '1',
+    invokedFunctionArn: 'arn:aws:lambda:eu-west-1:123456789012:function:worker',
+    memoryLimitInMB: '512',
+    awsRequestId: 'request',
+    logGroupName: 'group',
+    logStreamName: 'stream',
+    getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()),
+    done() {},
+    fail() {},
+    succeed() {},
+  };
+  const { batchItemFailures } = await handler(sqsEvent(messages), context);
+  return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+}

@@ -41,8 +41,18 @@ export const withPowertools = ({ logger, metrics }: PowertoolsTelemetry, handler
   // The batch keeps its own deadline, and answers for each message; middy's early timeout would fail them all.
   middy<SQSEvent, SQSBatchResponse, Error, Context>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(logger))
-    .use(logMetrics(metrics))
+    .use(writtenIfAny(metrics))
     .handler(handler);
+
+/** Powertools warns of an invocation without metrics, and a batch of redelivered messages has none. */
+function writtenIfAny(metrics: PowertoolsTelemetry['metrics']): ReturnType<typeof logMetrics> {
+  const { before, after, onError } = logMetrics(metrics);
+  return {
+    ...(before && { before }),
+    after: (request) => (metrics.hasStoredMetrics() ? after?.(request) : undefined),
+    onError: (request) => (metrics.hasStoredMetrics() ? onError?.(request) : undefined),
+  };
+}
 
 export const receivedMessage = (record: SQSRecord): ReceivedMessage => ({
   messageId: record.messageId,

@@ -30,7 +30,7 @@ export interface Access {
 export const EVENT_SOURCE = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
 /**
- * What each function may do: test/infra/least-privilege.test.ts holds it against what the code sends, both ways. GetItem
+ * What each function may do: test/infra/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem
  * is for a refused write that comes back without its row, because there is none, and for asking DynamoDB the time; the
  * dead-letter consumer only creates rows and does neither.
  */

@@ -1,0 +1,125 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** Where requests go that are allowed. */
+export interface Upstreams {
+  readonly dynamodb: string;
+  readonly sqs: string;
+  readonly events: string;
+}
+
+/** Names of what a function's policy speaks of, as `permissionsOf` prints them. */
+export interface ResourceNames {
+  readonly queues: Readonly<Record<string, string>>;
+}
+
+/** One address for all services, which lets through what a policy allows, as IAM would, and notes what was asked. */
+export interface IamGate {
+  readonly endpoint: string;
+  /** `action on resource`, as soon as it was asked for. */
+  readonly asked: ReadonlySet<string>;
+  readonly denied: ReadonlySet<string>;
+  stop(): Promise<void>;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Not to be copied from one connection to the next. */
+const HOP_BY_HOP = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'content-encoding',
+  'keep-alive',
+]);
+
+export async function startIamGate(
+  allowed: ReadonlySet<string>,
+  upstreams: Upstreams,
+  names: ResourceNames,
+): Promise<IamGate> {
+  const asked = new Set<string>();
+  const denied = new Set<string>();
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const [service = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
+    const wants = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
+    for (const permission of wants.permissions) asked.add(permission);
+    const refused = wants.permissions.filter((permission) => !allowed.has(permission));
+    for (const permission of refused) denied.add(permission);
+    if (refused.length > 0) {
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
+      response.end(
+        JSON.stringify({ __type: 'AccessDeniedException', message: `not authorized: ${refused.join(', ')}` }),
+      );
+      return;
+    }
+    const reply = await fetch(`${upstreams[wants.upstream]}${request.url ?? '/'}`, {
+      method: 'POST',
+      headers: forwarded(request.headers),
+      body,
+    });
+    response.writeHead(reply.status, [...reply.headers].filter(([name]) => !HOP_BY_HOP.has(name)).flat());
+    response.end(Buffer.from(await reply.arrayBuffer()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    denied,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const forwarded = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      HOP_BY_HOP.has(name) || value === undefined ? [] : [[name, String(value)]],
+    ),
+  );
+
+/** What IAM would check before this request is carried out. */
+function permissionsFor(
+  service: string,
+  operation: string,
+  body: Body,
+  { queues }: ResourceNames,
+): { readonly upstream: keyof Upstreams; readonly permissions: readonly string[] } {
+  switch (service) {
+    case 'DynamoDB_20120810':
+      return { upstream: 'dynamodb', permissions: dynamoDbPermissions(operation, body) };
+    case 'AmazonSQS': {
+      // A batch needs the permission of what it is a batch of.
+      const action = operation.replace(/Batch$/, '');
+      const queue = queues[String(body.QueueUrl).split('/').at(-1) ?? ''] ?? 'unknown queue';
+      return { upstream: 'sqs', permissions: [`sqs:${action} on ${queue}`] };
+    }
+    case 'AWSEvents': {
+      const entries = body.Entries as readonly { readonly EventBusName?: string }[];
+      const buses = entries.map(
+        ({ EventBusName = 'default' }) => `events:${operation} on bus ${EventBusName}`,
+      );
+      return { upstream: 'events', permissions: buses };
+    }
+    default:
+      return { upstream: 'dynamodb', permissions: [`${service}:${operation} on unknown`] };
+  }
+}
+
+function dynamoDbPermissions(operation: string, body: Body): readonly string[] {
+  if (operation !== 'BatchExecuteStatement')
+    return [
+      `dynamodb:${operation} on Table${body.IndexName === undefined ? '' : `/index/${body.IndexName}`}`,
+    ];
+  const statements = body.Statements as readonly { readonly Statement: string }[];
+  return statements.map(({ Statement }) => {
+    const [verb = ''] = Statement.trim().split(/\s/);
+    return `dynamodb:PartiQL${verb.charAt(0)}${verb.slice(1).toLowerCase()} on Table`;
+  });
+}

@@ -1,0 +1,136 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createDynamoDbClient } from '../lib/dynamodb/client.ts';
+import { createDynamoDbTable } from '../lib/dynamodb/dynamodb-table.ts';
+import { noEvents } from '../lib/events/eventbridge-events.ts';
+import { createJobStore } from '../lib/jobs/job-store.ts';
+import { resolveSettings } from '../lib/jobs/settings.ts';
+import { startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
+import { startSqs } from '../lib/local/engines/sqs-engine.ts';
+import type { ReaperDeps } from '../lib/reaper/deps.ts';
+import { sweep } from '../lib/reaper/sweep.ts';
+import { createSqsClient } from '../lib/sqs/client.ts';
+import { createSqsQueue } from '../lib/sqs/sqs-queue.ts';
+import { systemChance, systemClock } from '../lib/system/system-clock.ts';
+import { createPowertoolsTelemetry } from '../lib/telemetry/powertools-telemetry.ts';
+import { type ReaperOnEngine, reaperOnEngine } from '../test/support/reaper-on-engine.ts';
+
+/**
+ * What the reaper costs, measured in a process of its own on real engines: requests and CPU a reclaimed job, heap while
+ * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by `node bench/reaper-cost.ts`.
+ */
+
+interface Order {
+  readonly dynamoDbEndpoint: string;
+  readonly queueUrl: string;
+  readonly tableName: string;
+  /** Watch the heap, at the price of the CPU figure. */
+  readonly heap: boolean;
+}
+
+interface Outcome {
+  readonly reclaimed: number;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly peakHeapMb: number;
+}
+
+const local = { region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+const settings = resolveSettings({ breakerThreshold: 1_000_000 });
+const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+
+function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
+  const clock = systemClock;
+  const client = createDynamoDbClient({ clock, config: { ...local, endpoint: dynamoDbEndpoint } });
+  const table = createDynamoDbTable({ client, tableName });
+  const sqs = createSqsClient({ ...local, endpoint: new URL(queueUrl).origin });
+  return {
+    table,
+    store: createJobStore({ table, clock, chance: systemChance, settings, actor: 'reaper' }),
+    queue: createSqsQueue({ client: sqs, queueUrl, clock }),
+    telemetry: createPowertoolsTelemetry({ serviceName: 'bench' }),
+    events: noEvents,
+    clock,
+    settings,
+  };
+}
+
+/** In the child: one empty sweep to warm up, then the one that is measured. */
+async function measured(order: Order): Promise<Outcome> {
+  const deps = depsOf(order);
+  await deps.table.count({ partition: 'r0', upTo: 0, atMost: 1 });
+  let peak = 0;
+  const sample = () => {
+    globalThis.gc?.();
+    peak = Math.max(peak, process.memoryUsage().heapUsed);
+  };
+  const sampling = order.heap ? setInterval(sample, 100) : undefined;
+  const began = performance.now();
+  const cpu = process.cpuUsage();
+  const { reclaimed } = await sweep(deps);
+  const { user, system } = process.cpuUsage(cpu);
+  const wallMs = performance.now() - began;
+  clearInterval(sampling);
+  return { reclaimed, cpuMs: (user + system) / 1000, wallMs, peakHeapMb: peak / 2 ** 20 };
+}
+
+async function inChild(order: Order): Promise<Outcome> {
+  const child = fork(new URL(import.meta.url), ['child'], {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  child.send(order);
+  const [outcome] = (await once(child, 'message')) as [Outcome];
+  await once(child, 'exit');
+  return outcome;
+}
+
+async function run(): Promise<void> {
+  const [dynamoDb, sqs] = await Promise.all([startDynamoDb(), startSqs()]);
+  const scene = () => reaperOnEngine({ dynamoDbEndpoint: dynamoDb.endpoint, sqsEndpoint: sqs.endpoint });
+  const order = (system: ReaperOnEngine, heap: boolean): Order => ({
+    dynamoDbEndpoint: system.dynamoDb.endpoint,
+    queueUrl: system.queueUrl,
+    tableName: system.tableName,
+    heap,
+  });
+  for (const [jobs, heap] of [
+    [10_000, false],
+    [2000, true],
+    [10_000, true],
+  ] as const) {
+    const system = await scene();
+    await system.seed(ids('lapsed', jobs).map((id) => system.running(id, 60_000)));
+    const { reclaimed, cpuMs, wallMs, peakHeapMb } = await inChild(order(system, heap));
+    console.log(
+      `${reclaimed} jobs: ${(system.requests() / reclaimed).toFixed(4)} requests a job, ` +
+        (heap
+          ? `heap at most ${peakHeapMb.toFixed(1)} MB`
+          : `${(cpuMs / reclaimed).toFixed(3)} ms CPU a job, ${Math.round(reclaimed / (wallMs / 1000))} jobs/s`),
+    );
+    await system.stop();
+  }
+  const system = await scene();
+  const { deps } = system.reaper();
+  for (const [what, rows] of [
+    ['an empty table', []],
+    ['5,000 healthy running jobs', ids('healthy', 5000).map((id) => system.running(id, -86_400_000))],
+    ['and 100,000 finished ones', ids('done', 100_000).map(system.finished)],
+  ] as const) {
+    await system.seed(rows);
+    const before = system.requests();
+    await sweep(deps);
+    console.log(`${what}: ${system.requests() - before} requests for an empty sweep`);
+  }
+  await system.stop();
+  await Promise.all([dynamoDb.stop(), sqs.stop()]);
+}
+
+if (process.argv[2] === 'child') {
+  process.once('message', async (order) => {
+    process.send?.(await measured(order as Order));
+    process.disconnect();
+  });
+} else {
+  await run();
+}

@@ -20,8 +20,8 @@ export interface ReapWriter {
 
 /** A multiple of what a write request and a hint request take, so that both are full. */
 export const CHUNK = 250;
-/** Each chunk has up to 8 requests under way: together they stay below the client's number of connections. */
-const CHUNKS_AT_ONCE = 4;
+/** Each chunk has up to 8 requests under way. More would only wait for each other, and time out, on a slow day. */
+const CHUNKS_AT_ONCE = 2;
 
 interface Verdict {
   readonly entry: LeaseEntry;

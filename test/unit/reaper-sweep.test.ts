@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailableError, ThrottledError } from '../../lib/jobs/errors.ts';
 import { LEASE_EXPIRED } from '../../lib/jobs/job.ts';
 import type { Table } from '../../lib/jobs/ports.ts';
+import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { leaseEntry } from '../support/jobs.ts';
 import { beat, reaperStage } from '../support/reaper-stage.ts';
 
 const stage = (settings: Readonly<Record<string, unknown>> = {}) => {
@@ -342,5 +344,48 @@ describe('the memory of an invocation', () => {
     await clock.advance(settings.dispatchLeaseMs);
     await sweep(deps, { memory });
     expect(reads()).toHaveLength(8);
+  });
+});
+
+describe('a sweep of very many lapsed leases', () => {
+  /** The most entries that were read and not yet written at any moment. */
+  async function mostHeld(jobs: number): Promise<number> {
+    const { deps, table, clock } = stage({ breakerThreshold: 1_000_000 });
+    for (let i = 0; i < jobs; i++) {
+      const job = { jobId: `job-${i}`, leaseShard: `r${i % 4}`, leaseUntil: clock.now() - 60_000 };
+      table.put({ ...leaseEntry(), ...job });
+    }
+    let held = 0;
+    let most = 0;
+    const counting: ReaperDeps = {
+      ...deps,
+      table: {
+        ...table,
+        query: async (request) => {
+          const page = await table.query(request);
+          if (request.partition.startsWith('r')) held += page.rows.length;
+          most = Math.max(most, held);
+          return page;
+        },
+      },
+      store: {
+        reapMany: async (verdicts) => {
+          await new Promise(setImmediate);
+          const outcomes = await deps.store.reapMany(verdicts);
+          held -= verdicts.length;
+          return outcomes;
+        },
+      },
+    };
+    expect(await sweep(counting)).toMatchObject({ reclaimed: jobs });
+    expect(held).toBe(0);
+    return most;
+  }
+
+  it('holds no more of them in memory than of a few', { timeout: 30_000 }, async () => {
+    const few = await mostHeld(4000);
+    const many = await mostHeld(12_000);
+    expect(many).toBeLessThanOrEqual(few);
+    expect(many).toBeLessThanOrEqual(2000);
   });
 });

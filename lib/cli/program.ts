@@ -1,7 +1,8 @@
+import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from './commands/index.ts';
-import type { CliContext } from './define-command.ts';
+import { type CliContext, withExamples } from './define-command.ts';
 
 /** The whole command line: `leasehold <command>`. Throws a CommanderError instead of ending the process. */
 export function createProgram(context: CliContext): Command {
@@ -34,7 +35,21 @@ export function createProgram(context: CliContext): Command {
     )
     .exitOverride();
   for (const define of commands) program.addCommand(inheriting(define(context), program));
+  addCompletion(program);
   return program;
+}
+
+/** Adds `completion <shell>`, which prints a script, and the hidden command that the script calls at every Tab. */
+function addCompletion(program: Command): void {
+  tab(program, { completionCommandName: 'completion' });
+  const completion = program.commands.find((command) => command.name() === 'completion');
+  if (completion === undefined) return;
+  completion.description('print a script for Tab completion in bash, zsh or fish');
+  withExamples(
+    completion,
+    'source <(leasehold completion bash)                                         # bash, zsh',
+    'leasehold completion fish > ~/.config/fish/completions/leasehold.fish      # fish',
+  );
 }
 
 /** `addCommand` copies nothing: without this a command would write and exit past the terminal it was given. */

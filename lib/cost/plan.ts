@@ -1,7 +1,7 @@
 import { leaseLength } from '../jobs/lease-length.ts';
 import { type RecoveryBound, recoveryBound } from '../jobs/recovery-bound.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { shardsNeeded } from '../jobs/settings-relations.ts';
+import { INDEX_KEY_WRITE_UNITS, shardsNeeded } from '../jobs/settings-relations.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import type { Prices } from './prices.ts';
 import { totalUnits } from './write-units.ts';
@@ -78,8 +78,14 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
   const units = jobUnits(workload);
   const beats = beatsOf(workload.durationMs, settings);
   const running = (workload.rate * workload.durationMs) / 1000;
-  const shards = shardsNeeded({ maxRunning: Math.ceil(running), heartbeatMs: beatInterval(workload, beats) });
   const perJob = writesPerJob(workload, units, beats);
+  const perSecond = (of: 'table' | 'index') =>
+    perJob.reduce((total, line) => total + line[of], 0) * workload.rate;
+  // Short jobs hardly beat, but every claim and every end is written to the index as well.
+  const shards = Math.max(
+    shardsNeeded({ maxRunning: Math.ceil(running), heartbeatMs: beatInterval(workload, beats) }),
+    Math.ceil(perSecond('index') / INDEX_KEY_WRITE_UNITS),
+  );
   const jobs = workload.rate * SECONDS_A_MONTH;
   const lines = [
     ...perJob.map(({ what, table, index }) => ({
@@ -94,11 +100,10 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
     ...reaper(shards, settings, prices),
   ];
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
-  const sum = (of: 'table' | 'index') => perJob.reduce((total, line) => total + line[of], 0) * workload.rate;
   return {
     running,
     beatsPerJob: beats,
-    writeUnitsPerSecond: { table: sum('table'), index: sum('index') },
+    writeUnitsPerSecond: { table: perSecond('table'), index: perSecond('index') },
     shards,
     recovery: recoveryBound(settings),
     lines,

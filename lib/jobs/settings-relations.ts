@@ -1,7 +1,7 @@
 import type { Settings } from './settings.ts';
 
 /** Write units a second that one key of an index takes, and what one heartbeat uses there (a delete and a put). */
-const INDEX_KEY_WRITE_UNITS = 1000;
+export const INDEX_KEY_WRITE_UNITS = 1000;
 const UNITS_PER_BEAT = 2;
 
 interface Relation {

@@ -5,6 +5,7 @@ import { dlqCommand } from './dlq.ts';
 import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';
 import { lsCommand } from './ls.ts';
+import { planCommand } from './plan.ts';
 import { reapCommand } from './reap.ts';
 import { redriveCommand } from './redrive.ts';
 import { releaseCommand } from './release.ts';
@@ -31,4 +32,5 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   redriveCommand,
   dlqCommand,
   doctorCommand,
+  planCommand,
 ];

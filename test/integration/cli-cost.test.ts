@@ -1,0 +1,186 @@
+import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { jobUnits } from '../../lib/cost/job-units.ts';
+import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { updateExpression } from '../../lib/dynamodb/update-expression.ts';
+import { decideReap } from '../../lib/jobs/decide-reap.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { claimOf, type Job, type RunningJob } from '../../lib/jobs/job.ts';
+import { entryOf } from '../../lib/jobs/next-steps.ts';
+import { reviveWrite } from '../../lib/jobs/operator-writes.ts';
+import { parseJob } from '../../lib/jobs/parse-row.ts';
+import { type ReapAction, reapWrite } from '../../lib/jobs/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import {
+  buryWrite,
+  checkpointWrite,
+  claimWrite,
+  completeWrite,
+  heartbeatWrite,
+  releaseWrite,
+  retryWrite,
+} from '../../lib/jobs/worker-writes.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { rowAfter } from '../../lib/testing/memory-table.ts';
+import { describeOnEachEngine, uniqueName } from '../support/engines.ts';
+
+const NOW = 1_800_000_000_000;
+const at = { changedBy: 'worker-1/abc', now: NOW, shards: 8 };
+const dispatch = planDispatch(NOW, NOW, defaultSettings);
+const expiresAt = Math.ceil(NOW / 1000) + 86_400;
+
+/** What the engine says that a write consumed, by table and index. */
+const consumed = (capacity: ConsumedCapacity | undefined): WriteUnits => {
+  const units = (each: { CapacityUnits?: number; WriteCapacityUnits?: number } | undefined) =>
+    each?.WriteCapacityUnits ?? each?.CapacityUnits ?? 0;
+  return {
+    table: units(capacity?.Table),
+    byLease: units(capacity?.GlobalSecondaryIndexes?.byLease),
+    byFailure: units(capacity?.GlobalSecondaryIndexes?.byFailure),
+  };
+};
+
+describeOnEachEngine('the cost model', ({ endpoint }) => {
+  const tableName = uniqueName('cost');
+  let client: DynamoDBDocumentClient;
+  beforeAll(async () => {
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+    client = createDynamoDbClient({
+      clock: systemClock,
+      config: { endpoint, region: 'eu-west-1', credentials },
+    });
+    await createJobsTable(client, tableName);
+  });
+  afterAll(() => client.destroy());
+
+  /** Applies the write and returns what the model foresees and what the engine reports. */
+  const step = async (before: Row | undefined, write: RowWrite) => {
+    const after = rowAfter(write, before);
+    const reply = await client.send(
+      new UpdateCommand({ ...updateExpression(write, tableName), ReturnConsumedCapacity: 'INDEXES' }),
+    );
+    return { after, foreseen: writeUnits(before, after), reported: consumed(reply.ConsumedCapacity) };
+  };
+  const newJob = (jobId: string, payloadBytes: number) => ({
+    ...{ jobId, type: 'email', payload: `"${'x'.repeat(payloadBytes - 2)}"` },
+    ...{ leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
+  });
+  const claimed = async (jobId: string, payloadBytes: number) => {
+    const job = newJob(jobId, payloadBytes);
+    const first = await step(undefined, claimWrite({ job, owner: `worker-1/${jobId}`, skewMs: 2000 }, at));
+    return { ...first, job: parseJob(first.after) as RunningJob };
+  };
+
+  for (const [size, payloadBytes, base] of [
+    ['small', 100, 1],
+    ['4 KiB', 4096, 5],
+  ] as const) {
+    it(`foresees what each step of a ${size} job's life consumes`, async () => {
+      const { after, foreseen, reported, job } = await claimed(`life-${size.replace(' ', '')}`, payloadBytes);
+      expect([foreseen, reported]).toEqual([
+        { table: base, byLease: 1, byFailure: 0 },
+        { table: base, byLease: 1, byFailure: 0 },
+      ]);
+      const claim = claimOf(job);
+      const expectStep = async (before: Row, write: RowWrite, index: Partial<WriteUnits>) => {
+        const result = await step(before, write);
+        expect([write.transition, result.reported]).toEqual([write.transition, result.foreseen]);
+        expect([write.transition, result.reported]).toEqual([
+          write.transition,
+          { table: base, byLease: 0, byFailure: 0, ...index },
+        ]);
+        return result.after;
+      };
+      // A beat moves the entry in the index: a delete and a put.
+      const beaten = await expectStep(after, heartbeatWrite(claim, NOW + 40_000, at), { byLease: 2 });
+      const kept = await expectStep(
+        beaten,
+        checkpointWrite(claim, { seq: 1, checkpoint: '{"page":1}' }, at),
+        {},
+      );
+      const released = await expectStep(kept, releaseWrite(claim, { errors: 0, releases: 1, dispatch }, at), {
+        byLease: 2,
+      });
+      const again = claimWrite({ job: { jobId: job.jobId }, owner: 'worker-2/x', skewMs: 2000 }, at);
+      const running = await expectStep(released, again, { byLease: 2 });
+      const second = parseJob(running) as RunningJob;
+      const verdict = decideReap(entryOf(second), {
+        now: NOW + 90_000,
+        settings: defaultSettings,
+        breakerOpen: false,
+      });
+      const lapsed = await expectStep(
+        running,
+        reapWrite(entryOf(second), verdict as ReapAction, expiresAt, at),
+        { byLease: 2 },
+      );
+      const third = await expectStep(
+        lapsed,
+        claimWrite(
+          { job: { jobId: job.jobId }, owner: 'worker-3/x', skewMs: 2000 },
+          { ...at, now: NOW + 90_000 },
+        ),
+        { byLease: 2 },
+      );
+      await expectStep(third, completeWrite(claimOf(parseJob(third) as RunningJob), { expiresAt }, at), {
+        byLease: 1,
+      });
+    });
+  }
+
+  it('foresees what failing and reviving consume in both indexes', async () => {
+    const { after, job } = await claimed('fails', 100);
+    const retried = await step(
+      after,
+      retryWrite(claimOf(job), { errors: 1, lastError: 'boom', dispatch }, at),
+    );
+    expect(retried.reported).toEqual(retried.foreseen);
+    const again = await step(
+      retried.after,
+      claimWrite({ job: { jobId: 'fails' }, owner: 'worker-2/y', skewMs: 2000 }, at),
+    );
+    const claim = claimOf(parseJob(again.after) as RunningJob);
+    const buried = await step(again.after, buryWrite(claim, { errors: 2, lastError: 'boom', expiresAt }, at));
+    expect(buried.reported).toEqual({ table: 1, byLease: 1, byFailure: 1 });
+    expect(buried.foreseen).toEqual(buried.reported);
+    const failed = parseJob(buried.after) as Job & { status: 'failed' };
+    const revived = await step(buried.after, reviveWrite(failed, dispatch, at));
+    expect(revived.reported).toEqual({ table: 1, byLease: 1, byFailure: 1 });
+    expect(revived.foreseen).toEqual(revived.reported);
+  });
+
+  it('foresees the size of a row to the unit: one byte more is one unit more', async () => {
+    const unitsOf = async (jobId: string, payloadBytes: number) => {
+      const { foreseen, reported } = await claimed(jobId, payloadBytes);
+      expect(reported).toEqual(foreseen);
+      return reported.table;
+    };
+    const foreseen = (bytes: number) =>
+      writeUnits(
+        undefined,
+        rowAfter(
+          claimWrite({ job: newJob('edge-0000', bytes), owner: 'worker-1/edge-0000', skewMs: 2000 }, at),
+          undefined,
+        ),
+      ).table;
+    let edge = 2;
+    while (foreseen(edge + 1) === 1) edge++;
+    // Engines may count a number's digits a little differently; the step must lie within a few bytes of the model's.
+    expect(await unitsOf('edge-0001', edge - 8)).toBe(1);
+    expect(await unitsOf('edge-0002', edge + 8)).toBe(2);
+  });
+
+  it('plans with the same figures', () => {
+    const units = jobUnits({ payloadBytes: 100, resultBytes: 2, checkpointBytes: 0 });
+    expect(units.claim).toEqual({ table: 1, byLease: 1, byFailure: 0 });
+    expect(units.heartbeat).toEqual({ table: 1, byLease: 2, byFailure: 0 });
+    expect(units.complete).toEqual({ table: 1, byLease: 1, byFailure: 0 });
+    expect(units.reclaim).toEqual({ table: 1, byLease: 2, byFailure: 0 });
+    expect(units.bury).toEqual({ table: 1, byLease: 1, byFailure: 1 });
+    expect(jobUnits({ payloadBytes: 4096, resultBytes: 2, checkpointBytes: 0 }).heartbeat.table).toBe(5);
+  });
+});

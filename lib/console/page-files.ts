@@ -32,7 +32,7 @@ export async function buildPage(): Promise<{ readonly script: string; readonly s
     );
   });
   const { outputFiles } = await build({
-    entryPoints: { main: join(FOLDER, 'main.tsx') },
+    entryPoints: [join(FOLDER, 'main.tsx'), join(FOLDER, 'main.css')],
     outdir: FOLDER,
     write: false,
     bundle: true,

@@ -63,7 +63,7 @@ export function timelineOf(job: Job, seen: readonly Moment[]): Moment[] {
       ...(job.lastError === undefined || job.status === 'cancelled' ? {} : { text: job.lastError }),
     });
   const merged = [...told];
-  for (const moment of seen) {
+  for (const moment of seen.map((each) => withAttempt(each, job))) {
     const twin = merged.findIndex(
       (each) =>
         each.kind === moment.kind &&
@@ -77,5 +77,22 @@ export function timelineOf(job: Job, seen: readonly Moment[]): Moment[] {
     // The row has the exact time, the onlooker the words.
     else merged[twin] = { ...moment, ...merged[twin] } as Moment;
   }
-  return merged.sort((a, b) => a.at - b.at || (a.attempt ?? 0) - (b.attempt ?? 0));
+  return merged
+    .map((moment) => beforeDeath(moment, merged))
+    .sort((a, b) => a.at - b.at || (a.attempt ?? 0) - (b.attempt ?? 0));
+}
+
+/** An onlooker that did not know the attempt yet knew the time, which lies within one claim. */
+function withAttempt(moment: Moment, job: Job): Moment {
+  if (moment.attempt !== undefined && moment.attempt > 0) return moment;
+  const claim = job.claims.find(({ from, to }) => moment.at >= from && moment.at <= to);
+  const attempt = claim?.attempt ?? (job.status === 'running' ? job.attempt : undefined);
+  return attempt === undefined ? moment : { ...moment, attempt };
+}
+
+/** A checkpoint is seen after it was stored: one that is seen after its worker died was stored before. */
+function beforeDeath(moment: Moment, all: readonly Moment[]): Moment {
+  if (moment.kind !== 'checkpoint') return moment;
+  const death = all.find((each) => each.kind === 'killed' && each.attempt === moment.attempt);
+  return death !== undefined && death.at <= moment.at ? { ...moment, at: death.at - 1 } : moment;
 }

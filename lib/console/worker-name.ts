@@ -3,3 +3,9 @@ export const workerOf = (leaseOwner: string): string => {
   const slash = leaseOwner.lastIndexOf('/');
   return slash === -1 ? leaseOwner : leaseOwner.slice(0, slash);
 };
+
+/** On this machine a worker is known by its process id, which is part of its name: `<host>-<pid>-<random>`. */
+export const processOf = (worker: string): string | undefined => {
+  const [, pid] = /-(\d+)-[\w-]+$/.exec(worker) ?? [];
+  return pid === undefined ? undefined : `process ${pid}`;
+};

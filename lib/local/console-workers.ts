@@ -9,7 +9,7 @@ import type { LocalStack, StackEvent } from './stack.ts';
 
 /** How long, and how many, processes that are gone stay in sight. */
 const GONE_SHOWN_MS = 30_000;
-const GONE_SHOWN = 4;
+const GONE_SHOWN = 3;
 /** A worker claims a moment after its invocation starts. */
 const CLAIM_MS = [40, 200];
 
@@ -85,12 +85,16 @@ function tell(event: StackEvent, watcher: Watcher, add: Add): void {
   } else if (event.kind === 'ended') {
     for (const jobId of jobIdsOf(event.event)) {
       if (event.outcome.outcome === 'functionError' && isDeath(event.outcome.failure.errorType))
-        add(jobId, { kind: 'killed', by: nameOf(event.pid), text: event.outcome.failure.errorMessage });
+        add(jobId, { kind: 'killed', by: nameOf(event.pid), text: reasonOf(event.outcome.failure) });
       watcher.note(jobId);
     }
   } else if (event.kind === 'output') tellLine(event.line, watcher, add);
   else if (event.kind === 'bus') tellBusEvent(event.event, watcher, add);
 }
+
+/** Lambda's words without the request's id, which says nothing here. */
+const reasonOf = ({ errorMessage }: { readonly errorMessage: string }) =>
+  errorMessage.replace(/^RequestId: \S* Error: /, '');
 
 const isDeath = (errorType: string) => errorType === 'Runtime.ExitError' || errorType === 'Sandbox.Timedout';
 

@@ -71,6 +71,8 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
   };
   const started: (() => unknown)[] = [];
   const stop = async () => {
+    // What breaks because it is being stopped is no news.
+    listeners.clear();
     for (const end of started.splice(0).reverse()) await end();
   };
   try {

@@ -82,17 +82,17 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
           </button>
         ))}
       </nav>
-      <main class="layout" data-view={view}>
-        <div class="main-column">
+      <main class="layout">
+        <div class="main-column" data-view={view}>
           {jobId === undefined ? (
             <JobList filter={filter} filters={filters} onFilter={setFilter} searchRef={search} />
           ) : (
             <JobPage key={jobId} jobId={jobId} onBack={closeJob} />
           )}
         </div>
-        <aside class="side-column">
-          <Workers />
-          <Plots />
+        <aside class="side-column" data-view={view}>
+          <Workers isChosen={view === 'workers'} />
+          <Plots isChosen={view === 'plots'} />
         </aside>
       </main>
       <Toasts />

@@ -1,6 +1,6 @@
 import type { JobDetail, Moment } from '../protocol.ts';
-import { workerOf } from '../worker-name.ts';
 import { duration, timeOfDay } from './format.ts';
+import { ownerName } from './store.ts';
 
 interface Lane {
   readonly attempt: number;
@@ -31,12 +31,12 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
   return (
     <figure class="attempts" aria-label={`${lanes.length} attempts over ${duration(to - from)}`}>
       {lanes.map((lane) => (
-        <div key={lane.attempt} class="lane" data-outcome={lane.outcome}>
+        <div key={lane.attempt} class="lane">
           <span class="lane-name" title={lane.owner}>
-            <b>{lane.attempt}</b> {workerOf(lane.owner)}
+            <b>{lane.attempt}</b> {ownerName(lane.owner)}
           </span>
           <span class="lane-track">
-            <span class="lane-held" style={span(lane.from, lane.aliveUntil)} />
+            <span class="lane-held" data-outcome={lane.outcome} style={span(lane.from, lane.aliveUntil)} />
             {lane.aliveUntil < lane.to && (
               <span
                 class="lane-silence"
@@ -53,7 +53,9 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
               />
             ))}
           </span>
-          <span class="lane-outcome">{lane.outcome}</span>
+          <span class="lane-outcome" data-outcome={lane.outcome}>
+            {lane.outcome}
+          </span>
         </div>
       ))}
       <figcaption>

@@ -1,7 +1,7 @@
 import type { JobView } from '../protocol.ts';
-import { workerOf } from '../worker-name.ts';
 import { age, plural } from './format.ts';
 import { LeaseBar } from './lease-bar.tsx';
+import { ownerName } from './store.ts';
 
 /** One job in the list. */
 export function JobRow(props: {
@@ -27,7 +27,7 @@ export function JobRow(props: {
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={props.onOpen}
     >
-      <span class="state">
+      <span class="state" data-status={job.status}>
         <i class="dot" data-status={job.status} />
         {job.status}
       </span>
@@ -64,15 +64,21 @@ function What({ job, now }: { readonly job: JobView; readonly now: number }) {
         </span>
       );
     case 'failed':
-      return <span class="error-text">{job.lastError}</span>;
+      return <span class="error-text">{failureOf(job)}</span>;
     case 'done':
       return (
-        <span class="muted">{job.leaseOwner === undefined ? '' : `by ${workerOf(job.leaseOwner)}`}</span>
+        <span class="muted">{job.leaseOwner === undefined ? '' : `by ${ownerName(job.leaseOwner)}`}</span>
       );
     case 'cancelled':
       return <span class="muted">by an operator</span>;
   }
 }
+
+/** A job that only ever lost its workers says more by their number than by its last error. */
+const failureOf = (job: JobView): string =>
+  job.crashes > 0 && job.errors === 0
+    ? `killed ${plural(job.crashes, 'worker')}; quarantined`
+    : (job.lastError ?? '');
 
 export function Progress({ fraction }: { readonly fraction: number }) {
   const percent = Math.round(fraction * 100);

@@ -4,7 +4,7 @@ import { listen, serverNow, state } from './store.ts';
 
 /** What the plots show of the past, in seconds. */
 const SPAN = 300;
-const HEIGHT = 108;
+const HEIGHT = 88;
 
 interface Plot {
   readonly title: string;
@@ -58,9 +58,9 @@ const plots: readonly Plot[] = [
   },
 ];
 
-export function Plots() {
+export function Plots({ isChosen }: { readonly isChosen: boolean }) {
   return (
-    <section class="panel plots" aria-labelledby="plots-title">
+    <section class="panel plots" data-chosen={isChosen} aria-labelledby="plots-title">
       <h2 id="plots-title">Last five minutes</h2>
       {plots.map((plot) => (
         <PlotView key={plot.title} plot={plot} />
@@ -162,12 +162,7 @@ function createChart(plot: Plot, element: HTMLElement): uPlot {
         y: { range: (_chart, _min, max) => [0, Math.max(1, (max ?? 0) * 1.15)] },
       },
       axes: [
-        {
-          ...axis,
-          size: 22,
-          space: 70,
-          values: [[1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1]],
-        },
+        { ...axis, size: 22, incrs: [60, 120, 300], space: 40, values: '{HH}:{mm}' },
         { ...axis, size: 34, space: 26, values: (_chart, splits) => splits.map((v) => format(v, plot.unit)) },
       ],
       series: [{}, series],

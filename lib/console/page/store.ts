@@ -9,6 +9,7 @@ import type {
   StreamEvents,
   WorkerView,
 } from '../protocol.ts';
+import { processOf, workerOf } from '../worker-name.ts';
 import { streamUrl } from './api.ts';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -51,6 +52,12 @@ export function listen(topic: Topic, listener: (jobIds: ReadonlySet<string>) => 
 export function useTopic(topic: Topic): void {
   const [, redraw] = useState(0);
   useEffect(() => listen(topic, () => redraw((count) => count + 1)), [topic]);
+}
+
+/** A lease's owner as people know it. */
+export function ownerName(leaseOwner: string): string {
+  const worker = workerOf(leaseOwner);
+  return (state.hello?.mode === 'local' ? processOf(worker) : undefined) ?? worker;
 }
 
 export const serverNow = (): number => Date.now() + state.clockOffset;

@@ -25,23 +25,26 @@ const words: Readonly<Record<MomentKind, string>> = {
 
 interface Entry {
   readonly moment: Moment;
-  /** For a run of heartbeats: how many, and when the last one was. */
-  readonly count: number;
+  /** For a run of quiet moments: how many of each kind, and when the last one was. */
+  readonly counts: { readonly heartbeat: number; readonly checkpoint: number };
   readonly lastAt: number;
 }
 
-/** Runs of heartbeats, or of checkpoints, become one entry: they are the quiet part of the story. */
+const isQuiet = (moment: Moment): moment is Moment & { readonly kind: 'heartbeat' | 'checkpoint' } =>
+  moment.kind === 'heartbeat' || moment.kind === 'checkpoint';
+
+/** Runs of heartbeats and checkpoints become one entry: they are the quiet part of the story. */
 function gather(moments: readonly Moment[]): Entry[] {
   const entries: Entry[] = [];
   for (const moment of moments) {
+    const counts = { heartbeat: 0, checkpoint: 0 };
     const before = entries.at(-1);
-    const joins =
-      before !== undefined &&
-      (moment.kind === 'heartbeat' || moment.kind === 'checkpoint') &&
-      before.moment.kind === moment.kind &&
-      before.moment.attempt === moment.attempt;
-    if (joins) entries[entries.length - 1] = { ...before, count: before.count + 1, lastAt: moment.at };
-    else entries.push({ moment, count: 1, lastAt: moment.at });
+    if (isQuiet(moment)) counts[moment.kind] += 1;
+    if (isQuiet(moment) && before && isQuiet(before.moment) && before.moment.attempt === moment.attempt) {
+      counts.heartbeat += before.counts.heartbeat;
+      counts.checkpoint += before.counts.checkpoint;
+      entries[entries.length - 1] = { ...before, counts, lastAt: moment.at };
+    } else entries.push({ moment, counts, lastAt: moment.at });
   }
   return entries;
 }
@@ -54,21 +57,27 @@ export function Timeline({ moments }: { readonly moments: readonly Moment[] }) {
     <section class="timeline" aria-labelledby="timeline-title">
       <h3 id="timeline-title">Timeline</h3>
       <ol>
-        {entries.map(({ moment, count, lastAt }) => (
+        {entries.map(({ moment, counts, lastAt }) => (
           <li key={`${moment.kind}-${moment.attempt}-${moment.at}-${moment.text}`} data-kind={moment.kind}>
             <time dateTime={new Date(moment.at).toISOString()} title={timeOfDay(moment.at)}>
               +{duration(moment.at - start)}
             </time>
             <span class="moment">
-              <span class="moment-what">{titleOf(moment, count)}</span>
-              {count > 1 && <span class="muted"> over {duration(lastAt - moment.at)}</span>}
+              <span class="moment-what" data-kind={moment.kind}>
+                {titleOf(moment, counts)}
+              </span>
+              {lastAt > moment.at && <span class="muted"> over {duration(lastAt - moment.at)}</span>}
               {moment.by !== undefined && moment.kind === 'claimed' && (
                 <span class="muted">
                   {' '}
                   by <code>{moment.by}</code>
                 </span>
               )}
-              {moment.text !== undefined && <span class="moment-text">{moment.text}</span>}
+              {moment.text !== undefined && (
+                <span class="moment-text" data-kind={moment.kind}>
+                  {moment.text}
+                </span>
+              )}
             </span>
             {moment.attempt !== undefined && <span class="badge">attempt {moment.attempt}</span>}
           </li>
@@ -78,7 +87,11 @@ export function Timeline({ moments }: { readonly moments: readonly Moment[] }) {
   );
 }
 
-function titleOf(moment: Moment, count: number): string {
-  if (count > 1) return plural(count, moment.kind);
+function titleOf(moment: Moment, counts: Entry['counts']): string {
+  if (isQuiet(moment) && counts.heartbeat + counts.checkpoint > 1)
+    return (['heartbeat', 'checkpoint'] as const)
+      .filter((kind) => counts[kind] > 0)
+      .map((kind) => plural(counts[kind], kind))
+      .join(', ');
   return moment.kind === 'log' ? (moment.text ?? '') : words[moment.kind];
 }

@@ -1,7 +1,7 @@
 import type { JobDetail } from '../protocol.ts';
-import { workerOf } from '../worker-name.ts';
 import { duration } from './format.ts';
 import { reclaimableAt } from './lease-bar.tsx';
+import { ownerName } from './store.ts';
 
 /** In one sentence, what is the case and what happens next. */
 export function whatNext(detail: JobDetail, now: number): string {
@@ -30,7 +30,7 @@ export function whatNext(detail: JobDetail, now: number): string {
 }
 
 function running({ job }: JobDetail, now: number): string {
-  const who = job.leaseOwner === undefined ? 'a worker' : workerOf(job.leaseOwner);
+  const who = job.leaseOwner === undefined ? 'a worker' : ownerName(job.leaseOwner);
   const leaseUntil = job.leaseUntil ?? 0;
   if (leaseUntil < now)
     return reclaimableAt(job) > now

@@ -4,12 +4,12 @@ import { age, plural } from './format.ts';
 import { state, toast, useNow, useTopic } from './store.ts';
 
 /** The workers, and what can be done to them. */
-export function Workers() {
+export function Workers({ isChosen }: { readonly isChosen: boolean }) {
   useTopic('workers');
   const now = useNow();
   const { workers } = state;
   return (
-    <section class="panel workers" aria-labelledby="workers-title">
+    <section class="panel workers" data-chosen={isChosen} aria-labelledby="workers-title">
       <h2 id="workers-title">
         Workers <small>{workers.filter(({ state }) => state !== 'gone').length}</small>
       </h2>
@@ -36,11 +36,11 @@ function Worker({ worker, now }: { readonly worker: WorkerView; readonly now: nu
         <i class="dot" data-worker={worker.state} />
         {worker.name}
       </span>
-      <span class="worker-state">
+      <span class="worker-state" data-state={worker.state}>
         {worker.state === 'gone' ? (worker.ending ?? 'gone') : worker.state}
         <span class="muted"> · {age(worker.since, now)}</span>
       </span>
-      <span class="worker-jobs">
+      <span class="worker-jobs" data-state={worker.state}>
         {worker.jobs.length === 0 ? (
           <span class="muted">{idleText(worker)}</span>
         ) : (

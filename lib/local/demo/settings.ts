@@ -4,7 +4,7 @@
  */
 export const demoSettings = {
   timeScale: 10,
-  leaseMs: 3_000,
+  leaseMs: 4_000,
   skewMs: 250,
   backoffBaseMs: 500,
   backoffCapMs: 5_000,

@@ -1,0 +1,119 @@
+import { MultiBar, type SingleBar } from 'cli-progress';
+import pc from 'picocolors';
+import type { LocalStack } from '../stack.ts';
+import type { Report, Scene } from './first-minute.ts';
+
+/** Where the demonstration is shown: a terminal with bars, or any other stream with lines. */
+export interface Show {
+  say(line: string): void;
+  scene(scene: Scene): void;
+  /** Takes the bars away; what is said from then on are plain lines. */
+  endBars(): void;
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const MARK = '·';
+
+export function createShow(output: NodeJS.WriteStream): Show {
+  const started = performance.now();
+  const stamped = (line: string) => `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${line}`;
+  const bars = output.isTTY ? createBars(output) : undefined;
+  let live = bars;
+  return {
+    say(line) {
+      if (live === undefined) output.write(`${stamped(line)}\n`);
+      else live.log(`${stamped(line)}\n`);
+    },
+    scene: (scene) => live?.scene(scene),
+    endBars() {
+      live?.stop();
+      live = undefined;
+    },
+  };
+}
+
+function createBars(output: NodeJS.WriteStream) {
+  const multi = new MultiBar(
+    {
+      stream: output,
+      format: `  {name} ${pc.cyan('{bar}')} {value}/{total} {unit}`,
+      barCompleteChar: '━',
+      barIncompleteChar: '─',
+      barsize: 32,
+      hideCursor: true,
+      clearOnComplete: true,
+      emptyOnZero: true,
+      gracefulExit: false,
+      fps: 10,
+    },
+    undefined,
+  );
+  const shown = new Map<string, SingleBar>();
+  const set = (name: string, unit: string, value: number, total: number) => {
+    const bar = shown.get(name) ?? multi.create(total, 0, { name: name.padEnd(12), unit });
+    shown.set(name, bar);
+    bar.update(value);
+  };
+  return {
+    log: (line: string) => multi.log(line),
+    stop: () => multi.stop(),
+    scene(scene: Scene) {
+      set('all jobs', 'ended', scene.ended, scene.sent);
+      set('long-report', 'steps', scene.steps, scene.stepsOf);
+      set('poison', 'workers killed', scene.crashes, scene.crashesOf);
+    },
+  };
+}
+
+/** What to know at the start: where everything is, and a line to paste. */
+export function introduction(stack: LocalStack, consoleUrl: string): string {
+  const { endpoints, environment } = stack;
+  const body = '{"type":"count-primes","payload":{"below":5000000}}';
+  const engine =
+    endpoints.engine === 'given'
+      ? endpoints.dynamodb
+      : `${endpoints.engine} at ${endpoints.dynamodb.replace('http://', '')}`;
+  return [
+    '',
+    `  ${pc.bold('Console')}   ${pc.cyan(consoleUrl)}`,
+    `  ${pc.bold('Queue')}     ${stack.queueUrl}`,
+    `  ${pc.bold('Table')}     ${stack.tableName}, ${engine}`,
+    ...(endpoints.boundToLoopback
+      ? []
+      : [
+          pc.yellow(
+            '            DynamoDB Local cannot be bound to loopback: others in your network can reach it.',
+          ),
+        ]),
+    '',
+    '  Send a job of your own from another terminal:',
+    '',
+    `  AWS_ACCESS_KEY_ID=${environment.AWS_ACCESS_KEY_ID} AWS_SECRET_ACCESS_KEY=${environment.AWS_ACCESS_KEY_ID === 'local' ? 'local' : '…'} AWS_REGION=${environment.AWS_REGION} \\`,
+    `    aws sqs send-message --endpoint-url ${endpoints.sqs} --queue-url ${stack.queueUrl} \\`,
+    `    --message-body '${body}'`,
+    '',
+  ].join('\n');
+}
+
+/** The first minute in a few lines. `commandAt` is when the command was given. */
+export function summary(report: Report, commandAt: number): string {
+  const ok = (isSo: boolean) => (isSo ? pc.green('✓') : pc.red('✗'));
+  const done = report.jobs.filter(({ ends }) => ends === 'done');
+  const finished = done.filter(({ isAsExpected }) => isAsExpected).length;
+  const { kill, quarantine, firstDoneAt } = report;
+  const lines = [
+    `${ok(finished === done.length)} ${finished} of ${done.length} jobs done${
+      firstDoneAt === undefined ? '' : `, the first ${seconds(firstDoneAt - commandAt)} after the command`
+    }`,
+    kill === undefined
+      ? `${ok(false)} the job whose worker was killed did not come back`
+      : `${ok(true)} worker ${kill.pid} killed ${MARK} job reclaimed ${seconds(kill.reclaimedAt - kill.at)} later ${MARK} resumed at step ${kill.resumedAtStep} ${MARK} done after ${seconds(kill.doneAt - kill.at)}`,
+    quarantine === undefined
+      ? `${ok(false)} the poison job was not quarantined`
+      : `${ok(true)} 1 poison job quarantined after it had killed ${quarantine.crashes} workers`,
+    ...report.jobs
+      .filter(({ isAsExpected }) => !isAsExpected)
+      .map(({ jobId, ends, job }) => `  ${jobId} should be ${ends} and is ${job?.status ?? 'without a row'}`),
+  ];
+  return ['', ...lines.map((line) => `  ${line}`), ''].join('\n');
+}

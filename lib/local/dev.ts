@@ -1,0 +1,136 @@
+import { extname, join } from 'node:path';
+import { startConsole } from '../console/start-console.ts';
+import { createDynamoDbClient } from '../dynamodb/client.ts';
+import { createDynamoDbTable } from '../dynamodb/dynamodb-table.ts';
+import { createTableInspection } from '../dynamodb/table-inspection.ts';
+import { createJobStore } from '../jobs/job-store.ts';
+import { createSqsClient } from '../sqs/client.ts';
+import { createSqsQueue } from '../sqs/sqs-queue.ts';
+import { systemChance, systemClock } from '../system/system-clock.ts';
+import { consoleWorkers } from './console-workers.ts';
+import { type Report, runFirstMinute } from './demo/first-minute.ts';
+import { startFlakyService } from './demo/flaky-service.ts';
+import { demoSettings } from './demo/settings.ts';
+import { createShow, introduction, summary } from './demo/show.ts';
+import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
+import { localEnvironment } from './local-environment.ts';
+import { type LocalStack, startLocalStack } from './stack.ts';
+import { writeStateFile } from './state-file.ts';
+
+export interface DevOptions {
+  /** Ends after the first minute, with 0 only if every job ended as it should. */
+  readonly once?: boolean;
+  /** Sends no jobs of its own. */
+  readonly quiet?: boolean;
+  /** Keeps table and queues here between runs. @default everything stays in memory */
+  readonly data?: string;
+  readonly engine?: DynamoDbEngineName;
+  /** @default 4 */
+  readonly workers?: number;
+  /** The console's port. @default a free one */
+  readonly port?: number;
+  /** A worker of your own: a file that exports `handler`. @default the examples */
+  readonly worker?: string;
+  /** Where the file that other terminals find this stack by is written. @default the current folder */
+  readonly directory?: string;
+  readonly output?: NodeJS.WriteStream;
+  /** Ends the run, as Ctrl-C does. */
+  readonly signal?: AbortSignal;
+}
+
+const DEMO_WORKER = join(import.meta.dirname, 'demo', `worker${extname(import.meta.url)}`);
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs the whole system on this machine until it is stopped; resolves to the exit code. */
+export async function runDev(options: DevOptions = {}): Promise<number> {
+  const output = options.output ?? process.stdout;
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const signal of SIGNALS) process.once(signal, stop);
+  options.signal?.addEventListener('abort', stop);
+  const show = createShow(output);
+  const ends: (() => unknown)[] = [];
+  try {
+    const stack = await startLocalStack({
+      settings: demoSettings,
+      entries: { worker: options.worker ?? DEMO_WORKER },
+      ...(options.workers === undefined ? {} : { workers: options.workers }),
+      ...(options.engine === undefined ? {} : { engine: options.engine }),
+      ...(options.data === undefined ? {} : { dataDir: options.data }),
+    });
+    ends.push(stack.stop);
+    stack.listen((event) => {
+      if (event.kind === 'problem' && !stopping.signal.aborted) show.say(event.message);
+    });
+    const parts = await openParts(stack, options, ends);
+    output.write(`${introduction(stack, parts.console.url)}\n`);
+    let code = 0;
+    if (!options.quiet) {
+      const report = await firstMinute(stack, parts, show, stopping.signal, ends);
+      show.endBars();
+      if (!stopping.signal.aborted) output.write(`${summary(report, performance.timeOrigin)}\n`);
+      if (options.once && !report.isAsExpected) code = 1;
+    }
+    if (!options.once && !stopping.signal.aborted) {
+      output.write('  Kill, pause and resume workers in the console. Ctrl-C stops everything.\n\n');
+      await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+    }
+    return code;
+  } finally {
+    show.endBars();
+    for (const end of ends.reverse()) await end();
+    for (const signal of SIGNALS) process.removeListener(signal, stop);
+  }
+}
+
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** The clients of this process, the console on them, and the file by which other terminals find the stack. */
+async function openParts(stack: LocalStack, options: DevOptions, ends: (() => unknown)[]) {
+  const { settings, tableName, queueUrl, endpoints, environment } = stack;
+  const config = localEnvironment.clientConfig(environment);
+  const clock = systemClock;
+  const client = createDynamoDbClient({ clock, config: { ...config, endpoint: endpoints.dynamodb } });
+  const sqs = createSqsClient({ ...config, endpoint: endpoints.sqs });
+  ends.push(() => {
+    client.destroy();
+    sqs.destroy();
+  });
+  const table = createDynamoDbTable({ client, tableName });
+  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'console' });
+  const queue = createSqsQueue({ client: sqs, queueUrl, clock });
+  const page = await startConsole({
+    tableName,
+    table,
+    store,
+    settings,
+    clock,
+    queue,
+    scan: createTableInspection({ client, tableName }).scan,
+    local: consoleWorkers(stack),
+    ...(options.port === undefined ? {} : { port: options.port }),
+  });
+  ends.push(page.stop);
+  const directory = options.directory ?? process.cwd();
+  ends.push(
+    writeStateFile(directory, { pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment }),
+  );
+  return { store, queue, console: page };
+}
+
+async function firstMinute(
+  stack: LocalStack,
+  { store, queue }: Parts,
+  show: ReturnType<typeof createShow>,
+  signal: AbortSignal,
+  ends: (() => unknown)[],
+): Promise<Report> {
+  const service = await startFlakyService();
+  ends.push(service.stop);
+  return runFirstMinute({
+    ...{ stack, store, queue, signal },
+    serviceUrl: service.url,
+    onScene: show.scene,
+    say: show.say,
+  });
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** While a local stack runs, this file below its folder tells other terminals where it is. */
+export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
+
+export interface LocalState {
+  readonly pid: number;
+  readonly tableName: string;
+  readonly queueUrl: string;
+  readonly consoleUrl: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Writes the file for its owner alone, because the console's link has its token; returns how to remove it. */
+export function writeStateFile(directory: string, state: LocalState): () => void {
+  const file = join(directory, LOCAL_STATE_FILE);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  return () => {
+    // Another stack may have been started here since.
+    if (isMine(file, state.pid)) rmSync(file, { force: true });
+  };
+}
+
+function isMine(file: string, pid: number): boolean {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>).pid === pid;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,257 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { createClockGuard } from '../../lib/jobs/clock-guard.ts';
+import { StoreUnavailableError, ThrottledError, TooLargeError } from '../../lib/jobs/errors.ts';
+import { claimOf } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import { readLeases } from '../../lib/jobs/lease-index.ts';
+import type { JobStore, Table } from '../../lib/jobs/ports.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { contractSettings, createHarness, type Harness } from '../contract/harness.ts';
+import { describeOnEachEngine, local, uniqueName } from '../support/engines.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { on, readsIndex } from '../support/faults.ts';
+import { newJob } from '../support/jobs.ts';
+import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
+import { row } from '../support/rows.ts';
+
+describeOnEachEngine('the jobs table', (engine) => {
+  let jobs: JobsTable;
+  let proxy: FaultProxy;
+  let direct: Harness;
+  let table: Table;
+  let store: JobStore;
+
+  beforeAll(async () => {
+    jobs = await openJobsTable(engine.endpoint);
+    proxy = await startFaultProxy({ target: engine.endpoint });
+    direct = createHarness({ table: jobs.at(), put: jobs.put });
+    table = jobs.at({ endpoint: proxy.endpoint, maxAttempts: 1 });
+    store = createJobStore({
+      table,
+      clock: direct.clock,
+      chance: systemChance,
+      settings: contractSettings,
+      actor: 'w',
+    });
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await jobs.close();
+  });
+  beforeEach(() => {
+    proxy.use();
+    proxy.tally.clear();
+  });
+
+  const claimAll = async (count: number) => {
+    const requests = Array.from({ length: count }, () => direct.jobId()).map((jobId) => ({
+      job: newJob(jobId),
+      owner: `w/${jobId}`,
+    }));
+    const outcomes = await store.claimMany(requests);
+    return { jobIds: requests.map(({ job }) => job.jobId), outcomes };
+  };
+
+  describe.each(['ProvisionedThroughputExceededException', 'ThrottlingException'] as const)(
+    'throttled by %s',
+    (code) => {
+      it.each(['UpdateItem', 'GetItem', 'Query', 'BatchExecuteStatement'])(
+        'says so of %s',
+        async (operation) => {
+          proxy.use(on(operation, { kind: 'throttle', code }));
+          const request: Record<string, () => Promise<unknown>> = {
+            UpdateItem: () => store.claim({ job: newJob(direct.jobId()), owner: 'w/1' }),
+            GetItem: () => table.read('j1'),
+            Query: () => table.query({ index: 'byLease', partition: 'r0', limit: 1 }),
+            BatchExecuteStatement: async () => {
+              const [first] = (await claimAll(3)).outcomes;
+              if (first?.outcome === 'failed') throw first.error;
+            },
+          };
+          await expect(request[operation]?.()).rejects.toThrow(ThrottledError);
+          await expect(request[operation]?.()).rejects.toThrow(/DynamoDB throttled '\w+'.*shards/);
+        },
+      );
+    },
+  );
+
+  it('is told apart from a count that was throttled', async () => {
+    proxy.use(on('Query', { kind: 'throttle' }));
+    await expect(table.count({ partition: 'r0', atMost: 1 })).rejects.toThrow(ThrottledError);
+  });
+
+  it('that cannot be reached, or does not exist, is unavailable, and the error says where to look', async () => {
+    const nowhere = jobs.at({ endpoint: 'http://127.0.0.1:9', maxAttempts: 1 });
+    await expect(nowhere.read('j1')).rejects.toThrow(StoreUnavailableError);
+    await expect(nowhere.read('j1')).rejects.toThrow(/check the table's name, region and network/);
+    const missing = createDynamoDbTable({ client: jobs.client, tableName: uniqueName('missing') });
+    await expect(missing.read('j1')).rejects.toThrow(StoreUnavailableError);
+    proxy.use(on('UpdateItem', { kind: 'serverError' }));
+    await expect(store.claim({ job: newJob(direct.jobId()), owner: 'w/1' })).rejects.toThrow(
+      StoreUnavailableError,
+    );
+  });
+
+  it('refuses what one row cannot hold, alone and in a batch, and writes nothing', async () => {
+    const big = () => ({
+      job: newJob(direct.jobId(), { payload: JSON.stringify('x'.repeat(410_000)) }),
+      owner: 'w/1',
+    });
+    const request = big();
+    await expect(store.claim(request)).rejects.toThrow(TooLargeError);
+    expect(await direct.table.read(request.job.jobId)).toBeUndefined();
+    const small = { job: newJob(direct.jobId()), owner: 'w/2' };
+    const outcomes = await store.claimMany([big(), small, big()]);
+    expect(outcomes).toMatchObject([
+      { outcome: 'failed', error: { code: 'TOO_LARGE' } },
+      { outcome: 'claimed' },
+      { outcome: 'failed', error: { code: 'TOO_LARGE' } },
+    ]);
+  });
+
+  describe('a batch', () => {
+    it('does over by UpdateItem the statements that the engine could not read', async () => {
+      proxy.use(
+        on('BatchExecuteStatement', {
+          kind: 'failSome',
+          which: [1, 3],
+          applied: false,
+          code: 'ValidationError',
+        }),
+      );
+      const { outcomes } = await claimAll(5);
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'claimed'));
+      expect(proxy.counts).toEqual({ BatchExecuteStatement: 1, UpdateItem: 2 });
+    });
+
+    it('fails only the statements that failed, with a typed error each', async () => {
+      proxy.use(
+        on('BatchExecuteStatement', {
+          kind: 'failSome',
+          which: [0],
+          applied: false,
+          code: 'ThrottlingError',
+        }),
+      );
+      const { outcomes, jobIds } = await claimAll(3);
+      expect(outcomes).toMatchObject([
+        { outcome: 'failed', error: { code: 'THROTTLED' } },
+        { outcome: 'claimed' },
+        { outcome: 'claimed' },
+      ]);
+      expect(await direct.store.read(String(jobIds[0]))).toBeUndefined();
+      proxy.use(on('BatchExecuteStatement', { kind: 'failSome', which: [2], applied: true }));
+      expect((await claimAll(3)).outcomes[2]).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'STORE_UNAVAILABLE' },
+      });
+    });
+
+    it('counts as unknown, not as refused, what can neither be judged nor read', async () => {
+      const { outcomes } = await claimAll(3);
+      const claims = outcomes.flatMap((each) => (each.outcome === 'claimed' ? [claimOf(each.job)] : []));
+      proxy.use(
+        on('BatchExecuteStatement', {
+          kind: 'failSome',
+          which: [0, 1, 2],
+          applied: true,
+          code: 'ConditionalCheckFailed',
+        }),
+        on('GetItem', { kind: 'serverError' }),
+      );
+      const ends = await store.completeMany(claims.map((claim) => ({ claim })));
+      expect(ends.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed']);
+      proxy.use();
+      expect(await store.completeMany(claims.map((claim) => ({ claim })))).toEqual(
+        claims.map(() => ({ outcome: 'written' })),
+      );
+    });
+
+    it('costs one request for 25 rows', async () => {
+      await claimAll(50);
+      expect(proxy.counts).toEqual({ BatchExecuteStatement: 2 });
+    });
+  });
+
+  it('gives a page although a row in it has a number that no program can hold', async () => {
+    const shard = `s-${direct.jobId()}`;
+    const put = (name: string, errors: string) =>
+      jobs.client.send(
+        new PutItemCommand({
+          TableName: jobs.tableName,
+          Item: { ...marshall(row({ jobId: `${shard}-${name}`, leaseShard: shard })), errors: { N: errors } },
+        }),
+      );
+    await put('a', '0');
+    await put('b', '9007199254740993.5');
+    await put('c', '0');
+    const page = await readLeases(table, { shard, limit: 10 });
+    expect(page.entries.map(({ jobId }) => jobId)).toEqual([`${shard}-a`, `${shard}-c`]);
+    expect(page.bad.map(({ message }) => message)).toEqual([
+      expect.stringContaining("'errors' is 9007199254740994"),
+    ]);
+    await expect(direct.store.read(`${shard}-b`)).rejects.toMatchObject({ code: 'BAD_ROW' });
+    const claim = { jobId: `${shard}-b`, owner: 'w/1', attempt: 9, startedAt: 0 };
+    expect(await direct.store.complete(claim)).toEqual({ outcome: 'lost' });
+  });
+
+  it('moves nothing on the word of an index that lags behind', async () => {
+    const job = await direct.claimed(direct.jobId());
+    const read = () => readLeases(table, { shard: job.leaseShard, limit: 100 });
+    const now = (await read()).entries.find(({ jobId }) => jobId === job.jobId);
+    await direct.store.heartbeat(claimOf(job), job.leaseUntil + 60_000);
+    proxy.use(on('Query', { kind: 'staleReply', byRequests: 1 }, { when: readsIndex }));
+    const stale = (await read()).entries.find(({ jobId }) => jobId === job.jobId);
+    if (stale === undefined) throw new Error('the old entry should be shown');
+    expect(stale).toEqual(now);
+    const action = { kind: 'bury', quarantined: true, crashes: 1, releases: 0, lastError: 'x' } as const;
+    expect(await store.reap(stale, action)).toEqual({ outcome: 'moved' });
+    expect((await store.reapMany([stale, stale, stale].map((entry) => ({ entry, action }))))[0]).toEqual({
+      outcome: 'moved',
+    });
+    expect(await direct.store.read(job.jobId)).toMatchObject({
+      status: 'running',
+      leaseUntil: job.leaseUntil + 60_000,
+    });
+  });
+
+  it('shows every reply’s date to the clock guard, refusals included', async () => {
+    const clockGuard = createClockGuard({ skewMs: 2_000 });
+    const client = createDynamoDbClient({
+      clock: systemClock,
+      clockGuard,
+      config: { ...local, endpoint: proxy.endpoint },
+    });
+    const guarded = createJobStore({
+      table: createDynamoDbTable({ client, tableName: jobs.tableName }),
+      clock: systemClock,
+      chance: systemChance,
+      settings: resolveSettings(),
+      actor: 'w',
+    });
+    proxy.use(on('*', { kind: 'shiftDate', byMs: 1 }));
+    expect(clockGuard.offset()).toBeUndefined();
+    await guarded.claim({ job: { jobId: direct.jobId() }, owner: 'w/1' });
+    expect(clockGuard.offset()).toBeDefined();
+    expect(clockGuard.isSound()).toBe(true);
+    proxy.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
+    await guarded.claim({ job: { jobId: direct.jobId() }, owner: 'w/1' });
+    expect(clockGuard.isSound()).toBe(false);
+    expect(Math.abs((clockGuard.offset()?.offsetMs ?? 0) - 60_000)).toBeLessThan(10_000);
+    proxy.use(on('*', { kind: 'shiftDate', byMs: 1 }));
+    await guarded.read(direct.jobId());
+    expect(clockGuard.isSound()).toBe(true);
+    client.destroy();
+  });
+
+  it('is created once, with both indexes and its time to live', async () => {
+    await createJobsTable(jobs.client, jobs.tableName);
+    await expect(createJobsTable(jobs.client, '!')).rejects.toThrow();
+  });
+});

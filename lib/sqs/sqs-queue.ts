@@ -117,6 +117,8 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
           }),
         );
       } catch (error) {
+        // Whoever ended the poll wants no messages; nothing is wrong with the queue.
+        if (signal?.aborted) return [];
         throw new QueueUnavailableError('ReceiveMessage', error);
       }
     },
@@ -147,14 +149,17 @@ async function inBatches(
   operation: string,
   send: (entries: { Id: string; ReceiptHandle: string }[]) => Promise<unknown>,
 ): Promise<void> {
+  let failure: QueueUnavailableError | undefined;
   for (let start = 0; start < messages.length; start += MAX_ENTRIES) {
     const batch = messages.slice(start, start + MAX_ENTRIES);
     try {
       await send(batch.map(({ receiptHandle }, i) => ({ Id: String(i), ReceiptHandle: receiptHandle })));
     } catch (error) {
-      throw new QueueUnavailableError(operation, error);
+      // The other batches may well succeed.
+      failure ??= new QueueUnavailableError(operation, error);
     }
   }
+  if (failure !== undefined) throw failure;
 }
 
 /** Cuts the chosen messages into requests that SQS takes, by number and by bytes, and runs several at once. */

@@ -1,0 +1,178 @@
+import { CreateQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hintBody, jobBody } from '../../lib/contract/message.ts';
+import { QueueUnavailableError } from '../../lib/jobs/errors.ts';
+import type { JobQueue, ReceivedMessage } from '../../lib/jobs/ports.ts';
+import { createSqsClient } from '../../lib/sqs/client.ts';
+import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
+import { local, sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { on } from '../support/faults.ts';
+
+describe('the job queue on SQS', () => {
+  let direct: SQSClient;
+  let proxy: FaultProxy;
+  let client: SQSClient;
+  let queue: JobQueue;
+  const pauses: number[] = [];
+  const clock = { sleep: async (ms: number) => void pauses.push(ms) };
+
+  beforeAll(async () => {
+    direct = sqsClient(sqsEndpoint());
+    proxy = await startFaultProxy({ target: sqsEndpoint() });
+    client = createSqsClient({
+      ...local,
+      endpoint: proxy.endpoint,
+      maxAttempts: 1,
+      useQueueUrlAsEndpoint: false,
+    });
+  });
+  afterAll(async () => {
+    client.destroy();
+    direct.destroy();
+    await proxy.stop();
+  });
+  beforeEach(async () => {
+    const { QueueUrl = '' } = await direct.send(new CreateQueueCommand({ QueueName: uniqueName('jobs') }));
+    queue = createSqsQueue({ client, queueUrl: QueueUrl, clock });
+  });
+  afterEach(() => {
+    proxy.use();
+    proxy.tally.clear();
+    pauses.length = 0;
+  });
+
+  /** Everything that can be received now. */
+  const drain = async (): Promise<ReceivedMessage[]> => {
+    const all: ReceivedMessage[] = [];
+    for (let page = await queue.receive({ max: 10, waitSeconds: 0 }); page.length > 0; ) {
+      all.push(...page);
+      page = await queue.receive({ max: 10, waitSeconds: 0 });
+    }
+    return all;
+  };
+  const hints = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ jobId: `j${n}`, delaySeconds: 0 }));
+  const bodies = (messages: readonly ReceivedMessage[]) => messages.map(({ body }) => body).sort();
+
+  it.each([
+    [0, 0],
+    [1, 1],
+    [10, 1],
+    [11, 2],
+    [95, 10],
+  ])('sends %i hints in %i requests of at most ten', async (count, requests) => {
+    expect(await queue.sendHints(hints(count))).toEqual({ sent: count, failed: [] });
+    expect(proxy.tally.of('SendMessageBatch').requests).toBe(requests);
+    expect(bodies(await drain())).toEqual(
+      hints(count)
+        .map(({ jobId }) => hintBody(jobId))
+        .sort(),
+    );
+  });
+
+  it('sends job messages, and says under which id each travels', async () => {
+    const sent = await queue.sendJobs([{ body: jobBody('report', 1) }, { body: jobBody('report', 2) }]);
+    const received = await drain();
+    expect(sent.map((each) => each.outcome === 'sent' && each.messageId).sort()).toEqual(
+      received.map(({ messageId }) => messageId).sort(),
+    );
+    expect(received[0]).toMatchObject({ receiveCount: 1, receiptHandle: expect.any(String) });
+    expect(Math.abs(Number(received[0]?.sentAt) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('sends again only the entries that failed', async () => {
+    proxy.use(on('SendMessageBatch', { kind: 'failSome', which: [1, 3], applied: false }, { nth: 1 }));
+    expect(await queue.sendHints(hints(5))).toEqual({ sent: 5, failed: [] });
+    expect(proxy.tally.of('SendMessageBatch').requests).toBe(2);
+    expect(pauses).toEqual([100]);
+    expect(bodies(await drain())).toEqual(hints(5).map(({ jobId }) => hintBody(jobId)));
+  });
+
+  it('names the jobs whose hint could not be sent, and sends the others', async () => {
+    proxy.use(
+      on(
+        'SendMessageBatch',
+        { kind: 'failSome', which: [0], applied: false },
+        {
+          when: ({ body }) => JSON.stringify(body).includes('j0'),
+        },
+      ),
+    );
+    expect(await queue.sendHints(hints(12))).toEqual({ sent: 11, failed: ['j0'] });
+    expect(pauses).toEqual([100, 200]);
+    expect(await drain()).toHaveLength(11);
+  });
+
+  it('repeats a request that failed as a whole, and gives up after three rounds', async () => {
+    proxy.use(on('SendMessageBatch', { kind: 'throttle' }, { first: 2 }));
+    expect(await queue.sendHints(hints(2))).toEqual({ sent: 2, failed: [] });
+    proxy.use(on('SendMessageBatch', { kind: 'reset' }));
+    expect(await queue.sendHints(hints(2))).toEqual({ sent: 0, failed: ['j0', 'j1'] });
+    expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
+      { outcome: 'failed', reason: expect.stringContaining("SQS did not answer 'SendMessageBatch'") },
+    ]);
+  });
+
+  it('hides a delayed hint', async () => {
+    await queue.sendHints([
+      { jobId: 'now', delaySeconds: 0 },
+      { jobId: 'later', delaySeconds: 900 },
+    ]);
+    expect(bodies(await drain())).toEqual([hintBody('now')]);
+  });
+
+  it('cuts batches by bytes as well', async () => {
+    const body = jobBody('report', 'x'.repeat(100_000));
+    const sent = await queue.sendJobs(Array.from({ length: 5 }, () => ({ body })));
+    expect(sent.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'sent'));
+    expect(proxy.tally.of('SendMessageBatch').requests).toBe(3);
+  });
+
+  it('makes a message visible again at once, and counts its deliveries', async () => {
+    await queue.sendHints(hints(12));
+    const first = await drain();
+    expect(await drain()).toEqual([]);
+    await queue.changeVisibility(first, 0);
+    expect(proxy.tally.of('ChangeMessageVisibilityBatch').requests).toBe(2);
+    const again = await drain();
+    expect(again).toHaveLength(12);
+    expect(new Set(again.map(({ receiveCount }) => receiveCount))).toEqual(new Set([2]));
+  });
+
+  it('deletes messages for good, ten a request', async () => {
+    await queue.sendHints(hints(12));
+    const received = await drain();
+    await queue.delete(received);
+    expect(proxy.tally.of('DeleteMessageBatch').requests).toBe(2);
+    await queue.changeVisibility(received, 0).catch(() => {});
+    expect(await drain()).toEqual([]);
+  });
+
+  it('deletes what it can when one batch fails, and then says so', async () => {
+    await queue.sendHints(hints(12));
+    const received = await drain();
+    proxy.use(on('DeleteMessageBatch', { kind: 'reset' }, { nth: 1 }));
+    await expect(queue.delete(received)).rejects.toThrow(QueueUnavailableError);
+    await queue.changeVisibility(received, 0).catch(() => {});
+    expect(await drain()).toHaveLength(10);
+  });
+
+  it('that cannot be asked for messages is unavailable', async () => {
+    proxy.use(on('ReceiveMessage', { kind: 'serverError' }));
+    await expect(queue.receive({ max: 1, waitSeconds: 0 })).rejects.toThrow(QueueUnavailableError);
+  });
+
+  it('gives nothing to a poll that was called off', async () => {
+    const poll = new AbortController();
+    const receiving = queue.receive({ max: 1, waitSeconds: 20, signal: poll.signal });
+    await expect.poll(() => proxy.tally.of('ReceiveMessage').requests).toBe(1);
+    poll.abort();
+    expect(await receiving).toEqual([]);
+  });
+
+  it('never asks for more than ten messages', async () => {
+    await queue.sendHints(hints(12));
+    expect((await queue.receive({ max: 50, waitSeconds: 0 })).length).toBeLessThanOrEqual(10);
+  });
+});

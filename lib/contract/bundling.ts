@@ -1,3 +1,6 @@
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
 /**
  * How every function is bundled. The stack bundles by this for deployment and the local host for a run, so that what is
  * watched on a laptop is what is deployed.
@@ -13,4 +16,15 @@ export const bundling = {
   /** Packages in CommonJS call `require` for Node's own modules, which an ES module lacks. */
   banner:
     "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
+  /** Packages that are replaced, by a module below `lib`: see what each says. */
+  replaced: { '@aws-sdk/credential-provider-node': 'system/function-credentials' },
 } as const;
+
+/** The replaced packages with the files that take their place, seen from this one: in the sources and in the built package. */
+export const replacedPackages = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(bundling.replaced).map(([name, module]) => [
+      name,
+      fileURLToPath(new URL(`../${module}${extname(import.meta.url)}`, import.meta.url)),
+    ]),
+  );

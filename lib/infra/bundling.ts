@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { bundling } from '../contract/bundling.ts';
+import { bundling, replacedPackages } from '../contract/bundling.ts';
 
 /** One folder for each deployed function. */
 export type FunctionName = 'worker' | 'reaper' | 'dead-letter';
@@ -22,6 +22,9 @@ export const bundlingOptions: BundlingOptions = {
   bundleAwsSDK: true,
   sourceMap: true,
   sourcesContent: false,
+  esbuildArgs: Object.fromEntries(
+    Object.entries(replacedPackages()).map(([name, file]) => [`--alias:${name}`, file]),
+  ),
 };
 
 /** Where a function's code is: bundled at synth from its source, or, in the published package, bundled already. */

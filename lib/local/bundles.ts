@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundling } from '../contract/bundling.ts';
+import { bundling, replacedPackages } from '../contract/bundling.ts';
 import { LeaseholdError } from '../jobs/errors.ts';
 
 /** The folders with the functions' bundles, ready to run; `remove` deletes what was built for this run. */
@@ -43,6 +43,7 @@ export async function buildBundles(
         keepNames: bundling.keepNames,
         mainFields: [...bundling.mainFields],
         banner: { js: bundling.banner },
+        alias: replacedPackages(),
         sourcemap: 'linked',
         sourcesContent: false,
         logLevel: 'silent',

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
@@ -7,9 +9,20 @@ import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 let stack: WorkerStack;
 let host: WorkerProcess | undefined;
+/** How many jobs ran at the same time as each, itself included. */
+let company: Map<string, number>;
+let running = 0;
 
 beforeEach(async () => {
-  stack = await startWorkerStack({ shutdownGraceMs: 50, deadlineMarginMs: 1000, functionTimeoutMs: 60_000 });
+  company = new Map();
+  running = 0;
+  stack = await startWorkerStack({
+    leaseMs: 5000,
+    processConcurrency: 10,
+    shutdownGraceMs: 100,
+    deadlineMarginMs: 1000,
+    functionTimeoutMs: 60_000,
+  });
 });
 afterEach(async () => {
   await host?.stop({ graceMs: 0 });
@@ -17,17 +30,152 @@ afterEach(async () => {
   await stack.close();
 });
 
-const double = defineJob({
-  type: 'double',
-  payload: z.object({ n: z.number() }),
-  run: async ({ payload }) => ({ doubled: payload.n * 2 }),
+const short = defineJob({
+  type: 'short',
+  payload: z.object({ ms: z.int() }),
+  async run({ id, payload }) {
+    running += 1;
+    company.set(id, running);
+    await sleep(payload.ms);
+    company.set(id, Math.max(company.get(id) ?? 0, running));
+    running -= 1;
+    return { slept: payload.ms };
+  },
 });
 
+const patient = defineJob({
+  type: 'patient',
+  payload: z.unknown(),
+  async run(_job, { signal, checkpoint }) {
+    await checkpoint('here');
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  },
+});
+
+const registry = createRegistry([short, patient]);
+const start = () => {
+  host = startWorkerProcess({ parts: stack.worker(registry), signals: false });
+};
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `job-${i}`);
+const sendAll = (jobIds: readonly string[], ms: number) =>
+  Promise.all(jobIds.map((jobId) => stack.send('short', { ms }, { jobId })));
+const allDone = (jobIds: readonly string[]) =>
+  Promise.all(jobIds.map((jobId) => stack.until(jobId, (job) => job?.status === 'done')));
+
+/** Requests to DynamoDB and SQS that are the worker's own. */
+const requests = () => {
+  const { ReceiveMessage = 0, DeleteMessageBatch = 0 } = stack.sqs.counts;
+  const writes = Object.values(stack.dynamodb.counts).reduce((sum, count) => sum + count, 0);
+  return writes + ReceiveMessage + DeleteMessageBatch;
+};
+
 describe('the process host', () => {
-  it('runs a job and keeps its result', async () => {
-    host = startWorkerProcess({ parts: stack.worker(createRegistry([double])), signals: false });
-    await stack.send('double', { n: 21 }, { jobId: 'a' });
-    const job = await stack.until('a', (j) => j?.status === 'done');
-    expect(job).toMatchObject({ result: { doubled: 42 }, attempt: 1, errors: 0 });
+  it('runs up to its concurrency at the same time and keeps the results', async () => {
+    const jobIds = ids(12);
+    await sendAll(jobIds, 200);
+    start();
+    const jobs = await allDone(jobIds);
+    expect(jobs.every((job) => job.status === 'done' && job.attempt === 1)).toBe(true);
+    const most = Math.max(...company.values());
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(10);
+  });
+
+  it('deletes a message as soon as its claim holds', async () => {
+    await stack.send('patient', {}, { jobId: 'a' });
+    start();
+    await stack.until('a', (job) => job?.checkpointSeq === 1);
+    await expect.poll(() => stack.sqs.counts.DeleteMessageBatch ?? 0).toBe(1);
+    expect(await stack.read('a')).toMatchObject({ status: 'running' });
+  });
+
+  it('needs at most half a request for each of a crowd of short jobs, claim to delete', async () => {
+    const jobIds = ids(100);
+    await sendAll(jobIds, 5);
+    const before = requests();
+    start();
+    await allDone(jobIds);
+    // A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
+    expect((requests() - before - 1) / jobIds.length).toBeLessThanOrEqual(0.5);
+    expect(stack.dynamodb.counts.GetItem ?? 0).toBe(0);
+  });
+
+  it('refuses a stale result among good ones that are stored together', async () => {
+    const stolen = defineJob({
+      type: 'stolen',
+      payload: z.unknown(),
+      async run({ id }) {
+        const now = Date.now();
+        await stack.direct.store.takeBack(id, {
+          notBefore: now + 60_000,
+          leaseUntil: now + 90_000,
+          dispatches: 1,
+        });
+        return 'stale';
+      },
+    });
+    const types = createRegistry([short, stolen]);
+    const jobIds = ids(5);
+    await sendAll(jobIds, 20);
+    await stack.send('stolen', {}, { jobId: 'stolen' });
+    host = startWorkerProcess({ parts: stack.worker(types), signals: false });
+    await allDone(jobIds);
+    await host.stop();
+    expect(await stack.read('stolen')).toMatchObject({ status: 'pending', attempt: 1 });
+  });
+
+  it('runs a job that has crashed alone, and the harmless ones together', async () => {
+    const now = Date.now();
+    const { direct, settings } = stack;
+    const dispatch = planDispatch(now, now, settings);
+    const job = { type: 'short', payload: '{"ms":150}', leaseMs: 5000, maxAttempts: 5, maxCrashes: 3 };
+    const suspects = ['suspect-1', 'suspect-2', 'suspect-3'];
+    for (const jobId of suspects) {
+      const claimed = await direct.store.claim({ job: { ...job, jobId }, owner: `dead/${jobId}` });
+      if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+      await direct.store.reap(
+        { ...claimed.job, notBefore: 0, dispatches: 0 },
+        { kind: 'reclaim', chargedTo: 'crashes', crashes: 1, releases: 0, lastError: 'died', dispatch },
+      );
+      await direct.queue.sendHints([{ jobId, delaySeconds: 0 }]);
+    }
+    const harmless = ids(6);
+    await sendAll(harmless, 150);
+    start();
+    await allDone([...suspects, ...harmless]);
+    expect(suspects.map((jobId) => company.get(jobId))).toEqual([1, 1, 1]);
+    expect(Math.max(...harmless.map((jobId) => company.get(jobId) ?? 0))).toBeGreaterThan(1);
+  });
+
+  it('hands its jobs back with their checkpoints when it stops, for nothing, and sends their hints', async () => {
+    await stack.send('patient', {}, { jobId: 'a' });
+    start();
+    await stack.until('a', (job) => job?.checkpointSeq === 1);
+    await host?.stop();
+    expect(await stack.read('a')).toMatchObject({
+      status: 'pending',
+      checkpoint: 'here',
+      releases: 1,
+      errors: 0,
+      crashes: 0,
+    });
+    const [hint] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+    expect(hint?.body).toBe('{"hint":"a"}');
+  });
+
+  it('lets a job finish within the grace of a stop', async () => {
+    await stack.send('short', { ms: 300 }, { jobId: 'a' });
+    start();
+    await stack.until('a', (job) => job?.status === 'running');
+    await host?.stop({ graceMs: 10_000 });
+    expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1 });
+  });
+
+  it('starts and stops the reaper that it was given', async () => {
+    const calls: string[] = [];
+    const reaper = { start: () => void calls.push('start'), stop: async () => void calls.push('stop') };
+    host = startWorkerProcess({ parts: stack.worker(registry), reaper, signals: false });
+    await host.stop();
+    expect(calls).toEqual(['start', 'stop']);
   });
 });

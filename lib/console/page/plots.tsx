@@ -163,7 +163,13 @@ function createChart(plot: Plot, element: HTMLElement): uPlot {
       },
       axes: [
         { ...axis, size: 22, incrs: [60, 120, 300], space: 40, values: '{HH}:{mm}' },
-        { ...axis, size: 34, space: 26, values: (_chart, splits) => splits.map((v) => format(v, plot.unit)) },
+        {
+          ...axis,
+          size: 40,
+          space: 24,
+          incrs: plot.unit === '' ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : [0.5, 1, 2, 5, 10, 30, 60],
+          values: (_chart, splits) => splits.map((v) => format(v, plot.unit)),
+        },
       ],
       series: [{}, series],
     },

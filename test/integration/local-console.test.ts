@@ -1,0 +1,264 @@
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ConsoleStage, finishedRow, jobRow, startConsoleStage } from '../support/console-stage.ts';
+
+const HOSTILE = '<img src=x onerror="globalThis.hit=1">';
+
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await startConsoleStage();
+  stage.table.put(jobRow('waiting'));
+  stage.table.put(jobRow('hostile', { payload: JSON.stringify({ text: HOSTILE }) }));
+});
+afterAll(() => stage.console.stop());
+
+/** A request with headers that fetch would not let through, such as Host. */
+const rawRequest = (path: string, headers: Record<string, string>, method = 'GET') =>
+  new Promise<number>((resolve, reject) => {
+    const sent = httpRequest(
+      { host: '127.0.0.1', port: stage.console.port, path, method, headers },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    sent.on('error', reject);
+    sent.end();
+  });
+
+const origin = () => `http://127.0.0.1:${stage.console.port}`;
+const token = () => ({ 'x-leasehold-token': stage.console.token });
+
+describe('the console lets in', () => {
+  it('its own page, without a token, as it holds no data', async () => {
+    const page = await fetch(`${origin()}/`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(await page.text()).not.toContain('waiting');
+  });
+
+  it('a reader with the token', async () => {
+    const reply = await stage.request('/api/jobs/waiting');
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('cache-control')).toBe('no-store');
+    expect(await reply.json()).toMatchObject({ job: { jobId: 'waiting', status: 'pending' } });
+  });
+
+  it('requests by the name localhost as well', async () => {
+    const host = `localhost:${stage.console.port}`;
+    expect(await rawRequest('/api/jobs/waiting', { ...token(), host })).toBe(200);
+  });
+});
+
+describe('the console refuses', () => {
+  it.each(['/api/jobs/waiting', '/api/stream'])('%s without a token', async (path) => {
+    expect((await fetch(origin() + path)).status).toBe(401);
+  });
+
+  it('a wrong token, of the same length or another, and one in the query of a write', async () => {
+    const wrong = stage.console.token.replace(/./g, 'x');
+    expect(
+      (await stage.request('/api/jobs/waiting', { headers: { 'x-leasehold-token': wrong } })).status,
+    ).toBe(401);
+    expect((await stage.request('/api/jobs/waiting', { headers: { 'x-leasehold-token': '' } })).status).toBe(
+      401,
+    );
+    const post = await fetch(`${origin()}/api/jobs/waiting/cancel?token=${stage.console.token}`, {
+      method: 'POST',
+    });
+    expect(post.status).toBe(401);
+    expect((await stage.store.read('waiting'))?.status).toBe('pending');
+  });
+
+  it.each(['evil.example', '127.0.0.1', '127.0.0.1:1', '169.254.169.254'])(
+    'the host %j, which a rebound name would bring',
+    async (host) => {
+      expect(await rawRequest('/', { host })).toBe(403);
+      expect(await rawRequest('/api/jobs/waiting', { host, ...token() })).toBe(403);
+    },
+  );
+
+  it.each(['https://evil.example', 'null', 'http://127.0.0.1:1'])(
+    'the origin %s, even with the token',
+    async (foreign) => {
+      const reply = await stage.request('/api/jobs/waiting/cancel', {
+        method: 'POST',
+        headers: { origin: foreign },
+      });
+      expect(reply.status).toBe(403);
+      expect((await stage.store.read('waiting'))?.status).toBe('pending');
+    },
+  );
+
+  it('a cross-site write that a browser marks as one', async () => {
+    const headers = { ...token(), 'sec-fetch-site': 'cross-site', host: `127.0.0.1:${stage.console.port}` };
+    expect(await rawRequest('/api/jobs/waiting/cancel', headers, 'POST')).toBe(403);
+  });
+
+  it('to be framed, to run foreign scripts, and to be read across origins', async () => {
+    const { headers } = await fetch(`${origin()}/`);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('to leave its folder', async () => {
+    for (const path of [
+      '/../package.json',
+      '/..%2f..%2fpackage.json',
+      '/page/main.tsx',
+      '/main.css/../store.ts',
+    ])
+      expect(await rawRequest(path, { host: `127.0.0.1:${stage.console.port}` })).toBe(404);
+  });
+});
+
+describe('hostile ids and payloads', () => {
+  it.each([
+    '%00',
+    '%3Cscript%3E',
+    '..%2f..',
+    'a'.repeat(5000),
+    '%F0%9F%92%A9',
+    "';DROP",
+    '__proto__',
+    'constructor',
+  ])('are only ever looked up: %.40s', async (id) => {
+    expect((await stage.request(`/api/jobs/${id}`)).status).toBe(404);
+    const acted = await stage.request(`/api/jobs/${id}/cancel`, { method: 'POST' });
+    expect([404, 409]).toContain(acted.status);
+  });
+
+  it('come back as JSON, never as a page', async () => {
+    const reply = await stage.request('/api/jobs/hostile');
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    expect(((await reply.json()) as { payload: string }).payload).toBe(JSON.stringify({ text: HOSTILE }));
+  });
+
+  it.each(['kill', '../kill', 'resume'])('a worker id that is none is not signalled: %s', async (action) => {
+    for (const pid of ['0', '-1', '1', 'NaN', '1e9', '%31'])
+      expect((await stage.request(`/api/workers/${pid}/${action}`, { method: 'POST' })).status).not.toBe(200);
+  });
+});
+
+describe('an operator', () => {
+  it('cancels a waiting job, and is told what does not lead on from where a job is', async () => {
+    stage.table.put(jobRow('to-cancel'));
+    const first = await stage.request('/api/jobs/to-cancel/cancel', { method: 'POST' });
+    expect(await first.json()).toEqual({ ok: true, message: 'Cancelled' });
+    expect((await stage.store.read('to-cancel'))?.status).toBe('cancelled');
+    const second = await stage.request('/api/jobs/to-cancel/cancel', { method: 'POST' });
+    expect(second.status).toBe(409);
+    expect(await second.json()).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('is cancelled'),
+    });
+  });
+
+  it('revives and retries what failed, with a hint in the queue', async () => {
+    stage.table.put(finishedRow('to-retry', 'failed', { lastError: 'boom', errors: 5 }));
+    const reply = await stage.request('/api/jobs/to-retry/retry', { method: 'POST' });
+    expect(reply.status).toBe(200);
+    expect(await stage.store.read('to-retry')).toMatchObject({ status: 'pending', errors: 0 });
+    expect(stage.hints).toContainEqual({ jobId: 'to-retry', delaySeconds: 0 });
+  });
+
+  it('takes a running job from its worker', async () => {
+    stage.table.put(
+      jobRow('to-release', {
+        status: 'running',
+        attempt: 1,
+        leaseOwner: 'w/1',
+        startedAt: Date.now(),
+        leaseShard: 'r0',
+      }),
+    );
+    expect((await stage.request('/api/jobs/to-release/release', { method: 'POST' })).status).toBe(200);
+    expect(await stage.store.read('to-release')).toMatchObject({ status: 'pending', releases: 1 });
+  });
+
+  it('cannot change anything in a console that only shows', async () => {
+    const showing = await startConsoleStage({ queue: undefined });
+    try {
+      showing.table.put(jobRow('kept'));
+      const reply = await showing.request('/api/jobs/kept/cancel', { method: 'POST' });
+      expect(reply.status).toBe(403);
+      expect(await reply.json()).toMatchObject({ message: expect.stringContaining('--write') });
+      expect((await showing.store.read('kept'))?.status).toBe('pending');
+    } finally {
+      await showing.console.stop();
+    }
+  });
+});
+
+describe('the stream', () => {
+  /** Reads events until one satisfies; the connection is then closed. */
+  async function readUntil(isIt: (event: string, data: unknown) => boolean) {
+    const seen: { event: string; data: unknown }[] = [];
+    const reply = await fetch(`${origin()}/api/stream?token=${stage.console.token}`);
+    let text = '';
+    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
+      text += new TextDecoder().decode(chunk);
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, event = ''] = /^event: (.*)$/m.exec(block) ?? [];
+        const [, data = 'null'] = /^data: (.*)$/m.exec(block) ?? [];
+        seen.push({ event, data: JSON.parse(data) });
+        // Leaving the loop closes the connection.
+        if (isIt(event, JSON.parse(data))) return seen;
+      }
+    }
+    return seen;
+  }
+
+  it('tells everything at first, then what changed', async () => {
+    const first = await readUntil((event) => event === 'series');
+    expect(first.map(({ event }) => event)).toEqual(['hello', 'jobs', 'workers', 'series']);
+    expect(first[1]?.data).toMatchObject({ reset: true });
+    const change = readUntil(
+      (event, data) =>
+        event === 'jobs' &&
+        JSON.stringify(data).includes('"appears-later"') &&
+        !JSON.stringify(data).includes('reset'),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    stage.table.put(jobRow('appears-later'));
+    const seen = await change;
+    expect(seen.at(-1)?.data).toMatchObject({
+      jobs: [{ jobId: 'appears-later', status: 'pending' }],
+      gone: [],
+    });
+  });
+
+  it('follows a job from waiting over each heartbeat to its end, with a timeline that says so', async () => {
+    const { store, console: page } = stage;
+    stage.table.put(jobRow('followed'));
+    await page.watcher.poll();
+    const claimed = await store.claim({ job: { jobId: 'followed' }, owner: 'worker-1/a' });
+    if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+    const claim = {
+      jobId: 'followed',
+      owner: 'worker-1/a',
+      attempt: claimed.job.attempt,
+      startedAt: claimed.job.startedAt,
+    };
+    await page.watcher.poll();
+    expect(page.watcher.book.get('followed')).toMatchObject({ status: 'running', attempt: 1 });
+    await store.heartbeat(claim, claimed.job.leaseUntil + 5_000);
+    await page.watcher.poll();
+    await store.complete(claim, { ok: true });
+    await page.watcher.poll();
+    const detail = (await (await stage.request('/api/jobs/followed')).json()) as {
+      timeline: { kind: string; attempt?: number }[];
+      result: string;
+    };
+    expect(detail.timeline.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'heartbeat', 'done']);
+    expect(detail.result).toBe('{"ok":true}');
+    expect(page.watcher.book.get('followed')).toMatchObject({ status: 'done' });
+  });
+});

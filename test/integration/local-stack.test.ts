@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { isFinished, type Job } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import { demoSettings } from '../../lib/local/demo/settings.ts';
+import { localEnvironment } from '../../lib/local/local-environment.ts';
+import { type LocalStack, startLocalStack } from '../../lib/local/stack.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { resourceOf, synthesize, withoutValidation } from '../infra/support.ts';
+import { anyEngine, dynamoDbClient, sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
+
+withoutValidation();
+const worker = new URL('../../lib/local/demo/worker.ts', import.meta.url).pathname;
+
+/** The engines of this test run, given as a user gives endpoints: the stack must not start its own. */
+const given = () => ({
+  AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
+  AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
+  AWS_REGION: 'eu-west-1',
+});
+
+describe('a stack on endpoints from the standard AWS variables', () => {
+  let stack: LocalStack;
+  beforeAll(async () => {
+    stack = await startLocalStack({ name: uniqueName('stack'), surroundings: given() });
+  });
+  afterAll(() => stack.stop());
+
+  it('uses them instead of starting engines', () => {
+    expect(stack.endpoints).toMatchObject({
+      dynamodb: anyEngine().endpoint,
+      sqs: sqsEndpoint(),
+      engine: 'given',
+    });
+    expect(stack.environment).toMatchObject({
+      AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
+      LEASEHOLD_TABLE_NAME: stack.tableName,
+      LEASEHOLD_QUEUE_URL: stack.queueUrl,
+    });
+  });
+
+  it('has the table that the synthesized template has', async () => {
+    const made = synthesize();
+    const { Properties } = resourceOf(made, made.jobs.table);
+    const client = dynamoDbClient(anyEngine().endpoint);
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: stack.tableName }));
+    const ttl = await client.send(new DescribeTimeToLiveCommand({ TableName: stack.tableName }));
+    client.destroy();
+    const byName = <T extends { AttributeName?: string | undefined }>(keys: readonly T[] | undefined) =>
+      [...(keys ?? [])].sort((a, b) => (a.AttributeName ?? '').localeCompare(b.AttributeName ?? ''));
+    expect(Table?.KeySchema).toEqual(Properties.KeySchema);
+    expect(byName(Table?.AttributeDefinitions)).toEqual(
+      byName(Properties.AttributeDefinitions as { AttributeName: string }[]),
+    );
+    const indexes = (list: unknown) =>
+      (list as readonly Record<string, unknown>[])
+        .map(({ IndexName, KeySchema, Projection }) => {
+          const { ProjectionType, NonKeyAttributes } = Projection as Record<string, string[]>;
+          return { IndexName, KeySchema, ProjectionType, projects: [...(NonKeyAttributes ?? [])].sort() };
+        })
+        .sort((a, b) => String(a.IndexName).localeCompare(String(b.IndexName)));
+    expect(indexes(Table?.GlobalSecondaryIndexes)).toEqual(indexes(Properties.GlobalSecondaryIndexes));
+    expect(ttl.TimeToLiveDescription).toMatchObject({
+      TimeToLiveStatus: 'ENABLED',
+      AttributeName: (Properties.TimeToLiveSpecification as { AttributeName: string }).AttributeName,
+    });
+  });
+
+  it('has the queues that the synthesized template has', async () => {
+    const made = synthesize();
+    const client = sqsClient(sqsEndpoint());
+    const attributesOf = async (QueueUrl: string) =>
+      (await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }))).Attributes ??
+      {};
+    const own = await attributesOf(stack.queueUrl);
+    const dead = await attributesOf(stack.deadLetterQueueUrl);
+    client.destroy();
+    const queue = resourceOf(made, made.jobs.queue).Properties;
+    const deadLetterQueue = resourceOf(made, made.jobs.deadLetterQueue).Properties;
+    for (const name of [
+      'VisibilityTimeout',
+      'MessageRetentionPeriod',
+      'MaximumMessageSize',
+      'ReceiveMessageWaitTimeSeconds',
+    ] as const)
+      expect([name, Number(own[name])]).toEqual([name, queue[name]]);
+    for (const name of ['VisibilityTimeout', 'MessageRetentionPeriod'] as const)
+      expect([name, Number(dead[name])]).toEqual([name, deadLetterQueue[name]]);
+    expect(JSON.parse(own.RedrivePolicy ?? '{}')).toEqual({
+      deadLetterTargetArn: dead.QueueArn,
+      maxReceiveCount: (queue.RedrivePolicy as { maxReceiveCount: number }).maxReceiveCount,
+    });
+  });
+});
+
+describe('a stack with engines of its own', () => {
+  let stack: LocalStack;
+  beforeAll(async () => {
+    stack = await startLocalStack({
+      settings: demoSettings,
+      workers: 2,
+      entries: { worker },
+      surroundings: { AWS_ACCESS_KEY_ID: 'AKIAREAL', AWS_SECRET_ACCESS_KEY: 'secret' },
+    });
+  });
+  afterAll(() => stack.stop());
+
+  const open = () => {
+    const config = localEnvironment.clientConfig(stack.environment);
+    const client = createDynamoDbClient({
+      clock: systemClock,
+      config: { ...config, endpoint: stack.endpoints.dynamodb },
+    });
+    const table = createDynamoDbTable({ client, tableName: stack.tableName });
+    const parts = { table, clock: systemClock, chance: systemChance, settings: stack.settings };
+    return createJobStore({ ...parts, actor: 'test' });
+  };
+  const send = async (body: unknown) => {
+    const client = sqsClient(stack.endpoints.sqs);
+    await client.send(
+      new SendMessageCommand({ QueueUrl: stack.queueUrl, MessageBody: JSON.stringify(body) }),
+    );
+    client.destroy();
+  };
+  const when = async (jobId: string, isSo: (job: Job) => boolean): Promise<Job> => {
+    const store = open();
+    for (;;) {
+      const job = await store.read(jobId);
+      if (job !== undefined && isSo(job)) return job;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+
+  it('never hands real credentials to a local engine', () => {
+    expect(stack.environment).toMatchObject({ AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+  });
+
+  it('runs a job that any producer sent', async () => {
+    await send({ type: 'count-primes', payload: { below: 1000 }, jobId: 'primes' });
+    expect(await when('primes', isFinished)).toMatchObject({ status: 'done', result: { primes: 168 } });
+  });
+
+  it('gives the job of a killed worker to the next one, which goes on from the checkpoint', async () => {
+    await send({ type: 'slow-steps', payload: { steps: 6, stepMs: 300 }, jobId: 'steps' });
+    await when('steps', (job) => job.checkpointSeq >= 2);
+    const [worker] = stack.workers().filter(({ event }) => JSON.stringify(event ?? '').includes('steps'));
+    expect(stack.signal(worker?.pid ?? 0, 'kill')).toBe(true);
+    const job = await when('steps', isFinished);
+    expect(job).toMatchObject({ status: 'done', result: { steps: 6 } });
+    expect(job.crashes).toBeGreaterThanOrEqual(1);
+    expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
+  });
+
+  it('refuses the late writes of a worker that was paused past its lease', async () => {
+    const fenced = new Promise<void>((resolve) => {
+      stack.listen((event) => {
+        if (event.kind === 'output' && event.line.kind === 'log' && event.line.fields.outcome === 'lost')
+          resolve();
+      });
+    });
+    await send({ type: 'slow-steps', payload: { steps: 5, stepMs: 300 }, jobId: 'zombie' });
+    await when('zombie', (job) => job.checkpointSeq >= 1);
+    const [worker] = stack.workers().filter(({ event }) => JSON.stringify(event ?? '').includes('zombie'));
+    stack.signal(worker?.pid ?? 0, 'pause');
+    const winner = await when('zombie', isFinished);
+    stack.signal(worker?.pid ?? 0, 'resume');
+    await fenced;
+    expect(winner).toMatchObject({ status: 'done' });
+    expect(await when('zombie', isFinished)).toEqual(winner);
+  });
+});
+
+describe('a stack that was stopped', () => {
+  it('leaves no process and no bundle behind, even in the middle of a job', async () => {
+    const stack = await startLocalStack({
+      settings: demoSettings,
+      workers: 2,
+      entries: { worker },
+      surroundings: given(),
+      name: uniqueName('stopped'),
+    });
+    const busy = new Promise<number>((resolve) => {
+      stack.listen(
+        (event) => event.kind === 'sandbox' && event.sandbox.state === 'busy' && resolve(event.sandbox.pid),
+      );
+    });
+    const client = sqsClient(sqsEndpoint());
+    const MessageBody = JSON.stringify({ type: 'slow-steps', payload: { steps: 100, stepMs: 1000 } });
+    await client.send(new SendMessageCommand({ QueueUrl: stack.queueUrl, MessageBody }));
+    client.destroy();
+    const pid = await busy;
+    expect(existsSync(`/proc/${process.pid}`) ? existsSync(`/proc/${pid}`) : true).toBe(true);
+    await stack.stop();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    expect(stack.workers()).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** The browser for tests of the page: the one that CHROMIUM_PATH names, or the first of the usual places. */
+export const chromiumPath: string | undefined = [process.env.CHROMIUM_PATH, ...PLACES].find(
+  (path) => path !== undefined && path !== '' && existsSync(path),
+);
+
+/** Said next to the suites that are skipped without one. */
+export const noBrowserReason =
+  'no Chromium here: install it (for example: apt-get install chromium), or name one in CHROMIUM_PATH';
+
+/** Starts the browser so that it reaches for nothing but the page. */
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({
+    ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
+    args: [
+      '--no-sandbox',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });

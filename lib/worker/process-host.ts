@@ -4,7 +4,6 @@ import { createEngine } from './engine.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { createMessageTaker, type MessageTaker } from './take-messages.ts';
 import type { WorkerParts } from './worker-parts.ts';
-import { withCoalescedCompletions } from './write-coalescer.ts';
 
 /** A reaper that lives in the worker's process. */
 export interface EmbeddedReaper {
@@ -53,7 +52,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const taker = createMessageTaker({
     parts,
     slots,
-    engine: createEngine({ ...parts, store: withCoalescedCompletions(parts.store, clock) }),
+    engine: createEngine(parts),
     bounds: { stopping: handingBack.signal, handBackMs: settings.deadlineMarginMs / 2 },
     draining: draining.signal,
   });

@@ -1,4 +1,5 @@
 import { leaseLength } from '../jobs/lease-length.ts';
+import { lookAgainMs } from '../jobs/look-again.ts';
 import { type RecoveryBound, recoveryBound } from '../jobs/recovery-bound.ts';
 import type { Settings } from '../jobs/settings.ts';
 import { INDEX_KEY_WRITE_UNITS, shardsNeeded } from '../jobs/settings-relations.ts';
@@ -34,6 +35,9 @@ export type PlanSettings = Pick<
   | 'watchMs'
   | 'reaperIntervalMs'
   | 'minSweepIntervalMs'
+  | 'minLeaseMs'
+  | 'leaderLeaseMs'
+  | 'dispatchLeaseMs'
   | 'timeScale'
   | 'batchSize'
   | 'rowRetentionMs'
@@ -215,13 +219,15 @@ const MAX_INVOCATION_MS = 15 * 60_000;
 /** Busy all month: a watching reaper never goes home. Sweeps follow the soonest lease end, two thirds of a lease away. */
 function reaper(shards: number, settings: PlanSettings, prices: Prices): CostLine[] {
   const watches = settings.watch !== 'never';
-  const gap = watches
-    ? Math.max(settings.minSweepIntervalMs, settings.leaseMs - settings.heartbeatMs + settings.skewMs)
-    : settings.reaperIntervalMs;
-  const sweeps = (SECONDS_A_MONTH * 1000) / gap;
-  const seconds = watches ? SECONDS_A_MONTH : sweeps * SHORT_SWEEP_SECONDS;
+  // While one watches, the next is there already and waits for the lead.
+  const reapers = Math.max(1, settings.watchMs / settings.reaperIntervalMs);
+  const sweeps = (SECONDS_A_MONTH * 1000) / (watches ? lookAgainMs(settings) : settings.reaperIntervalMs);
+  const pendingSweeps = watches ? (SECONDS_A_MONTH * 1000) / settings.dispatchLeaseMs : sweeps;
+  const seconds = watches ? SECONDS_A_MONTH * reapers : sweeps * SHORT_SWEEP_SECONDS;
   const gbSeconds = (seconds * REAPER_MEMORY_MB) / 1024;
-  const readUnits = sweeps * shards * 2 * SMALLEST_QUERY_UNITS;
+  const readUnits = (sweeps + pendingSweeps) * shards * SMALLEST_QUERY_UNITS;
+  // Kept after every sweep and asked for by whoever waits; or taken and given up.
+  const leaderWrites = sweeps * (watches ? reapers : 2);
   return [
     {
       what: 'reaper (Lambda time)',
@@ -231,9 +237,9 @@ function reaper(shards: number, settings: PlanSettings, prices: Prices): CostLin
     },
     {
       what: 'reaper (index reads, leader row)',
-      amount: readUnits + sweeps,
+      amount: readUnits + leaderWrites,
       unit: 'units',
-      dollars: (readUnits * prices.perMillionReadUnits + sweeps * prices.perMillionWriteUnits) / 1e6,
+      dollars: (readUnits * prices.perMillionReadUnits + leaderWrites * prices.perMillionWriteUnits) / 1e6,
     },
   ];
 }

@@ -2,9 +2,10 @@ import { lapsesAt } from '../jobs/decide-reap.ts';
 import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
 import type { LeaseEntry } from '../jobs/job.ts';
 import { type LeasePage, readLeases } from '../jobs/lease-index.ts';
+import { lookAgainMs } from '../jobs/look-again.ts';
 import { allShards } from '../jobs/shard.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
-import { lookAgainMs, type ReaperDeps } from './deps.ts';
+import type { ReaperDeps } from './deps.ts';
 import { CHUNK, createReapWriter, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
 import {

@@ -1,6 +1,7 @@
 import { LEADER_KEY } from '../contract/table.ts';
+import { lookAgainMs } from '../jobs/look-again.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { lookAgainMs, type ReaperDeps } from './deps.ts';
+import type { ReaperDeps } from './deps.ts';
 import { createLead, type Lead } from './lead.ts';
 import { createLiveLeasesGauge } from './live-leases.ts';
 import { sweep } from './sweep.ts';

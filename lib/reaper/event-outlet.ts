@@ -1,5 +1,6 @@
 import type { LeaseholdEvent } from '../contract/events.ts';
 import type { ReaperDeps } from './deps.ts';
+import { within } from './within.ts';
 
 /**
  * Publishes events beside the sweep: no job waits for a bus that is slow or gone. What is still to be published is
@@ -46,12 +47,7 @@ export function createEventOutlet({
       draining ??= drain();
     },
     async settle() {
-      if (draining !== undefined) {
-        const enough = new AbortController();
-        const patience = clock.sleep(PATIENCE_MS, enough.signal).catch(() => {});
-        await Promise.race([draining, patience]);
-        enough.abort();
-      }
+      if (draining !== undefined) await within(PATIENCE_MS, draining, clock);
       const lost = dropped + waiting.length;
       if (lost > 0) telemetry.warn('events not published', { count: lost, reason: 'the bus is too slow' });
       dropped = 0;

@@ -7,6 +7,7 @@ import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
 import { asSeen, type SweepMemory } from './sweep-memory.ts';
 import { leaveBehind, type Tally } from './tally.ts';
+import { within } from './within.ts';
 
 /** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
 export interface ReapWriter {
@@ -22,6 +23,9 @@ export interface ReapWriter {
 export const CHUNK = 250;
 /** Each chunk has up to 8 requests under way. More would only wait for each other, and time out, on a slow day. */
 const CHUNKS_AT_ONCE = 2;
+
+/** A queue that does not answer must not keep the reaper from the leases that lapse meanwhile. */
+const HINT_PATIENCE_MS = 10_000;
 
 interface Verdict {
   readonly entry: LeaseEntry;
@@ -127,9 +131,9 @@ export function createReapWriter(
     });
     if (hints.length === 0) return;
     try {
-      const { sent, failed } = await queue.sendHints(hints);
-      tally.hintsSent += sent;
-      tally.hintsFailed += failed.length;
+      const outcome = await within(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
+      tally.hintsSent += outcome?.sent ?? 0;
+      tally.hintsFailed += outcome === undefined ? hints.length : outcome.failed.length;
     } catch (error) {
       tally.firstError ??= error as Error;
       tally.hintsFailed += hints.length;

@@ -28,7 +28,7 @@ export interface SweepOptions {
 }
 
 export interface SweepResult extends SweepCounts {
-  /** Every lapsed lease was looked at. */
+  /** Every lapsed lease was looked at, and written unless its row forbids it. */
   readonly complete: boolean;
   readonly breakerOpen: boolean;
   readonly durationMs: number;
@@ -84,7 +84,8 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
   const began = clock.monotonic();
   const { running, pending } = allShards(Math.max(settings.shards, options.shards ?? 0));
 
-  const looks = await lookAt(running, deps, round);
+  const firstPage = memory.breaker.open ? firstPageWhileOpen(deps, running.length) : FIRST_PAGE;
+  const looks = await lookAt(running, firstPage, deps, round);
   const breaker = await assessBreaker(deps, memory.breaker, looks.map(firstLook), {
     now: round.startedAt,
     runningShards: running,
@@ -93,7 +94,7 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
   await drain(looks, breaker, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
   await drain(
-    await lookAt(pending, deps, round),
+    await lookAt(pending, FIRST_PAGE, deps, round),
     { open: false, budget: Number.POSITIVE_INFINITY },
     deps,
     round,
@@ -106,10 +107,14 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
 }
 
 /** Reads the first page of every shard that may hold something lapsed. */
-async function lookAt(shards: readonly string[], deps: ReaperDeps, round: Round): Promise<Look[]> {
+async function lookAt(
+  shards: readonly string[],
+  limit: number,
+  deps: ReaperDeps,
+  round: Round,
+): Promise<Look[]> {
   const { memory, startedAt, shouldStop } = round;
   const due = shards.filter((shard) => (memory.outlooks.get(shard)?.quietUntil ?? 0) <= startedAt);
-  const limit = memory.breaker.open ? firstPageWhileOpen(deps, shards.length) : FIRST_PAGE;
   const looks: Look[] = [];
   await inLanes(due, async (shard) => {
     if (shouldStop()) return void memory.outlooks.delete(shard);
@@ -277,7 +282,7 @@ function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now
   const nextDueAt = soonest(outlooksOf(round.memory, 'pending').map((o) => o.nextLapseAt));
   return {
     ...counts,
-    complete: errors === 0 && skipped.heldBack === 0 && skipped.stopped === 0 && !round.shouldStop(),
+    complete: errors + skipped.heldBack + skipped.stopped + unwrittenShards.size === 0 && !round.shouldStop(),
     breakerOpen: breaker.open,
     durationMs,
     oldestLapsedMs: oldestLeft === undefined ? 0 : Math.max(0, now - oldestLeft),

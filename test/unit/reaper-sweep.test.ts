@@ -318,6 +318,18 @@ describe('a sweep in trouble', () => {
     expect(hints).toHaveLength(1);
   });
 
+  it('gives up on a queue that does not answer, and goes on', async () => {
+    const { deps, clock, claim, untilLapse } = stage();
+    for (let i = 0; i < 600; i++) await claim(`job-${i}`);
+    await clock.advance(untilLapse);
+    const silent = { ...deps, queue: { sendHints: () => new Promise<never>(() => {}) } };
+    const sweeping = sweep(silent);
+    await clock.advance(0);
+    for (let i = 0; i < 3; i++) await clock.advance(10_000);
+    expect(await sweeping).toMatchObject({ reclaimed: 600, hintsSent: 0, hintsFailed: 600 });
+    expect(clock.sleepers).toBe(0);
+  });
+
   it('does not wait for a bus that does not answer', async () => {
     const { deps, clock, claim, untilLapse } = stage();
     for (let i = 0; i < 600; i++) await claim(`job-${i}`);

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { LeaseholdEvent } from '../../lib/contract/events.ts';
+import { watch } from '../../lib/reaper/watch.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { reaperStage } from '../support/reaper-stage.ts';
+
+describe('the page about events', () => {
+  it('names every event that a reaper sends, and every field of its detail', async () => {
+    const clock = createHandClock();
+    const { deps, claim, events } = reaperStage({ table: createMemoryTable(), clock });
+    await claim('poison', { maxCrashes: 1 });
+    const run = async (deadlineMs: number) => {
+      const watching = watch(deps, { deadlineAt: clock.now() + deadlineMs });
+      await clock.advance(0);
+      await clock.advance(deadlineMs);
+      await watching;
+    };
+    await run(40_000);
+    for (let i = 0; i < 60; i++) await claim(`job-${i}`);
+    await run(40_000);
+    const sent = new Set(events.map(({ name }) => name));
+    const ours: LeaseholdEvent['name'][] = [
+      'ReaperLeadershipChanged',
+      'JobFailed',
+      'JobQuarantined',
+      'ReaperBreakerOpened',
+      'JobReclaimed',
+    ];
+    expect([...sent].sort()).toEqual([...ours].sort());
+    const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+    const named = (word: string) => page.includes(`\`${word}\``);
+    for (const { name, detail } of events)
+      expect([name, ...Object.keys(detail)].filter((word) => !named(word))).toEqual([]);
+    expect(named('JobRetried')).toBe(true);
+  });
+});

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceVariables } from '../contract/environment.ts';
+import { LOCAL_STATE_FILE, type LocalState } from '../local/state-file.ts';
 import { CliError } from './cli-error.ts';
 
 /** Options of every command that speaks to a deployed or local system. */
@@ -19,15 +20,6 @@ export interface FoundSystem {
   readonly queueUrl?: string;
   readonly foundBy: 'options' | 'environment' | 'local stack';
   readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
-/** The local stack writes this file, below the folder it was started in, while it runs. */
-export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
-
-interface LocalState {
-  readonly tableName: string;
-  readonly queueUrl: string;
-  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Looks at the options, then the environment, then for a local stack; throws what to do when there is none of them. */
@@ -78,16 +70,29 @@ function withOptions(
   };
 }
 
-function readLocalState(file: string): LocalState | undefined {
+/** The state of the local stack that was started in this folder, if it still runs. */
+export function readLocalState(file: string): LocalState | undefined {
   if (!existsSync(file)) return undefined;
+  let state: Partial<LocalState>;
   try {
-    const state = JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>;
-    if (typeof state.tableName === 'string' && typeof state.queueUrl === 'string')
-      return { tableName: state.tableName, queueUrl: state.queueUrl, environment: state.environment ?? {} };
+    state = JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>;
   } catch (cause) {
     throw new CliError(`${file} cannot be read; delete it and start 'leasehold dev' again`, 2, { cause });
   }
-  throw new CliError(`${file} names no table and queue; delete it and start 'leasehold dev' again`);
+  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {} } = state;
+  if (typeof tableName !== 'string' || typeof queueUrl !== 'string')
+    throw new CliError(`${file} names no table and queue; delete it and start 'leasehold dev' again`);
+  // A stack that was killed could not remove its file.
+  return pid === 0 || isAlive(pid) ? { pid, tableName, queueUrl, consoleUrl, environment } : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** What the SDK clients need of these variables; what is not set is left to the SDK's own chain. */

@@ -1,5 +1,8 @@
-import { GetQueueAttributesCommand, GetQueueUrlCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../jobs/errors.ts';
+
+/** Loaded when it is needed: the command line's help and completion must not wait for an SDK. */
+const sdk = () => import('@aws-sdk/client-sqs');
 
 /** A queue as SQS describes it. The counts are approximate. */
 export interface QueueDescription {
@@ -19,6 +22,7 @@ export interface QueueDescription {
 /** Reads a queue's counts and settings. */
 export async function describeQueue(client: SQSClient, queueUrl: string): Promise<QueueDescription> {
   try {
+    const { GetQueueAttributesCommand } = await sdk();
     const reply = await client.send(
       new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] }),
     );
@@ -54,6 +58,7 @@ function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
 /** The URL of a queue of the same account and region, by its ARN. */
 export async function queueUrlOf(client: SQSClient, arn: string): Promise<string> {
   try {
+    const { GetQueueUrlCommand } = await sdk();
     const reply = await client.send(new GetQueueUrlCommand({ QueueName: arn.split(':').at(-1) ?? '' }));
     return reply.QueueUrl ?? '';
   } catch (error) {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../define-command.ts';
 import { cancelCommand } from './cancel.ts';
+import { consoleCommand } from './console.ts';
+import { devCommand } from './dev.ts';
 import { dlqCommand } from './dlq.ts';
 import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';
@@ -33,4 +35,6 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   dlqCommand,
   doctorCommand,
   planCommand,
+  consoleCommand,
+  devCommand,
 ];

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { resourceVariables } from '../../contract/environment.ts';
+import { formatDollars } from '../../cost/format-dollars.ts';
+import { LOCAL_STATE_FILE } from '../../local/state-file.ts';
+import { exitCodes } from '../cli-error.ts';
+import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { readLocalState, type SystemOptions } from '../find-system.ts';
+import { createOutput, type Output } from '../output.ts';
+import { scanCostOf } from '../scan-cost.ts';
+import type { System } from '../system.ts';
+
+interface ConsoleOptions extends SystemOptions {
+  readonly port?: number;
+  readonly readOnly?: boolean;
+  readonly scan?: boolean;
+}
+
+/** `leasehold console`: a page that shows a system live, served on this machine until Ctrl-C. */
+export function consoleCommand(context: CliContext): Command {
+  const command = new Command('console')
+    .description('serve a live page of a system on this machine; a local stack has one already')
+    .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
+    .option('--read-only', 'show, but let nobody cancel, release or revive')
+    .option('--scan', 'read the whole table once, to list what was finished before')
+    .action(async (options: ConsoleOptions) => {
+      const { terminal } = context;
+      const output = createOutput(terminal, options.json === true);
+      const local = namesNoSystem(options)
+        ? readLocalState(join(terminal.directory, LOCAL_STATE_FILE))
+        : undefined;
+      if (local !== undefined && local.consoleUrl !== '') {
+        output.json({ url: local.consoleUrl, startedBy: 'leasehold dev' });
+        output.line(`The local stack serves its console at ${output.colours.cyan(local.consoleUrl)}`);
+        return context.end(exitCodes.ok);
+      }
+      return onSystem(context, options, (system) => serve(context, system, output, options));
+    });
+  return withExamples(
+    withSystem(command),
+    'leasehold console',
+    'leasehold console --table jobs --read-only --port 7070',
+  );
+
+  /** A system of its own that is named in the environment or the options goes before the local one. */
+  function namesNoSystem(options: ConsoleOptions): boolean {
+    return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
+  }
+}
+
+async function serve({ terminal }: CliContext, system: System, output: Output, options: ConsoleOptions) {
+  const { startConsole } = await import('../../console/start-console.ts');
+  const { found, table, store, settings, inspection } = system;
+  if (options.scan === true) {
+    const { rows, dollars } = await scanCostOf(system);
+    output.note(`Reading the whole table once: about ${rows} rows, ${formatDollars(dollars)}.`);
+  }
+  const page = await startConsole({
+    tableName: found.tableName,
+    ...{ table, store, settings, clock: terminal.clock },
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.readOnly === true ? {} : { queue: system.queue() }),
+    ...(options.scan === true ? { scan: inspection.scan } : {}),
+    onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
+  });
+  output.json({ url: page.url });
+  output.line(`Console of ${found.tableName}: ${output.colours.cyan(page.url)}`);
+  output.line(
+    output.colours.dim('The link has a token in it: whoever has it may act as you. Ctrl-C stops serving.'),
+  );
+  try {
+    const { interrupted } = terminal;
+    if (!interrupted.aborted)
+      await new Promise((resolve) => interrupted.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    await page.stop();
+  }
+  return exitCodes.ok;
+}

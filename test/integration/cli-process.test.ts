@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimOf } from '../../lib/jobs/job.ts';
+import { createLeadership } from '../../lib/jobs/leadership.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { type CliSystem, createCliSystem, newJob, runInProcess, runProcess } from '../support/cli.ts';
+import { anyEngine } from '../support/engines.ts';
+
+/** Longer than the suite takes on the busiest machine. */
+const HOUR = 3_600_000;
+
+interface Case {
+  readonly args: readonly string[];
+  readonly code: number;
+  readonly stdout?: string | RegExp;
+  readonly stderr?: string | RegExp;
+  readonly input?: string;
+}
+
+/** Each verb as its users run it: one good case and one bad one. Every further case is tested without a process. */
+const cases: readonly Case[] = [
+  { args: ['send', 'email', '-', '--json'], input: '{"to":"ada"}', code: 0, stdout: '"outcome":"sent"' },
+  { args: ['send', 'bad type'], code: 2, stderr: "'type' is 'bad type'" },
+  { args: ['ls', '--status', 'running'], code: 0, stdout: /held +email +running/ },
+  { args: ['ls', '--status', 'done'], code: 1, stderr: '--scan' },
+  { args: ['show', 'held'], code: 0, stdout: /owner +worker-a\/1/ },
+  { args: ['show', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
+  { args: ['explain', 'held'], code: 0, stdout: 'What happens next' },
+  { args: ['explain'], code: 2, stderr: "missing required argument 'id'" },
+  { args: ['watch', '--times', '1'], code: 0, stdout: /running +\d/ },
+  { args: ['watch', '--every', 'often'], code: 2, stderr: 'Give a duration' },
+  { args: ['workers'], code: 0, stdout: /worker-a +live/ },
+  { args: ['workers', '--limit', 'all'], code: 2, stderr: 'whole number' },
+  { args: ['stats', '--json'], code: 0, stdout: '"running":{"count":' },
+  { args: ['stats', 'now'], code: 2, stderr: 'too many arguments' },
+  { args: ['revive', 'failed-1'], code: 0, stdout: 'pending again' },
+  { args: ['revive', 'held'], code: 1, stderr: 'it is not finished' },
+  { args: ['cancel', 'failed-1'], code: 0, stdout: 'failed-1  cancelled' },
+  { args: ['cancel', 'a', 'b'], code: 2, stderr: 'Add --yes' },
+  { args: ['release', 'taken'], code: 0, stdout: 'which is fenced' },
+  { args: ['release', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
+  { args: ['redrive', '--type', 'email', '--yes'], code: 0, stdout: 'revived 1 job' },
+  { args: ['redrive'], code: 2, stderr: '--type TYPE' },
+  { args: ['dlq', 'ls'], code: 0, stdout: '0 messages' },
+  { args: ['dlq', 'purge'], code: 2, stderr: "unknown command 'purge'" },
+  { args: ['reap', '--dry-run'], code: 0, stdout: 'No lease has lapsed' },
+  { args: ['reap', '--now'], code: 2, stderr: "unknown option '--now'" },
+  { args: ['doctor'], code: 0, stdout: 'sound' },
+  { args: ['doctor', '--queue-url', 'http://127.0.0.1:1/q'], code: 2, stdout: 'could not be checked' },
+  { args: ['plan', '--rate', '1', '--duration', '1m'], code: 0, stdout: 'shards needed' },
+  { args: ['plan'], code: 2, stderr: 'Give two of' },
+  { args: ['complete', '--', 'ls', '--status', ''], code: 0, stdout: 'unfinished' },
+  { args: ['completion', 'nosh'], code: 2, stderr: 'Allowed choices are' },
+];
+
+describe('the process', () => {
+  let system: CliSystem;
+  beforeAll(async () => {
+    system = await createCliSystem(anyEngine());
+    const claim = async (jobId: string, owner: string) => {
+      const outcome = await system.store.claim({ job: { ...newJob(jobId), leaseMs: HOUR }, owner });
+      if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+      return claimOf(outcome.job);
+    };
+    await claim('held', 'worker-a/1');
+    await claim('taken', 'worker-b/1');
+    for (const id of ['failed-1', 'failed-2'])
+      await system.store.bury(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
+    const leadership = createLeadership({
+      ...{ table: system.table, clock: systemClock, name: 'reaper/1', leaseMs: 15_000, shards: 8 },
+    });
+    await leadership.take();
+  });
+  afterAll(() => system.close());
+
+  const expectText = (text: string, wanted: string | RegExp | undefined) => {
+    if (wanted instanceof RegExp) expect(text).toMatch(wanted);
+    else if (wanted !== undefined) expect(text).toContain(wanted);
+  };
+
+  for (const { args, code, stdout, stderr, input } of cases)
+    it(`ends '${args.join(' ')}' with ${code}`, async () => {
+      const run = await system.spawn(args, input === undefined ? {} : { input });
+      expectText(run.stdout, stdout);
+      expectText(run.stderr, stderr);
+      expect(run.code).toBe(code);
+    });
+
+  it('stops watching on Ctrl-C, without an error', async () => {
+    const run = await system.spawn(['watch', '--every', '1h', '--json'], {
+      started: (child) => child.kill('SIGINT'),
+    });
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.stdout.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('tells times in the zone of the shell', async () => {
+    const run = await system.spawn(['show', 'held'], { environment: { TZ: 'Asia/Tokyo' } });
+    expect(run.stdout).toMatch(/created +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (GMT\+9|JST)/);
+  });
+
+  it('prints colours only when asked to, off a screen', async () => {
+    const colour = '\u001b[';
+    expect((await system.spawn(['ls'], { environment: { FORCE_COLOR: '1' } })).stdout).toContain(colour);
+    expect(
+      (await system.spawn(['ls'], { environment: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout,
+    ).not.toContain(colour);
+  });
+
+  it('prints completion scripts that the shell can read', async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { code, stdout } = await runProcess(['completion', shell]);
+      expect([shell, code]).toEqual([shell, 0]);
+      expect(stdout).toContain('leasehold complete --');
+      // Other shells may not be installed; bash is, wherever the tests run.
+      if (shell === 'bash') expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
+    }
+  });
+
+  it('serves a console until Ctrl-C', async () => {
+    const run = await system.spawn(['console', '--json'], { started: (child) => child.kill('SIGINT') });
+    expect(run.json<{ url: string }>().url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=/);
+    expect(run.code).toBe(0);
+    expect((await system.run(['console', '--port', 'seven'])).code).toBe(2);
+  });
+
+  it('refuses a local stack with a worker that is not there', async () => {
+    const run = await runProcess(['dev', '--worker', 'nowhere.ts']);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining("There is no file 'nowhere.ts'")]);
+  });
+
+  it('shows an example in the help of every command', async () => {
+    const { stdout } = await runInProcess(['--help']);
+    const names = [...stdout.matchAll(/^ {2}([a-z]+)[ |]/gm)].map((match) => match[1] ?? '');
+    expect(names.length).toBeGreaterThan(16);
+    for (const name of names.filter((each) => each !== 'help')) {
+      const help = await runInProcess([name, '--help']);
+      expect([name, help.code, help.stdout.includes('Examples:')]).toEqual([name, 0, true]);
+    }
+  });
+});

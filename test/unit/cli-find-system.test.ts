@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { clientConfig, findSystem } from '../../lib/cli/find-system.ts';
+import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'leasehold-find-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const writeState = (text: string) => {
+  mkdirSync(dirname(join(folder, LOCAL_STATE_FILE)), { recursive: true });
+  writeFileSync(join(folder, LOCAL_STATE_FILE), text);
+};
+const local = {
+  tableName: 'local-table',
+  queueUrl: 'http://127.0.0.1:9/q',
+  environment: { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:8', AWS_ACCESS_KEY_ID: 'local' },
+};
+const deployed = { LEASEHOLD_TABLE_NAME: 't', LEASEHOLD_QUEUE_URL: 'https://q' };
+
+it('takes the options before the environment, and the environment before a local stack', () => {
+  writeState(JSON.stringify(local));
+  expect(findSystem({ table: 'mine' }, deployed, folder)).toMatchObject({
+    tableName: 'mine',
+    foundBy: 'options',
+  });
+  expect(findSystem({}, deployed, folder)).toMatchObject({
+    tableName: 't',
+    queueUrl: 'https://q',
+    foundBy: 'environment',
+  });
+  expect(findSystem({}, {}, folder)).toMatchObject({ tableName: 'local-table', foundBy: 'local stack' });
+});
+
+it('reaches a local stack by its own endpoints and credentials, never by those of the shell', () => {
+  writeState(JSON.stringify(local));
+  const shell = { AWS_ACCESS_KEY_ID: 'real', AWS_ENDPOINT_URL_DYNAMODB: 'https://real' };
+  expect(findSystem({}, shell, folder).environment).toMatchObject(local.environment);
+});
+
+it('lets options of region and endpoints win', () => {
+  const { environment } = findSystem(
+    { table: 't', region: 'eu-north-1', dynamodbEndpoint: 'http://d', sqsEndpoint: 'http://s' },
+    { AWS_REGION: 'us-east-1' },
+    folder,
+  );
+  expect(clientConfig(environment, 'DYNAMODB')).toEqual({ region: 'eu-north-1', endpoint: 'http://d' });
+  expect(clientConfig(environment, 'SQS')).toEqual({ region: 'eu-north-1', endpoint: 'http://s' });
+});
+
+it('leaves to the SDK what no variable says', () => {
+  expect(clientConfig({}, 'SQS')).toEqual({});
+  expect(clientConfig({ AWS_ACCESS_KEY_ID: 'a' }, 'SQS')).toEqual({});
+  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' };
+  expect(clientConfig(keys, 'SQS').credentials).toEqual({
+    accessKeyId: 'a',
+    secretAccessKey: 'b',
+    sessionToken: 'c',
+  });
+});
+
+it('says what to do when there is no system, or the state of the local one cannot be read', () => {
+  expect(() => findSystem({}, {}, folder)).toThrow("start the local stack with 'leasehold dev'");
+  expect(() => findSystem({ queueUrl: 'q' }, {}, folder)).toThrow('only a queue');
+  writeState('{');
+  expect(() => findSystem({}, {}, folder)).toThrow('delete it');
+  writeState('{}');
+  expect(() => findSystem({}, {}, folder)).toThrow('names no table');
+});
+
+it('passes over a local stack whose process is gone', () => {
+  writeState(JSON.stringify({ ...local, pid: process.pid }));
+  expect(findSystem({}, {}, folder).foundBy).toBe('local stack');
+  writeState(JSON.stringify({ ...local, pid: 2 ** 30 }));
+  expect(() => findSystem({}, {}, folder)).toThrow("start the local stack with 'leasehold dev'");
+});

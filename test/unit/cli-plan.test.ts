@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { formatDollars } from '../../lib/cost/format-dollars.ts';
+import { leaseChoices, leaseCurve, withLease } from '../../lib/cost/lease-trade.ts';
+import { beatsOf, planFor, SECONDS_A_MONTH, type Workload } from '../../lib/cost/plan.ts';
+import { listPrices } from '../../lib/cost/prices.ts';
+import { rowBytes, scanReadUnits, writeUnits } from '../../lib/cost/write-units.ts';
+import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { runInProcess } from '../support/cli.ts';
+
+const workload: Workload = {
+  ...{ rate: 10, durationMs: 60_000, checkpoints: 0, errorShare: 0, crashShare: 0 },
+  ...{ payloadBytes: 100, resultBytes: 2, checkpointBytes: 0, host: { kind: 'process' } },
+};
+const plan = (changes: Partial<Workload> = {}, settings = {}) =>
+  planFor({ ...workload, ...changes }, { ...defaultSettings, ...settings }, listPrices);
+const line = (of: ReturnType<typeof plan>, what: string) => of.lines.find((each) => each.what === what);
+
+describe('write units', () => {
+  it('count a row by the bytes of its names and values', () => {
+    expect(rowBytes({ jobId: 'abc' })).toBe(8);
+    expect(rowBytes({ n: 1234 })).toBe(1 + 3);
+    expect(rowBytes({ n: -1_800_000_000_123 })).toBe(1 + 7 + 1 + 1);
+    expect(rowBytes({ b: true, z: null })).toBe(4);
+    expect(rowBytes({ é: 'é' })).toBe(4);
+    expect(rowBytes({ m: { a: 'b' } })).toBe(1 + 3 + 1 + 2);
+  });
+
+  it('count an index by whether its entry appears, moves, changes, stays or goes', () => {
+    const row = { jobId: 'a', leaseShard: 'r1', leaseUntil: 1, status: 'running', payload: 'x' };
+    const byLease = (before: object | undefined, after: object) =>
+      writeUnits(before as typeof row | undefined, after as typeof row).byLease;
+    expect(byLease(undefined, row)).toBe(1);
+    expect(byLease(row, { ...row, leaseUntil: 2 })).toBe(2);
+    expect(byLease(row, { ...row, status: 'pending' })).toBe(1);
+    expect(byLease(row, { ...row, payload: 'y' })).toBe(0);
+    expect(byLease(row, { jobId: 'a', leaseShard: 'r1' })).toBe(1);
+    expect(byLease({ jobId: 'a' }, { jobId: 'a', payload: 'y' })).toBe(0);
+  });
+
+  it('bill the larger of the row before and after', () => {
+    expect(writeUnits({ jobId: 'a', payload: 'x'.repeat(3000) }, { jobId: 'a' }).table).toBe(3);
+  });
+
+  it('count a scan by its bytes, eight kilobytes a unit', () => {
+    expect([0, 8192, 8193, 80 * 2 ** 20].map(scanReadUnits)).toEqual([1, 1, 2, 10_240]);
+  });
+});
+
+describe('a plan', () => {
+  it('adds up claims, heartbeats and completions of all jobs of a month', () => {
+    const planned = plan();
+    const jobs = 10 * SECONDS_A_MONTH;
+    expect(planned.running).toBe(600);
+    expect(planned.beatsPerJob).toBe(6);
+    expect(line(planned, 'claims')?.amount).toBeCloseTo(2 * jobs);
+    expect(line(planned, 'heartbeats')?.amount).toBeCloseTo(6 * 3 * jobs);
+    expect(line(planned, 'completions')?.amount).toBeCloseTo(2 * jobs);
+    expect(planned.heartbeatDollars).toBeCloseTo((18 * jobs * 0.625) / 1e6);
+    expect(planned.writeUnitsPerSecond).toEqual({ table: 80, index: 140 });
+    const sum = planned.lines.reduce((total, { dollars }) => total + dollars, 0);
+    expect(planned.monthlyDollars).toBeCloseTo(sum);
+    expect(planned.dollarsPerMillionJobs).toBeCloseTo((sum / jobs) * 1e6);
+  });
+
+  it('makes every heartbeat of a fat row dearer', () => {
+    const ratio = plan({ payloadBytes: 4096 }).heartbeatDollars / plan().heartbeatDollars;
+    expect(ratio).toBeCloseTo(7 / 3);
+  });
+
+  it('charges retries and reclaims with the claim that follows, and their runs', () => {
+    const planned = plan({ errorShare: 0.1, crashShare: 0.1, host: { kind: 'lambda', memoryMb: 1024 } });
+    const jobs = 10 * SECONDS_A_MONTH;
+    // 0.2 of the attempts fail, so a job takes 1.25 attempts: 0.125 more by errors, as many by crashes.
+    expect(line(planned, 'retries after errors')?.amount).toBeCloseTo(0.125 * 6 * jobs, -3);
+    expect(line(planned, 'reclaims after crashes')?.amount).toBeCloseTo(0.125 * 6 * jobs, -3);
+    expect(line(planned, 'workers (Lambda time)')?.amount).toBeCloseTo(1.25 * 60 * jobs, -3);
+  });
+
+  it('counts a job longer than an invocation as several', () => {
+    const long = plan({ durationMs: 3_600_000, rate: 1, host: { kind: 'lambda', memoryMb: 512 } });
+    expect(line(long, 'workers (Lambda invocations)')?.amount).toBeCloseTo(4 * SECONDS_A_MONTH);
+  });
+
+  it('needs shards for heartbeats, and for claims and ends where jobs are too short to beat', () => {
+    expect(plan({ rate: 1000, durationMs: 60_000 }).shards).toBe(14);
+    expect(plan({ rate: 5000, durationMs: 100 }).shards).toBe(10);
+  });
+
+  it('promises the recovery that the settings promise', () => {
+    for (const watch of ['always', 'whileBusy', 'never'] as const)
+      expect(plan({}, { watch }).recovery).toEqual(recoveryBound({ ...defaultSettings, watch }));
+  });
+
+  it('beats ever more seldom under a growing lease', () => {
+    const hour = 3_600_000;
+    expect(beatsOf(hour, defaultSettings)).toBe(360);
+    const grown = beatsOf(hour, { ...defaultSettings, leaseGrowth: 0.1 });
+    expect(grown).toBeGreaterThan(60);
+    expect(grown).toBeLessThan(180);
+  });
+});
+
+describe('the trade between leases', () => {
+  it('lists the usual lengths and the chosen one; longer ones cost less and recover later', () => {
+    const choices = leaseChoices(workload, withLease(defaultSettings, 45_000), listPrices);
+    expect(choices.map(({ leaseMs }) => leaseMs)).toContain(45_000);
+    for (const [i, choice] of choices.entries()) {
+      const next = choices[i + 1];
+      if (next === undefined) continue;
+      expect(next.plan.heartbeatDollars).toBeLessThanOrEqual(choice.plan.heartbeatDollars);
+      expect(next.plan.recovery.worstMs).toBeGreaterThanOrEqual(choice.plan.recovery.worstMs);
+    }
+    const curve = leaseCurve(workload, defaultSettings, listPrices, 5);
+    expect([curve[0]?.leaseMs, curve[4]?.leaseMs]).toEqual([10_000, 3_600_000]);
+  });
+
+  it('writes small sums so that they can be told apart', () => {
+    expect([0, 0.00001, 0.0042, 0.05, 1234.5].map(formatDollars)).toEqual([
+      ...['$0.00', 'below $0.0001', '$0.0042', '$0.05', '$1,234.50'],
+    ]);
+  });
+});
+
+describe('plan', () => {
+  it('takes two of running, rate and duration and shows figures, table and plots', async () => {
+    const run = await runInProcess(['plan', '--running', '600', '--duration', '1m', '--payload', '100']);
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain('10 jobs a second, 1 min each, 600 running');
+    expect(run.stdout).toMatch(/→ +30 s +10 s +6 /);
+    expect(run.stdout).toContain('Heartbeats, $ a month');
+    expect(run.stdout).toContain('┤');
+    expect(run.stdout).toContain('us-east-1');
+  });
+
+  it('gives the same as JSON', async () => {
+    const run = await runInProcess(['plan', '--rate', '10', '--running', '600', '--lease', '1m', '--json']);
+    expect(run.json()).toMatchObject({
+      workload: { rate: 10, durationMs: 60_000 },
+      leaseMs: 60_000,
+      heartbeatMs: 20_000,
+      plan: { running: 600, beatsPerJob: 3, shards: 1 },
+    });
+  });
+
+  it('refuses what cannot be planned, and says what to give', async () => {
+    for (const [args, says] of [
+      [['--rate', '5'], 'Give two of --running, --rate and --duration'],
+      [['--rate', '5', '--duration', '1m', '--running', '5'], 'are 300 running jobs, not 5'],
+      [['--rate', '5', '--duration', '1m', '--lease', '1s'], "setting 'leaseMs' is 1000"],
+      [
+        ['--rate', '5', '--duration', '1m', '--heartbeat', '20s'],
+        'heartbeatMs (20000) must be at most a third',
+      ],
+      [['--rate', '0', '--duration', '1m'], 'above 0'],
+      [['--rate', '5', '--duration', '0'], 'must be above 0'],
+      [['--rate', '5', '--duration', '1m', '--errors', '1'], 'not a share'],
+      [
+        ['--rate', '5', '--duration', '1m', '--errors', '0.5', '--crashes', '0.5'],
+        'together must be below 1',
+      ],
+      [['--rate', '5', '--duration', '1m', '--prices', 'nowhere.json'], 'cannot be read as JSON'],
+    ] as const) {
+      const run = await runInProcess(['plan', ...args]);
+      expect([args, run.code]).toEqual([args, 2]);
+      expect(run.stderr).toContain(says);
+    }
+  });
+});

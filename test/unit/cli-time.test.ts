@@ -1,0 +1,99 @@
+import pc from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { counted, createOutput, firstLine, renderTable, shorten } from '../../lib/cli/output.ts';
+import { wantsColours } from '../../lib/cli/process-terminal.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
+import { formatAge, formatDuration, formatInstant, parseDuration, parseInstant } from '../../lib/cli/time.ts';
+
+describe('durations', () => {
+  it('are read as people write them', () => {
+    const read = ['0', '500ms', '30s', '1h30m', '1.5h', '2d'].map(parseDuration);
+    expect(read).toEqual([0, 500, 30_000, 5_400_000, 5_400_000, 172_800_000]);
+  });
+
+  it('are refused when they are anything else', () => {
+    for (const text of ['', '30', '-5s', '5 s', 's', '1w', '1h 30m', '1e3s', 'NaN'])
+      expect([text, parseDuration(text)]).toEqual([text, undefined]);
+  });
+
+  it('are told in their two largest units', () => {
+    const told = [0, 340, 999, 1000, 3333, 9_999, 12_000, 59_600, 90_000, 3_600_000, 3_601_000, 90_061_000];
+    expect(told.map(formatDuration)).toEqual([
+      ...['0 ms', '340 ms', '999 ms', '1 s', '3.3 s', '10 s', '12 s', '1 min', '1 min 30 s'],
+      ...['1 h', '1 h', '1 d 1 h'],
+    ]);
+  });
+});
+
+describe('instants', () => {
+  const at = Date.parse('2026-03-29T00:30:00.120Z');
+
+  it('are told in the zone of the reader, through its summer time', () => {
+    expect(formatInstant(at, { timeZone: 'UTC' }, 'ms')).toBe('2026-03-29 00:30:00.120 UTC');
+    expect(formatInstant(at, { timeZone: 'Europe/Berlin' })).toBe('2026-03-29 01:30:00 CET');
+    expect(formatInstant(at + 3_600_000, { timeZone: 'Europe/Berlin' })).toBe('2026-03-29 03:30:00 CEST');
+    expect(formatInstant(at, { timeZone: 'Asia/Kolkata' })).toMatch(/^2026-03-29 06:00:00 (IST|GMT\+5:30)$/);
+  });
+
+  it('are told by their distance', () => {
+    expect([-90_000, -499, 0, 12_000].map((ms) => formatAge(at + ms, at))).toEqual([
+      ...['1 min 30 s ago', 'now', 'now', 'in 12 s'],
+    ]);
+  });
+
+  it('are read as ISO 8601 or as a duration ago', () => {
+    expect(parseInstant('2026-03-29T00:30:00.120Z', 0)).toBe(at);
+    expect(parseInstant('2h', at)).toBe(at - 7_200_000);
+    for (const text of ['yesterday', '1', '2026-99-99', '']) expect(parseInstant(text, at)).toBeUndefined();
+  });
+});
+
+describe('output', () => {
+  const written: string[] = [];
+  const terminal = { write: (text: string) => written.push(text), note: () => {}, hasColours: true };
+
+  it('in JSON is one document and nothing else', () => {
+    const output = createOutput(terminal as unknown as Terminal, true);
+    output.line('text');
+    output.table({ head: ['A'], rows: [['1']] });
+    output.json({ a: 1 });
+    expect(written.splice(0)).toEqual(['{"a":1}\n']);
+    expect(output.colours.red('x')).toBe('x');
+  });
+
+  it('lines columns up by what is seen, not by colour codes, and leaves no trailing blanks', () => {
+    const { red } = pc.createColors(true);
+    const lines = renderTable(
+      {
+        head: ['A', 'N', 'B'],
+        rows: [
+          [red('long one'), '1', 'x'],
+          ['b', '22', ''],
+        ],
+        right: [1],
+      },
+      pc.createColors(false),
+    ).split('\n');
+    expect(lines.map((line) => line.replaceAll(red(''), ''))).toEqual([
+      'A          N  B',
+      `${red('long one')}   1  x`,
+      'b         22',
+    ]);
+  });
+
+  it('shortens what would not fit', () => {
+    expect(shorten('abcdefghij', 10)).toBe('abcdefghij');
+    expect(shorten('abcdefghijk', 10)).toBe('abcdef…ijk');
+    expect(firstLine('one\ntwo')).toBe('one');
+    expect(firstLine('abcdef', 4)).toBe('abc…');
+    expect([counted(1, 'job'), counted(1234, 'job')]).toEqual(['1 job', '1,234 jobs']);
+  });
+
+  it('has colours on a screen, unless NO_COLOR says no', () => {
+    expect(wantsColours({}, true)).toBe(true);
+    expect(wantsColours({}, false)).toBe(false);
+    expect(wantsColours({ NO_COLOR: '1', FORCE_COLOR: '1' }, true)).toBe(false);
+    expect(wantsColours({ FORCE_COLOR: '1' }, false)).toBe(true);
+    expect(wantsColours({ TERM: 'dumb' }, true)).toBe(false);
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { decodeCursor, encodeCursor } from '../../lib/cli/cursor.ts';
+import { allLeases } from '../../lib/jobs/all-leases.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import { nextSteps } from '../../lib/jobs/next-steps.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { allShards } from '../../lib/jobs/shard.ts';
+import { timelineOf } from '../../lib/jobs/timeline.ts';
+import { workerOf, workerViews } from '../../lib/jobs/worker-view.ts';
+import { systemChance } from '../../lib/system/system-clock.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+
+const settings = defaultSettings;
+const setUp = () => {
+  const clock = createHandClock();
+  const table = createMemoryTable();
+  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const job = (jobId: string) => ({
+    ...{ jobId, type: 'email', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
+  });
+  const claim = async (jobId: string, owner: string) => {
+    const outcome = await store.claim({ job: job(jobId), owner });
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    return outcome.job;
+  };
+  const read = async (jobId: string) => (await store.read(jobId)) as Job;
+  return { clock, table, store, job, claim, read };
+};
+
+describe('all leases', () => {
+  it('come soonest end first from all shards, and go on from any place without gap or repeat', async () => {
+    const { clock, table, claim } = setUp();
+    for (let n = 0; n < 30; n++) {
+      await claim(`job-${n}`, `w/${n}`);
+      if (n % 3 === 0) await clock.advance(7);
+    }
+    const shards = allShards(8).running;
+    const all: string[] = [];
+    let last = 0;
+    for await (const found of allLeases(table, { shards, pageSize: 2 })) {
+      expect(found.entry?.leaseUntil).toBeGreaterThanOrEqual(last);
+      last = found.entry?.leaseUntil ?? 0;
+      all.push(found.entry?.jobId ?? '');
+    }
+    expect(new Set(all).size).toBe(30);
+    for (const stop of [1, 10, 29]) {
+      let seen = 0;
+      const rest: string[] = [];
+      for await (const { positions } of allLeases(table, { shards, pageSize: 3 })) {
+        if (++seen < stop || positions === undefined) continue;
+        for await (const found of allLeases(table, { shards, pageSize: 3, positions }))
+          rest.push(found.entry?.jobId ?? '');
+        break;
+      }
+      expect(rest).toHaveLength(30 - stop);
+    }
+  });
+
+  it('name rows that cannot be read, and go on past them', async () => {
+    const { table, claim } = setUp();
+    await claim('good', 'w/1');
+    table.put({ ...(await claim('bad', 'w/2')), jobId: 'bad', errors: 'many' });
+    const found = [];
+    for await (const each of allLeases(table, { shards: allShards(8).running, pageSize: 5 }))
+      found.push(each.entry === undefined ? each.bad.jobId : each.entry.jobId);
+    expect(found.sort()).toEqual(['bad', 'good']);
+  });
+});
+
+describe('a place in a listing', () => {
+  it('survives being pasted, and is refused when it is not one', () => {
+    const place = { r0: { jobId: 'a', leaseUntil: 1 } };
+    expect(decodeCursor(encodeCursor(place))).toEqual(place);
+    expect(decodeCursor(undefined)).toBeUndefined();
+    for (const text of ['', 'x', encodeCursor([]).slice(3), Buffer.from('3').toString('base64url')])
+      expect(() => decodeCursor(text)).toThrow('--cursor');
+  });
+});
+
+describe('workers', () => {
+  it('are what stands before the last slash of a claim’s owner', () => {
+    expect(['w/1', 'host/w/1', 'bare', '/odd'].map(workerOf)).toEqual(['w', 'host/w', 'bare', '/odd']);
+  });
+
+  it('are STALE from the tick on which their last lease ends', async () => {
+    const { clock, claim } = setUp();
+    const start = clock.now();
+    const entries: LeaseEntry[] = [];
+    for (const id of ['a', 'b'])
+      entries.push({ ...(await claim(id, `w/${id}`)), notBefore: 0, dispatches: 0 });
+    const state = (at: number) => workerViews(entries, at, settings)[0]?.state;
+    expect([state(start + 29_999), state(start + 30_000)]).toEqual(['live', 'STALE']);
+    expect(workerViews(entries, start + 30_000, settings)[0]).toMatchObject({
+      worker: 'w',
+      lastHeartbeatAt: start,
+      jobs: [{ jobId: 'a', isLapsed: true, lapsesAt: start + 32_000 }, { jobId: 'b' }],
+    });
+  });
+
+  it('show their last heartbeat also under a growing lease', async () => {
+    const { clock, claim } = setUp();
+    const job = await claim('a', 'w/1');
+    const beat = clock.now() + 1_000_000;
+    const entry = { ...job, leaseUntil: beat + 100_000, notBefore: 0, dispatches: 0 };
+    const [view] = workerViews([entry], beat, { ...settings, leaseGrowth: 0.1 });
+    expect(view?.lastHeartbeatAt).toBe(beat);
+  });
+});
+
+describe('a timeline', () => {
+  it('names attempts that left no entry, and those older than the row remembers', async () => {
+    const { clock, store, claim, read } = setUp();
+    await claim('j', 'w/0');
+    await store.handBack('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
+    const facts = timelineOf(await read('j'), clock.now(), settings).facts;
+    expect(facts).toContain(
+      'attempt 1 left no entry: its claim was handed back before its worker learned of it',
+    );
+    for (let n = 1; n <= 22; n++) {
+      const outcome = await store.claim({ job: { jobId: 'j' }, owner: `w/${n}` });
+      if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+      const dispatch = planDispatch(clock.now(), clock.now(), settings);
+      await store.release(claimOf(outcome.job), { errors: 0, releases: n, dispatch });
+    }
+    expect(timelineOf(await read('j'), clock.now(), settings).facts).toContain(
+      'attempts 1 to 3 are older than the row remembers',
+    );
+  });
+
+  it('tells checkpoint, progress and a wished cancellation', async () => {
+    const { clock, store, claim, read } = setUp();
+    const claimed = claimOf(await claim('j', 'w/0'));
+    await store.checkpoint(claimed, { seq: 2, checkpoint: 5, progress: { done: 3 } });
+    await store.cancel('j');
+    const { facts, next } = timelineOf(await read('j'), clock.now(), settings);
+    expect(facts).toContain('checkpoint 2 is stored: the next attempt goes on from there');
+    expect(facts).toContain('progress: {"done":3}');
+    expect(next[0]?.says).toContain('sees the cancellation in the reply to its next heartbeat');
+  });
+});
+
+describe('what happens next', () => {
+  const says = (job: Job, now: number) => nextSteps(job, now, settings).map((step) => step.says);
+
+  it('to a running job: its lease ends, the reaper acts, and at last it is overdue', async () => {
+    const { clock, claim } = setUp();
+    const job: RunningJob = await claim('j', 'w/0');
+    const start = clock.now();
+    expect(nextSteps(job, start, settings).map((step) => step.at)).toEqual([start + 30_000, start + 120_500]);
+    expect(says(job, start)[1]).toContain('given to the next worker (crash 1 of 3)');
+    expect(says(job, start + 30_000)[0]).toContain('the reaper may take it back');
+    expect(says(job, start + 120_499)[0]).not.toContain('OVERDUE');
+    expect(says(job, start + 120_500)[0]).toContain('OVERDUE');
+    expect(says({ ...job, crashes: 2 }, start)[1]).toContain('buried: crash 3 of 3');
+    expect(says({ ...job, errors: 4 }, start)[1]).toContain('buried: errors and crashes reach 5');
+    expect(says({ ...job, cancelRequested: true }, start)[2]).toContain('cancelled, as an operator asked');
+  });
+
+  it('to a pending job: it falls due, is hinted, is hinted again, or waits for the reaper', async () => {
+    const { clock, store, job } = setUp();
+    const start = clock.now();
+    await store.schedule(job('soon'), planDispatch(start, start + 60_000, settings));
+    await store.schedule(job('far'), planDispatch(start, start + 3_600_000, settings));
+    const soon = (await store.read('soon')) as Job;
+    const far = (await store.read('far')) as Job;
+    expect(says(soon, start)).toEqual([
+      'it becomes due',
+      expect.stringContaining('as soon as it takes its hint'),
+      expect.stringContaining('the reaper sends another hint'),
+    ]);
+    expect(says(far, start)[1]).toContain('the reaper sends it to the queue');
+    expect(says(soon, start + 600_000).at(-1)).toContain('OVERDUE');
+  });
+
+  it('to a finished job: nothing without an operator', async () => {
+    const { clock, store, claim, read } = setUp();
+    await store.complete(claimOf(await claim('d', 'w/0')));
+    await store.bury(claimOf(await claim('f', 'w/1')), { errors: 1, lastError: 'x' });
+    await store.reject({ messageId: 'm', reason: 'r', text: 't', bytes: 1, sha256: 's' });
+    expect(says(await read('d'), clock.now())[0]).toContain('nothing more');
+    expect(says(await read('f'), clock.now())[0]).toContain("'leasehold revive f'");
+    expect(says(await read('bad:m'), clock.now())[0]).toContain('have its producer send a good one');
+  });
+});

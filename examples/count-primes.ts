@@ -14,7 +14,7 @@ export const countPrimes = defineJob({
   checkpoint: z.object({ next: z.int(), count: z.int() }),
   maxStallMs: 60_000,
   async run({ payload, checkpoint }, { signal, checkpoint: store, progress }) {
-    let { next, count } = checkpoint ?? { next: 2, count: 0 };
+    let { next, count } = checkpoint ?? { next: 0, count: 0 };
     while (next < payload.below) {
       signal.throwIfAborted();
       const end = Math.min(payload.below, next + payload.slice);

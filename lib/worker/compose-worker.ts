@@ -3,8 +3,9 @@ import { LEADER_KEY } from '../contract/table.ts';
 import { createDynamoDbClient } from '../dynamodb/client.ts';
 import { createDynamoDbTable } from '../dynamodb/dynamodb-table.ts';
 import { createEventBridgeEvents, noEvents } from '../events/eventbridge-events.ts';
-import { createClockGuard } from '../jobs/clock-guard.ts';
+import { type ClockGuard, createClockGuard } from '../jobs/clock-guard.ts';
 import { createJobStore } from '../jobs/job-store.ts';
+import type { Table } from '../jobs/ports.ts';
 import type { Configuration } from '../jobs/settings-environment.ts';
 import { createSqsClient } from '../sqs/client.ts';
 import { createSqsQueue } from '../sqs/sqs-queue.ts';
@@ -35,6 +36,9 @@ export interface ComposeOptions {
 /** A worker's parts on AWS, and what ends with them. */
 export interface ComposedWorker extends WorkerParts {
   readonly telemetry: PowertoolsTelemetry;
+  /** For a reaper in the same process. */
+  readonly table: Table;
+  readonly clockGuard: ClockGuard;
   close(): Promise<void>;
 }
 
@@ -87,6 +91,8 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
     heart,
     clockCheck: createClockCheck({ guard, telemetry, askTheTime: () => table.read(LEADER_KEY) }),
     worker,
+    table,
+    clockGuard: guard,
     async close() {
       await heart.close();
       client.destroy();

@@ -4,7 +4,7 @@ import { toJsonText } from '../jobs/json.ts';
 import type { FencedOutcome } from '../jobs/ports.ts';
 import { type AbortReason, LeaseLost } from './abort-reasons.ts';
 import type { JobContext } from './define-job.ts';
-import { describeError } from './describe-error.ts';
+import { loggableError } from './describe-error.ts';
 import type { LeaseClock } from './lease-clock.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -53,12 +53,18 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
     throw reason;
   };
 
+  /** Takes the value as it is now: what is refused is refused at once, and what changes later is not what was kept. */
+  const note = (what: keyof Unsent, value: JsonValue) => {
+    const text = toJsonText(what, value, settings.maxCheckpointBytes);
+    lease.noteProgress();
+    unsent = { ...unsent, [what]: JSON.parse(text) };
+  };
+
   const sendUnsent = async () => {
     const kept = unsent;
     unsent = {};
     refuseIfLost();
     seq += 1;
-    lastWriteAt = clock.monotonic();
     const { outcome }: FencedOutcome = await store.checkpoint(claim, { seq, ...kept });
     if (outcome === 'lost') {
       telemetry.count('WritesFenced');
@@ -73,6 +79,7 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
   /** Joins the write that waits its turn, or becomes it. */
   let waiting: Promise<void> | undefined;
   const send = (): Promise<void> => {
+    lastWriteAt = clock.monotonic();
     waiting ??= (sending ?? Promise.resolve())
       .catch(() => {})
       .then(() => {
@@ -86,26 +93,27 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
     return waiting;
   };
 
+  const noteCheckpoint = async (place: JsonValue) => {
+    refuseIfLost();
+    note('checkpoint', place);
+  };
+
   const named = { jobId: job.jobId, type: job.type, attempt: job.attempt };
   return {
     context: {
       signal,
-      async checkpoint(place) {
-        refuseIfLost();
-        // Refused here and not when its turn comes, so that the error names the call that caused it.
-        toJsonText('checkpoint', place, settings.maxCheckpointBytes);
-        lease.noteProgress();
-        unsent = { ...unsent, checkpoint: place };
-        await send();
+      checkpoint(place) {
+        const storing = noteCheckpoint(place).then(send);
+        // A handler that does not wait for it must not have its process killed by an unhandled rejection: the signal tells.
+        storing.catch(() => {});
+        return storing;
       },
       progress(value) {
         refuseIfLost();
-        toJsonText('progress', value, settings.maxCheckpointBytes);
-        lease.noteProgress();
-        unsent = { ...unsent, progress: value };
-        if (sending !== undefined || clock.monotonic() - lastWriteAt < options.progressIntervalMs) return;
+        note('progress', value);
+        if (clock.monotonic() - lastWriteAt < options.progressIntervalMs) return;
         send().catch((error) =>
-          telemetry.warn('progress not stored', { ...named, reason: describeError(error) }),
+          telemetry.warn('progress not stored', { ...named, reason: loggableError(error) }),
         );
       },
       log: {

@@ -50,9 +50,9 @@ export function createBatchRunner(parts: WorkerParts) {
     const belated: RunBounds = { stopping: sharedDeadline.signal, handBackMs };
     const lanes = Math.min(settings.batchConcurrency, messages.length);
 
-    /** A job that is not among the first needs time to get somewhere before it is handed back again. */
+    /** A job that is not among the first needs time of its own to get somewhere before it is handed back. */
     const isTimeFor = (bounds: RunBounds) =>
-      !deadline.signal.aborted && (bounds === fresh || remainingMs() > 2 * settings.deadlineMarginMs);
+      remainingMs() > settings.deadlineMarginMs * (bounds === fresh ? 1 : 2);
 
     const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {
       const { message } = claimable;

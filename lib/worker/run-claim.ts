@@ -62,7 +62,10 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   return {
     async run(claimed, bounds) {
       const ending = endingOf(claimed);
-      const end = await runUnder(ending, claimed, bounds);
+      const end = await runUnder(ending, claimed, bounds).catch((error: unknown): Ending => {
+        telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
+        return 'unsaved';
+      });
       ending.lease.end();
       if (end === 'lost') telemetry.count('LeasesLost');
       telemetry.info('run ended', {

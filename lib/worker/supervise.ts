@@ -68,9 +68,10 @@ export async function supervise(
   const outcome = await Promise.race([
     handle(work.definition, work.view, ofRun.context, settings.maxResultBytes),
     abandonment(parts, signal, over.signal, bounds, job.leaseMs),
-  ]);
-  over.abort();
-  heart.stop(claim);
+  ]).finally(() => {
+    over.abort();
+    heart.stop(claim);
+  });
   await Promise.all([watching, ofRun.close()]);
   return { outcome, reason: signal.reason, progressed: ofRun.progressed() };
 }

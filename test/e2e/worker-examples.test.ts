@@ -1,0 +1,127 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adler32 } from '../../examples/checksum-file.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'examples', 'worker-process.ts');
+let stack: WorkerStack;
+let folder: string;
+const children: ReturnType<typeof fork>[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'leasehold-examples-'));
+  // The examples' own leases are long; the engine and the reaper are not kept waiting by them.
+  stack = await startWorkerStack({
+    leaseMs: 2000,
+    shutdownGraceMs: 100,
+    reaperIntervalMs: 1000,
+    minSweepIntervalMs: 50,
+    leaderLeaseMs: 1000,
+    watch: 'always',
+  });
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  await stack.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The example process, with its reaper inside. */
+function startProcess() {
+  const child = fork(PROGRAM, {
+    env: { ...process.env, ...stack.environment },
+    stdio: 'ignore',
+    execArgv: [],
+  });
+  children.push(child);
+  return child;
+}
+
+describe('the example jobs in the example process', () => {
+  it('checksum a file in slices, through a killed worker, without starting over', async () => {
+    const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, i) => (i * 31) % 251));
+    const path = join(folder, 'large.bin');
+    writeFileSync(path, bytes);
+    await stack.send('checksum-file', { path, sliceBytes: 8000 }, { jobId: 'sum' });
+    const first = startProcess();
+    const halfway = await stack.until('sum', (job) => (job?.checkpointSeq ?? 0) >= 5);
+    first.kill('SIGKILL');
+    await once(first, 'exit');
+    startProcess();
+    const job = await stack.until('sum', (each) => each?.status === 'done');
+    expect(job).toMatchObject({
+      result: { adler32: adler32(bytes).toString(16).padStart(8, '0'), bytes: bytes.length },
+      crashes: 1,
+      attempt: 2,
+    });
+    // 500 slices in all: a run that had started over would have stored every one of them again.
+    expect(job.checkpointSeq).toBeLessThan(500 + (halfway.checkpointSeq + 5));
+    expect(job.checkpointSeq).toBeLessThanOrEqual(501);
+  });
+
+  it('call a service until it answers, telling it who calls', async () => {
+    const seen: (readonly [string, string])[] = [];
+    const service = createServer((request, response) => {
+      seen.push([String(request.headers['idempotency-key']), String(request.headers['fencing-token'])]);
+      response.statusCode = seen.length < 3 ? 503 : 201;
+      response.end();
+    });
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+    try {
+      startProcess();
+      await stack.send(
+        'call-service',
+        { url: `http://127.0.0.1:${port}/`, body: { a: 1 } },
+        { jobId: 'call' },
+      );
+      const job = await stack.until('call', (each) => each?.status === 'done');
+      expect(job).toMatchObject({ result: { status: 201 }, errors: 2, attempt: 3 });
+      expect(seen).toEqual([
+        ['call', '1'],
+        ['call', '2'],
+        ['call', '3'],
+      ]);
+    } finally {
+      service.close();
+      service.closeAllConnections();
+    }
+  });
+
+  it('bury a call that the service refuses for good', async () => {
+    const service = createServer((_request, response) => {
+      response.statusCode = 404;
+      response.end();
+    });
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+    try {
+      startProcess();
+      await stack.send('call-service', { url: `http://127.0.0.1:${port}/`, body: null }, { jobId: 'call' });
+      const job = await stack.until('call', (each) => each?.status === 'failed');
+      expect(job.lastError).toMatch(/^NonRetryableError: .* refused the request with 404/);
+    } finally {
+      service.close();
+      service.closeAllConnections();
+    }
+  });
+
+  it('count primes with the event loop standing still', async () => {
+    startProcess();
+    await stack.send('count-primes', { below: 1_000_000, slice: 250_000 }, { jobId: 'primes' });
+    const job = await stack.until('primes', (each) => each?.status === 'done');
+    expect(job).toMatchObject({ result: { primes: 78_498 }, attempt: 1, checkpoint: { next: 750_000 } });
+  });
+});

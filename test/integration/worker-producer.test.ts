@@ -1,0 +1,170 @@
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { QueueUnavailableError } from '../../lib/jobs/errors.ts';
+import { createDeadLetterHandler } from '../../lib/worker/dead-letter-host.ts';
+import { defineJob } from '../../lib/worker/define-job.ts';
+import { createWorkerHandler } from '../../lib/worker/lambda-host.ts';
+import { createProducer, MessageRefusedError } from '../../lib/worker/producer.ts';
+import { createRegistry, UnknownTypeError } from '../../lib/worker/registry.ts';
+import { on } from '../support/faults.ts';
+import { invoke } from '../support/invoke.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+let stack: WorkerStack;
+beforeEach(async () => {
+  stack = await startWorkerStack();
+});
+afterEach(() => stack.close());
+
+const greet = defineJob({
+  type: 'greet',
+  payload: z.object({ name: z.string(), at: z.optional(z.iso.datetime()) }),
+  run: ({ payload }) => `hello ${payload.name}`,
+});
+const registry = createRegistry([greet]);
+const producer = () =>
+  createProducer({ registry, queue: stack.worker(registry).queue, settings: stack.settings });
+
+/** What lies in the queue, as any SQS client sees it. */
+const messages = async (count: number) => {
+  const found: string[] = [];
+  while (found.length < count) {
+    const reply = await stack.sqsClient.send(
+      new ReceiveMessageCommand({ QueueUrl: stack.queueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 5 }),
+    );
+    for (const { Body } of reply.Messages ?? []) found.push(Body ?? '');
+  }
+  return found;
+};
+
+describe('a producer', () => {
+  it('sends what a plain SendMessage would', async () => {
+    const sent = await producer().send('greet', { name: 'Ada' }, { jobId: 'order-7', maxAttempts: 3 });
+    expect(sent).toEqual({ jobId: 'order-7', messageId: expect.any(String) });
+    const [body] = await messages(1);
+    expect(JSON.parse(body ?? '')).toEqual({
+      type: 'greet',
+      payload: { name: 'Ada' },
+      jobId: 'order-7',
+      maxAttempts: 3,
+    });
+  });
+
+  it('names the message’s id as the job’s when none is asked for', async () => {
+    const { jobId, messageId } = await producer().send('greet', { name: 'Ada' });
+    expect(jobId).toBe(messageId);
+    const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+    await invoke(createWorkerHandler(registry, { parts: stack.worker(registry) }), message ? [message] : []);
+    expect(await stack.read(jobId)).toMatchObject({ status: 'done', result: 'hello Ada' });
+  });
+
+  it('sends many in few requests', async () => {
+    const jobs = Array.from({ length: 25 }, (_, i) => ({
+      type: 'greet' as const,
+      payload: { name: `n${i}` },
+      options: { jobId: `g${i}` },
+    }));
+    const outcomes = await producer().sendMany(jobs);
+    expect(outcomes.map((each) => each.outcome === 'sent' && each.jobId)).toEqual(
+      jobs.map((job) => job.options.jobId),
+    );
+    expect(stack.sqs.counts.SendMessageBatch).toBe(3);
+    expect(await messages(25)).toHaveLength(25);
+  });
+
+  it('leaves a delay that SQS can keep to SQS, and the worker then needs no row for it', async () => {
+    await producer().send('greet', { name: 'Ada' }, { jobId: 'later', delayMs: 1500 });
+    const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 10 });
+    await invoke(createWorkerHandler(registry, { parts: stack.worker(registry) }), message ? [message] : []);
+    expect(await stack.read('later')).toMatchObject({ status: 'done' });
+    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+  });
+
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    ['a payload that the schema refuses', () => producer().send('greet', { name: 7 as never }), /name: /],
+    [
+      'a Date, which would arrive as text',
+      () => producer().send('greet', { name: new Date(Number.NaN) as never }),
+      /name/,
+    ],
+    ['a bad id', () => producer().send('greet', { name: 'Ada' }, { jobId: 'a:b' }), /'jobId' is 'a:b'/],
+    ['a payload too large', () => producer().send('greet', { name: 'x'.repeat(70_000) }), /at most 65536/],
+    [
+      'one bad job among many',
+      () =>
+        producer().sendMany([
+          { type: 'greet', payload: { name: 'Ada' } },
+          { type: 'greet', payload: { name: 7 as never } },
+        ]),
+      /name: /,
+    ],
+  ])('sends nothing for %s', async (_what, send, reason) => {
+    const refused = await send().catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(MessageRefusedError);
+    expect(String(refused)).toMatch(reason);
+    expect(stack.sqs.counts.SendMessageBatch).toBeUndefined();
+  });
+
+  it('refuses a type that no worker knows, and suggests the near one', async () => {
+    const send = producer().send('great' as never, {} as never);
+    await expect(send).rejects.toThrow(UnknownTypeError);
+    await expect(send).rejects.toThrow(/Did you mean 'greet'/);
+  });
+
+  it('throws when the queue does not take the message', async () => {
+    stack.sqs.use(on('SendMessageBatch', { kind: 'failSome', which: [0], applied: false }));
+    await expect(producer().send('greet', { name: 'Ada' })).rejects.toThrow(QueueUnavailableError);
+  });
+
+  it('is typed by the registry', () => {
+    const typed = producer();
+    // @ts-expect-error there is no such type
+    const noType = () => typed.send('grete', { name: 'Ada' });
+    // @ts-expect-error the payload has no such key
+    const noKey = () => typed.send('greet', { nom: 'Ada' });
+    expect([noType, noKey]).toHaveLength(2);
+  });
+});
+
+describe('the dead-letter consumer', () => {
+  const take = async (body: string) => {
+    await stack.direct.queue.sendJobs([{ body }]);
+    const received = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+    const handler = createDeadLetterHandler(registry, { parts: stack.worker(registry) });
+    return { received, failures: await invoke(handler, received) };
+  };
+
+  it('puts a job that was never claimed into a row and hints at it', async () => {
+    const { failures } = await take('{"type":"greet","jobId":"a","payload":{"name":"Ada"}}');
+    expect(failures).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({ status: 'pending', attempt: 0, dispatches: 1 });
+    expect(await messages(1)).toEqual(['{"hint":"a"}']);
+  });
+
+  it('leaves a job that has a row alone', async () => {
+    await take('{"type":"greet","jobId":"a","payload":{"name":"Ada"}}');
+    const before = await stack.read('a');
+    const { failures } = await take('{"type":"greet","jobId":"a","payload":{"name":"Eve"}}');
+    expect(failures).toEqual([]);
+    expect(await stack.read('a')).toEqual(before);
+  });
+
+  it('keeps a bad message as a failed row', async () => {
+    const { failures, received } = await take('nonsense');
+    expect(failures).toEqual([]);
+    expect(await stack.read(`bad:${received[0]?.messageId}`)).toMatchObject({ status: 'failed' });
+  });
+
+  it('acknowledges a hint, whose row is looked after by the reaper', async () => {
+    const { failures } = await take('{"hint":"a"}');
+    expect(failures).toEqual([]);
+    expect(stack.dynamodb.counts).toEqual({});
+  });
+
+  it('lets a message stay when the store does not answer', async () => {
+    stack.dynamodb.use(on('*', { kind: 'reset' }));
+    const { failures, received } = await take('{"type":"greet","jobId":"a","payload":{"name":"Ada"}}');
+    expect(failures).toEqual([received[0]?.messageId]);
+  });
+});

@@ -85,10 +85,11 @@ export function createJobStore(options: JobStoreOptions): JobStore {
         claimWrite({ job, owner, skewMs: settings.skewMs }, context()),
       );
       const results = await table.applyMany(writes);
-      return results.map((result, i) => {
+      return requests.map(({ owner }, i) => {
+        const result = results[i] as BatchResult;
         if (result.applied === 'failed') return { outcome: 'failed' as const, error: result.error };
         try {
-          return claimed(result, requests[i]?.owner ?? '');
+          return claimed(result, owner);
         } catch (cause) {
           return { outcome: 'failed' as const, error: cause as Error };
         }

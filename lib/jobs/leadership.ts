@@ -113,9 +113,8 @@ export function createLeadership(options: {
       set: { shards },
       returns: 'nothing',
     });
-    // Refused: another reaper raised it further meanwhile.
-    const current = raised.applied ? shards : raised.row?.shards;
-    return typeof current === 'number' ? Math.max(current, shards) : shards;
+    // Where it was refused, another reaper has raised it further meanwhile.
+    return Math.max(shards, shardsIn(raised.row));
   }
 }
 

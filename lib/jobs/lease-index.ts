@@ -1,4 +1,4 @@
-import { BadRowError } from './errors.ts';
+import type { BadRowError } from './errors.ts';
 import type { LeaseEntry } from './job.ts';
 import { parseLeaseEntry } from './parse-row.ts';
 import type { Cursor, Table } from './ports.ts';
@@ -28,8 +28,7 @@ export async function readLeases(
     try {
       entries.push(parseLeaseEntry(row));
     } catch (error) {
-      if (!(error instanceof BadRowError)) throw error;
-      bad.push(error);
+      bad.push(error as BadRowError);
     }
   }
   return { entries, bad, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };

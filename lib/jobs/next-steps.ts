@@ -97,19 +97,14 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
 
 function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
   const verdict = decideReap(entryOf(job), { now: lapse, settings, breakerOpen: false });
-  switch (verdict.kind) {
-    case 'reclaim':
-      return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
-    case 'bury':
-      return verdict.quarantined
-        ? `buried: crash ${verdict.crashes} of ${job.maxCrashes}`
-        : `buried: errors and crashes reach ${job.maxAttempts}`;
-    case 'cancel':
-      return 'cancelled, as an operator asked';
-    case 'redispatch':
-    case 'leave':
-      return 'left as it is';
-  }
+  if (verdict.kind === 'reclaim')
+    return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
+  if (verdict.kind === 'bury')
+    return verdict.quarantined
+      ? `buried: crash ${verdict.crashes} of ${job.maxCrashes}`
+      : `buried: errors and crashes reach ${job.maxAttempts}`;
+  // A running job at the moment of its lapse is neither left alone nor dispatched.
+  return 'cancelled, as an operator asked';
 }
 
 /** What the lease index holds of an unfinished job. */

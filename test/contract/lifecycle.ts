@@ -125,6 +125,27 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
   });
 
+  it('an entry of another claim moves nothing although both leases end in the same instant', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    const old = await entry(harness, job.jobId);
+    await harness.store.release(claimOf(job), { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    const next = await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
+    expect(next.leaseUntil).toBe(old.leaseUntil);
+    await harness.clock.advance(40_000);
+    const verdict = decideReap(old, { now: harness.clock.now(), settings, breakerOpen: false });
+    if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
+    expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
+  });
+
+  it('a reaper ends no job of which nobody asked it', async () => {
+    const harness = open();
+    const job = await harness.claimed(harness.jobId());
+    expect(await harness.store.reap(await entry(harness, job.jobId), { kind: 'cancel' })).toEqual({
+      outcome: 'moved',
+    });
+  });
+
   it('checkpoint, progress and counters survive a reclaim; a claim that was handed back unseen is counted', async () => {
     const harness = open();
     const job = await harness.claimed(harness.jobId());

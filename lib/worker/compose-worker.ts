@@ -12,7 +12,6 @@ import { createSqsQueue } from '../sqs/sqs-queue.ts';
 import { systemChance, systemClock } from '../system/system-clock.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../telemetry/powertools-telemetry.ts';
 import { createClockCheck } from './clock-check.ts';
-import { gatherCompletions } from './gather-completions.ts';
 import type { Heart } from './heart/heart.ts';
 import { createThreadHeart } from './heart/thread-heart.ts';
 import type { AwsAddress } from './heart/thread-messages.ts';
@@ -75,10 +74,7 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
     settings,
     clock: systemClock,
     chance: systemChance,
-    store: gatherCompletions(
-      createJobStore({ table, clock: systemClock, chance: systemChance, settings, actor: worker }),
-      systemClock,
-    ),
+    store: createJobStore({ table, clock: systemClock, chance: systemChance, settings, actor: worker }),
     queue: createSqsQueue({ client: sqs, queueUrl: resources.queueUrl, clock: systemClock }),
     telemetry,
     events: settings.eventsEnabled

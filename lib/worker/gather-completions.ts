@@ -4,7 +4,9 @@ import type { Clock, FencedOutcome, JobStore } from '../jobs/ports.ts';
 
 /** DynamoDB takes this many rows in one request. */
 const FULL = 25;
-/** A completion waits no longer than this for the one before it: a store that hangs must not hold up its neighbours. */
+/** A completion waits this long for others, or half as long as the last request took where that is more. */
+const WINDOW_MS = 5;
+/** Neither for others nor for the request before it does it wait longer: a store that hangs must not hold up its neighbours. */
 const LONGEST_WAIT_MS = 50;
 
 interface Waiting {
@@ -13,24 +15,26 @@ interface Waiting {
 }
 
 /**
- * A store that writes the completions of jobs that end together with one request. Those of one turn of the event loop go
- * at once; those that come while a request is under way go together when it is back. A lone job waits for nobody, and
- * each row keeps its own condition and its own verdict.
+ * A store that writes the completions of jobs that end at about the same time with one request: those of a few
+ * milliseconds, and those that come while a request is under way. Each row keeps its own condition and its own verdict.
  */
 export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const waiting: Waiting[] = [];
   let isPlanned = false;
   let underWay: Promise<unknown> = Promise.resolve();
+  let windowMs = WINDOW_MS;
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     const [only] = batch;
     if (only === undefined) return;
+    const sentAt = clock.monotonic();
     const outcomes =
       batch.length === 1
         ? [await store.complete(only.end.claim, only.end.result).catch(failed)]
         : await store
             .completeMany(batch.map(({ end }) => end))
             .catch((error: Error) => batch.map(() => failed(error)));
+    windowMs = Math.min(LONGEST_WAIT_MS, Math.max(WINDOW_MS, (clock.monotonic() - sentAt) / 2));
     for (const [i, { settle }] of batch.entries())
       settle(outcomes[i] ?? failed(new Error('the store gave no verdict')));
   };
@@ -42,7 +46,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
 
   const plan = async (): Promise<void> => {
     isPlanned = true;
-    await thisTurn();
+    await clock.sleep(windowMs);
     await soon(underWay, clock);
     isPlanned = false;
     while (waiting.length > 0) flush();
@@ -63,9 +67,6 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
 }
 
 const failed = (error: Error) => ({ outcome: 'failed' as const, error });
-
-/** Everything that ends in this turn of the event loop has ended when this resolves. */
-const thisTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Resolves with the promise, or after the longest wait. */
 async function soon(promise: Promise<unknown>, clock: Clock): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ReceivedMessage } from '../jobs/ports.ts';
 import { ShuttingDown } from './abort-reasons.ts';
 import { createEngine } from './engine.ts';
+import { gatherCompletions } from './gather-completions.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { createMessageTaker, type MessageTaker } from './take-messages.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -46,13 +47,14 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const { parts, reaper, flush = () => {} } = options;
   const { settings, clock, telemetry, heart } = parts;
   const slots = createSlots(clock);
+  const limit = settings.processConcurrency;
   const draining = new AbortController();
   const handingBack = new AbortController();
   const hurry = new AbortController();
   const taker = createMessageTaker({
     parts,
     slots,
-    engine: createEngine(parts),
+    engine: createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts),
     bounds: { stopping: handingBack.signal, handBackMs: settings.deadlineMarginMs / 2 },
     draining: draining.signal,
   });

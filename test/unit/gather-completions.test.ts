@@ -5,7 +5,7 @@ import { createJobStore } from '../../lib/jobs/job-store.ts';
 import type { JobStore } from '../../lib/jobs/ports.ts';
 import { resolveSettings } from '../../lib/jobs/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { gatherCompletions } from '../../lib/worker/gather-completions.ts';
 
@@ -63,24 +63,36 @@ function createScene() {
   };
 }
 
+/** Lets everything happen that the time passed so far allows. */
 const turns = async (count = 5) => {
   for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
 };
+const WINDOW_MS = 5;
+
+/** Waits for the outcomes while the clock goes on. */
+async function settled<T>(scene: { readonly clock: HandClock }, outcomes: Promise<T>): Promise<T> {
+  await scene.clock.advance(WINDOW_MS);
+  return outcomes;
+}
 
 describe('gathered completions', () => {
-  it('writes the completions of one turn with one request, each with its own result', async () => {
+  it('writes the completions of a few milliseconds with one request, each with its own result', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(10);
-    const outcomes = await Promise.all(claims.map((claim, i) => scene.store.complete(claim, { i })));
+    const early = claims.slice(0, 5).map((claim, i) => scene.store.complete(claim, { i }));
+    await scene.clock.advance(WINDOW_MS - 1);
+    expect(scene.batches).toEqual([]);
+    const late = claims.slice(5).map((claim, i) => scene.store.complete(claim, { i: i + 5 }));
+    const outcomes = await settled(scene, Promise.all([...early, ...late]));
     expect(outcomes.every(({ outcome }) => outcome === 'written')).toBe(true);
     expect(scene.batches).toEqual([10]);
     const rows = await Promise.all(claims.map(({ jobId }) => scene.memory.read(jobId)));
     expect(rows.map((row) => row?.status === 'done' && row.result)).toEqual(claims.map((_, i) => ({ i })));
   });
 
-  it('lets a lone job wait for nobody', async () => {
+  it('writes a lone completion by itself', async () => {
     const scene = createScene();
-    await scene.store.complete(await scene.claim());
+    await settled(scene, scene.store.complete(await scene.claim()));
     expect(scene.batches).toEqual([1]);
   });
 
@@ -89,8 +101,10 @@ describe('gathered completions', () => {
     const claims = await scene.claimMany(4);
     const release = scene.hang();
     const first = scene.store.complete(claims[0] as Claim);
+    await scene.clock.advance(WINDOW_MS);
     await turns();
     const others = claims.slice(1).map((claim) => scene.store.complete(claim));
+    await scene.clock.advance(WINDOW_MS);
     await turns();
     expect(scene.batches).toEqual([1]);
     release();
@@ -103,8 +117,10 @@ describe('gathered completions', () => {
     const claims = await scene.claimMany(2);
     const release = scene.hang();
     const first = scene.store.complete(claims[0] as Claim);
+    await scene.clock.advance(WINDOW_MS);
     await turns();
     const second = scene.store.complete(claims[1] as Claim);
+    await scene.clock.advance(WINDOW_MS);
     await turns();
     await scene.clock.advance(49);
     expect(scene.batches).toEqual([1]);
@@ -118,7 +134,7 @@ describe('gathered completions', () => {
   it('never puts more than 25 into one request', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(60);
-    await Promise.all(claims.map((claim) => scene.store.complete(claim)));
+    await settled(scene, Promise.all(claims.map((claim) => scene.store.complete(claim))));
     expect(scene.batches).toEqual([25, 25, 10]);
   });
 
@@ -126,8 +142,11 @@ describe('gathered completions', () => {
     const scene = createScene();
     const claims = await scene.claimMany(10);
     const [stale, ...others] = claims as [Claim, ...Claim[]];
-    const outcomes = await Promise.all(
-      [{ ...stale, owner: 'somebody/else' }, ...others].map((claim) => scene.store.complete(claim)),
+    const outcomes = await settled(
+      scene,
+      Promise.all(
+        [{ ...stale, owner: 'somebody/else' }, ...others].map((claim) => scene.store.complete(claim)),
+      ),
     );
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['lost', ...others.map(() => 'written')]);
   });
@@ -139,8 +158,10 @@ describe('gathered completions', () => {
       { ...scene.memory, completeMany: () => Promise.reject(new Error('down')) },
       scene.clock,
     );
-    const settled = await Promise.allSettled(claims.map((claim) => broken.complete(claim)));
-    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    await expect(broken.complete(claims[0] as Claim)).resolves.toEqual({ outcome: 'written' });
+    const ends = await settled(scene, Promise.allSettled(claims.map((claim) => broken.complete(claim))));
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    await expect(settled(scene, broken.complete(claims[0] as Claim))).resolves.toEqual({
+      outcome: 'written',
+    });
   });
 });

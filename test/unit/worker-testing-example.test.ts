@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { defineJob, NonRetryableError } from '../../lib/index.ts';
+import { testJob } from '../../lib/testing/index.ts';
+
+/** Stands for the mail service. */
+const outbox: string[] = [];
+
+const sendNewsletter = defineJob({
+  type: 'send-newsletter',
+  payload: z.object({ readers: z.array(z.string()) }),
+  checkpoint: z.object({ sent: z.int() }),
+  async run({ payload, checkpoint }, { signal, checkpoint: store }) {
+    if (payload.readers.length === 0) throw new NonRetryableError('nobody to write to');
+    for (let sent = checkpoint?.sent ?? 0; sent < payload.readers.length; sent++) {
+      signal.throwIfAborted();
+      outbox.push(payload.readers[sent] ?? '');
+      await store({ sent: sent + 1 });
+    }
+    return { sent: payload.readers.length };
+  },
+});
+
+describe('send-newsletter', () => {
+  it('writes to every reader once, though its worker dies on the way', async () => {
+    const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid', 'dot'] });
+
+    expect(await job.run({ mishap: 'crash', after: 2 })).toBe('crashed');
+    expect(job.checkpoints).toEqual([{ sent: 1 }, { sent: 2 }]);
+
+    const finished = await job.finish();
+    expect(finished).toMatchObject({ status: 'done', result: { sent: 4 }, attempt: 2, crashes: 1 });
+    expect(outbox).toEqual(['ada', 'ben', 'cid', 'dot']);
+  });
+
+  it('goes on in the next invocation when time runs out, for nothing', async () => {
+    const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid'] });
+
+    expect(await job.run({ mishap: 'deadline', after: 1 })).toBe('released');
+    expect(await job.finish()).toMatchObject({ attempt: 2, errors: 0, crashes: 0 });
+  });
+
+  it('is not tried again without readers', async () => {
+    const finished = await testJob(sendNewsletter, { readers: [] }).finish();
+
+    expect(finished).toMatchObject({ status: 'failed', attempt: 1 });
+    expect(finished.lastError).toContain('nobody to write to');
+  });
+});

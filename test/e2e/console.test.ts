@@ -1,0 +1,212 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
+import { sqsClient } from '../support/engines.ts';
+import { type LocalConsole, startLocalConsole } from '../support/local-console.ts';
+
+const HOSTILE = '"><img src=x onerror="globalThis.hit = 1"><script>globalThis.hit = 1</script>';
+
+// Runtime-evaluated: without a browser there is no page to look at, and the reason is in the suite's title.
+const title =
+  chromiumPath === undefined ? `the console's page (skipped: ${noBrowserReason})` : "the console's page";
+
+describe.skipIf(chromiumPath === undefined)(title, () => {
+  let browser: Browser;
+  let local: LocalConsole;
+  const pages: Page[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    [browser, local] = await Promise.all([launchChromium(), startLocalConsole()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await local?.stop();
+  });
+  afterEach(async () => {
+    await Promise.all(pages.splice(0).map((page) => page.close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  const send = async (body: object | string) => {
+    const client = sqsClient(local.stack.endpoints.sqs);
+    const MessageBody = typeof body === 'string' ? body : JSON.stringify(body);
+    await client.send(new SendMessageCommand({ QueueUrl: local.stack.queueUrl, MessageBody }));
+    client.destroy();
+  };
+  const open = async (options: Parameters<Browser['newPage']>[0] = {}) => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+    page.setDefaultTimeout(60_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    pages.push(page);
+    await page.goto(local.console.url);
+    await page.getByText('live', { exact: true }).waitFor();
+    return page;
+  };
+  const row = (page: Page, jobId: string, status?: string) =>
+    page.locator(`.row[data-job="${jobId}"]${status === undefined ? '' : `[data-status="${status}"]`}`);
+
+  it('shows a worker being killed by its button, and the job coming back', async () => {
+    const page = await open();
+    await send({ type: 'slow-steps', payload: { steps: 10, stepMs: 400 }, jobId: 'survivor' });
+    await row(page, 'survivor', 'running').waitFor();
+    const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'survivor' }) });
+    await worker.getByRole('button', { name: /^kill/ }).click();
+    await page.getByText(/SIGKILL sent to/).waitFor();
+    await page.locator('.worker', { hasText: 'signal: killed' }).first().waitFor();
+    await row(page, 'survivor', 'done').waitFor();
+    expect(await row(page, 'survivor').textContent()).toContain('crash');
+
+    await row(page, 'survivor').click();
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText('Reclaimed by the reaper').first().waitFor();
+    const told = (await timeline.locator('.moment-what').allTextContents()).join(' | ');
+    expect(told).toMatch(
+      /Claimed.*Its worker was killed.*The lease lapsed.*Reclaimed by the reaper.*Claimed.*Done/,
+    );
+    expect(await page.locator('.lane').count()).toBeGreaterThanOrEqual(2);
+    expect(await page.locator('.lane-outcome').first().textContent()).toBe('lapsed');
+  });
+
+  it('drains the lease bar, and fills it with a heartbeat', async () => {
+    const page = await open();
+    await send({ type: 'slow-steps', payload: { steps: 40, stepMs: 300 }, jobId: 'beating' });
+    await row(page, 'beating', 'running').waitFor();
+    const fill = () =>
+      row(page, 'beating')
+        .locator('.lease-fill')
+        .evaluate((element) => new DOMMatrix(getComputedStyle(element).transform).a, undefined, {
+          timeout: 1000,
+        })
+        .catch(() => undefined);
+    let before = await fill();
+    const seen = { drained: false, filled: false };
+    while (!seen.drained || !seen.filled) {
+      await page.waitForTimeout(80);
+      const now = await fill();
+      if (now !== undefined && before !== undefined && now < before) seen.drained = true;
+      if (now !== undefined && before !== undefined && now > before + 0.05) seen.filled = true;
+      before = now;
+    }
+    expect(seen).toEqual({ drained: true, filled: true });
+  });
+
+  it('pauses and resumes a worker', async () => {
+    const page = await open();
+    await send({ type: 'slow-steps', payload: { steps: 30, stepMs: 200 }, jobId: 'paused-a-while' });
+    const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'paused-a-while' }) });
+    await worker.getByRole('button', { name: /^pause/ }).click();
+    await worker.getByRole('button', { name: /^resume/ }).click();
+    await worker.getByRole('button', { name: /^pause/ }).waitFor();
+  });
+
+  it('cancels a running job, and revives it', async () => {
+    const page = await open();
+    await send({ type: 'slow-steps', payload: { steps: 200, stepMs: 200 }, jobId: 'unwanted' });
+    await row(page, 'unwanted', 'running').click();
+    await page.getByRole('button', { name: 'cancel' }).click();
+    await page.getByText('Its worker is asked to stop').waitFor();
+    await page.locator('.status-line[data-status="cancelled"]').waitFor();
+    await page.getByRole('button', { name: 'revive' }).click();
+    await page.locator('.status-line[data-status="running"]').waitFor();
+    await page.getByRole('button', { name: 'cancel' }).click();
+    await page.locator('.status-line[data-status="cancelled"]').waitFor();
+  });
+
+  it('shows hostile payloads, errors and raw messages as text and nothing else', async () => {
+    const page = await open();
+    await send({ type: 'count-primes', payload: { text: HOSTILE, below: 2 }, jobId: 'hostile' });
+    await send(`{"type": "x", "jobId": "${HOSTILE.replaceAll('"', '\\"')}"}`);
+    await row(page, 'hostile').click();
+    await page.locator('.text pre', { hasText: '<img src=x' }).first().waitFor();
+    await page.keyboard.press('Escape');
+    const bad = page.locator('.row[data-job^="bad:"]').first();
+    await bad.waitFor();
+    await bad.click();
+    await page.locator('.text pre', { hasText: '<script>' }).first().waitFor();
+    expect(await page.locator('img, pre script, pre *').count()).toBe(0);
+    expect(await page.evaluate(() => 'hit' in globalThis)).toBe(false);
+  });
+
+  it('is worked by the keyboard alone', async () => {
+    const page = await open();
+    await send({ type: 'count-primes', payload: { below: 10 }, jobId: 'typed-for' });
+    await row(page, 'typed-for', 'done').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('typed-for');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('listbox');
+    await page.keyboard.press('ArrowDown');
+    expect(await row(page, 'typed-for').getAttribute('aria-selected')).toBe('true');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'typed-for' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('listbox').waitFor();
+    await page.keyboard.press('5');
+    expect(await page.getByRole('button', { name: /^failed/ }).getAttribute('aria-pressed')).toBe('true');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  });
+
+  it.each(['light', 'dark'] as const)('can be read in %s colours', async (colorScheme) => {
+    const page = await open({ colorScheme });
+    const contrasts = await page.evaluate(() => {
+      const channels = (colour: string) => (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+      const luminance = (colour: string) => {
+        const [r = 0, g = 0, b = 0] = channels(colour).map((value) => {
+          const share = value / 255;
+          return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const resolve = (name: string) => {
+        const probe = document.createElement('i');
+        probe.style.color = `var(${name})`;
+        document.body.append(probe);
+        const { color } = getComputedStyle(probe);
+        probe.remove();
+        return color;
+      };
+      const surface = luminance(resolve('--surface'));
+      return ['--ink', '--muted', '--accent', '--running', '--pending', '--done', '--failed'].map((name) => {
+        const [a, b] = [luminance(resolve(name)), surface].sort((x, y) => y - x) as [number, number];
+        return { name, enough: (a + 0.05) / (b + 0.05) >= 4.5, isDark: surface < 0.2 };
+      });
+    });
+    for (const { name, enough, isDark } of contrasts)
+      expect({ name, enough, isDark }).toEqual({ name, enough: true, isDark: colorScheme === 'dark' });
+  });
+
+  it('fits a phone, with jobs, workers and plots one at a time', async () => {
+    const page = await open({ viewport: { width: 390, height: 844 } });
+    const overflows = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    await page.locator('.row').first().waitFor();
+    expect(await overflows()).toBe(false);
+    await page.getByRole('button', { name: 'workers' }).click();
+    await page.getByRole('heading', { name: /^Workers/ }).waitFor();
+    expect(await page.getByRole('listbox').isVisible()).toBe(false);
+    expect(await overflows()).toBe(false);
+    await page.getByRole('button', { name: 'plots' }).click();
+    await page.getByText('Reclaim delay').waitFor();
+    expect(await overflows()).toBe(false);
+    await page.getByRole('button', { name: 'jobs', exact: true }).click();
+    await page.locator('.row').first().click();
+    await page.getByRole('region', { name: 'Timeline' }).waitFor();
+    expect(await overflows()).toBe(false);
+  });
+
+  it('says what to do where the key is missing', async () => {
+    const page = await browser.newPage();
+    pages.push(page);
+    await page.goto(`http://127.0.0.1:${local.console.port}/`);
+    await page.getByText('Open the link that was printed in the terminal').waitFor();
+    expect(await page.locator('.row').count()).toBe(0);
+  });
+});

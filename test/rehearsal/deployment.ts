@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import type { Job } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { JobStore } from '../../lib/jobs/ports.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import type { Credentials, Emulator } from './emulator.ts';
+
+/** The outputs of the stack. */
+export interface Outputs {
+  readonly QueueUrl: string;
+  readonly TableName: string;
+}
+
+/** A deployed stack as its users see it: a queue to send to, rows to look at. */
+export interface Deployment {
+  send(body: object, credentials?: Credentials): Promise<void>;
+  /** Puts a message where only messages go that no worker took. */
+  sendToDeadLetters(body: object): Promise<void>;
+  /** The store, at a time of one's choice. */
+  storeAt(shiftMs: number): JobStore;
+  /** Waits until a job is as wanted. */
+  until(jobId: string, isWanted: (job: Job) => boolean, withinMs: number): Promise<Job>;
+  close(): void;
+}
+
+export function openDeployment({ QueueUrl, TableName }: Outputs, emulator: Emulator): Deployment {
+  const { clientConfig } = emulator;
+  const dynamoDb = new DynamoDBClient(clientConfig);
+  const sqs = new SQSClient(clientConfig);
+  const table = createDynamoDbTable({ client: DynamoDBDocumentClient.from(dynamoDb), tableName: TableName });
+  const storeAt = (shiftMs: number) =>
+    createJobStore({
+      table,
+      clock: { ...systemClock, now: () => systemClock.now() + shiftMs },
+      chance: systemChance,
+      settings: defaultSettings,
+      actor: 'rehearsal',
+    });
+
+  return {
+    storeAt,
+    async send(body, credentials) {
+      const client = credentials === undefined ? sqs : new SQSClient({ ...clientConfig, credentials });
+      await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }));
+    },
+    async sendToDeadLetters(body) {
+      const { Attributes } = await sqs.send(
+        new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['RedrivePolicy'] }),
+      );
+      const arn: string = JSON.parse(Attributes?.RedrivePolicy ?? '{}').deadLetterTargetArn;
+      const url = QueueUrl.replace(/[^/]+$/, arn.split(':').at(-1) ?? '');
+      await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: JSON.stringify(body) }));
+    },
+    async until(jobId, isWanted, withinMs) {
+      const end = Date.now() + withinMs;
+      for (;;) {
+        const job = await storeAt(0).read(jobId);
+        if (job !== undefined && isWanted(job)) return job;
+        if (Date.now() > end)
+          throw new Error(
+            `job ${jobId} is not as expected after ${withinMs / 1000} s: ${JSON.stringify(job)}`,
+          );
+        await sleep(250);
+      }
+    },
+    close() {
+      dynamoDb.destroy();
+      sqs.destroy();
+    },
+  };
+}

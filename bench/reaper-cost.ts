@@ -32,6 +32,8 @@ interface Order {
 
 interface Outcome {
   readonly reclaimed: number;
+  /** CPU time of one small request by itself: tells this machine's mood from the reaper's appetite. */
+  readonly requestCpuMs: number;
   readonly cpuMs: number;
   readonly wallMs: number;
   readonly peakHeapMb: number;
@@ -39,6 +41,8 @@ interface Outcome {
 
 const local = { region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
 const settings = resolveSettings({ breakerThreshold: 1_000_000 });
+const REQUESTS = 1000;
+const LANES = 16;
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
 function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
@@ -73,7 +77,18 @@ async function measured(order: Order): Promise<Outcome> {
   const { user, system } = process.cpuUsage(cpu);
   const wallMs = performance.now() - began;
   clearInterval(sampling);
-  return { reclaimed, cpuMs: (user + system) / 1000, wallMs, peakHeapMb: peak / 2 ** 20 };
+  const requestCpuMs = await cpuOfOneRequest(deps);
+  return { reclaimed, cpuMs: (user + system) / 1000, wallMs, peakHeapMb: peak / 2 ** 20, requestCpuMs };
+}
+
+async function cpuOfOneRequest({ table }: ReaperDeps): Promise<number> {
+  const cpu = process.cpuUsage();
+  const lane = async () => {
+    for (let i = 0; i < REQUESTS / LANES; i++) await table.read('absent');
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const { user, system } = process.cpuUsage(cpu);
+  return (user + system) / 1000 / REQUESTS;
 }
 
 async function inChild(order: Order): Promise<Outcome> {
@@ -103,7 +118,7 @@ async function run(): Promise<void> {
   ]) {
     const system = await seeded(jobs);
     const warmUp = warm ? await seeded(3000) : undefined;
-    const { reclaimed, cpuMs, wallMs, peakHeapMb } = await inChild({
+    const { reclaimed, cpuMs, wallMs, peakHeapMb, requestCpuMs } = await inChild({
       dynamoDbEndpoint: system.dynamoDb.endpoint,
       queueUrl: system.queueUrl,
       tableName: system.tableName,
@@ -112,10 +127,11 @@ async function run(): Promise<void> {
     });
     console.log(
       `${reclaimed} jobs, ${warm ? 'warm' : 'cold'}: ` +
+        // Beside the price of a lone request, which the machine's load drives up as well.
         (heap
           ? `heap at most ${peakHeapMb.toFixed(1)} MB`
-          : `${(cpuMs / reclaimed).toFixed(3)} ms CPU a job, ${Math.round(reclaimed / (wallMs / 1000))} jobs/s`) +
-        (warm ? '' : `, ${(system.requests() / reclaimed).toFixed(4)} requests a job`),
+          : `${(cpuMs / reclaimed).toFixed(3)} ms CPU a job (a lone request: ${requestCpuMs.toFixed(2)} ms), ${Math.round(reclaimed / (wallMs / 1000))} jobs/s`) +
+        (warm ? '' : `, ${((system.requests() - REQUESTS) / reclaimed).toFixed(4)} requests a job`),
     );
     await Promise.all([system.stop(), warmUp?.stop()]);
   }

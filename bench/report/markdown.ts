@@ -1,0 +1,41 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Spread } from '../support/statistics.ts';
+
+/** Replaces what stands between a page's markers `<!-- bench:name -->` and `<!-- /bench:name -->`. */
+export async function fillPage(page: URL, sections: Readonly<Record<string, string>>): Promise<void> {
+  let content = await readFile(page, 'utf8');
+  for (const [name, section] of Object.entries(sections)) {
+    const [from, to] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
+    const start = content.indexOf(from);
+    const end = content.indexOf(to);
+    if (start < 0 || end < start) continue;
+    content = `${content.slice(0, start + from.length)}\n\n${section.trim()}\n\n${content.slice(end)}`;
+  }
+  await writeFile(page, content);
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+/** Three significant digits, with thousands set apart. */
+export function figure(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return '–';
+  if (value === 0) return '0';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(value < 0.1 ? 2 : 3)));
+}
+
+/** The middle, and in brackets the lowest and the highest. */
+export const spread = (value: Spread | undefined, each: (value: number) => string = figure): string =>
+  value === undefined ? '–' : `${each(value.median)} (${each(value.lowest)}–${each(value.highest)})`;
+
+export function seconds(ms: number): string {
+  if (ms >= 3_600_000) return `${figure(ms / 3_600_000)} h`;
+  return ms >= 120_000 ? `${figure(ms / 60_000)} min` : `${figure(ms / 1000)} s`;
+}
+
+/** How many times a value another is. */
+export const ratio = (value: number | undefined, to: number | undefined): string =>
+  value === undefined || to === undefined || to === 0 ? '–' : `${figure(value / to)}×`;

@@ -1,0 +1,147 @@
+import { figure, ratio, seconds, spread, table } from './markdown.ts';
+import { type Plot, svgOf } from './plot.ts';
+import type { Results } from './results.ts';
+
+/** The sections that tell of Leasehold alone: figures that do not depend on the engine, scaling, prices, savings. */
+export const ownSections = (results: Results): Record<string, string> => ({
+  own: ownSection(results),
+  wire: wireSection(results),
+  scaling: scalingSection(results),
+  price: priceSection(results),
+  payloads: payloadSection(results),
+  savings: savingsSection(results),
+});
+
+const ownSection = ({ ownCost }: Results): string =>
+  table(
+    ['concurrency', 'how it writes', 'requests a job', 'CPU ms a job', 'jobs/s of one process'],
+    (ownCost ?? []).map((each) => [
+      String(each.concurrency),
+      each.variant,
+      figure(each.requestsPerJob),
+      spread(each.cpuMsPerJob),
+      spread(each.jobsPerSecond),
+    ]),
+  );
+
+const wireSection = ({ wireCost }: Results): string =>
+  table(
+    ['transition', 'engine', 'request bytes', 'reply bytes', 'table units', 'index units'],
+    (wireCost ?? []).map((each) => [
+      each.transition,
+      each.engine,
+      figure(each.requestBytes),
+      figure(each.replyBytes),
+      figure(each.tableUnits),
+      figure(each.indexUnits),
+    ]),
+  );
+
+function scalingSection({ scaling }: Results): string {
+  if (scaling === undefined) return '';
+  return table(
+    ['what grows', 'size', 'requests', 'read units', 'write units', 'ms'],
+    (['finished', 'healthy', 'lapsed'] as const).flatMap((kind) =>
+      scaling[kind].map((point) => [
+        { finished: 'finished rows', healthy: 'healthy leases', lapsed: 'lapsed leases' }[kind],
+        point.size.toLocaleString('en-US'),
+        figure(point.requests),
+        figure(point.readUnits),
+        figure(point.writeUnits),
+        spread(point.ms),
+      ]),
+    ),
+  );
+}
+
+function priceSection({ heartbeatPrice }: Results): string {
+  return (heartbeatPrice ?? [])
+    .map(({ engine, schemes }) => {
+      const hours = schemes[0]?.hours.map(({ hours: length }) => length) ?? [];
+      const rows = schemes.map((scheme) => [
+        scheme.scheme,
+        ...scheme.hours.map(({ unitsPerHour }) => figure(unitsPerHour)),
+        ...scheme.noticedWithinMs.slice(0, hours.length).map(({ ms }) => seconds(ms)),
+      ]);
+      const units = hours.map((length) => `units an hour, job of ${length} h`);
+      const noticed = hours.map((length) => `noticed within, after ${length} h`);
+      return `On ${engine}:\n\n${table(['scheme', ...units, ...noticed], rows)}`;
+    })
+    .join('\n\n');
+}
+
+const payloadSection = ({ heartbeatPrice }: Results): string =>
+  table(
+    ['payload bytes', ...(heartbeatPrice ?? []).map(({ engine }) => `units a beat, ${engine}`)],
+    (heartbeatPrice?.[0]?.payloads ?? []).map(({ payloadBytes }, i) => [
+      payloadBytes.toLocaleString('en-US'),
+      ...(heartbeatPrice ?? []).map(({ payloads }) => figure(payloads[i]?.unitsPerBeat)),
+    ]),
+  );
+
+function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: Results): string {
+  const rows: string[][] = [];
+  const add = (what: string, before: number | undefined, after: number | undefined, unit: string) => {
+    if (before !== undefined && after !== undefined)
+      rows.push([what, `${figure(before)} ${unit}`, `${figure(after)} ${unit}`, ratio(after, before)]);
+  };
+  for (const concurrency of [10, 100]) {
+    const [before, , after] = (ownCost ?? []).filter((each) => each.concurrency === concurrency);
+    const at = `a short job at concurrency ${concurrency}`;
+    add(`${at}: requests`, before?.requestsPerJob, after?.requestsPerJob, '');
+    add(`${at}: CPU`, before?.cpuMsPerJob?.median, after?.cpuMsPerJob?.median, 'ms');
+    add(`${at}: jobs/s of one process`, before?.jobsPerSecond?.median, after?.jobsPerSecond?.median, '');
+  }
+  const [single, batched] = reclaimRequests ?? [];
+  add('a reclaimed job: requests', single?.requestsPerJob, batched?.requestsPerJob, '');
+  add('a reclaimed job: CPU', single?.cpuMsPerJob, batched?.cpuMsPerJob, 'ms');
+  for (const name of ['worker', 'reaper']) {
+    const variants = (bundles ?? []).filter((each) => each.name === name);
+    add(`bundle of the ${name}`, kb(variants[0]?.bytes), kb(variants.at(-1)?.bytes), 'KB');
+    add(
+      `import of the ${name}, quickest`,
+      variants[0]?.importMs?.lowest,
+      variants.at(-1)?.importMs?.lowest,
+      'ms',
+    );
+  }
+  const schemes = heartbeatPrice?.[0]?.schemes;
+  const hour = (i: number) => schemes?.[i]?.hours[0]?.unitsPerHour;
+  add('heartbeats of a job of one hour, `leaseGrowth` 0.1', hour(0), hour(4), 'units');
+  return table(['what', 'before', 'after', 'ratio'], rows);
+}
+
+const kb = (bytes: number | undefined) => (bytes === undefined ? undefined : bytes / 1000);
+
+/** The plots of docs/img, by file name. */
+export function plotsOf({ scaling, heartbeatPrice }: Results): Record<string, string> {
+  const plots: Record<string, Plot> = {};
+  const cost = (kind: 'finished' | 'healthy' | 'lapsed', title: string, label: string, log: boolean) => {
+    if (scaling === undefined) return;
+    const series = (name: string, of: 'requests' | 'readUnits') => ({
+      name,
+      points: scaling[kind].map((point) => [point.size, point[of]] as const),
+    });
+    plots[`sweep-${kind}`] = {
+      title,
+      x: { label, log },
+      y: { label: 'a sweep' },
+      series: [series('requests', 'requests'), series('read units', 'readUnits')],
+    };
+  };
+  cost('finished', 'A sweep does not see finished rows', 'finished rows in the table', true);
+  cost('healthy', 'A sweep does not pay for healthy leases', 'healthy leases', true);
+  cost('lapsed', 'A sweep pays for lapsed leases, a batch for 25', 'lapsed leases', false);
+  const schemes = heartbeatPrice?.[0]?.schemes.filter((_, i) => [0, 4, 5].includes(i)) ?? [];
+  if (schemes.length > 0)
+    plots['heartbeat-price'] = {
+      title: 'Write units of a job’s heartbeats, an hour of its run',
+      x: { label: 'length of the job, hours' },
+      y: { label: 'write units an hour' },
+      series: schemes.map(({ scheme, hours }) => ({
+        name: scheme.replace('lease grows by ', 'grows by ').replace(', beat every 10 s', ', fixed'),
+        points: hours.map(({ hours: length, unitsPerHour }) => [length, unitsPerHour] as const),
+      })),
+    };
+  return Object.fromEntries(Object.entries(plots).map(([name, plot]) => [`${name}.svg`, svgOf(plot)]));
+}

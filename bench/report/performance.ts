@@ -1,0 +1,176 @@
+import type { Spread } from '../support/statistics.ts';
+import { figure, ratio, seconds, spread, table } from './markdown.ts';
+import type { Results } from './results.ts';
+
+/** The sections of docs/performance.md, from what was measured. */
+export function performanceSections(results: Results): Record<string, string> {
+  return {
+    run: runSection(results),
+    settings: settingsSection(results),
+    crash: crashSection(results),
+    mass: massSection(results),
+    steady: steadySection(results),
+    heartbeats: heartbeatSection(results),
+    zombie: zombieSection(results),
+    poison: poisonSection(results),
+    outlive: outliveSection(results),
+  };
+}
+
+const titleOf = (results: Results, name: string): string =>
+  results.systems?.find((system) => system.name === name)?.title ?? name;
+
+const rowsOf = <T>(
+  results: Results,
+  measured: Readonly<Record<string, T>> | undefined,
+  row: (value: T, title: string, name: string) => readonly string[],
+) => Object.entries(measured ?? {}).map(([name, value]) => row(value, titleOf(results, name), name));
+
+function runSection({ machine, skipped }: Results): string {
+  if (machine === undefined) return '';
+  const { date, cpu, cores, node, loadBefore, loadAfter, quick, minutes } = machine;
+  const left = Object.entries(skipped ?? {}).map(([name, why]) => `\n- ${name} was skipped: ${why}`);
+  return (
+    `Last run: ${date}, ${quick ? 'quick' : 'full'}, ${minutes} minutes, on ${cores} cores (${cpu}), Node ${node}. ` +
+    `Load of the machine: ${figure(loadBefore)} before, ${figure(loadAfter)} after; where it is above ${cores}, ` +
+    `others were using the machine and timings are only good as ratios.${left.join('')}`
+  );
+}
+
+function settingsSection({ systems }: Results): string {
+  return table(
+    ['system', 'version', 'store', 'default', 'fast'],
+    (systems ?? []).map(({ title, version, store, settings }) => [
+      title,
+      version,
+      store,
+      settings.default,
+      settings.fast,
+    ]),
+  );
+}
+
+function crashSection(results: Results): string {
+  const ours = results.crashFast?.leasehold?.spread?.median;
+  const cell = (value: { spread: Spread | undefined; addedMs: number } | undefined) =>
+    value === undefined ? '–' : `${spread(value.spread, seconds)}${value.addedMs > 0 ? ' *' : ''}`;
+  return table(
+    ['system', 'default settings', 'fast settings', 'fast, to Leasehold'],
+    (results.systems ?? []).map(({ name, title }) => {
+      const fast = results.crashFast?.[name];
+      return [title, cell(results.crashDefault?.[name]), cell(fast), ratio(fast?.spread?.median, ours)];
+    }),
+  );
+}
+
+function massSection(results: Results): string {
+  const rows = Object.entries(results.massReclaim ?? {}).flatMap(([name, sizes]) =>
+    sizes.map((size) => [
+      titleOf(results, name),
+      size.jobs.toLocaleString('en-US'),
+      size.complete
+        ? figure(size.reclaimed / size.seconds)
+        : `${figure(size.reclaimed / size.seconds)} (given up)`,
+      figure(size.requestsPerJob),
+      figure(size.cpuMsPerJob),
+      figure(size.rssMb),
+      figure(size.bystander.quietMs),
+      figure(size.bystander.longestMs),
+    ]),
+  );
+  const head = ['system', 'jobs', 'jobs/s', 'requests a job', 'reaper CPU ms a job', 'reaper MB'];
+  return table([...head, 'bystander before, p99 ms', 'bystander held up, ms'], rows);
+}
+
+function steadySection(results: Results): string {
+  const rows = Object.entries(results.steadyState ?? {}).flatMap(([name, points]) =>
+    points.map((point) => [
+      titleOf(results, name),
+      String(point.concurrency),
+      spread(point.jobsPerSecond),
+      ratio(
+        point.jobsPerSecond?.median,
+        results.steadyState?.leasehold?.find((each) => each.concurrency === point.concurrency)?.jobsPerSecond
+          ?.median,
+      ),
+      figure(point.requestsPerJob?.median),
+      spread(point.cpuMsPerJob),
+    ]),
+  );
+  const head = [
+    'system',
+    'concurrency',
+    'jobs/s',
+    'to Leasehold',
+    'store requests a job',
+    'worker CPU ms a job',
+  ];
+  return table(head, rows);
+}
+
+const heartbeatSection = (results: Results): string =>
+  table(
+    ['system', 'lease renewed', 'heartbeats a job and minute', 'all requests a job and minute'],
+    rowsOf(results, results.heartbeats, (value, title) => [
+      title,
+      value.leaseRenewed ? 'yes' : 'no',
+      figure(value.heartbeatsPerJobMinute),
+      figure(value.requestsPerJobMinute),
+    ]),
+  );
+
+const zombieSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      'ends the job under its successor',
+      'its result stays',
+      'its handler is told',
+      'job at the end',
+    ],
+    rowsOf(results, results.zombie, (value, title) => [
+      title,
+      value.endedByZombie ? '**yes**' : 'no',
+      value.resultIsZombies === undefined ? 'keeps none' : value.resultIsZombies ? '**yes**' : 'no',
+      value.handlerTold ? 'yes' : 'no',
+      value.finally,
+    ]),
+  );
+
+const poisonSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      'processes killed',
+      'then',
+      'neighbours done',
+      'buried',
+      'unfinished',
+      'most starts of a neighbour',
+    ],
+    rowsOf(results, results.poison, (value, title) => [
+      title,
+      String(value.crashes),
+      value.stopped ? 'stopped' : '**still being started**',
+      `${value.neighbours.done} of 9`,
+      String(value.neighbours.failed),
+      String(value.neighbours.unfinished),
+      String(value.mostStartsOfNeighbour),
+    ]),
+  );
+
+function outliveSection(results: Results): string {
+  return table(
+    ['system', 'asleep: starts', 'job at the end', 'busy: starts', 'job at the end'],
+    (results.systems ?? []).map(({ name, title }) => {
+      const [asleep, busy] = [results.outliveSleep?.[name], results.outliveBurn?.[name]];
+      return [
+        title,
+        String(asleep?.starts ?? '–'),
+        asleep?.finally ?? '–',
+        String(busy?.starts ?? '–'),
+        busy?.finally ?? '–',
+      ];
+    }),
+  );
+}

@@ -1,0 +1,58 @@
+import type { BundleCost } from '../scenarios/bundles.ts';
+import type { CrashRecovery } from '../scenarios/crash-recovery.ts';
+import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
+import type { Heartbeats } from '../scenarios/heartbeats.ts';
+import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
+import type { OwnCost } from '../scenarios/null-engine-cost.ts';
+import type { Outlive } from '../scenarios/outlive.ts';
+import type { Poison } from '../scenarios/poison.ts';
+import type { ReclaimRequests } from '../scenarios/reclaim-requests.ts';
+import type { Scaling } from '../scenarios/scaling.ts';
+import type { SteadyState } from '../scenarios/steady-state.ts';
+import type { WireCost } from '../scenarios/wire-cost.ts';
+import type { Zombie } from '../scenarios/zombie.ts';
+import type { Profile } from '../systems/system.ts';
+
+type BySystem<T> = Readonly<Record<string, T>>;
+
+/** Everything that a run measured. A scenario that was left out keeps the figures of an earlier run. */
+export interface Results {
+  readonly machine?: Machine;
+  readonly systems?: readonly SystemUnderTest[];
+  readonly skipped?: Readonly<Record<string, string>>;
+  readonly crashDefault?: BySystem<CrashRecovery>;
+  readonly crashFast?: BySystem<CrashRecovery>;
+  readonly massReclaim?: BySystem<readonly MassReclaim[]>;
+  readonly steadyState?: BySystem<readonly SteadyState[]>;
+  readonly heartbeats?: BySystem<Heartbeats>;
+  readonly zombie?: BySystem<Zombie>;
+  readonly poison?: BySystem<Poison>;
+  readonly outliveSleep?: BySystem<Outlive>;
+  readonly outliveBurn?: BySystem<Outlive>;
+  readonly ownCost?: readonly OwnCost[];
+  readonly wireCost?: readonly WireCost[];
+  readonly scaling?: Scaling;
+  readonly heartbeatPrice?: readonly HeartbeatPrice[];
+  readonly bundles?: readonly BundleCost[];
+  readonly reclaimRequests?: readonly ReclaimRequests[];
+}
+
+export interface Machine {
+  readonly date: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly node: string;
+  /** Load of the machine when the run began and ended: above the number of cores, timings are not to be trusted. */
+  readonly loadBefore: number;
+  readonly loadAfter: number;
+  readonly quick: boolean;
+  readonly minutes: number;
+}
+
+export interface SystemUnderTest {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+  readonly store: string;
+  readonly settings: Readonly<Record<Profile, string>>;
+}

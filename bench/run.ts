@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Results } from './report/results.ts';
+import { writeReport } from './report/write-report.ts';
+import { scenariosOf } from './scenarios/all.ts';
+import type { Bench } from './scenarios/scenario.ts';
+import { createStores } from './support/stores.ts';
+import { start as startLeasehold } from './systems/leasehold.ts';
+import type { StartSystem, System } from './systems/system.ts';
+
+const HELP = `Measures Leasehold next to the queues that people would use in its place.
+
+  npm run bench                    everything, about 40 minutes
+  npm run bench -- --quick         fewer and smaller measurements, about 10 minutes
+  npm run bench -- --only steady,zombie
+  npm run bench -- --systems leasehold,bullmq
+  npm run bench -- --long          scaling up to a million finished rows
+  npm run bench -- --report        only writes the pages again from bench/results.json
+
+Figures go to bench/results.json, and from there into docs/performance.md, docs/cost.md and docs/img.`;
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    systems: { type: 'string', default: 'leasehold,bullmq,platformatic,pg-boss,graphile-worker' },
+    report: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const file = new URL('./results.json', import.meta.url);
+const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
+
+// Whatever ends this process, its stores and engines end with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+if (values.help) say(HELP);
+else if (values.report) await writeReport(kept);
+else await measure();
+process.exit(0);
+
+async function measure(): Promise<void> {
+  const began = Date.now();
+  const [loadBefore = 0] = loadavg();
+  const stores = createStores();
+  const { systems, skipped } = await startSystems(stores);
+  const bench: Bench = { systems, quick: values.quick, say };
+  const chosen = values.only?.split(',');
+  const all = scenariosOf(bench, values.long);
+  const unknown = chosen?.filter((name) => !Object.hasOwn(all, name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`no scenario ${unknown.join(', ')}; there are ${Object.keys(all).join(', ')}`);
+  let results: Results = {
+    ...kept,
+    systems: systems.map(({ name, title, version, store, settings }) => ({
+      name,
+      title,
+      version,
+      store,
+      settings,
+    })),
+    skipped,
+  };
+  for (const [name, scenario] of Object.entries(all)) {
+    if (chosen !== undefined && !chosen.includes(name)) continue;
+    say(`\n${name}`);
+    results = { ...results, ...(await scenario()) };
+  }
+  const [loadAfter = 0] = loadavg();
+  results = {
+    ...results,
+    machine: {
+      date: new Date().toISOString().slice(0, 10),
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      node: process.version,
+      ...{ loadBefore, loadAfter, quick: values.quick },
+      minutes: Math.round((Date.now() - began) / 60_000),
+    },
+  };
+  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+  await writeReport(results);
+  for (const system of systems) await system.stop().catch(() => {});
+  await stores.stop();
+}
+
+/** Peers come from a package of their own, so that nobody installs them who does not measure. */
+function installPeers(): string | undefined {
+  const folder = new URL('.', import.meta.url).pathname;
+  if (existsSync(new URL('./node_modules', import.meta.url))) return undefined;
+  say('Installing the peers into bench/node_modules');
+  try {
+    execFileSync('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'], {
+      stdio: 'inherit',
+    });
+    return undefined;
+  } catch (error) {
+    return `its package could not be installed (${error instanceof Error ? error.message : error})`;
+  }
+}
+
+async function startSystems(stores: ReturnType<typeof createStores>) {
+  mkdirSync(new URL('../docs/img', import.meta.url), { recursive: true });
+  const systems: System[] = [];
+  const skipped: Record<string, string> = {};
+  const notInstalled = installPeers();
+  for (const name of values.systems.split(',')) {
+    const peer = async () => (await import(`./peers/${name}.ts`)) as { start: StartSystem };
+    try {
+      const started =
+        name === 'leasehold'
+          ? await startLeasehold()
+          : notInstalled === undefined
+            ? await (await peer()).start(stores)
+            : { skipped: notInstalled };
+      if ('skipped' in started) skipped[name] = started.skipped;
+      else systems.push(started);
+    } catch (error) {
+      skipped[name] = error instanceof Error ? error.message : String(error);
+    }
+  }
+  for (const [name, why] of Object.entries(skipped)) say(`${name} is skipped: ${why}`);
+  return { systems, skipped };
+}

@@ -1,0 +1,61 @@
+import { availableEngines, type DynamoDbEngineName } from '../../lib/local/engines/dynamodb-engine.ts';
+import type { Results } from '../report/results.ts';
+import { bundles } from './bundles.ts';
+import { crashRecovery } from './crash-recovery.ts';
+import { heartbeatPrice } from './heartbeat-price.ts';
+import { heartbeats } from './heartbeats.ts';
+import { massReclaim } from './mass-reclaim.ts';
+import { ownCost } from './null-engine-cost.ts';
+import { outlive } from './outlive.ts';
+import { poison } from './poison.ts';
+import { reclaimRequests } from './reclaim-requests.ts';
+import { scaling } from './scaling.ts';
+import type { Bench } from './scenario.ts';
+import { steadyState } from './steady-state.ts';
+import { wireCost } from './wire-cost.ts';
+import { zombie } from './zombie.ts';
+
+/** Every scenario by the name that `--only` takes, in the order of a run. */
+export function scenariosOf(bench: Bench, long: boolean): Record<string, () => Promise<Results>> {
+  const { quick, say } = bench;
+  const leasehold = bench.systems.find(({ name }) => name === 'leasehold');
+  const sizes = {
+    finished: [0, 1000, 10_000, ...(quick ? [] : [100_000]), ...(long ? [1_000_000] : [])],
+    healthy: [0, 1000, 10_000, ...(quick ? [] : [100_000])],
+    lapsed: [0, 1000, 2500, ...(quick ? [] : [5000, 10_000])],
+  };
+  return {
+    crash: async () => ({
+      crashFast: await crashRecovery(bench, 'fast'),
+      ...(quick ? {} : { crashDefault: await crashRecovery(bench, 'default') }),
+    }),
+    mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [3000, 10_000, 30_000]) }),
+    steady: async () => ({ steadyState: await steadyState(bench) }),
+    heartbeats: async () => ({ heartbeats: await heartbeats(bench) }),
+    zombie: async () => ({ zombie: await zombie(bench) }),
+    poison: async () => ({ poison: await poison(bench) }),
+    outlive: async () => ({
+      outliveSleep: await outlive(bench, 'sleep'),
+      outliveBurn: await outlive(bench, 'burn'),
+    }),
+    own: async () =>
+      leasehold === undefined
+        ? {}
+        : {
+            ownCost: await ownCost(leasehold, quick ? { runs: 3, jobs: 1000 } : { runs: 5, jobs: 3000 }, say),
+          },
+    wire: async () => ({ wireCost: (await onEngines((engine) => wireCost(engine))).flat() }),
+    price: async () => ({ heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine, quick)) }),
+    savings: async () => ({
+      bundles: await bundles(quick ? 5 : 15),
+      reclaimRequests: await reclaimRequests(quick ? 500 : 2000),
+    }),
+    scaling: async () => ({ scaling: await scaling(sizes, say) }),
+  };
+}
+
+async function onEngines<T>(measure: (engine: DynamoDbEngineName) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (const each of await availableEngines()) if (each.available) results.push(await measure(each.engine));
+  return results;
+}

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundling, replacedPackages } from '../../lib/contract/bundling.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { toEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { loadEsbuild } from '../../lib/local/bundles.ts';
+import { type Spread, spreadOf } from '../support/statistics.ts';
+
+/** A deployed function's bundle: its size, and how long a fresh process takes to import it. */
+export interface BundleCost {
+  readonly name: string;
+  readonly variant: string;
+  readonly bytes: number;
+  readonly importMs: Spread | undefined;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FUNCTIONS = ['worker', 'reaper', 'dead-letter'] as const;
+const VARIANTS = [
+  { variant: 'as the packages name it (`main`)', mainFields: ['main'], alias: {} },
+  { variant: 'ES modules of the SDK', mainFields: [...bundling.mainFields], alias: {} },
+  {
+    variant: 'and without the credential chain (deployed)',
+    mainFields: [...bundling.mainFields],
+    alias: replacedPackages(),
+  },
+];
+
+/** Bundles each function as deployed and as it would be without each saving, and starts each in fresh processes. */
+export async function bundles(runs: number): Promise<BundleCost[]> {
+  const { build } = await loadEsbuild();
+  const folder = mkdtempSync(join(tmpdir(), 'bench-bundles-'));
+  const costs: BundleCost[] = [];
+  try {
+    for (const name of FUNCTIONS)
+      for (const [i, { variant, mainFields, alias }] of VARIANTS.entries()) {
+        const outfile = join(folder, `${name}-${i}.mjs`);
+        const { metafile } = await build({
+          entryPoints: [join(ROOT, 'functions', name, 'index.ts')],
+          outfile,
+          bundle: true,
+          metafile: true,
+          format: bundling.format,
+          platform: bundling.platform,
+          target: bundling.target,
+          minify: bundling.minify,
+          keepNames: bundling.keepNames,
+          mainFields,
+          alias,
+          banner: { js: bundling.banner },
+          logLevel: 'silent',
+        });
+        const bytes = Object.values(metafile?.outputs ?? {})[0]?.bytes ?? 0;
+        const times = Array.from({ length: name === 'dead-letter' ? 0 : runs }, () => importMs(outfile));
+        costs.push({ name, variant, bytes, importMs: spreadOf(times) });
+      }
+    return costs;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function importMs(file: string): number {
+  const resources = {
+    tableName: 't',
+    queueUrl: 'http://localhost/q',
+    serviceName: 's',
+    eventBusName: 'default',
+  };
+  const program = `const from = performance.now(); await import('${file}'); console.log(performance.now() - from); process.exit(0)`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: {
+      ...process.env,
+      ...toEnvironment({ settings: resolveSettings(), resources }),
+      ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+    },
+  });
+  const ms = Number(stdout.trim().split('\n').at(-1));
+  if (!Number.isFinite(ms) || stdout === '') throw new Error(`the bundle could not be imported: ${stderr}`);
+  return ms;
+}

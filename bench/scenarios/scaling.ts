@@ -1,0 +1,121 @@
+import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { noEvents } from '../../lib/events/eventbridge-events.ts';
+import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
+import { parseJob } from '../../lib/jobs/parse-row.ts';
+import type { Row } from '../../lib/jobs/row-write.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { claimWrite, completeWrite } from '../../lib/jobs/worker-writes.ts';
+import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
+import { sweep } from '../../lib/reaper/sweep.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { rowAfter } from '../../lib/testing/memory-table.ts';
+import { createMeteredStore, type MeteredStore } from '../support/metered-store.ts';
+import { type Spread, spreadOf } from '../support/statistics.ts';
+import { jobId } from '../systems/system.ts';
+
+/** The cost of one sweep of the reaper, against the size of one thing. */
+export interface ScalePoint {
+  readonly size: number;
+  readonly requests: number;
+  readonly readUnits: number;
+  readonly writeUnits: number;
+  readonly ms: Spread | undefined;
+  readonly reclaimed: number;
+}
+
+export interface Scaling {
+  readonly finished: readonly ScalePoint[];
+  readonly healthy: readonly ScalePoint[];
+  readonly lapsed: readonly ScalePoint[];
+}
+
+/** The breaker would pace a mass of lapsed leases on purpose; here its absence is what is measured. */
+export const scalingSettings = resolveSettings({ breakerPerSweep: 1_000_000 });
+const settings = scalingSettings;
+const SWEEPS = 5;
+const HOUR = 3_600_000;
+
+type Kind = keyof Scaling;
+
+/** Sweeps a table with ever more finished rows, with ever more healthy leases, and with ever more lapsed ones. */
+export async function scaling(
+  sizes: Readonly<Record<Kind, readonly number[]>>,
+  say: (text: string) => void,
+): Promise<Scaling> {
+  const results: Record<Kind, ScalePoint[]> = { finished: [], healthy: [], lapsed: [] };
+  for (const kind of ['finished', 'healthy', 'lapsed'] as const) {
+    const engine = await startDynamoDb();
+    const metered = await createMeteredStore({ endpoint: engine.endpoint, clock: systemClock, settings });
+    let held = 0;
+    for (const size of sizes[kind]) {
+      await fill(metered, kind, size - held);
+      held = kind === 'lapsed' ? 0 : size;
+      const point = await measure(metered, kind, size);
+      say(`sweep of ${size} ${kind}: ${point.requests} requests, ${Math.round(point.ms?.median ?? 0)} ms`);
+      results[kind].push(point);
+    }
+    metered.close();
+    await engine.stop();
+  }
+  return results;
+}
+
+async function measure(metered: MeteredStore, kind: Kind, size: number): Promise<ScalePoint> {
+  const times: number[] = [];
+  let reclaimed = 0;
+  const { table, store, meter } = metered;
+  // What has lapsed is gone after one sweep: it is measured once.
+  for (let run = 0; run < (kind === 'lapsed' ? 1 : SWEEPS); run += 1) {
+    meter.reset();
+    const from = performance.now();
+    const result = await sweep(
+      {
+        ...{ table, store, clock: systemClock, settings, events: noEvents, telemetry: silent },
+        queue: { sendHints: async (hints) => ({ sent: hints.length, failed: [] }) },
+      },
+      { shards: settings.shards },
+    );
+    times.push(performance.now() - from);
+    reclaimed = result.reclaimed;
+  }
+  const { Query = 0, ...writes } = meter.units;
+  return {
+    size,
+    requests: meter.requests,
+    readUnits: Query,
+    writeUnits: Object.values(writes).reduce((sum, units) => sum + units, 0),
+    ms: spreadOf(times),
+    reclaimed,
+  };
+}
+
+/** Rows as the protocol writes them, put in by the quickest way that the engine has. */
+export async function fill({ client, tableName }: MeteredStore, kind: Kind, count: number): Promise<void> {
+  const rows = Array.from({ length: Math.ceil(count / 25) }, (_, i) => Math.min(25, count - i * 25));
+  const put = async (many: number) => {
+    const requests = Array.from({ length: many }, () => ({
+      PutRequest: { Item: marshall(rowOf(kind), { removeUndefinedValues: true }) },
+    }));
+    await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: requests } }));
+  };
+  const lane = async () => {
+    for (let many = rows.pop(); many !== undefined; many = rows.pop()) await put(many);
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}
+
+function rowOf(kind: Kind): Row {
+  const now = Date.now();
+  const { leaseMs, maxAttempts, maxCrashes, shards } = settings;
+  const job = { jobId: jobId(), type: 'bench', payload: '{"a":1}', leaseMs, maxAttempts, maxCrashes };
+  const at = (moment: number) => ({ changedBy: 'bench/0123456789ab', now: moment, shards });
+  const startedAt = kind === 'healthy' ? now + HOUR : now - HOUR;
+  const claimed = rowAfter(claimWrite({ job, owner: 'bench/1', skewMs: 0 }, at(startedAt)), undefined);
+  if (kind !== 'finished') return claimed;
+  const end = { expiresAt: Math.ceil(now / 1000) + 86_400 };
+  return rowAfter(completeWrite(claimOf(parseJob(claimed) as RunningJob), end, at(now)), claimed);
+}
+
+/** Telemetry that nobody reads. */
+export const silent = { info() {}, warn() {}, error() {}, count() {}, gauge() {} };

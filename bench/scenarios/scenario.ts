@@ -1,0 +1,71 @@
+import { startProcess, type WorkerProcess } from '../support/worker-process.ts';
+import { type BenchJob, jobId, type Profile, type System } from '../systems/system.ts';
+
+/** What every scenario is given. */
+export interface Bench {
+  readonly systems: readonly System[];
+  /** Fewer and smaller measurements, for a run of minutes. */
+  readonly quick: boolean;
+  say(text: string): void;
+}
+
+let queues = 0;
+
+/** A queue of its own for each measurement. */
+export async function freshQueue(system: System, profile: Profile): Promise<string> {
+  queues += 1;
+  const name = `bench-${process.pid}-${queues}`;
+  await system.prepare(name, profile);
+  return name;
+}
+
+export const job = (does: BenchJob['does'], ms = 0): BenchJob => ({ id: jobId(), does, ms });
+
+export const worker = (
+  system: System,
+  queue: string,
+  profile: Profile,
+  concurrency = 1,
+): Promise<WorkerProcess> => startProcess(system, { mode: 'work', queue, profile, concurrency });
+
+/** Keeps ending leases that a system would hold too long to be waited for, until stopped. */
+export function ageLeases(
+  system: System,
+  queue: string,
+  profile: Profile,
+  olderThanMs: number,
+): { stop(): Promise<void> } {
+  const { passTime } = system;
+  let on = passTime !== undefined;
+  const loop = (async () => {
+    while (on && passTime !== undefined) {
+      await passTime.call(system, queue, profile, olderThanMs);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  })();
+  return {
+    async stop() {
+      on = false;
+      await loop;
+    },
+  };
+}
+
+/** Measures each system in turn; one that fails is named, and the others go on. */
+export async function onEach<T>(
+  bench: Bench,
+  title: string,
+  measure: (system: System) => Promise<T>,
+): Promise<Record<string, T>> {
+  const results: Record<string, T> = {};
+  for (const system of bench.systems) {
+    const from = Date.now();
+    try {
+      results[system.name] = await measure(system);
+      bench.say(`${title}: ${system.title} (${Math.round((Date.now() - from) / 1000)} s)`);
+    } catch (error) {
+      bench.say(`${title}: ${system.title} failed: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  return results;
+}

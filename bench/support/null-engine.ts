@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { jobBody } from '../../lib/contract/message.ts';
+import { insertedRow } from '../../lib/dynamodb/batch-statement.ts';
+import { claimWrite } from '../../lib/jobs/worker-writes.ts';
+
+/**
+ * Answers like DynamoDB and SQS, at once and without doing anything: what a worker uses against it is its own. Run with the
+ * number of messages to hand out; writes its address to stdout and lives as long as its parent keeps the pipe open.
+ */
+let left = Number(process.argv[2] ?? '0');
+
+/** The row that a single claim gets back; only its key differs from claim to claim. */
+const row = insertedRow(
+  claimWrite(
+    {
+      job: {
+        ...{ jobId: 'x', type: 'bench', payload: '{"id":"x","does":"nothing","ms":0}' },
+        ...{ leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 },
+      },
+      owner: 'null/1',
+      skewMs: 0,
+    },
+    { changedBy: 'null/1', now: Date.now(), shards: 8 },
+  ),
+);
+const marshalled = marshall(row);
+
+type Body = Readonly<Record<string, unknown>>;
+type Entries = readonly { readonly Id: string }[];
+
+const replies: Readonly<Record<string, (body: Body) => object>> = {
+  GetItem: () => ({}),
+  Query: () => ({ Items: [], Count: 0 }),
+  UpdateItem: (body) => {
+    const { jobId } = body.Key as { jobId: { S: string } };
+    return body.ReturnValues === 'ALL_NEW' ? { Attributes: { ...marshalled, jobId } } : {};
+  },
+  BatchExecuteStatement: (body) => ({ Responses: (body.Statements as unknown[]).map(() => ({})) }),
+  GetQueueUrl: () => ({ QueueUrl: `${endpoint}/000000000000/null` }),
+  ReceiveMessage: (body) => {
+    const count = Math.min(left, Number(body.MaxNumberOfMessages ?? 1));
+    left -= count;
+    return count === 0 ? {} : { Messages: Array.from({ length: count }, message) };
+  },
+  DeleteMessageBatch: (body) => ({ Successful: (body.Entries as Entries).map(({ Id }) => ({ Id })) }),
+  ChangeMessageVisibilityBatch: (body) => ({
+    Successful: (body.Entries as Entries).map(({ Id }) => ({ Id })),
+  }),
+};
+
+function message() {
+  const id = randomUUID();
+  const body = jobBody('bench', { id, does: 'nothing', ms: 0 }, { jobId: id });
+  return {
+    MessageId: id,
+    ReceiptHandle: id,
+    Body: body,
+    // The SDK checks it.
+    MD5OfBody: createHash('md5').update(body).digest('hex'),
+    Attributes: { SentTimestamp: String(Date.now()), ApproximateReceiveCount: '1' },
+  };
+}
+
+const server = createServer(async (request, response) => {
+  const body = JSON.parse((await buffer(request)).toString() || '{}') as Body;
+  const operation = String(request.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
+  const reply = replies[operation]?.(body) ?? {};
+  // An empty queue is polled for a while, as a real one is.
+  if (operation === 'ReceiveMessage' && left === 0 && !('Messages' in reply))
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  const text = JSON.stringify(reply);
+  response.writeHead(200, {
+    'content-type': 'application/x-amz-json-1.0',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+});
+let endpoint = '';
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  process.stdout.write(`${endpoint}\n`);
+});
+process.stdin.on('end', () => process.exit(0)).resume();

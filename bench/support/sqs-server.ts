@@ -1,0 +1,6 @@
+import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
+
+// Lives as long as its parent keeps the pipe open.
+const { endpoint } = await startSqs();
+process.stdout.write(`${endpoint}\n`);
+process.stdin.on('end', () => process.exit(0)).resume();

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
+import { z } from 'zod/mini';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { noEvents } from '../../lib/events/eventbridge-events.ts';
+import { createClockGuard } from '../../lib/jobs/clock-guard.ts';
+import { claimOf } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { Telemetry } from '../../lib/jobs/ports.ts';
+import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
+import { createSqsClient } from '../../lib/sqs/client.ts';
+import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { composeWorker } from '../../lib/worker/compose-worker.ts';
+import { defineJob } from '../../lib/worker/define-job.ts';
+import { startWorkerProcess } from '../../lib/worker/process-host.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { local, settingsOf } from './leasehold-settings.ts';
+import { answerQuestions, bystand, orders, perform, requestsFrom } from './measured-process.ts';
+import { tell } from './report-line.ts';
+import type { BenchJob } from './system.ts';
+
+const { mode, queue: name, profile, concurrency, stores, without = [] } = orders();
+const file = process.env.BENCH_REQUESTS_FILE ?? '';
+requestsFrom(() => statSync(file).size);
+answerQuestions();
+
+/** Warnings and errors only: what a quiet production system logs. */
+const telemetry: Telemetry & { flush(): void } = {
+  info: () => {},
+  warn: (text) => tell({ event: 'note', text }),
+  error: (text, error) => tell({ event: 'note', text: `${text}: ${error}` }),
+  count: () => {},
+  gauge: () => {},
+  flush: () => {},
+};
+
+const settings = settingsOf(profile, {
+  processConcurrency: mode === 'work' ? concurrency : 1,
+  ...(mode === 'reap' ? { breakerPerSweep: 1_000_000 } : {}),
+});
+const sqs = createSqsClient(local(stores.sqs ?? ''));
+const queueUrl = (await sqs.send(new GetQueueUrlCommand({ QueueName: name }))).QueueUrl ?? '';
+const clockGuard = createClockGuard(settings);
+const client = createDynamoDbClient({ clock: systemClock, clockGuard, config: local(stores.dynamodb ?? '') });
+const table = createDynamoDbTable({ client, tableName: name, batches: !without.includes('batches') });
+const actor = `bench-${process.pid}`;
+const clock = systemClock;
+const store = createJobStore({ table, clock, chance: systemChance, settings, actor });
+const queue = createSqsQueue({ client: sqs, queueUrl, clock });
+const reaper = () =>
+  createEmbeddedReaper({
+    ...{ table, store, queue, telemetry, clock, settings, clockGuard },
+    events: noEvents,
+    name: actor,
+  });
+
+switch (mode) {
+  case 'bystand': {
+    const job = {
+      ...{ jobId: `bystander-${process.pid}`, type: 'bench', payload: '{}', leaseMs: 3_600_000 },
+      ...{ maxAttempts: 5, maxCrashes: 3 },
+    };
+    const claimed = await store.claim({ job, owner: `${actor}/1` });
+    if (claimed.outcome !== 'claimed') throw new Error(`the bystander got no claim: ${claimed.outcome}`);
+    const claim = claimOf(claimed.job);
+    let until = claimed.job.leaseUntil;
+    tell({ event: 'ready' });
+    await bystand(async () => {
+      until += 1;
+      await store.heartbeat(claim, until);
+    });
+    break;
+  }
+  case 'strand': {
+    const lane = async () => {
+      for (;;) {
+        const messages = await queue.receive({ max: 10, waitSeconds: 0 });
+        if (messages.length === 0) return;
+        const requests = messages.map(({ body }) => ({
+          owner: `dead/${systemChance.unique()}`,
+          job: { ...newJob(JSON.parse(body) as { jobId: string; type: string; payload: BenchJob }) },
+        }));
+        await store.claimMany(requests);
+        await queue.delete(messages);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, lane));
+    tell({ event: 'ready' });
+    break;
+  }
+  case 'reap':
+    tell({ event: 'ready' });
+    reaper().start();
+    break;
+  case 'work': {
+    const bench = defineJob({
+      type: 'bench',
+      payload: z.object({
+        id: z.string(),
+        does: z.enum(['nothing', 'sleep', 'burn', 'die']),
+        ms: z.number(),
+      }),
+      run: (job, { signal }) => perform(job.payload, signal),
+    });
+    const parts = composeWorker({
+      registry: createRegistry([bench]),
+      configuration: {
+        settings,
+        resources: { tableName: name, queueUrl, serviceName: 'bench', eventBusName: 'default' },
+      },
+      dynamodb: local(stores.dynamodb ?? ''),
+      sqs: local(stores.sqs ?? ''),
+    });
+    startWorkerProcess({
+      parts: { ...parts, telemetry, ...(without.includes('gathering') ? { store } : {}) },
+      ...(without.includes('reaper') ? {} : { reaper: reaper() }),
+    });
+    tell({ event: 'ready' });
+  }
+}
+
+function newJob(message: { jobId: string; type: string; payload: BenchJob }) {
+  const { leaseMs, maxAttempts, maxCrashes } = settings;
+  const { jobId, type } = message;
+  return { jobId, type, payload: JSON.stringify(message.payload), leaseMs, maxAttempts, maxCrashes };
+}

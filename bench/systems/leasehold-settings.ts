@@ -1,0 +1,17 @@
+import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import type { Profile } from './system.ts';
+
+/** How Leasehold is set in each profile; shared with its process. */
+export const settingsOf = (profile: Profile, more: Partial<Settings> = {}): Settings =>
+  resolveSettings({
+    eventsEnabled: false,
+    ...(profile === 'default' ? {} : { leaseMs: 10_000, watch: 'always' }),
+    ...more,
+  });
+
+/** Where an engine on this machine answers; it takes any credentials. */
+export const local = (endpoint: string) => ({
+  endpoint,
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+});

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { jobBody } from '../../lib/contract/message.ts';
+import { byLease } from '../../lib/contract/table.ts';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { allShards } from '../../lib/jobs/shard.ts';
+import { createQueues } from '../../lib/local/create-queues.ts';
+import { createSqsClient } from '../../lib/sqs/client.ts';
+import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { startEngineProcesses } from '../support/engine-processes.ts';
+import { local, settingsOf } from './leasehold-settings.ts';
+import type { JobState, System } from './system.ts';
+
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const STATUS: Readonly<Record<string, JobState['status']>> = {
+  pending: 'waiting',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'failed',
+};
+
+/** Leasehold on the stand-ins for DynamoDB and SQS, each in a process of its own. */
+export async function start(): Promise<System> {
+  const engines = await startEngineProcesses();
+  const { dynamodb, sqs } = engines;
+  const client = createDynamoDbClient({ clock: systemClock, config: local(dynamodb) });
+  const sqsClient = createSqsClient(local(sqs));
+  const settings = settingsOf('fast');
+  const tableOf = (tableName: string) => createDynamoDbTable({ client, tableName });
+  const urls = new Map<string, string>();
+  const queueOf = (name: string) =>
+    createSqsQueue({ client: sqsClient, queueUrl: urls.get(name) ?? '', clock: systemClock });
+  const storeOf = (name: string) =>
+    createJobStore({
+      table: tableOf(name),
+      clock: systemClock,
+      chance: systemChance,
+      settings,
+      actor: 'bench',
+    });
+  return {
+    name: 'leasehold',
+    title: 'Leasehold',
+    version: manifest.version,
+    store: `${engines.engine} and fauxqs, standing in for DynamoDB and SQS`,
+    settings: {
+      default:
+        'lease 30 s, heartbeat 10 s, skew 2 s; the reaper is embedded in each worker process and one leads',
+      fast: 'lease 10 s (its minimum), heartbeat 3.3 s, skew 2 s; the reaper always watches; breaker off in the mass reclaim',
+    },
+    program: new URL('./leasehold-process.ts', import.meta.url).pathname,
+    stores: { dynamodb, sqs },
+    leaseMs: { default: settingsOf('default').leaseMs, fast: settings.leaseMs },
+    renews: { default: true, fast: true },
+    async prepare(name) {
+      await createJobsTable(client, name);
+      const { queue } = await createQueues(sqsClient, name, resolveSettings());
+      urls.set(name, queue.url);
+    },
+    async enqueue(name, jobs) {
+      const bodies = jobs.map((job) => ({ body: jobBody('bench', job, { jobId: job.id }) }));
+      const sent = await queueOf(name).sendJobs(bodies);
+      const failed = sent.filter((each) => each.outcome === 'failed').length;
+      if (failed > 0) throw new Error(`${failed} of ${jobs.length} messages were not sent`);
+    },
+    async state(name, id) {
+      const job = await storeOf(name).read(id);
+      // A job without a row is a message that nobody has taken.
+      if (job === undefined) return { status: 'waiting' };
+      const result = job.status === 'done' ? (job.result as { by?: number } | undefined) : undefined;
+      return {
+        status: STATUS[job.status] ?? 'waiting',
+        ...(result?.by === undefined ? {} : { resultBy: result.by }),
+      };
+    },
+    async waiting(name) {
+      const counts = await Promise.all(
+        allShards(settings.shards).pending.map((partition) => countAll(name, partition)),
+      );
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    async stop() {
+      client.destroy();
+      sqsClient.destroy();
+      await engines.stop();
+    },
+  };
+
+  async function countAll(name: string, partition: string): Promise<number> {
+    let total = 0;
+    let from: Record<string, unknown> | undefined;
+    do {
+      const reply = await client.send(
+        new QueryCommand({
+          TableName: name,
+          IndexName: byLease.name,
+          Select: 'COUNT',
+          KeyConditionExpression: '#shard = :shard',
+          ExpressionAttributeNames: { '#shard': byLease.partitionKey.name },
+          ExpressionAttributeValues: { ':shard': partition },
+          ExclusiveStartKey: from,
+        }),
+      );
+      total += reply.Count ?? 0;
+      from = reply.LastEvaluatedKey;
+    } while (from !== undefined);
+    return total;
+  }
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tell } from './report-line.ts';
+import type { BenchJob, ProcessOrders } from './system.ts';
+
+/** The inside of a measured process: its orders, its counters, and what its jobs do. */
+
+let requests = 0;
+let countedElsewhere = (): number => requests;
+const latenciesMs: number[] = [];
+/** Processor time used before the first job: starting a process is not part of a job's price. */
+let cpuBeforeJobsMs = 0;
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
+/** Counts calls of a client library's method: one call is one request to the store. */
+export function countCalls<T extends object>(owner: T, method: keyof T & string): void {
+  const original = owner[method] as (...args: unknown[]) => unknown;
+  const counted = function (this: unknown, ...args: unknown[]) {
+    requests += 1;
+    return original.apply(this, args);
+  };
+  Object.defineProperty(owner, method, { value: counted, writable: true, configurable: true });
+}
+
+/** Takes the number of requests from somewhere else. */
+export const requestsFrom = (count: () => number): void => {
+  countedElsewhere = count;
+};
+
+export const orders = (): ProcessOrders => JSON.parse(process.argv[2] ?? '{}') as ProcessOrders;
+
+/** Answers the parent's questions on stdin, and ends with it. */
+export function answerQuestions(): void {
+  process.stdin.on('data', () => {
+    tell({
+      event: 'stats',
+      stats: {
+        requests: countedElsewhere(),
+        cpuMs: cpuMs() - cpuBeforeJobsMs,
+        rssBytes: process.memoryUsage.rss(),
+        latenciesMs,
+      },
+    });
+    latenciesMs.length = 0;
+  });
+  process.stdin.on('end', () => process.exit(0));
+}
+
+/** Carries out one job, and tells when it starts and ends. The result names this process. */
+export async function perform(job: BenchJob, signal?: AbortSignal): Promise<{ by: number }> {
+  if (cpuBeforeJobsMs === 0) cpuBeforeJobsMs = cpuMs();
+  tell({ event: 'start', id: job.id, at: Date.now() });
+  signal?.addEventListener('abort', () => tell({ event: 'aborted', id: job.id, at: Date.now() }), {
+    once: true,
+  });
+  switch (job.does) {
+    case 'nothing':
+      break;
+    case 'sleep':
+      await sleep(job.ms);
+      break;
+    case 'burn':
+      for (const until = Date.now() + job.ms; Date.now() < until; );
+      break;
+    case 'die':
+      await sleep(job.ms);
+      process.kill(process.pid, 'SIGKILL');
+  }
+  tell({ event: 'end', id: job.id, at: Date.now() });
+  return { by: process.pid };
+}
+
+/** Repeats a healthy operation for ever, and notes how long each takes. */
+export async function bystand(operation: () => Promise<unknown>): Promise<never> {
+  for (;;) {
+    const from = performance.now();
+    await operation();
+    latenciesMs.push(performance.now() - from);
+    await sleep(2);
+  }
+}
+
+/** Runs `take` many times over, some at once. */
+export async function repeat(times: number, atOnce: number, take: () => Promise<unknown>): Promise<void> {
+  let left = times;
+  const lane = async () => {
+    while (left > 0) {
+      left -= 1;
+      await take();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+}

@@ -1,0 +1,198 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jobUnits } from '../../lib/cost/job-units.ts';
+import { totalUnits } from '../../lib/cost/write-units.ts';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { noEvents } from '../../lib/events/eventbridge-events.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { Hint } from '../../lib/jobs/ports.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { buildBundles } from '../../lib/local/bundles.ts';
+import { sweep } from '../../lib/reaper/sweep.ts';
+import { systemChance } from '../../lib/system/system-clock.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { meterCapacity } from '../support/capacity-meter.ts';
+import { anyEngine, describeOnEachEngine, uniqueName } from '../support/engines.ts';
+
+/** What does not depend on the machine is held here: a change that costs more has to say so by changing a number. */
+
+const settings = resolveSettings({ breakerPerSweep: 1_000_000 });
+const PAYLOAD = JSON.stringify('x'.repeat(198));
+
+async function createScene(endpoint: string) {
+  const clock = createHandClock();
+  const tableName = uniqueName('counts');
+  const client = createDynamoDbClient({
+    clock,
+    config: {
+      endpoint,
+      region: 'eu-west-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    },
+  });
+  await createJobsTable(client, tableName);
+  const meter = meterCapacity(client);
+  const table = createDynamoDbTable({ client, tableName });
+  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const { leaseMs, maxAttempts, maxCrashes } = settings;
+  const newJob = (jobId: string) => ({
+    job: { jobId, type: 'counted', payload: PAYLOAD, leaseMs, maxAttempts, maxCrashes },
+    owner: `worker/${jobId}`,
+  });
+  const cost = async <T>(act: () => Promise<T>) => {
+    meter.reset();
+    const outcome = await act();
+    return { outcome, requests: meter.requests, units: meter.spent.total, byOperation: meter.units };
+  };
+  const claimedMany = async (count: number): Promise<RunningJob[]> => {
+    const ids = Array.from({ length: count }, (_, i) => `job-${i}`);
+    const outcomes = await store.claimMany(ids.map(newJob));
+    return outcomes.map((each) => {
+      if (each.outcome !== 'claimed') throw new Error(each.outcome);
+      return each.job;
+    });
+  };
+  const claimed = async (jobId: string): Promise<RunningJob> => {
+    const outcome = await store.claim(newJob(jobId));
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    return outcome.job;
+  };
+  const hints: (readonly Hint[])[] = [];
+  const sweepOnce = () =>
+    sweep(
+      {
+        ...{ table, store, clock, settings, events: noEvents },
+        telemetry: { info() {}, warn() {}, error() {}, count() {}, gauge() {} },
+        queue: {
+          sendHints: async (sent) => {
+            hints.push(sent);
+            return { sent: sent.length, failed: [] };
+          },
+        },
+      },
+      { shards: settings.shards },
+    );
+  return {
+    clock,
+    store,
+    newJob,
+    claimed,
+    claimedMany,
+    cost,
+    sweepOnce,
+    hints,
+    close: () => client.destroy(),
+  };
+}
+
+type Scene = Awaited<ReturnType<typeof createScene>>;
+
+describeOnEachEngine('the price of a transition', (engine) => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = await createScene(engine.endpoint);
+  });
+  afterEach(() => scene.close());
+
+  it('is what the capacity model says, one request each', async () => {
+    const { store, cost, clock, newJob } = scene;
+    const model = jobUnits({ payloadBytes: PAYLOAD.length, resultBytes: 50, checkpointBytes: 0 });
+    const first = await cost(() => store.claim(newJob('a')));
+    expect([first.requests, first.units]).toEqual([1, totalUnits(model.claim)]);
+    if (first.outcome.outcome !== 'claimed') throw new Error(first.outcome.outcome);
+    const { job } = first.outcome;
+    const beat = await cost(() => store.heartbeat(claimOf(job), job.leaseUntil + 1));
+    expect([beat.requests, beat.units]).toEqual([1, totalUnits(model.heartbeat)]);
+    const place = await cost(() => store.checkpoint(claimOf(job), { seq: 1, checkpoint: 1 }));
+    expect([place.requests, place.units]).toEqual([1, totalUnits(model.checkpoint)]);
+    const dispatch = planDispatch(clock.now(), clock.now(), settings);
+    const retry = await cost(() =>
+      store.retry(claimOf(job), { errors: 1, lastError: 'Error: no', dispatch }),
+    );
+    expect([retry.requests, retry.units]).toEqual([1, totalUnits(model.retry)]);
+    const again = await cost(() => store.claim({ job: { jobId: 'a' }, owner: 'worker/2' }));
+    expect([again.requests, again.units]).toEqual([1, totalUnits(model.claimAgain)]);
+    if (again.outcome.outcome !== 'claimed') throw new Error(again.outcome.outcome);
+    const claim = claimOf(again.outcome.job);
+    const end = await cost(() => store.complete(claim, 'x'.repeat(48)));
+    expect([end.requests, end.units]).toEqual([1, totalUnits(model.complete)]);
+  });
+
+  it('is 2, 3, 1, 3, 3, 2 write units for a row below 1 KB: claim, beat, checkpoint, retry, claim again, complete', () => {
+    const model = jobUnits({ payloadBytes: PAYLOAD.length, resultBytes: 50, checkpointBytes: 0 });
+    const { claim, heartbeat, checkpoint, retry, claimAgain, complete, reclaim } = model;
+    expect([claim, heartbeat, checkpoint, retry, claimAgain, complete].map(totalUnits)).toEqual([
+      2, 3, 1, 3, 3, 2,
+    ]);
+    expect(totalUnits(reclaim)).toBe(3);
+  });
+
+  it('is one request for 25 claims, and one for 25 completions', async () => {
+    const { store, cost, newJob } = scene;
+    const ids = Array.from({ length: 25 }, (_, i) => `job-${i}`);
+    const claims = await cost(() => store.claimMany(ids.map(newJob)));
+    expect(claims.requests).toBe(1);
+    const jobs = claims.outcome.flatMap((each) => (each.outcome === 'claimed' ? [each.job] : []));
+    expect(jobs).toHaveLength(25);
+    const ends = await cost(() => store.completeMany(jobs.map((job) => ({ claim: claimOf(job) }))));
+    expect(ends.requests).toBe(1);
+    expect(ends.outcome.every(({ outcome }) => outcome === 'written')).toBe(true);
+  });
+
+  it('is 16 small queries for a sweep that finds nothing lapsed, however many jobs are healthy', async () => {
+    const empty = await scene.cost(scene.sweepOnce);
+    expect(empty.requests).toBe(16);
+    await scene.claimedMany(100);
+    const healthy = await scene.cost(scene.sweepOnce);
+    expect(healthy.outcome.reclaimed).toBe(0);
+    expect(healthy.requests).toBe(16);
+    // DynamoDB Local says that an empty query is free; DynamoDB bills the smallest one.
+    if (engine.engine === 'dynoxide') expect([empty.units, healthy.units]).toEqual([8, 8]);
+  });
+
+  it('is a small part of a request for each of 200 reclaimed jobs, and a tenth for its hint', async () => {
+    await scene.claimedMany(200);
+    await scene.clock.advance(settings.leaseMs + settings.skewMs + 1);
+    const reclaim = await scene.cost(scene.sweepOnce);
+    expect(reclaim.outcome.reclaimed).toBe(200);
+    expect(reclaim.requests).toBeLessThanOrEqual(48);
+    expect(scene.hints.flat()).toHaveLength(200);
+    // DynamoDB Local does not account for batches.
+    if (engine.engine === 'dynoxide') expect(reclaim.byOperation.BatchExecuteStatement).toBe(3 * 200);
+  });
+});
+
+describe('the size of a function', () => {
+  it('stays below its bound, so that cold starts stay short', async () => {
+    const bounds = { worker: 455_000, reaper: 415_000, 'dead-letter': 440_000 };
+    const names = Object.keys(bounds) as (keyof typeof bounds)[];
+    const bundles = await buildBundles(names);
+    try {
+      for (const name of names) {
+        const { size } = statSync(join(bundles.folder(name), 'index.mjs'));
+        expect(size, name).toBeLessThan(bounds[name]);
+        // Far below the bound something is missing, or the bound has become useless: lower it.
+        expect(size, name).toBeGreaterThan(bounds[name] * 0.75);
+      }
+    } finally {
+      bundles.remove();
+    }
+  });
+});
+
+describe('the price of a refused write', () => {
+  it('is one request, with the row in the reply', async () => {
+    const scene = await createScene(anyEngine().endpoint);
+    const job = await scene.claimed('a');
+    await scene.store.complete(claimOf(job));
+    const stale = await scene.cost(() => scene.store.heartbeat(claimOf(job), job.leaseUntil + 1));
+    expect(stale.outcome).toMatchObject({ outcome: 'lost', job: { status: 'done' } });
+    expect(stale.requests).toBe(1);
+    scene.close();
+  });
+});

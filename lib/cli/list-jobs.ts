@@ -1,4 +1,3 @@
-import { BAD_MESSAGE_TYPE } from '../contract/table.ts';
 import { allLeases, type Positions } from '../jobs/all-leases.ts';
 import type { LeaseEntry } from '../jobs/job.ts';
 import { lastBeatAt } from '../jobs/lease-length.ts';
@@ -183,17 +182,4 @@ function listedRow(row: Row): ListedJob {
     ...(since === undefined ? {} : { since }),
     ...(lastError === undefined ? {} : { lastError }),
   };
-}
-
-/** Types that unfinished jobs have right now, and the one of rejected messages: a first guess, said as such. */
-export async function knownTypes(system: System): Promise<string[]> {
-  const shards = allShards(system.settings.shards);
-  const pages = await Promise.all(
-    [...shards.running, ...shards.pending].map((partition) =>
-      system.table.query({ index: 'byLease', partition, limit: PAGE }),
-    ),
-  );
-  const types = pages.flatMap((page) => page.rows.map((row) => row.type));
-  const seen = new Set(types.filter((type) => typeof type === 'string'));
-  return [...[...seen].sort(), BAD_MESSAGE_TYPE];
 }

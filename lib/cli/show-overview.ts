@@ -39,8 +39,9 @@ const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, strin
 function reaperState({ reaper }: Overview, now: number, colours: Colours): string {
   if (reaper === undefined) return colours.yellow('none has ever run');
   const { leader, leaderUntil, epoch } = reaper;
-  if (leaderUntil > now) return `${leader} leads (term ${epoch}), until ${formatAge(leaderUntil, now)}`;
+  if (leaderUntil > now)
+    return `${leader} leads (term ${epoch}), its lead ends ${formatAge(leaderUntil, now)}`;
   return leaderUntil === 0
     ? `${leader} led last (term ${epoch}) and handed over`
-    : `${leader} led last (term ${epoch}), until ${formatAge(leaderUntil, now)}`;
+    : `${leader} led last (term ${epoch}), its lead ended ${formatAge(leaderUntil, now)}`;
 }

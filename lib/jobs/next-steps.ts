@@ -19,7 +19,10 @@ export function nextSteps(job: Job, now: number, settings: Settings): NextStep[]
     case 'pending':
       return nextOfPending(job, now, settings);
     case 'done':
-      return [{ at: job.expiresAt * 1000, says: 'nothing more; DynamoDB removes the row some time after' }];
+      return [
+        { says: 'nothing: it is done' },
+        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+      ];
     case 'failed':
       return [
         {

@@ -52,7 +52,7 @@ function ended(claim: PastClaim, job: Job): TimelineEvent[] {
     failed: `its handler threw${cause}; the job was buried`,
     released: 'handed the job back (deadline, shutdown or operator)',
     cancelled: 'ended the job, as an operator had asked',
-    lapsed: `its lease lapsed${cause}; the reaper took the job back`,
+    lapsed: `its lease lapsed${cause}; the reaper ${isLast ? verdictOf(job) : 'took the job back'}`,
   } as const;
   return [
     { at: from, what: 'claimed', attempt, says: `claimed by ${owner}` },
@@ -75,6 +75,12 @@ function ended(claim: PastClaim, job: Job): TimelineEvent[] {
   ];
 }
 
+/** What a lapse led to, where it was the last thing that happened. */
+function verdictOf(job: Job): string {
+  if (job.status === 'failed') return 'buried the job';
+  return job.status === 'cancelled' ? 'ended the job, as an operator had asked' : 'took the job back';
+}
+
 function current(job: Job, settings: Settings): TimelineEvent[] {
   if (job.status === 'running') {
     const { attempt } = job;
@@ -95,7 +101,7 @@ function factsOf(job: Job): string[] {
   const facts: string[] = [];
   const { attempt, errors, crashes, releases } = job;
   facts.push(
-    `${attempt} claimed so far: ${errors} ended by errors, ${crashes} by crashes, ${releases} handed back`,
+    `claimed ${attempt === 1 ? 'once' : `${attempt} times`}; since it was last revived or created, ${errors} ended by errors, ${crashes} by crashes, ${releases} handed back`,
     `buried at ${job.maxAttempts} errors and crashes together, or ${job.maxCrashes} crashes`,
   );
   const past = job.status === 'running' ? attempt - 1 : attempt;
@@ -106,7 +112,9 @@ function factsOf(job: Job): string[] {
     if (!known.has(n))
       facts.push(`attempt ${n} left no entry: its claim was handed back before its worker learned of it`);
   if (job.checkpointSeq > 0)
-    facts.push(`checkpoint ${job.checkpointSeq} is stored: the next attempt goes on from there`);
+    facts.push(
+      `checkpoint ${job.checkpointSeq} is stored${job.status === 'done' ? '' : ': the next attempt goes on from there'}`,
+    );
   if (job.progress !== undefined) facts.push(`progress: ${JSON.stringify(job.progress)}`);
   if (job.cancelRequested && !isFinished(job)) facts.push('an operator asked for its cancellation');
   facts.push(`last changed by ${job.changedBy}`);

@@ -87,7 +87,7 @@ describe('the process', () => {
     });
 
   it('stops watching on Ctrl-C, without an error', async () => {
-    const run = await system.spawn(['watch', '--every', '1h', '--json'], {
+    const run = await system.spawn(['watch', '--every', '1h', '--json', '--type', 'email'], {
       started: (child) => child.kill('SIGINT'),
     });
     expect([run.code, run.stderr]).toEqual([0, '']);

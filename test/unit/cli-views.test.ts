@@ -180,7 +180,7 @@ describe('what happens next', () => {
     await store.complete(claimOf(await claim('d', 'w/0')));
     await store.bury(claimOf(await claim('f', 'w/1')), { errors: 1, lastError: 'x' });
     await store.reject({ messageId: 'm', reason: 'r', text: 't', bytes: 1, sha256: 's' });
-    expect(says(await read('d'), clock.now())[0]).toContain('nothing more');
+    expect(says(await read('d'), clock.now())[0]).toBe('nothing: it is done');
     expect(says(await read('f'), clock.now())[0]).toContain("'leasehold revive f'");
     expect(says(await read('bad:m'), clock.now())[0]).toContain('have its producer send a good one');
   });

@@ -12,14 +12,8 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { describeLease, paintStatus } from '../format-job.ts';
-import {
-  knownTypes,
-  type ListedJob,
-  type Listing,
-  listByScan,
-  listFailed,
-  listUnfinished,
-} from '../list-jobs.ts';
+import { knownTypes } from '../known-types.ts';
+import { type ListedJob, type Listing, listByScan, listFailed, listUnfinished } from '../list-jobs.ts';
 import { counted, firstLine, type Output, shorten } from '../output.ts';
 import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
@@ -81,11 +75,7 @@ async function list(system: System, output: Output, options: LsOptions, now: num
       return listUnfinished(system, [options.status], request);
     case 'failed': {
       if (options.scan === true) return scan(system, output, options.status, request);
-      const types = options.type ?? (await knownTypes(system));
-      if (options.type === undefined)
-        output.note(
-          `Failures are indexed by type; looked at ${types.join(', ')}. Name others with --type, or find them with --scan.`,
-        );
+      const types = options.type ?? (await knownTypes(system, output));
       return listFailed(system, types, request);
     }
     case 'done':
@@ -120,7 +110,7 @@ function show(system: System, output: Output, { jobs, cursor, bad, looked }: Lis
   output.json({ jobs: jobs.map(asJson), ...(cursor === undefined ? {} : { cursor }), bad });
   if (jobs.length > 0) {
     output.table({
-      head: ['JOB', 'TYPE', 'STATUS', 'ATTEMPT', 'SINCE', 'OWNER', 'NOW'],
+      head: ['JOB', 'TYPE', 'STATUS', 'ATTEMPT', 'SINCE', 'OWNER', 'STATE'],
       rows: jobs.map((job) => rowOf(job, system, output, now)),
       right: [3],
     });

@@ -10,7 +10,7 @@ import {
   withSystem,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { knownTypes } from '../list-jobs.ts';
+import { knownTypes } from '../known-types.ts';
 import type { Output } from '../output.ts';
 import { type Overview, readOverview } from '../overview.ts';
 import { overviewLines } from '../show-overview.ts';
@@ -34,7 +34,7 @@ export function watchCommand(context: CliContext): Command {
     .action((options: WatchOptions) =>
       onSystem(context, options, async (system, output) => {
         const { clock, interrupted } = context.terminal;
-        const types = options.type ?? (await knownTypes(system));
+        const types = options.type ?? (await knownTypes(system, output));
         let drawn = 0;
         for (let look = 1; !interrupted.aborted; look++) {
           const overview = await readOverview(system, clock.now(), { types, pagesEach: 1 });

@@ -2,7 +2,7 @@ import { LEADER_KEY } from '../../contract/table.ts';
 import type { Cursor } from '../../jobs/ports.ts';
 import { allShards } from '../../jobs/shard.ts';
 import { describeQueue, queueUrlOf } from '../../sqs/queue-inspection.ts';
-import { type ScanCost, scanCostOf } from '../scan-cost.ts';
+import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../scan-cost.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
@@ -16,9 +16,6 @@ export interface DoctorOptions {
   /** Told before the table is read. */
   readonly onScan?: (cost: ScanCost) => void;
 }
-
-/** Up to this sum the table is scanned without asking. */
-const FREE_SCAN_DOLLARS = 0.01;
 
 /** Runs every check; none of them changes anything. */
 export async function runDoctor(
@@ -85,7 +82,7 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
   if (options.scan === false) return all('skipped', 'not asked for (--no-scan)');
   try {
     const cost = await scanCostOf(system);
-    if (options.scan === undefined && cost.dollars > FREE_SCAN_DOLLARS)
+    if (options.scan === undefined && cost.dollars > NEXT_TO_NOTHING)
       return all(
         'failed',
         `needs a scan of about ${cost.rows} rows ($${cost.dollars.toFixed(2)}); add --scan to pay for it, or --no-scan to leave it out`,

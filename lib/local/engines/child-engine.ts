@@ -42,7 +42,8 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 function track(child: ChildProcess): void {
   if (running.size === 0) {
     process.on('exit', killAll);
-    for (const signal of signals) process.on(signal, killAllUnlessHandled);
+    // Before all others: one that listens only once would be gone from the count by its turn.
+    for (const signal of signals) process.prependListener(signal, killAllUnlessHandled);
   }
   running.add(child);
   child.once('exit', () => {

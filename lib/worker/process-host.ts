@@ -44,7 +44,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs jobs in this process until it is stopped. */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
-  const { parts, reaper, flush = () => {} } = options;
+  const { parts, reaper, flush } = options;
   const { settings, clock, telemetry, heart } = parts;
   const slots = createSlots(clock);
   const limit = settings.processConcurrency;
@@ -59,8 +59,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     draining: draining.signal,
   });
   const { promise: stopped, resolve: hasStopped } = Promise.withResolvers<void>();
-  const flushing = setInterval(flush, FLUSH_MS);
-  flushing.unref();
+  const flushing = flush && setInterval(flush, FLUSH_MS);
+  flushing?.unref();
 
   const drain = async (graceMs: number): Promise<void> => {
     draining.abort();
@@ -75,7 +75,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     await reaper?.stop();
     await heart.quiet();
     clearInterval(flushing);
-    flush();
+    flush?.();
   };
 
   let ending: Promise<void> | undefined;

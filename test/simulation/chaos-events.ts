@@ -1,0 +1,101 @@
+import { parseMessage } from '../../lib/contract/message.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { messageLimits } from '../../lib/jobs/message-limits.ts';
+import { simulatedSettings } from './scenario.ts';
+import type { Simulation } from './simulate.ts';
+import type { Process } from './world.ts';
+
+/** How often the world looks whether something is to go wrong with its processes. */
+const EVERY_MS = 10_000;
+const LONGEST_PAUSE_MS = 120_000;
+const LONGEST_PARTITION_MS = 60_000;
+const LONGEST_ABSENCE_MS = 60_000;
+
+/** Lets processes die, pause and lose touch, operators interfere and the queue forget, until calm sets in. */
+export function plantChaos(simulation: Simulation): void {
+  const { world, scenario } = simulation;
+  for (let at = EVERY_MS; at < scenario.chaosMs; at += EVERY_MS)
+    world.at(at + world.random.integer(0, EVERY_MS), () => disturb(simulation));
+}
+
+function disturb(simulation: Simulation): void {
+  const { world } = simulation;
+  if (world.calm) return;
+  const alive = world.processes.filter((process) => process.alive && !process.stopping.aborted);
+  const [first, ...others] = alive;
+  if (first !== undefined) disturbProcess(simulation, world.random.pick([first, ...others]));
+  replaceTheDead(simulation);
+  if (world.fault('queuePurged', 'queue')) simulation.queue.purge((body) => hasRow(simulation, body));
+  operate(simulation);
+}
+
+function disturbProcess(simulation: Simulation, process: Process): void {
+  const { world, random } = { world: simulation.world, random: simulation.world.random };
+  const { name } = process;
+  if (world.fault('dies', name)) process.die();
+  else if (world.fault('pauses', name)) process.pause(random.integer(1000, LONGEST_PAUSE_MS), false);
+  else if (world.fault('suspends', name)) process.pause(random.integer(1000, LONGEST_PAUSE_MS), true);
+  if (world.fault('clockStepped', name)) {
+    process.offsetMs = world.newOffset(random);
+    world.note(name, `clock stepped, now off by ${process.offsetMs} ms`);
+  }
+  if (world.fault('partitioned', name))
+    process.partitionedUntil = world.now + random.integer(1000, LONGEST_PARTITION_MS);
+  if (world.fault('shutDown', name)) process.stop();
+}
+
+function replaceTheDead(simulation: Simulation): void {
+  const { world, scenario } = simulation;
+  const living = (prefix: string) =>
+    world.processes.filter((p) => p.alive && !p.stopping.aborted && p.name.startsWith(prefix)).length;
+  const after = () => world.random.integer(0, LONGEST_ABSENCE_MS);
+  if (living('w') < scenario.workers) world.at(after(), () => simulation.spawnWorker());
+  if (living('reaper') < scenario.reapers) world.at(after(), () => simulation.spawnReaper());
+}
+
+/** A purge can only lose what the table knows of: a job without a row is kept by SQS alone. */
+function hasRow(simulation: Simulation, body: string): boolean {
+  const parsed = parseMessage(body, messageLimits(simulatedSettings), {
+    sentAt: 0,
+    now: simulation.world.now,
+  });
+  return parsed.ok && simulation.server.rows.has(parsed.message.jobId ?? '');
+}
+
+function operate(simulation: Simulation): void {
+  const { world, judge, server } = simulation;
+  const [first, ...others] = simulation.scenario.jobs;
+  if (first === undefined) return;
+  const job = world.random.pick([first, ...others]);
+  const { jobId } = job;
+  const cancels = world.fault('operatorCancels', 'operator');
+  const revives = world.fault('operatorRevives', 'operator');
+  const takesBack = world.fault('operatorTakesBack', 'operator');
+  if (cancels || revives || takesBack)
+    world.spawn(`operator${world.events}`, async (process) => {
+      const store = simulation.storeFor(process);
+      const queue = simulation.queue.seenBy(process);
+      const dispatch = () => planDispatch(process.clock.now(), process.clock.now(), simulatedSettings);
+      try {
+        if (cancels) {
+          const answered = judge.cancelIsWanted(jobId);
+          await store.cancel(jobId);
+          answered();
+        }
+        const moved = revives
+          ? await store.revive(jobId, dispatch())
+          : takesBack
+            ? await store.takeBack(jobId, dispatch())
+            : undefined;
+        if (moved?.outcome === 'written') await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+      } catch {
+        // The operator is told, and may ask again.
+      }
+    });
+  const status = server.rows.get(jobId)?.status;
+  if ((status === 'done' || status === 'failed') && world.fault('rowDeleted', 'operator')) {
+    judge.forget(jobId);
+    server.delete(jobId);
+    simulation.send(job);
+  }
+}

@@ -1,0 +1,10 @@
+/** The simulated SDK and network, as lib/dynamodb/client sets the real one up. */
+export const clientSettings = {
+  timeoutMs: 2000,
+  attempts: 3,
+  backoffMs: 100,
+  /** The slowest ordinary way in one direction. */
+  slowestMs: 40,
+  /** How late a request can still be applied after it was sent. */
+  latestMs: 90_000,
+} as const;

@@ -1,0 +1,57 @@
+/**
+ * Everything that goes wrong in the simulation, with how likely it is at each point where it could. A seed switches a
+ * random half of them off and makes some of the rest three times as likely: schedules with few kinds of faults, but many of
+ * each, find more than schedules with a little of everything.
+ */
+export const faultKinds = {
+  /** The request never arrives; the SDK notices by its timeout and sends it again. */
+  requestLost: 0.03,
+  /** The write is applied, but its reply never comes: the SDK's repeat meets its own effect. */
+  replyLost: 0.06,
+  /** The request is applied long after its sender gave up on it. */
+  requestLate: 0.03,
+  /** The reply comes just before the timeout. */
+  replySlow: 0.06,
+  throttled: 0.03,
+  /** One statement of a batch is refused for load while its neighbours are applied. */
+  statementThrottled: 0.1,
+  /** A version of a row reaches the index only seconds later. */
+  indexLags: 0.15,
+  /** A process dies at the very await that it is in. */
+  diesAtAwait: 0.006,
+  dies: 0.25,
+  /** SIGSTOP, or a frozen Lambda environment: nothing runs, clocks go on. */
+  pauses: 0.25,
+  /** As above, but the monotonic clock stands still meanwhile, as it does when a virtual machine is suspended. */
+  suspends: 0.1,
+  clockStepped: 0.1,
+  /** A process cannot reach the table for a while. */
+  partitioned: 0.1,
+  shutDown: 0.1,
+  messageDuplicated: 0.08,
+  messageDelayed: 0.08,
+  /** SQS refuses the send, and the sender is told. */
+  sendFails: 0.05,
+  /** The sender dies, or the queue forgets: nobody is told. */
+  hintVanishes: 0.08,
+  deleteFails: 0.05,
+  queuePurged: 0.05,
+  handlerThrows: 0.2,
+  handlerThrowsForGood: 0.03,
+  /** The handler ignores its signal and offers its result long after the lease is gone. */
+  handlerIgnoresSignal: 0.15,
+  handlerKillsProcess: 0.08,
+  operatorCancels: 0.1,
+  operatorRevives: 0.15,
+  operatorTakesBack: 0.15,
+  /** A finished row is deleted and its producer sends the same job id again. */
+  rowDeleted: 0.1,
+} as const;
+
+export type FaultKind = keyof typeof faultKinds;
+
+/** How much likelier than usual each kind is in one schedule; 0 is never. */
+export type FaultRates = Readonly<Record<FaultKind, number>>;
+
+/** No faults at all, to which a few are then added. */
+export const QUIET = Object.fromEntries(Object.keys(faultKinds).map((kind) => [kind, 0])) as FaultRates;

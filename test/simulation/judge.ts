@@ -1,0 +1,277 @@
+import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import type { Settings } from '../../lib/jobs/settings.ts';
+import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
+import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
+import type { World } from './world.ts';
+
+/** One handler's run under a claim, as the worker itself believes it to be. */
+export interface Run {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly process: { readonly name: string; readonly isAwake: boolean };
+  /** Whether the handler has not been told to stop. */
+  believesLive(): boolean;
+}
+
+/** What the judge remembers of a job besides its row: what truly happened. */
+interface Life {
+  holder: { readonly owner: string; readonly attempt: number } | undefined;
+  completions: number;
+  /** Calls of operators whose answer has not come. */
+  cancelsUnderWay: number;
+  attemptAtRevival: number;
+  /** Errors after which running again was pointless. */
+  endedForGood: boolean;
+  readonly granted: Set<string>;
+  /** Handlers at work, told to stop or not. */
+  readonly runs: Set<Run>;
+  /** Attempts that an operator ended while their worker was well: it learns of it by its next heartbeat. */
+  readonly takenBack: Set<number>;
+}
+
+/** No simulated job may be leased, to a worker or to the queue, for longer than this. */
+const LONGEST_LEASE_MS = 30 * 60_000;
+/** Requests, sweeps of others, and a lead that has to run out first. */
+const SLACK_MS = 30_000;
+
+const FENCED = new Set([
+  'heartbeat',
+  'checkpoint',
+  'complete',
+  'retry',
+  'bury',
+  'release',
+  'cancelRunning',
+  'handBack',
+]);
+const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
+const FINISHED = new Set(['done', 'failed', 'cancelled']);
+
+/** Watches every write that the table takes and says which promise it breaks. */
+export class Judge {
+  readonly accepted = new Map<string, { notBefore: number }>();
+  readonly counts: Record<string, number> = {};
+  /** From the end of a lease to the reaper's act, while nothing goes wrong: skew, grace, the next look and its writes. */
+  readonly latestRecoveryMs: number;
+  readonly #world: World;
+  readonly #settings: Settings;
+  readonly #lives = new Map<string, Life>();
+
+  constructor(world: World, settings: Settings) {
+    this.#world = world;
+    this.#settings = settings;
+    this.latestRecoveryMs =
+      settings.skewMs * 2 + settings.graceMs + settings.reaperIntervalMs + SLOWEST_PROPAGATION_MS + SLACK_MS;
+  }
+
+  /** A producer's message is in the queue: from here on the job must not be lost. Of several, the first to be read wins. */
+  accept(jobId: string, notBefore: number): void {
+    const before = this.accepted.get(jobId);
+    this.accepted.set(jobId, { notBefore: Math.min(notBefore, before?.notBefore ?? notBefore) });
+  }
+
+  /** The row was deleted by hand; what comes under its id is another job. */
+  forget(jobId: string): void {
+    this.#lives.delete(jobId);
+    this.accepted.delete(jobId);
+  }
+
+  /** An operator asks for the end of a job; returns what to call once the answer is there. */
+  cancelIsWanted(jobId: string): () => void {
+    const life = this.#life(jobId);
+    life.cancelsUnderWay++;
+    return () => {
+      life.cancelsUnderWay--;
+    };
+  }
+
+  begin(run: Run): void {
+    this.#life(run.jobId).runs.add(run);
+  }
+
+  end(run: Run): void {
+    for (const life of this.#lives.values()) life.runs.delete(run);
+  }
+
+  gaveUpForGood(jobId: string): void {
+    this.#life(jobId).endedForGood = true;
+  }
+
+  /** Called by the table for each write that it applied, in order. `write` is as the core meant it. */
+  observe(before: Row | undefined, after: Row, write: RowWrite): void {
+    if (write.transition.endsWith('Lead') || write.transition === 'raiseShards') return;
+    this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
+    if (this.#world.traced) this.#trace(before, after, write);
+    const life = this.#life(write.jobId);
+    const problems = [
+      ...unchangingProblems(before, after, write),
+      ...shapeProblems(after),
+      ...budgetProblems(before, after, life.attemptAtRevival),
+      ...this.#transitionProblems(life, before, after, write),
+    ];
+    const [first] = problems;
+    if (first !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${first}`);
+    this.#remember(life, after, write);
+  }
+
+  #transitionProblems(life: Life, before: Row | undefined, after: Row, write: RowWrite): string[] {
+    const { transition } = write;
+    if (transition === 'claim') return this.#claimProblems(life, before, write);
+    if (FENCED.has(transition)) return staleProblems(life, write);
+    if (BY_LAPSE.has(transition) && before?.status === 'running') return this.#lapseProblems(life, before);
+    const isWanted = life.cancelsUnderWay > 0 || before?.cancelRequested === true;
+    return after.status === 'cancelled' && !isWanted ? ['cancelled though nobody asks for it'] : [];
+  }
+
+  #claimProblems(life: Life, before: Row | undefined, write: RowWrite): string[] {
+    const problems: string[] = [];
+    const owner = String(write.set.leaseOwner);
+    const due = Math.max(
+      typeof before?.notBefore === 'number' ? before.notBefore : 0,
+      before === undefined ? (this.accepted.get(write.jobId)?.notBefore ?? 0) : 0,
+    );
+    // The claim's clock may be ahead by half the skew, and the condition allows one skew more.
+    const earlyMs = due - this.#world.now;
+    if (earlyMs > this.#settings.skewMs * 1.5) problems.push(`claimed ${earlyMs} ms too early`);
+    if (before !== undefined && before.status !== 'pending') problems.push(`claimed while ${before.status}`);
+    if (before?.cancelRequested === true) problems.push('claimed although it is to be cancelled');
+    if (life.granted.has(owner)) problems.push(`one claim was granted a lease twice (${owner})`);
+    const rival = liveRun(life);
+    if (rival !== undefined)
+      problems.push(
+        `two live leases: ${owner} got one while ${rival.process.name} still works as attempt ${rival.attempt}`,
+      );
+    if (!this.accepted.has(write.jobId)) problems.push('claimed a job that no producer sent');
+    return problems;
+  }
+
+  #lapseProblems(life: Life, before: Row): string[] {
+    const live = liveRun(life);
+    if (live !== undefined && live.attempt === before.attempt)
+      return [`lease taken from ${before.leaseOwner}, which still rightly works under it`];
+    return [];
+  }
+
+  #remember(life: Life, after: Row, write: RowWrite): void {
+    switch (write.transition) {
+      case 'claim':
+        life.granted.add(String(write.set.leaseOwner));
+        life.holder = { owner: String(after.leaseOwner), attempt: Number(after.attempt) };
+        break;
+      case 'complete':
+        life.completions++;
+        if (life.completions > 1) this.#world.violate(`${write.jobId} completed twice`);
+        break;
+      case 'takeBack':
+        life.takenBack.add(Number(after.attempt));
+        break;
+      case 'revive':
+        life.attemptAtRevival = Number(after.attempt);
+        life.endedForGood = false;
+        break;
+    }
+    if (after.status !== 'running') life.holder = undefined;
+  }
+
+  /** After everything came to rest: whether each accepted job ended, and for a reason that is allowed. */
+  judgeTheEnd(rows: ReadonlyMap<string, Row>): void {
+    for (const jobId of this.accepted.keys()) {
+      const row = rows.get(jobId);
+      if (row === undefined || !FINISHED.has(String(row.status)))
+        this.#world.violate(`${jobId} is still ${row?.status ?? 'without a row'} at the end`);
+      else if (row.status === 'done' && row.result !== String(row.attempt))
+        this.#world.violate(`${jobId} is done by attempt ${row.attempt} with the result of ${row.result}`);
+      else if (row.status === 'failed' && !this.#mayFail(jobId, row))
+        this.#world.violate(`${jobId} failed with budget left: ${row.lastError}`);
+    }
+  }
+
+  /** In calm: a job that nobody can find any more, or whose lease ended longer ago than a reaper may take. */
+  judgeTheCalm(rows: ReadonlyMap<string, Row>, hasMessage: (jobId: string) => boolean): void {
+    for (const jobId of this.accepted.keys()) {
+      const row = rows.get(jobId);
+      if (row === undefined && !hasMessage(jobId))
+        this.#world.violate(`${jobId} was accepted and has neither row nor message`);
+      if (row === undefined || FINISHED.has(String(row.status))) continue;
+      const overdueMs = this.#world.now - Number(row.leaseUntil);
+      if (overdueMs > this.latestRecoveryMs)
+        this.#world.violate(
+          `${jobId} is ${row.status}; its lease ended ${overdueMs} ms ago and nobody has acted`,
+        );
+      if (-overdueMs > LONGEST_LEASE_MS)
+        this.#world.violate(
+          `${jobId} is ${row.status} and nobody has acted: its lease ends in ${-overdueMs} ms`,
+        );
+    }
+  }
+
+  allEnded(rows: ReadonlyMap<string, Row>): boolean {
+    for (const jobId of this.accepted.keys())
+      if (!FINISHED.has(String(rows.get(jobId)?.status ?? 'absent'))) return false;
+    return true;
+  }
+
+  #mayFail(jobId: string, row: Row): boolean {
+    const [errors, crashes, releases] = [Number(row.errors), Number(row.crashes), Number(row.releases)];
+    return (
+      this.#life(jobId).endedForGood ||
+      errors + crashes >= Number(row.maxAttempts) ||
+      crashes >= Number(row.maxCrashes) ||
+      releases >= this.#settings.maxReleases
+    );
+  }
+
+  #life(jobId: string): Life {
+    let life = this.#lives.get(jobId);
+    if (life === undefined) {
+      life = {
+        holder: undefined,
+        completions: 0,
+        cancelsUnderWay: 0,
+        attemptAtRevival: 0,
+        endedForGood: false,
+        granted: new Set(),
+        runs: new Set(),
+        takenBack: new Set(),
+      };
+      this.#lives.set(jobId, life);
+    }
+    return life;
+  }
+
+  #trace(before: Row | undefined, after: Row, write: RowWrite): void {
+    const lease =
+      typeof after.leaseUntil === 'number' ? `, lease ends in ${after.leaseUntil - this.#world.now} ms` : '';
+    this.#world.note(
+      'table',
+      `${write.jobId}: ${write.transition} by ${write.set.changedBy}: ${before?.status ?? 'absent'} → ${after.status}, attempt ${after.attempt}, e${after.errors} c${after.crashes} r${after.releases}${lease}`,
+    );
+  }
+}
+
+/** A paused worker cannot act on what it believes: on waking it looks at the clock before anything else. */
+function liveRun({ runs, takenBack }: Life): Run | undefined {
+  for (const run of runs)
+    if (run.process.isAwake && run.believesLive() && !takenBack.has(run.attempt)) return run;
+  return undefined;
+}
+
+/** Whose write it was is read from what the core meant to demand, not from what a planted bug left of it. */
+function staleProblems(life: Life, write: RowWrite): string[] {
+  const clauses = write.when[0] ?? [];
+  const wanted = (attribute: string) =>
+    clauses.find((clause) => clause.attribute === attribute && clause.is === 'equal');
+  const owner = wanted('leaseOwner');
+  const attempt = wanted('attempt');
+  const { holder } = life;
+  const isHolder =
+    holder !== undefined &&
+    owner?.is === 'equal' &&
+    owner.value === holder.owner &&
+    (attempt === undefined || (attempt.is === 'equal' && attempt.value === holder.attempt));
+  return isHolder
+    ? []
+    : [
+        `a stale write is visible: by ${owner?.is === 'equal' ? owner.value : '?'}, holder ${holder?.owner ?? 'none'}`,
+      ];
+}

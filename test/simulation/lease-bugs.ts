@@ -1,0 +1,77 @@
+import { momentOf } from '../../lib/worker/lease-clock.ts';
+import { of, REAPED, without } from './alter-writes.ts';
+import { QUIET } from './fault-kinds.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** Until when: mistakes after which two workers think that the job is theirs. */
+export const leaseBugs: readonly PlantedBug[] = [
+  {
+    name: 'the reaper does not check that the lease is as it saw it',
+    breaks: /lease taken from/,
+    alterWrite: of(REAPED, without('leaseUntil')),
+    rates: { indexLags: 3 },
+  },
+  {
+    name: 'the reaper allows for no clock skew',
+    breaks: /lease taken from|two live leases/,
+    reaperSettings: { skewMs: 0 },
+    rates: { ...QUIET, partitioned: 5 },
+  },
+  {
+    name: 'the lease is counted from the reply of a heartbeat instead of its sending',
+    breaks: /lease taken from|two live leases/,
+    rates: { ...QUIET, replySlow: 17, partitioned: 5 },
+    alterHeart: (heart, process) => ({
+      ...heart,
+      start: (patient) =>
+        heart.start({
+          ...patient,
+          lease: {
+            ...patient.lease,
+            renew: (_sentAt, leaseMs) => patient.lease.renew(momentOf(process.clock), leaseMs),
+          },
+        }),
+    }),
+  },
+  {
+    name: 'a worker does not stop itself when its lease ends',
+    breaks: /lease taken from|two live leases/,
+    alterHeart: (heart) => ({
+      ...heart,
+      start: (patient) =>
+        heart.start({
+          ...patient,
+          lease: { ...patient.lease, renew: (sentAt) => patient.lease.renew(sentAt, YEAR_MS) },
+        }),
+    }),
+    rates: { partitioned: 3 },
+  },
+  {
+    name: 'a late heartbeat may shorten the lease',
+    breaks: /a heartbeat shortened the lease/,
+    alterWrite: of(['heartbeat'], without('leaseUntil')),
+    rates: { requestLate: 3 },
+  },
+  {
+    name: 'a worker takes a running job over',
+    breaks: /claimed while running/,
+    alterWrite: of(['claim'], (write) => ({
+      ...write,
+      when: [...write.when, [{ attribute: 'status', is: 'equal', value: 'running' }]],
+    })),
+  },
+  {
+    name: 'a job is claimed before it is due',
+    breaks: /too early/,
+    alterWrite: of(['claim'], without('notBefore')),
+    rates: { dies: 0, diesAtAwait: 0 },
+  },
+  {
+    name: 'a job to be cancelled is claimed',
+    breaks: /claimed although it is to be cancelled/,
+    alterWrite: of(['claim'], without('cancelRequested')),
+    rates: { operatorCancels: 3 },
+  },
+];

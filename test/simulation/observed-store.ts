@@ -1,0 +1,56 @@
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { JobStore } from '../../lib/jobs/ports.ts';
+import type { Settings } from '../../lib/jobs/settings.ts';
+import type { SimulatedServer } from './simulated-server.ts';
+import { createSimulatedTable, type ResultFilter, type SeenWrite } from './simulated-table.ts';
+import type { Process } from './world.ts';
+
+const POSITIVE = new Set(['claimed', 'written', 'extended']);
+/** Outcomes of these may rest on an earlier write of the same claim: what they wanted is so, whichever call did it. */
+const REPEATABLE = new Set(['complete', 'completeMany', 'heartbeat', 'checkpoint', 'reject']);
+
+const verbs = [
+  ...['claim', 'claimMany', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'completeMany', 'retry'],
+  ...['bury', 'release', 'handBack', 'cancelRunning', 'cancelPending', 'reject', 'reap', 'reapMany'],
+  ...['cancel', 'revive', 'takeBack', 'read'],
+] as (keyof JobStore)[];
+
+/** The real store for one process, with every answer compared to what really happened at the table. */
+export function createObservedStore(
+  process: Process,
+  server: SimulatedServer,
+  settings: Settings,
+  filter?: ResultFilter,
+): JobStore {
+  const call = (verb: keyof JobStore) => {
+    return async (...given: unknown[]) => {
+      const seen: SeenWrite[] = [];
+      const store = createJobStore({
+        table: createSimulatedTable(process, server, seen, filter),
+        clock: process.clock,
+        chance: process.chance,
+        settings,
+        actor: process.name,
+      });
+      const result = await (store[verb] as (...given: unknown[]) => Promise<unknown>)(...given);
+      const outcomes = Array.isArray(result) ? result : [result];
+      for (const [i, outcome] of outcomes.entries()) {
+        const entry = Array.isArray(result) ? seen[i] : seen.at(-1);
+        if (entry !== undefined) compare(process, verb, entry, outcome as { outcome: string });
+      }
+      return result;
+    };
+  };
+  return Object.fromEntries(verbs.map((verb) => [verb, call(verb)])) as unknown as JobStore;
+}
+
+function compare(process: Process, verb: string, seen: SeenWrite, { outcome }: { outcome: string }): void {
+  const { world } = process;
+  if (world.traced && !(verb === 'reapMany' && outcome === 'written'))
+    world.note(process.name, `${verb} ${seen.write.jobId}: ${outcome}`);
+  const about = `${process.name} was told '${outcome}' of its ${seen.write.transition} of ${seen.write.jobId}`;
+  if (POSITIVE.has(outcome) && !seen.applied && !REPEATABLE.has(verb))
+    world.violate(`${about}, which was never applied`);
+  if (!POSITIVE.has(outcome) && outcome !== 'failed' && seen.refusedByItself)
+    world.violate(`${about}, which was applied and stands`);
+}

@@ -1,0 +1,29 @@
+import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/jobs/ports.ts';
+import type { RowWrite } from '../../lib/jobs/row-write.ts';
+import type { Settings } from '../../lib/jobs/settings.ts';
+import type { Heart } from '../../lib/worker/heart/heart.ts';
+import type { FaultRates } from './fault-kinds.ts';
+import type { ResultFilter } from './simulated-table.ts';
+import type { Process } from './world.ts';
+
+/** The ports of one simulated process, for a bug to stand in between. */
+export interface Ports {
+  readonly store: JobStore;
+  readonly queue: JobQueue;
+}
+
+/** One mistake that somebody could make in the protocol, planted between the real code and the simulated world. */
+export interface PlantedBug {
+  readonly name: string;
+  /** The promise that is seen to break. */
+  readonly breaks: RegExp;
+  readonly alterWrite?: (write: RowWrite) => RowWrite;
+  readonly alterResult?: ResultFilter;
+  readonly alterQuery?: (request: IndexQuery, page: IndexPage) => IndexPage;
+  readonly alterHeart?: (heart: Heart, process: Process) => Heart;
+  readonly alterWorker?: (ports: Ports) => Ports;
+  readonly alterReaper?: (ports: Ports) => Ports;
+  readonly reaperSettings?: Partial<Settings>;
+  /** Faults that are to happen more often, where the mistake shows only under them. */
+  readonly rates?: Partial<FaultRates>;
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { plantedBugs } from './planted-bugs.ts';
+import { seedsFrom } from './seeds.ts';
+import { type SimulationResult, simulateMany } from './simulate.ts';
+
+/** Every planted bug is found within so many schedules; most need a handful. */
+const WITHIN = 1000;
+/** With the same faults and the bug taken out, so many schedules hold. */
+const SOUND = 30;
+
+describe('the simulation finds a planted bug', { timeout: 120_000 }, () => {
+  it.each(plantedBugs)('$name', async (bug) => {
+    let caught: SimulationResult | undefined;
+    await simulateMany(seedsFrom(1, WITHIN), { bug }, (result) => {
+      if (result.violation !== undefined && bug.breaks.test(result.violation)) caught ??= result;
+      return caught !== undefined;
+    });
+    expect(caught?.violation).toMatch(bug.breaks);
+
+    const { name, breaks, rates = {} } = bug;
+    const sound: string[] = [];
+    await simulateMany(seedsFrom(1, SOUND), { bug: { name, breaks, rates } }, (result) => {
+      if (result.violation !== undefined) sound.push(`seed ${result.seed}: ${result.violation}`);
+      return sound.length > 0;
+    });
+    expect(sound).toEqual([]);
+  });
+});

@@ -1,0 +1,15 @@
+import { bookkeepingBugs } from './bookkeeping-bugs.ts';
+import { fenceBugs } from './fence-bugs.ts';
+import { leaseBugs } from './lease-bugs.ts';
+import { lossBugs } from './loss-bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+export { redundantFences } from './fence-bugs.ts';
+
+/** The mistakes that the simulation must find. Each is one that this protocol was designed against. */
+export const plantedBugs: readonly PlantedBug[] = [
+  ...fenceBugs,
+  ...leaseBugs,
+  ...lossBugs,
+  ...bookkeepingBugs,
+];

@@ -1,0 +1,83 @@
+import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+
+/** What must be true of every row after every write, whoever wrote it. Each function returns the problems it finds. */
+
+const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', 'createdAt'] as const;
+const COUNTERS = ['errors', 'crashes', 'releases'] as const;
+const REVIVABLE = new Set(['failed', 'cancelled']);
+const FINISHED = new Set(['done', 'failed', 'cancelled']);
+
+/** The first message wins, the fencing token never falls, and what is finished stays as it is. */
+export function unchangingProblems(before: Row | undefined, after: Row, write: RowWrite): string[] {
+  const problems: string[] = [];
+  const attempt = Number(after.attempt);
+  const attemptBefore = Number(before?.attempt ?? 0);
+  const wanted = write.transition === 'claim' ? attemptBefore + 1 : attemptBefore;
+  if (attempt !== wanted) problems.push(`attempt went from ${attemptBefore} to ${attempt}`);
+  if (before === undefined) return problems;
+  for (const name of UNCHANGING)
+    if (before[name] !== after[name])
+      problems.push(`'${name}' changed from ${before[name]} to ${after[name]}`);
+  if (before.status === 'done') problems.push('a done job was changed');
+  if (REVIVABLE.has(String(before.status)) && write.transition !== 'revive')
+    problems.push(`a ${before.status} job was changed without an operator`);
+  return [...problems, ...keptProblems(before, after, write)];
+}
+
+function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
+  const problems: string[] = [];
+  if (Number(after.checkpointSeq) < Number(before.checkpointSeq)) problems.push('an older checkpoint won');
+  if (after.checkpoint !== before.checkpoint && write.transition !== 'checkpoint')
+    problems.push('the checkpoint was lost');
+  if (
+    write.transition === 'checkpoint' &&
+    (before.leaseUntil !== after.leaseUntil || Number(after.checkpointSeq) === Number(before.checkpointSeq))
+  )
+    problems.push('a checkpoint moved the lease, or was written twice');
+  if (write.transition === 'heartbeat' && Number(after.leaseUntil) <= Number(before.leaseUntil))
+    problems.push('a heartbeat shortened the lease');
+  if (before.cancelRequested === true && after.cancelRequested !== true && write.transition !== 'revive')
+    problems.push('the wish to cancel was forgotten');
+  return problems;
+}
+
+/** Unfinished rows are in the index under the right shard and nothing else's; finished ones are out of it and expire. */
+export function shapeProblems(row: Row): string[] {
+  const problems: string[] = [];
+  const has = (name: string) => row[name] !== undefined;
+  const finished = FINISHED.has(String(row.status));
+  if (finished) {
+    if (has('leaseUntil')) problems.push('finished, but still in the lease index');
+    if (typeof row.expiresAt !== 'number') problems.push('finished, but would be kept for ever');
+  } else {
+    if (typeof row.leaseUntil !== 'number') problems.push(`${row.status}, but leased to nobody`);
+    if (has('expiresAt') || has('finishedAt') || has('result'))
+      problems.push(`${row.status}, but with the marks of a finished job`);
+    const shard = row.status === 'running' ? 'r' : 'q';
+    if (!String(row.leaseShard).startsWith(shard)) problems.push(`${row.status}, but in ${row.leaseShard}`);
+  }
+  if (has('failedAt') !== (row.status === 'failed')) problems.push(`${row.status}, failedAt ${row.failedAt}`);
+  if (row.status === 'running' && typeof row.leaseOwner !== 'string') problems.push('running without owner');
+  if (row.status === 'pending' && typeof row.notBefore !== 'number') problems.push('pending, due never');
+  return problems;
+}
+
+/** A claim is charged at most once; a job whose budget is spent does not go on. */
+export function budgetProblems(before: Row | undefined, after: Row, attemptAtRevival: number): string[] {
+  const problems: string[] = [];
+  const sum = (row: Row | undefined) => COUNTERS.reduce((total, name) => total + Number(row?.[name] ?? 0), 0);
+  const charged = sum(after) - sum(before);
+  const ended = before?.status === 'running' && after.status !== 'running';
+  const revived = REVIVABLE.has(String(before?.status));
+  if (!revived && (charged < 0 || charged > (ended ? 1 : 0)))
+    problems.push(`charged ${charged} for ${before?.status} → ${after.status}`);
+  if (!revived && sum(after) > Number(after.attempt) - attemptAtRevival)
+    problems.push(`${sum(after)} charges for ${Number(after.attempt) - attemptAtRevival} claims`);
+  const [errors, crashes] = [Number(after.errors), Number(after.crashes)];
+  if (
+    !FINISHED.has(String(after.status)) &&
+    (errors + crashes >= Number(after.maxAttempts) || crashes >= Number(after.maxCrashes))
+  )
+    problems.push(`goes on with ${errors} errors and ${crashes} crashes`);
+  return problems;
+}

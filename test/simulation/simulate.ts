@@ -1,0 +1,251 @@
+import { jobBody, parseMessage } from '../../lib/contract/message.ts';
+import { messageLimits } from '../../lib/jobs/message-limits.ts';
+import { derivedSeed, seededRandom } from '../support/random.ts';
+import { plantChaos } from './chaos-events.ts';
+import type { FaultKind } from './fault-kinds.ts';
+import { Judge } from './judge.ts';
+import { createObservedStore } from './observed-store.ts';
+import type { PlantedBug, Ports } from './planted-bug.ts';
+import { type PlannedJob, planScenario, type Scenario, simulatedSettings } from './scenario.ts';
+import { SimulatedQueue } from './simulated-queue.ts';
+import { runReaper } from './simulated-reaper.ts';
+import { SimulatedServer } from './simulated-server.ts';
+import { createSimulatedTable } from './simulated-table.ts';
+import { runWorker } from './simulated-worker.ts';
+import { type Process, type TimelineLine, WORLD_START, World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly bug?: PlantedBug;
+  readonly suppressed?: ReadonlySet<number>;
+  readonly traced?: boolean;
+}
+
+export interface SimulationResult {
+  readonly seed: number;
+  /** The first promise that was broken. */
+  readonly violation?: string;
+  readonly events: number;
+  readonly virtualMs: number;
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  readonly faultsInjected: readonly number[];
+  readonly writes: Readonly<Record<string, number>>;
+  readonly timeline: readonly TimelineLine[];
+}
+
+/** After chaos ends, everything has to come to its end within this virtual time. */
+const LONGEST_CALM_MS = 3_600_000;
+/** How often in calm the judge looks at what nobody has moved. */
+const LOOK_MS = 30_000;
+const MOST_EVENTS = 60_000;
+
+const unaltered = (ports: Ports) => ports;
+const NO_BUG: PlantedBug = { name: 'none', breaks: /^$/ };
+
+/** One schedule: a world that is stepped until all has come to rest. */
+export class Simulation {
+  readonly world: World;
+  readonly judge: Judge;
+  readonly server: SimulatedServer;
+  readonly queue: SimulatedQueue;
+  readonly scenario: Scenario;
+  readonly #bug: PlantedBug;
+  #spawned = 0;
+  #stopped = false;
+  #finished = false;
+
+  constructor({ seed, bug = NO_BUG, ...options }: SimulationOptions) {
+    this.#bug = bug;
+    this.world = new World({
+      seed,
+      maxOffsetMs: simulatedSettings.skewMs / 2,
+      ...(bug.rates === undefined ? {} : { rates: bug.rates }),
+      ...options,
+    });
+    this.scenario = planScenario(seededRandom(derivedSeed(seed, 'scenario')));
+    this.judge = new Judge(this.world, simulatedSettings);
+    this.server = new SimulatedServer(
+      this.world,
+      (before, after, write) => this.judge.observe(before, after, write),
+      { alterWrite: bug.alterWrite ?? ((write) => write), alterQuery: bug.alterQuery ?? ((_, page) => page) },
+    );
+    this.queue = new SimulatedQueue(this.world, simulatedSettings.visibilityTimeoutMs);
+    for (const job of this.scenario.jobs) this.#plan(job);
+    for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
+    for (let n = 0; n < this.scenario.reapers; n++) this.spawnReaper();
+    plantChaos(this);
+    this.world.at(this.scenario.chaosMs, () => this.#calmDown());
+  }
+
+  /** Carries out one event; false once the schedule is over. */
+  step(): boolean {
+    if (this.#finished) return false;
+    const { world } = this;
+    const more = world.step();
+    if (!this.#stopped && this.#isOver()) {
+      this.#stopped = true;
+      world.note('world', 'all has ended');
+      for (const process of world.processes) process.stop();
+    }
+    const outOfTime = world.now > WORLD_START + this.scenario.chaosMs + LONGEST_CALM_MS;
+    if (world.violation === undefined && more && !outOfTime && world.events < MOST_EVENTS) return true;
+    this.#finished = true;
+    if (world.violation === undefined) this.judge.judgeTheEnd(this.server.rows);
+    if (world.violation === undefined && this.#hasUnknownJobs())
+      world.violate('a job message was left in the queue');
+    return false;
+  }
+
+  result(): SimulationResult {
+    const { world, judge } = this;
+    return {
+      seed: world.seed,
+      ...(world.violation === undefined ? {} : { violation: world.violation }),
+      events: world.events,
+      virtualMs: world.now - WORLD_START,
+      faults: world.faultCounts,
+      faultsInjected: world.faultsInjected,
+      writes: judge.counts,
+      timeline: world.timeline,
+    };
+  }
+
+  #plan(job: PlannedJob): void {
+    const { notBeforeMs: _, ...atOnce } = job;
+    this.world.at(job.sentAfterMs, () => this.send(job));
+    if (job.againAfterMs !== undefined)
+      this.world.at(job.sentAfterMs + job.againAfterMs, () => this.send(atOnce));
+  }
+
+  send(job: PlannedJob): void {
+    const notBefore = job.notBeforeMs === undefined ? undefined : this.world.now + job.notBeforeMs;
+    const body = jobBody(
+      'simulated',
+      { of: job.jobId },
+      {
+        jobId: job.jobId,
+        maxAttempts: job.maxAttempts,
+        maxCrashes: job.maxCrashes,
+        ...(notBefore === undefined ? {} : { notBefore }),
+        ...(job.leaseMs === undefined ? {} : { leaseMs: job.leaseMs }),
+      },
+    );
+    this.world.note('producer', `sends ${job.jobId}`);
+    this.judge.accept(job.jobId, notBefore ?? 0);
+    this.queue.send(body, 0);
+  }
+
+  spawnWorker(): void {
+    if (this.#stopped) return;
+    this.world.spawn(`w${++this.#spawned}`, (process) =>
+      runWorker(process, {
+        ...(this.#bug.alterWorker ?? unaltered)(this.#portsFor(process)),
+        judge: this.judge,
+        settings: simulatedSettings,
+        alterHeart: this.#bug.alterHeart ?? ((heart) => heart),
+      }),
+    );
+  }
+
+  spawnReaper(): void {
+    if (this.#stopped) return;
+    this.world.spawn(`reaper${++this.#spawned}`, (process) =>
+      runReaper(process, {
+        ...(this.#bug.alterReaper ?? unaltered)(this.#portsFor(process)),
+        table: createSimulatedTable(process, this.server, []),
+        settings: { ...simulatedSettings, ...this.#bug.reaperSettings },
+      }),
+    );
+  }
+
+  #portsFor(process: Process): Ports {
+    return { store: this.storeFor(process), queue: this.queue.seenBy(process) };
+  }
+
+  storeFor(process: Process) {
+    return createObservedStore(process, this.server, simulatedSettings, this.#bug.alterResult);
+  }
+
+  /** Faults end, and whoever is dead is replaced: from here on all must come to its end. */
+  #calmDown(): void {
+    const { world } = this;
+    world.calm = true;
+    world.note('world', 'CALM from here on');
+    this.spawnWorker();
+    this.spawnReaper();
+    const look = () => {
+      if (this.#stopped) return;
+      if (world.inFlight === 0) this.judge.judgeTheCalm(this.server.rows, (jobId) => this.#hasMessage(jobId));
+      world.at(LOOK_MS, look);
+    };
+    // What chaos left behind is given the time that any lapsed lease is given.
+    world.at(this.judge.latestRecoveryMs, look);
+  }
+
+  #hasMessage(jobId: string): boolean {
+    return this.queue.bodies().some((body) => this.#jobIn(body) === jobId);
+  }
+
+  #isOver(): boolean {
+    const { world, judge } = this;
+    return (
+      world.calm &&
+      world.inFlight === 0 &&
+      !world.processes.some(({ alive, name }) => alive && name.startsWith('operator')) &&
+      judge.allEnded(this.server.rows) &&
+      !this.#hasUnknownJobs()
+    );
+  }
+
+  /** Job messages whose job has no row yet: only the queue knows of it. */
+  #hasUnknownJobs(): boolean {
+    return this.queue.bodies().some((body) => {
+      const jobId = this.#jobIn(body);
+      return jobId !== undefined && !this.server.rows.has(jobId);
+    });
+  }
+
+  #jobIn(body: string): string | undefined {
+    const parsed = parseMessage(body, messageLimits(simulatedSettings), { sentAt: 0, now: this.world.now });
+    return parsed.ok && parsed.message.kind === 'job' ? parsed.message.jobId : undefined;
+  }
+}
+
+/** Worlds stepped in turn: each turn of the event loop lets all of them settle, which makes it cheap for each. */
+const WORLDS_AT_ONCE = 64;
+
+/** Runs a schedule for each seed. `onResult` returns true to stop early. */
+export async function simulateMany(
+  seeds: Iterable<number>,
+  options: Omit<SimulationOptions, 'seed'>,
+  onResult: (result: SimulationResult) => boolean | undefined,
+): Promise<void> {
+  const iterator = seeds[Symbol.iterator]();
+  let stopped = false;
+  const nextWorld = () => {
+    const next = stopped ? undefined : iterator.next();
+    return next === undefined || next.done ? undefined : new Simulation({ seed: next.value, ...options });
+  };
+  const worlds: Simulation[] = [];
+  for (let n = 0; n < WORLDS_AT_ONCE; n++) {
+    const world = nextWorld();
+    if (world !== undefined) worlds.push(world);
+  }
+  while (worlds.length > 0 && !stopped) {
+    for (let n = worlds.length - 1; n >= 0; n--) {
+      const world = worlds[n] as Simulation;
+      if (world.step()) continue;
+      if (onResult(world.result()) === true) stopped = true;
+      const next = nextWorld();
+      if (next === undefined) worlds.splice(n, 1);
+      else worlds[n] = next;
+    }
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  const simulation = new Simulation(options);
+  while (simulation.step()) await new Promise<void>((resolve) => setImmediate(resolve));
+  return simulation.result();
+}

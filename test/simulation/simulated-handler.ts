@@ -1,0 +1,63 @@
+import { NonRetryableError } from '../../lib/jobs/errors.ts';
+import type { JobContext, JobDefinition, JobView, Schema } from '../../lib/worker/define-job.ts';
+import type { Judge, Run } from './judge.ts';
+import type { Process } from './world.ts';
+
+export const SIMULATED_TYPE = 'simulated';
+const LONGEST_STEP_MS = 20_000;
+const LONGEST_OVERRUN_MS = 300_000;
+
+const anything: Schema = {
+  '~standard': { version: 1, vendor: 'simulation', validate: (value) => ({ value }) },
+};
+
+/** The one type of job in the simulation, as it runs in this process. */
+export const simulatedJob = (process: Process, judge: Judge): JobDefinition => ({
+  type: SIMULATED_TYPE,
+  payload: anything,
+  async run(job, context) {
+    const run: Run = {
+      jobId: job.id,
+      attempt: job.attempt,
+      process,
+      believesLive: () => !context.signal.aborted,
+    };
+    judge.begin(run);
+    try {
+      return await work(process, judge, job, context as JobContext);
+    } finally {
+      judge.end(run);
+    }
+  },
+});
+
+/**
+ * Does some steps of work with a checkpoint after each, then returns which attempt it was. On the way it may throw, kill its
+ * process, or ignore its signal and carry on as a zombie.
+ */
+async function work(process: Process, judge: Judge, job: JobView, context: JobContext): Promise<number> {
+  const { world, clock, random } = process;
+  const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
+  const done = typeof job.checkpoint === 'number' ? job.checkpoint : 0;
+  const steps = random.integer(0, 3);
+  const pause = (longestMs: number) =>
+    clock.sleep(random.integer(0, longestMs), ignoresSignal ? undefined : context.signal);
+  for (let step = 1; step <= steps; step++) {
+    await pause(LONGEST_STEP_MS);
+    if (random.chance(0.5))
+      await context.checkpoint(done + step).catch((error: unknown) => {
+        if (!ignoresSignal) throw error;
+      });
+  }
+  if (world.fault('handlerKillsProcess', process.name)) {
+    process.die();
+    await new Promise<never>(() => {});
+  }
+  await pause(ignoresSignal ? LONGEST_OVERRUN_MS : LONGEST_STEP_MS);
+  if (world.fault('handlerThrowsForGood', process.name)) {
+    judge.gaveUpForGood(job.id);
+    throw new NonRetryableError('planned, for good');
+  }
+  if (world.fault('handlerThrows', process.name)) throw new Error('planned');
+  return job.attempt;
+}

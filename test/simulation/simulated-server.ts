@@ -1,0 +1,115 @@
+import { byFailure, byLease } from '../../lib/contract/table.ts';
+import type { IndexPage, IndexQuery } from '../../lib/jobs/ports.ts';
+import type { Row, RowWrite, WriteResult } from '../../lib/jobs/row-write.ts';
+import { clauseHolds, pageOf, rowAfter } from '../../lib/testing/memory-table.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import type { World } from './world.ts';
+
+/** A version of a row on its way into the index. */
+interface Version {
+  /** Undefined: the row was deleted. */
+  readonly row: Row | undefined;
+  readonly visibleAt: number;
+}
+
+/** Told of every write that was applied, in the order in which the table took them. */
+export type WriteObserver = (before: Row | undefined, after: Row, write: RowWrite) => void;
+
+/** Where planted bugs get in. */
+export type Alterations = Required<Pick<PlantedBug, 'alterWrite' | 'alterQuery'>>;
+
+export const SLOWEST_PROPAGATION_MS = 20_000;
+const USUAL_PROPAGATION_MS = 30;
+
+const projected = (definition: typeof byLease | typeof byFailure): readonly string[] => [
+  'jobId',
+  definition.partitionKey.name,
+  definition.sortKey.name,
+  ...definition.projects,
+];
+const leaseAttributes = projected(byLease);
+const failureAttributes = projected(byFailure);
+
+/** The table as it stands behind the network: rows at once, index entries some time later, versions of a row in order. */
+export class SimulatedServer {
+  readonly rows = new Map<string, Row>();
+  readonly #world: World;
+  readonly #versions = new Map<string, Version[]>();
+  readonly #observe: WriteObserver;
+  readonly #alterations: Alterations;
+
+  constructor(world: World, observe: WriteObserver, alterations: Alterations) {
+    this.#world = world;
+    this.#observe = observe;
+    this.#alterations = alterations;
+  }
+
+  apply(intended: RowWrite): WriteResult {
+    const write = this.#alterations.alterWrite(intended);
+    const before = this.rows.get(write.jobId);
+    if (!write.when.some((all) => all.every((clause) => clauseHolds(clause, before))))
+      return { applied: false, row: before };
+    const after = rowAfter(write, before);
+    this.rows.set(write.jobId, after);
+    this.#propagate(write.jobId, after);
+    this.#observe(before, after, intended);
+    return { applied: true, row: replied(write, after) };
+  }
+
+  delete(jobId: string): void {
+    this.rows.delete(jobId);
+    this.#propagate(jobId, undefined);
+  }
+
+  /** Reads the index as far as it has caught up, and only what is projected into it. */
+  query(request: IndexQuery): IndexPage {
+    const attributes = request.index === 'byLease' ? leaseAttributes : failureAttributes;
+    const visible: Row[] = [];
+    for (const versions of this.#versions.values()) {
+      const row = this.#newestVisible(versions);
+      if (row !== undefined) visible.push(row);
+    }
+    const page = pageOf(visible, request);
+    const rows = page.rows.map((row) => pick(row, attributes));
+    return this.#alterations.alterQuery(request, { ...page, rows });
+  }
+
+  #newestVisible(versions: Version[]): Row | undefined {
+    while (versions.length > 1 && (versions[1] as Version).visibleAt <= this.#world.now) versions.shift();
+    const [first] = versions;
+    return first !== undefined && first.visibleAt <= this.#world.now ? first.row : undefined;
+  }
+
+  #propagate(jobId: string, row: Row | undefined): void {
+    const versions = this.#versions.get(jobId) ?? [];
+    const slowest = this.#world.fault('indexLags', 'index') ? SLOWEST_PROPAGATION_MS : USUAL_PROPAGATION_MS;
+    const visibleAt = Math.max(
+      this.#world.now + this.#world.random.integer(0, slowest),
+      versions.at(-1)?.visibleAt ?? 0,
+    );
+    versions.push({ row, visibleAt });
+    this.#versions.set(jobId, versions);
+  }
+}
+
+/** As much of the row as the write asked for: code that relies on more would fail on DynamoDB. */
+function replied(write: RowWrite, after: Row): Row {
+  switch (write.returns) {
+    case 'row':
+      return after;
+    case 'nothing':
+      return {};
+    case 'changed':
+      return pick(after, [
+        ...Object.keys(write.set),
+        ...Object.keys(write.keep ?? {}),
+        ...Object.keys(write.sum ?? {}),
+      ]);
+  }
+}
+
+function pick(row: Row, attributes: readonly string[]): Row {
+  const picked: Record<string, unknown> = {};
+  for (const name of attributes) if (row[name] !== undefined) picked[name] = row[name];
+  return picked;
+}

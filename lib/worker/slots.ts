@@ -12,42 +12,48 @@ export interface Slots {
 }
 
 export function createSlots(clock: Clock): Slots {
-  const running = new Set<Promise<unknown>>();
+  let taken = 0;
+  // Woken one by one, and not raced for: a race would leave something behind in every job that outlives it.
+  let waiting: (() => void)[] = [];
 
   /** Resolves when the next job ends, or when the wait does. */
   const nextEnd = async (withinMs: number, signal?: AbortSignal): Promise<void> => {
-    if (withinMs === Number.POSITIVE_INFINITY && signal === undefined) {
-      await Promise.race(running);
-      return;
-    }
-    const waiting = new AbortController();
-    const either = signal === undefined ? waiting.signal : AbortSignal.any([waiting.signal, signal]);
-    const longest = Math.min(withinMs, LONGEST_TIMER_MS);
-    await Promise.race([...running, clock.sleep(longest, either).catch(() => {})]);
-    waiting.abort();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    const over = new AbortController();
+    const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+    const waited = clock.sleep(Math.min(withinMs, LONGEST_TIMER_MS), either).catch(() => {});
+    await Promise.race([ended, waited]);
+    over.abort();
+  };
+  const wake = () => {
+    taken -= 1;
+    const woken = waiting;
+    waiting = [];
+    for (const each of woken) each();
   };
 
   return {
     get taken() {
-      return running.size;
+      return taken;
     },
     run(job) {
-      const mine: Promise<unknown> = job()
+      taken += 1;
+      void job()
         .catch(() => {})
-        .finally(() => running.delete(mine));
-      running.add(mine);
+        .finally(wake);
     },
     async room(limit, wanted, gatherMs) {
-      while (running.size >= limit) await nextEnd(Number.POSITIVE_INFINITY);
+      while (taken >= limit) await nextEnd(Number.POSITIVE_INFINITY);
       const until = clock.monotonic() + gatherMs;
-      while (running.size > 0 && limit - running.size < wanted && clock.monotonic() < until)
+      while (taken > 0 && limit - taken < wanted && clock.monotonic() < until)
         await nextEnd(until - clock.monotonic());
     },
     async empty(withinMs, signal) {
       const until = clock.monotonic() + withinMs;
-      while (running.size > 0 && clock.monotonic() < until && !signal?.aborted)
+      while (taken > 0 && clock.monotonic() < until && !signal?.aborted)
         await nextEnd(until - clock.monotonic(), signal);
-      return running.size === 0;
+      return taken === 0;
     },
   };
 }

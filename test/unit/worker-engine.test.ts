@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { jobBody } from '../../lib/contract/message.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
 import { TooLargeError } from '../../lib/jobs/errors.ts';
 import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
 import { createTestStack, type TestStack } from '../../lib/testing/index.ts';
@@ -15,6 +16,13 @@ import { createEngine } from '../../lib/worker/engine.ts';
 import { createBatchRunner } from '../../lib/worker/lambda-batch.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 
+const anyMessage: ReceivedMessage = {
+  messageId: 'm',
+  receiptHandle: 'm',
+  body: '',
+  sentAt: 0,
+  receiveCount: 1,
+};
 const SECRET = 'the-secret-of-the-payload';
 
 const jobOf = (
@@ -223,8 +231,15 @@ describe('the log', () => {
     const engine = createEngine(stack.worker(createRegistry([picky])));
     await stack.queue.sendJobs([{ body: jobBody('job', { text: SECRET }) }, { body: SECRET }]);
     for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) await engine.open(message);
-    const strict = await startRun({ ...picky, payload: z.unknown() }, stack);
-    await strict.end;
+    // A job whose row was accepted by an older schema.
+    const job = { jobId: 'old', type: 'job', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    const dispatch = planDispatch(stack.clock.now(), stack.clock.now(), stack.settings);
+    await stack.store.schedule({ ...job, payload: JSON.stringify({ text: SECRET }) }, dispatch);
+    const [claimed] = await engine.claim([{ kind: 'claimable', job: { jobId: 'old' }, message: anyMessage }]);
+    if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+    const bounds = { stopping: new AbortController().signal, handBackMs: 0 };
+    expect(await engine.run(claimed, bounds)).toBe('retried');
+    expect((await stack.store.read('old'))?.lastError).toContain(SECRET);
     expect(stack.telemetry.total('MessagesRejected')).toBe(2);
     expect(stack.telemetry.lines.length).toBeGreaterThan(2);
     expect(JSON.stringify(stack.telemetry.lines)).not.toContain(SECRET);

@@ -1,0 +1,109 @@
+import { settingVariable } from '../../lib/contract/environment.ts';
+import type { JobStatus } from '../../lib/jobs/job.ts';
+import {
+  declarations,
+  type SettingDeclaration,
+  type SettingName,
+  settingNames,
+} from '../../lib/jobs/settings.ts';
+import { type Transition, transitions } from '../../lib/jobs/transitions.ts';
+
+const all: [string, Transition][] = Object.entries(transitions);
+
+/** The state diagram, one arrow for each pair of statuses, in the order of a job's life. */
+export function transitionDiagram(): string {
+  const arrows = new Map<string, string[]>();
+  for (const [name, { from, to }] of all)
+    for (const start of from) {
+      const arrow = `${start === 'absent' ? '[*]' : start} --> ${to}`;
+      arrows.set(arrow, [...(arrows.get(arrow) ?? []), name]);
+    }
+  const lines = [...arrows].map(([arrow, names]) => `    ${arrow} : ${names.join(', ')}`);
+  return ['```mermaid', 'stateDiagram-v2', ...lines, '    done --> [*]', '```'].join('\n');
+}
+
+/** The table of transitions. */
+export function transitionTable(): string {
+  const rows = all.map(([name, { by, from, to, when, proof }]) => [
+    `\`${name}\``,
+    by,
+    `${from.map((status) => shownStatus(status)).join(', ')} → ${shownStatus(to)}`,
+    when,
+    proof,
+  ]);
+  return table(
+    ['transition', 'by', 'from → to', 'provided that', 'own success after a lost reply shows by'],
+    rows,
+  );
+}
+
+const shownStatus = (status: JobStatus | 'absent') => (status === 'absent' ? 'no row' : `\`${status}\``);
+
+/** The table of all settings. */
+export const settingsTable = (): string =>
+  table(
+    ['setting', 'default', 'allowed', 'meaning', 'variable'],
+    settingNames.map((name) => [...shownSetting(name), `\`${settingVariable(name)}\``]),
+  );
+
+/** The settings that a newcomer is most likely to touch. */
+const FIRST_SETTINGS: readonly SettingName[] = [
+  'leaseMs',
+  'heartbeatMs',
+  'skewMs',
+  'maxAttempts',
+  'maxCrashes',
+  'backoffBaseMs',
+  'backoffCapMs',
+  'watch',
+  'shards',
+  'rowRetentionMs',
+];
+
+export const shortSettingsTable = (): string =>
+  table(['setting', 'default', 'allowed', 'meaning'], FIRST_SETTINGS.map(shownSetting));
+
+function shownSetting(name: SettingName): string[] {
+  const declaration: SettingDeclaration = declarations[name];
+  return [
+    `\`${name}\``,
+    shownValue(declaration, declaration.default),
+    allowed(declaration),
+    declaration.says,
+  ];
+}
+
+function allowed(declaration: SettingDeclaration): string {
+  switch (declaration.kind) {
+    case 'switch':
+      return '`true`, `false`';
+    case 'choice':
+      return declaration.choices.map((choice) => `\`${choice}\``).join(', ');
+    case 'number':
+      return `${shownValue(declaration, declaration.min)} to ${shownValue(declaration, declaration.max)}`;
+  }
+}
+
+function shownValue(declaration: SettingDeclaration, value: number | string | boolean): string {
+  if (declaration.kind !== 'number' || typeof value !== 'number') return `\`${value}\``;
+  if (declaration.unit === 'ms') return shownDuration(value);
+  if (declaration.unit === 'bytes') return value % 1024 === 0 ? `${value / 1024} KiB` : `${value} bytes`;
+  return value.toLocaleString('en');
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+];
+
+function shownDuration(ms: number): string {
+  const [size, unit] = UNITS.find(([each]) => ms > 0 && ms % each === 0) ?? [1, 'ms'];
+  return ms === 0 ? '0' : `${ms / size} ${unit}`;
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
+
+const escaped = (cell: string) => cell.replaceAll('|', '\\|');

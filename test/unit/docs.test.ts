@@ -1,0 +1,77 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  settingsTable,
+  shortSettingsTable,
+  transitionDiagram,
+  transitionTable,
+} from '../support/generated-docs.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const pages = [...globSync('docs/**/*.md', { cwd: root }), ...globSync('*.md', { cwd: root })];
+
+/** Set to rewrite the generated parts instead of comparing them. */
+const REWRITE = 'UPDATE_DOCS';
+
+describe('generated parts of the docs', () => {
+  it.each([
+    ['docs/state-machine.md', 'diagram', transitionDiagram],
+    ['docs/state-machine.md', 'transitions', transitionTable],
+    ['docs/settings.md', 'settings', settingsTable],
+    ['README.md', 'settings', shortSettingsTable],
+  ])('%s has today’s %s', (file, name, generate) => {
+    const [begin, end] = [`<!-- generated: ${name} -->`, '<!-- end of generated part -->'];
+    const text = read(file);
+    const from = text.indexOf(begin) + begin.length;
+    const to = text.indexOf(end, from);
+    expect(from, `${file} needs the line ${begin}`).toBeGreaterThanOrEqual(begin.length);
+    const wanted = `\n\n${generate()}\n\n`;
+    if (process.env[REWRITE]) writeFileSync(join(root, file), text.slice(0, from) + wanted + text.slice(to));
+    else expect(text.slice(from, to), `stale: run the tests once with ${REWRITE}=1`).toBe(wanted);
+  });
+});
+
+describe('links in the docs', () => {
+  const anchor = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-');
+  const anchorsOf = (file: string) =>
+    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchor(heading));
+
+  it.each(pages)('%s leads to what is there', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
+    const dead = links.filter((link) => {
+      const [path = '', fragment] = link.split('#');
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(join(root, target))) return true;
+      return fragment !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(fragment);
+    });
+    expect(dead).toEqual([]);
+  });
+});
+
+describe('the page of guarantees', () => {
+  /** Each point of a list that names tests: their *titles*, and links to the files that have them. */
+  const points = read('docs/guarantees.md')
+    .split(/^(?:- |#+ |\*\*)/m)
+    .map((point) => ({
+      titles: [...point.replaceAll(/\*\*.*?\*\*/g, '').matchAll(/\*([^*]+)\*/g)].map(
+        ([, title = '']) => title,
+      ),
+      files: [...point.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, file = '']) => file),
+    }))
+    .filter(({ files }) => files.length > 0);
+  const named = points.flatMap(({ titles, files }) => titles.map((title) => ({ title, files })));
+
+  it('names tests', () => {
+    expect(named.length).toBeGreaterThan(20);
+  });
+
+  it.each(named)('names a test that exists: $title', ({ title, files }) => {
+    expect(files.map(read).join('\n')).toContain(title);
+  });
+});

@@ -12,6 +12,30 @@ export const ownSections = (results: Results): Record<string, string> => ({
   savings: savingsSection(results),
 });
 
+/** The section of docs/scale.md that is simulated. */
+export const scaleSections = ({ scaleSimulation }: Results): Record<string, string> => ({
+  scale: table(
+    [
+      'jobs',
+      'shards',
+      'claimed within',
+      'fullest shard, above the mean',
+      'mean units/s of a key',
+      'highest second',
+      'highest in the first minute',
+    ],
+    (scaleSimulation ?? []).map((each) => [
+      each.jobs.toLocaleString('en-US'),
+      String(each.shards),
+      seconds(each.claimedWithinMs),
+      `${figure(100 * each.fullestShare)}%`,
+      figure(each.meanUnits),
+      figure(each.highestUnits),
+      figure(each.highestUnitsAtFirst),
+    ]),
+  ),
+});
+
 const ownSection = ({ ownCost }: Results): string =>
   table(
     ['concurrency', 'how it writes', 'requests a job', 'CPU ms a job', 'jobs/s of one process'],

@@ -7,6 +7,7 @@ import type { OwnCost } from '../scenarios/null-engine-cost.ts';
 import type { Outlive } from '../scenarios/outlive.ts';
 import type { Poison } from '../scenarios/poison.ts';
 import type { ReclaimRequests } from '../scenarios/reclaim-requests.ts';
+import type { ScaleSimulation } from '../scenarios/scale-simulation.ts';
 import type { Scaling } from '../scenarios/scaling.ts';
 import type { SteadyState } from '../scenarios/steady-state.ts';
 import type { WireCost } from '../scenarios/wire-cost.ts';
@@ -32,6 +33,7 @@ export interface Results {
   readonly ownCost?: readonly OwnCost[];
   readonly wireCost?: readonly WireCost[];
   readonly scaling?: Scaling;
+  readonly scaleSimulation?: readonly ScaleSimulation[];
   readonly heartbeatPrice?: readonly HeartbeatPrice[];
   readonly bundles?: readonly BundleCost[];
   readonly reclaimRequests?: readonly ReclaimRequests[];

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { costSections } from './cost.ts';
 import { fillPage } from './markdown.ts';
-import { ownSections, plotsOf } from './own-figures.ts';
+import { ownSections, plotsOf, scaleSections } from './own-figures.ts';
 import { performanceSections } from './performance.ts';
 import type { Results } from './results.ts';
 
@@ -14,6 +14,7 @@ export async function writeReport(results: Results): Promise<void> {
     ...ownSections(results),
   });
   await fillPage(new URL('cost.md', docs), costSections(results));
+  await fillPage(new URL('scale.md', docs), scaleSections(results));
   for (const [name, svg] of Object.entries(plotsOf(results)))
     await writeFile(new URL(`img/${name}`, docs), svg);
 }

@@ -9,6 +9,7 @@ import { ownCost } from './null-engine-cost.ts';
 import { outlive } from './outlive.ts';
 import { poison } from './poison.ts';
 import { reclaimRequests } from './reclaim-requests.ts';
+import { scaleSimulation } from './scale-simulation.ts';
 import { scaling } from './scaling.ts';
 import type { Bench } from './scenario.ts';
 import { steadyState } from './steady-state.ts';
@@ -50,6 +51,7 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
       bundles: await bundles(quick ? 5 : 15),
       reclaimRequests: await reclaimRequests(quick ? 500 : 2000),
     }),
+    scale: async () => ({ scaleSimulation: scaleSimulation([10_000, 100_000, 1_000_000]) }),
     scaling: async () => ({ scaling: await scaling(sizes, say) }),
   };
 }

@@ -203,8 +203,8 @@ describe('relations between settings name both, with both values and the way out
     ],
     [
       'heartbeats outgrow the index',
-      { shards: 1, maxRunning: 5_001 },
-      ['shards (1)', 'maxRunning (5001)', 'heartbeatMs (10000)', 'set shards to 2 or more'],
+      { shards: 1, maxRunning: 4_251 },
+      ['shards (1)', 'maxRunning (4251)', 'heartbeatMs (10000)', 'set shards to 2 or more'],
     ],
     [
       'a sweep waits longer than its watch',
@@ -230,7 +230,7 @@ describe('relations between settings name both, with both values and the way out
     ['visibilityTimeoutMs', { visibilityTimeoutMs: 900_000 }],
     ['deadlineMarginMs', { functionTimeoutMs: 10_001 }],
     ['maxCrashes', { maxCrashes: 5 }],
-    ['shards', { shards: 1, maxRunning: 5_000 }],
+    ['shards', { shards: 1, maxRunning: 4_250 }],
     ['leaderLeaseMs', { leaderLeaseMs: 109_999 }],
     ['leaderLeaseMs without a watch', { leaderLeaseMs: 110_000, watch: 'never' }],
     ['minSweepIntervalMs without a watch', { minSweepIntervalMs: 110_001, watch: 'never' }],
@@ -240,6 +240,10 @@ describe('relations between settings name both, with both values and the way out
 
   it('are not looked at while a setting alone is out of its limits', () => {
     expect(problems({ shards: 0, maxCrashes: 6 })).toHaveLength(1);
+  });
+
+  it('carry a million jobs at the default heartbeat with the shards that there may be', () => {
+    expect(shardsNeeded({ maxRunning: 1_000_000, heartbeatMs: 10_000 })).toBe(236);
   });
 
   it('need one shard at least', () => {

@@ -39,6 +39,8 @@ export interface DevOptions {
 }
 
 const DEMO_WORKER = join(import.meta.dirname, 'demo', `worker${extname(import.meta.url)}`);
+/** The exit code by which shells tell that a command was interrupted. */
+const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs the whole system on this machine until it is stopped; resolves to the exit code. */
@@ -46,7 +48,10 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const output = options.output ?? process.stdout;
   const stopping = new AbortController();
   const stop = () => stopping.abort();
-  for (const signal of SIGNALS) process.once(signal, stop);
+  // Who cannot wait presses Ctrl-C again; the processes go with this one.
+  let presses = 0;
+  const onSignal = () => (++presses > 1 ? process.exit(INTERRUPTED) : stop());
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   options.signal?.addEventListener('abort', stop);
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
@@ -63,6 +68,8 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       if (event.kind === 'problem' && !stopping.signal.aborted) show.say(event.message);
     });
     const parts = await openParts(stack, options, ends);
+    // What had to be bundled is bundled; its service would stay in memory.
+    void import('esbuild').then(({ stop }) => stop()).catch(() => {});
     output.write(`${introduction(stack, parts.console.url)}\n`);
     let code = 0;
     if (!options.quiet) {
@@ -79,7 +86,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   } finally {
     show.endBars();
     for (const end of ends.reverse()) await end();
-    for (const signal of SIGNALS) process.removeListener(signal, stop);
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal);
   }
 }
 

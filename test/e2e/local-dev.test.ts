@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { LOCAL_STATE_FILE, type LocalState } from '../../lib/local/state-file.ts';
+import { systemClock } from '../../lib/system/system-clock.ts';
+import { sqsClient } from '../support/engines.ts';
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
+});
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'leasehold-dev-'));
+  cleanUps.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Starts `leasehold dev` as a shell would: leader of a process group of its own, in this folder. */
+function dev(cwd: string, ...args: string[]) {
+  const { AWS_ENDPOINT_URL_DYNAMODB: _a, AWS_ENDPOINT_URL_SQS: _b, ...env } = process.env;
+  const child = spawn(process.execPath, [COMMAND, 'dev', ...args], { cwd, env, detached: true });
+  const { pid = 0 } = child;
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  cleanUps.push(() => killGroup(pid));
+  return {
+    child,
+    pid,
+    text: () => text,
+    ended: once(child, 'close') as Promise<[number | null, string | null]>,
+  };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Gone already, as it should be.
+  }
+}
+
+const groupIsGone = (pid: number): boolean => {
+  try {
+    process.kill(-pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+/** The file that other terminals find the stack by, once it is there. */
+async function stateIn(cwd: string, child: ChildProcess, text: () => string): Promise<LocalState> {
+  const file = join(cwd, LOCAL_STATE_FILE);
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${text()}`);
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LocalState;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function rowOf(state: LocalState, jobId: string, isSo: (row: Record<string, unknown>) => boolean) {
+  const client = createDynamoDbClient({
+    clock: systemClock,
+    config: { endpoint: state.environment.AWS_ENDPOINT_URL_DYNAMODB ?? '' },
+  });
+  const table = createDynamoDbTable({ client, tableName: state.tableName });
+  for (;;) {
+    const row = await table.read(jobId);
+    if (row !== undefined && isSo(row)) {
+      client.destroy();
+      return row;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe('leasehold dev', () => {
+  it('runs the first minute once and ends with 0, all jobs as they should be and nothing left behind', async () => {
+    const cwd = folder();
+    const { pid, text, ended } = dev(cwd, '--once');
+    const [code] = await ended;
+    expect({ code, text: text() }).toMatchObject({ code: 0 });
+    expect(text()).toMatch(/Console\s+http:\/\/127\.0\.0\.1:\d+\/#token=/);
+    expect(text()).toMatch(/aws sqs send-message --endpoint-url http:\/\/127\.0\.0\.1:\d+ --queue-url/);
+    expect(text()).toContain('killed with SIGKILL');
+    expect(text()).toMatch(/8 of 8 jobs done/);
+    expect(text()).toMatch(/1 poison job quarantined after it had killed 3 workers/);
+    expect(groupIsGone(pid)).toBe(true);
+    expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
+  });
+
+  it('stays until Ctrl-C, then stops cleanly, and keeps what it was told to keep', async () => {
+    const cwd = folder();
+    const first = dev(cwd, '--quiet', '--data', 'kept');
+    const state = await stateIn(cwd, first.child, first.text);
+    const sqs = sqsClient(state.environment.AWS_ENDPOINT_URL_SQS ?? '');
+    const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
+    await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
+    sqs.destroy();
+    await rowOf(state, 'kept-job', ({ status }) => status === 'done');
+    process.kill(-first.pid, 'SIGINT');
+    expect(await first.ended).toEqual([0, null]);
+    expect(groupIsGone(first.pid)).toBe(true);
+    expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
+
+    const second = dev(cwd, '--quiet', '--data', 'kept');
+    const again = await stateIn(cwd, second.child, second.text);
+    expect(await rowOf(again, 'kept-job', () => true)).toMatchObject({
+      status: 'done',
+      result: '{"primes":25}',
+    });
+    // To the process alone, as a supervisor would; its children are its own to stop.
+    second.child.kill('SIGTERM');
+    expect(await second.ended).toEqual([0, null]);
+    expect(groupIsGone(second.pid)).toBe(true);
+  });
+});

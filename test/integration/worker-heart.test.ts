@@ -1,12 +1,18 @@
+import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { systemClock } from '../../lib/system/system-clock.ts';
 import { LeaseLost, TimedOut } from '../../lib/worker/abort-reasons.ts';
 import type { ComposeOptions } from '../../lib/worker/compose-worker.ts';
 import { defineJob, type JobContext, type JobOptions } from '../../lib/worker/define-job.ts';
 import type { Ending } from '../../lib/worker/end-claim.ts';
 import { createEngine } from '../../lib/worker/engine.ts';
+import { createThreadHeart } from '../../lib/worker/heart/thread-heart.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import { uniqueName } from '../support/engines.ts';
 import { engineAddress, startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;
@@ -134,6 +140,35 @@ describe('the heart', () => {
     expect(end).toBe('retried');
     expect(await stack.read('job')).toMatchObject({ errors: 1, progress: { step: expect.any(Number) } });
     expect((await stack.read('job'))?.lastError).toMatch(/^TimedOut: no progress was reported/);
+  });
+
+  it('starts again when its thread dies, and goes on with the jobs that it had', async () => {
+    const flag = join(tmpdir(), uniqueName('heart-died'));
+    process.env.HEART_DIED_FILE = flag;
+    const heart = createThreadHeart({
+      connection: {
+        tableName: stack.tableName,
+        serviceName: 'test',
+        settings: stack.settings,
+        worker: 'mortal',
+        aws: engineAddress(),
+      },
+      clock: systemClock,
+      telemetry: { error: () => {} },
+      program: new URL('../support/mortal-heart.ts', import.meta.url),
+    });
+    try {
+      const handler = async () => {
+        await sleep(3 * LEASE_MS);
+        return 'outlived it';
+      };
+      expect(await runOnce({ lease: { ms: 2 * LEASE_MS } }, handler, { heart })).toBe('done');
+      expect(existsSync(flag)).toBe(true);
+      expect(await stack.read('job')).toMatchObject({ attempt: 1, result: 'outlived it' });
+    } finally {
+      delete process.env.HEART_DIED_FILE;
+      rmSync(flag, { force: true });
+    }
   });
 
   it('brings an operator’s cancellation to the handler', async () => {

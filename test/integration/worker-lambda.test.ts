@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import type { JobMessage } from '../../lib/contract/message.ts';
 import { planDispatch } from '../../lib/jobs/dispatch.ts';
@@ -113,6 +113,23 @@ describe('the cost of a job on the wire', () => {
     const worker = createWorkerHandler(types, { parts: stack.worker(types) });
     await invoke(worker, [await sent('reporting', {}, { jobId: 'a' })]);
     expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+  });
+});
+
+describe('the metrics of an invocation', () => {
+  it('are written as one line at its end, and none where nothing happened', async () => {
+    const printed = vi.spyOn(console, 'log').mockImplementation(() => {});
+    try {
+      const message = await sent('quick', { n: 1 }, { jobId: 'a' });
+      await invoke(handler, [message]);
+      expect(printed).toHaveBeenCalledTimes(1);
+      const line = JSON.parse(String(printed.mock.calls[0]?.[0]));
+      expect(line).toMatchObject({ service: 'test', JobsClaimed: 1, JobsDone: 1 });
+      await invoke(handler, [message]);
+      expect(printed).toHaveBeenCalledTimes(1);
+    } finally {
+      printed.mockRestore();
+    }
   });
 });
 

@@ -256,6 +256,33 @@ describe('the log', () => {
   });
 });
 
+describe('claims made together', () => {
+  it('are judged one by one: a failed one is given back, and a repeated job claimed once', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([jobOf({}, () => 'fine')]));
+    const engine = createEngine({
+      ...worker,
+      store: {
+        ...worker.store,
+        // Granted, but its answer is lost.
+        async claimMany(requests) {
+          const outcomes = await worker.store.claimMany(requests);
+          return outcomes.map((outcome, i) =>
+            requests[i]?.job.jobId === 'b' ? { outcome: 'failed', error: new Error('no answer') } : outcome,
+          );
+        },
+      },
+    });
+    const ids = ['a', 'b', 'c', 'a'];
+    await stack.queue.sendJobs(ids.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
+    const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
+    const opened = await Promise.all(messages.map((message) => engine.open(message)));
+    const claimed = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    expect(claimed.map(({ kind }) => kind)).toEqual(['claimed', 'returned', 'claimed', 'settled']);
+    expect(await stack.store.read('b')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
+  });
+});
+
 describe('a batch that runs in parallel', () => {
   const crashed = async (stack: TestStack, jobId: string) => {
     const job = { jobId, type: 'job', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };

@@ -33,10 +33,13 @@ export interface ThreadHeartOptions {
   readonly connection: HeartConnection;
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'error'>;
+  /** @default - the file `heart-thread` beside this one; in a bundle of one file, that file */
+  readonly program?: URL;
 }
 
 /** A heart in a thread of its own. The thread starts now, and again should it ever die. */
-export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartOptions): Heart {
+export function createThreadHeart(options: ThreadHeartOptions): Heart {
+  const { connection, clock, telemetry, program = threadProgram() } = options;
   const pulse = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   const patients = new Map<string, Patient>();
   const { promise: ready, resolve: isReady } = Promise.withResolvers<void>();
@@ -66,7 +69,7 @@ export function createThreadHeart({ connection, clock, telemetry }: ThreadHeartO
 
   function startThread(): Worker {
     const data: HeartThreadData = { leaseholdHeart: connection, pulse: pulse.buffer as SharedArrayBuffer };
-    const worker = new Worker(threadProgram(), { workerData: data, name: 'leasehold-heart' });
+    const worker = new Worker(program, { workerData: data, name: 'leasehold-heart' });
     worker.unref();
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'ready') isReady();

@@ -1,6 +1,7 @@
-import type { ReceivedMessage } from '../jobs/ports.ts';
+import type { Clock, ReceivedMessage } from '../jobs/ports.ts';
+import type { Settings } from '../jobs/settings.ts';
 import { ShuttingDown } from './abort-reasons.ts';
-import { type Claimable, createEngine } from './engine.ts';
+import { type Claimable, createEngine, type Engine } from './engine.ts';
 import type { RunBounds } from './supervise.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -14,74 +15,102 @@ const LAST_MOMENT_MS = 500;
 
 /** Runs the jobs of one invocation after another, each within the invocation's time. */
 export function createBatchRunner(parts: WorkerParts) {
-  const { settings, clock, queue, telemetry, heart } = parts;
+  const { clock, settings, heart } = parts;
   const engine = createEngine(parts);
-  const handBackMs = settings.deadlineMarginMs / 2;
-
-  const giveBack = async (messages: readonly ReceivedMessage[], seconds: number) => {
-    if (messages.length === 0) return;
-    await queue
-      .changeVisibility(messages, seconds)
-      .catch((error: unknown) =>
-        telemetry.error('messages not given back', error, { count: messages.length }),
-      );
-  };
 
   return async (messages: readonly ReceivedMessage[], remainingMs: () => number): Promise<BatchResponse> => {
-    /** Messages that must come again, unless what they ask for gets into a row. */
-    const open = new Set(messages);
-    /** Messages that were not started: they go back at once. */
-    const unstarted = new Set(messages);
-    /** Jobs with crashes, met while others ran: they run alone, afterwards. */
-    const suspects: Claimable[] = [];
-    const waiting = [...messages];
     const over = new AbortController();
-    const deadline = new AbortController();
-    const sharedDeadline = new AbortController();
-    void clock.sleep(Math.max(0, remainingMs() - settings.deadlineMarginMs), over.signal).then(
-      () => {
-        deadline.abort(new ShuttingDown('deadline'));
-        sharedDeadline.abort(new ShuttingDown('shutdown'));
-      },
-      () => {},
-    );
-    // Running out of time is charged only to a job that had the invocation from its start.
-    const fresh: RunBounds = { stopping: deadline.signal, handBackMs };
-    const belated: RunBounds = { stopping: sharedDeadline.signal, handBackMs };
-    const lanes = Math.min(settings.batchConcurrency, messages.length);
+    const times = timesOf(settings, clock, remainingMs, over.signal);
+    const batch = createBatch(parts, engine, messages, times);
+    const lastMoment = clock.sleep(Math.max(0, remainingMs() - LAST_MOMENT_MS), over.signal).catch(() => {});
+    await Promise.race([batch.run(), lastMoment]).finally(() => over.abort());
+    await heart.quiet();
+    return { batchItemFailures: batch.open().map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
 
-    /** A job that is not among the first needs time of its own to get somewhere before it is handed back. */
-    const isTimeFor = (bounds: RunBounds) =>
-      remainingMs() > settings.deadlineMarginMs * (bounds === fresh ? 1 : 2);
+/** The time of one invocation, as its jobs see it. */
+interface Times {
+  /** For jobs that have the invocation from its start: running out of it for nothing is charged to them. */
+  readonly fresh: RunBounds;
+  /** For jobs that come later. */
+  readonly belated: RunBounds;
+  /** A job that is not among the first needs time of its own to get somewhere before it is handed back. */
+  isTimeFor(bounds: RunBounds): boolean;
+}
 
-    const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {
-      const { message } = claimable;
-      const [claimed] = await engine.claim([claimable]);
-      if (claimed === undefined || claimed.kind === 'returned')
-        return giveBack([message], claimed?.delaySeconds ?? 0);
-      if (claimed.kind === 'claimed' && claimed.job.crashes > 0 && !alone) {
-        await engine.putBack(claimed);
-        unstarted.add(message);
-        suspects.push(claimable);
-        return;
-      }
-      open.delete(message);
-      if (claimed.kind === 'claimed') await engine.run(claimed, bounds);
-    };
+function timesOf(settings: Settings, clock: Clock, remainingMs: () => number, over: AbortSignal): Times {
+  const { deadlineMarginMs } = settings;
+  const own = new AbortController();
+  const shared = new AbortController();
+  void clock.sleep(Math.max(0, remainingMs() - deadlineMarginMs), over).then(
+    () => {
+      own.abort(new ShuttingDown('deadline'));
+      shared.abort(new ShuttingDown('shutdown'));
+    },
+    () => {},
+  );
+  const fresh = { stopping: own.signal, handBackMs: deadlineMarginMs / 2 };
+  const belated = { stopping: shared.signal, handBackMs: deadlineMarginMs / 2 };
+  return {
+    fresh,
+    belated,
+    isTimeFor: (bounds) => remainingMs() > deadlineMarginMs * (bounds === fresh ? 1 : 2),
+  };
+}
 
-    const lane = async (): Promise<void> => {
-      for (let bounds = fresh; isTimeFor(bounds); bounds = belated) {
-        const message = waiting.shift();
-        if (message === undefined) return;
-        unstarted.delete(message);
-        const opened = await engine.open(message);
-        if (opened.kind === 'settled') open.delete(message);
-        else if (opened.kind === 'returned') await giveBack([message], opened.delaySeconds);
-        else await claimAndRun(opened, bounds, lanes === 1);
-      }
-    };
+function createBatch(
+  { settings, queue, telemetry }: WorkerParts,
+  engine: Engine,
+  messages: readonly ReceivedMessage[],
+  { fresh, belated, isTimeFor }: Times,
+) {
+  /** Messages that must come again, unless what they ask for gets into a row. */
+  const open = new Set(messages);
+  /** Messages that were not started: they go back at once. */
+  const unstarted = new Set(messages);
+  /** Jobs with crashes, met while others may run: they run alone, afterwards. */
+  const suspects: Claimable[] = [];
+  const waiting = [...messages];
+  const lanes = Math.min(settings.batchConcurrency, messages.length);
 
-    const runAll = async () => {
+  const giveBack = async (given: readonly ReceivedMessage[], seconds: number): Promise<void> => {
+    if (given.length === 0) return;
+    await queue
+      .changeVisibility(given, seconds)
+      .catch((error: unknown) => telemetry.error('messages not given back', error, { count: given.length }));
+  };
+
+  const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {
+    const { message } = claimable;
+    const [claimed] = await engine.claim([claimable]);
+    if (claimed === undefined || claimed.kind === 'returned')
+      return giveBack([message], claimed?.delaySeconds ?? 0);
+    if (claimed.kind === 'claimed' && claimed.job.crashes > 0 && !alone) {
+      await engine.putBack(claimed);
+      unstarted.add(message);
+      suspects.push(claimable);
+      return;
+    }
+    open.delete(message);
+    if (claimed.kind === 'claimed') await engine.run(claimed, bounds);
+  };
+
+  const lane = async (): Promise<void> => {
+    for (let bounds = fresh; isTimeFor(bounds); bounds = belated) {
+      const message = waiting.shift();
+      if (message === undefined) return;
+      unstarted.delete(message);
+      const opened = await engine.open(message);
+      if (opened.kind === 'settled') open.delete(message);
+      else if (opened.kind === 'returned') await giveBack([message], opened.delaySeconds);
+      else await claimAndRun(opened, bounds, lanes === 1);
+    }
+  };
+
+  return {
+    open: () => [...open],
+    async run(): Promise<void> {
       await Promise.all(Array.from({ length: lanes }, lane));
       for (const suspect of suspects) {
         if (!isTimeFor(belated)) break;
@@ -89,13 +118,6 @@ export function createBatchRunner(parts: WorkerParts) {
         await claimAndRun(suspect, belated, true);
       }
       await giveBack([...unstarted], 0);
-    };
-
-    await Promise.race([
-      runAll(),
-      clock.sleep(Math.max(0, remainingMs() - LAST_MOMENT_MS), over.signal).catch(() => {}),
-    ]).finally(() => over.abort());
-    await heart.quiet();
-    return { batchItemFailures: [...open].map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    },
   };
 }

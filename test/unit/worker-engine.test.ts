@@ -256,6 +256,33 @@ describe('the log', () => {
   });
 });
 
+describe('a batch that runs one after the other', () => {
+  it('charges the end of the invocation only to a job that had all of it', async () => {
+    const stack = createTestStack({ settings: { batchSize: 10 } });
+    const { clock, settings } = stack;
+    const definition = defineJob({
+      type: 'job',
+      payload: z.unknown(),
+      run: ({ id }, { signal }) => (id === 'quick' ? 'done' : aborted(signal)),
+    });
+    const invocation = async (jobIds: readonly string[]) => {
+      await stack.queue.sendJobs(jobIds.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
+      const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
+      const endsAt = clock.monotonic() + settings.functionTimeoutMs;
+      const run = createBatchRunner(stack.worker(createRegistry([definition])));
+      const answer = run(messages, () => endsAt - clock.monotonic());
+      await clock.advance(0);
+      await clock.advance(settings.functionTimeoutMs);
+      return answer;
+    };
+    await invocation(['first']);
+    expect(await stack.store.read('first')).toMatchObject({ errors: 1, releases: 0 });
+    await stack.queue.delete(await stack.queue.receive({ max: 10, waitSeconds: 0 }));
+    await invocation(['quick', 'second']);
+    expect(await stack.store.read('second')).toMatchObject({ status: 'pending', errors: 0, releases: 1 });
+  });
+});
+
 describe('claims made together', () => {
   it('are judged one by one: a failed one is given back, and a repeated job claimed once', async () => {
     const stack = createTestStack();

@@ -30,6 +30,7 @@ export default defineConfig({
       project('unit'),
       project('infra', onRealParts),
       project('simulation', { testTimeout: 60_000 }),
+      project('model', { testTimeout: 60_000 }),
       project('integration', { ...withEngines, ...inGroup(1) }),
       project('e2e', { ...withEngines, ...inGroup(2), testTimeout: 120_000, fileParallelism: false }),
     ],

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+
+/** The same traces every time; `LEASEHOLD_TRACES=20000` walks further. */
+const SEED = '0x1';
+const TRACES = Number(process.env.LEASEHOLD_TRACES ?? 200);
+const STEPS = 60;
+/** A planted mistake must show within so many traces. */
+const WITHIN = 2000;
+
+const model = join(import.meta.dirname, 'lease.qnt');
+const quint = join(import.meta.dirname, '../../node_modules/@informalsystems/quint/dist/src/cli.js');
+
+/** Runs Quint's own simulator on one instance of the model. */
+async function simulate(command: 'run' | 'test', instance: string, options: readonly string[]) {
+  const args = [command, '--backend=typescript', `--main=${instance}`, `--seed=${SEED}`, '--verbosity=1'];
+  const child = spawn(process.execPath, [quint, ...args, ...options, model], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, said: out + err };
+}
+
+const walk = (instance: string, traces: number) =>
+  simulate('run', instance, ['--invariant=safe', `--max-steps=${STEPS}`, `--max-samples=${traces}`]);
+
+describe('the formal model', { timeout: 600_000 }, () => {
+  it('is safe on every trace', async () => {
+    expect(await walk('sound', TRACES)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('No violation found'),
+    });
+  });
+
+  it('ends every job, from wherever faults left it, once everybody gets their turn', async () => {
+    expect(await simulate('test', 'sound', [`--max-samples=${TRACES / 4}`])).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['a worker’s writes do not name its claim', 'unfenced'],
+    ['a reaper’s writes do not name the lease that was seen', 'unobserved'],
+    ['the reaper does not allow for skew', 'hasty'],
+  ])('sees what goes wrong when %s', async (_mistake, instance) => {
+    expect(await walk(instance, WITHIN)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('Invariant violated'),
+    });
+  });
+
+  it('sees that a job is lost when pending ones are not swept', async () => {
+    expect(await simulate('test', 'forgetful', [`--max-samples=${WITHIN}`])).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('everyJobEndsTest failed'),
+    });
+  });
+});

@@ -1,4 +1,6 @@
 /** The construct and the stack. */
+export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';
 export type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
-export { LeaseholdStack } from './leasehold-stack.ts';
+export { LeaseholdStack, type LeaseholdStackProps } from './leasehold-stack.ts';
+export { rememberShards } from './shard-memory.ts';

@@ -117,11 +117,12 @@ export async function startEmulator(folder: string): Promise<Emulator> {
 function makeCertificate(folder: string): { readonly file: string; readonly key: string } {
   const file = join(folder, 'certificate.pem');
   const key = join(folder, 'key.pem');
-  execFileSync('openssl', [
+  const args = [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
     ...['-subj', '/CN=rehearsal', '-addext', `subjectAltName=IP:${HOST}`],
     ...['-addext', 'basicConstraints=critical,CA:TRUE', '-keyout', key, '-out', file],
-  ]);
+  ];
+  execFileSync('openssl', args, { stdio: 'ignore' });
   return { file, key };
 }
 

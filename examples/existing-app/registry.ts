@@ -1,0 +1,5 @@
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { sendInvoice } from './send-invoice.ts';
+
+/** Every job type of the shop: one line each. */
+export const registry = createRegistry([sendInvoice]);

@@ -1,0 +1,56 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ShopStack } from '../../examples/existing-app/shop-stack.ts';
+import { permissionsOf } from './policies.ts';
+import { featureFlags, flat, withoutValidation } from './support.ts';
+
+withoutValidation();
+
+describe('the construct in an app that is there already', () => {
+  let template: Template;
+  let outdir: string;
+  beforeAll(() => {
+    const app = new App({ context: { ...featureFlags }, analyticsReporting: false });
+    template = Template.fromStack(new ShopStack(app, 'Shop'));
+    outdir = app.outdir;
+  }, 120_000);
+
+  const variables = (id: RegExp): Record<string, string> => {
+    const [, found] =
+      Object.entries(template.findResources('AWS::Lambda::Function')).find(([key]) => id.test(key)) ?? [];
+    return (flat(found?.Properties.Environment) as { Variables: Record<string, string> }).Variables;
+  };
+
+  it('bundles the shop’s own worker and dead-letter entries', () => {
+    const bundles = readdirSync(outdir).filter((name) => existsSync(join(outdir, name, 'index.mjs')));
+    expect(bundles).toHaveLength(4);
+    expect(variables(/InvoicesWorker/)).toMatchObject({
+      MAIL_URL: 'https://mail.example.com/send',
+      LEASEHOLD_SERVICE_NAME: 'Shop-Invoices',
+      LEASEHOLD_FUNCTION_TIMEOUT_MS: '60000',
+    });
+  });
+
+  it('lets the function of orders send, and nothing else', () => {
+    expect(permissionsOf(template, /^OrdersServiceRole/)).toEqual([
+      expect.stringMatching(/^sqs:GetQueueUrl on <InvoicesQueue/),
+      expect.stringMatching(/^sqs:SendMessage on <InvoicesQueue/),
+    ]);
+    expect(variables(/^Orders/).QUEUE_URL).toMatch(/^<InvoicesQueue/);
+  });
+
+  it('tells the people on call of failed invoices, and of the alarms', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: {
+        source: ['leasehold'],
+        'detail-type': ['JobFailed'],
+        detail: { service: ['Shop-Invoices'], type: ['send-invoice'] },
+      },
+    });
+    const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm'));
+    expect(alarms.filter(({ Properties }) => Properties.AlarmActions !== undefined)).toHaveLength(12);
+  });
+});

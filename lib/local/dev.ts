@@ -39,6 +39,8 @@ export interface DevOptions {
 }
 
 const DEMO_WORKER = join(import.meta.dirname, 'demo', `worker${extname(import.meta.url)}`);
+/** Somebody to look at in the console from the start, and no cold start before the first job. */
+const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */
 const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -59,6 +61,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     const stack = await startLocalStack({
       settings: demoSettings,
       entries: { worker: options.worker ?? DEMO_WORKER },
+      warm: WARM_WORKERS,
       ...(options.workers === undefined ? {} : { workers: options.workers }),
       ...(options.engine === undefined ? {} : { engine: options.engine }),
       ...(options.data === undefined ? {} : { dataDir: options.data }),

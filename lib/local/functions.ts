@@ -27,6 +27,8 @@ export interface RunningFunctions {
 export function startFunctions(options: {
   readonly name: string;
   readonly workers: number;
+  /** Workers that are started before there is anything to do. */
+  readonly warm: number;
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string>>;
   readonly queues: { readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue };
@@ -88,6 +90,7 @@ export function startFunctions(options: {
       },
     }),
   ];
+  void worker.warm(options.warm).catch(onError('a worker could not be started'));
   return {
     worker,
     async stop() {

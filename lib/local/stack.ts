@@ -25,6 +25,8 @@ export interface LocalStackOptions {
   readonly ports?: { readonly dynamodb?: number; readonly sqs?: number };
   /** Worker processes at the same time. @default 4 */
   readonly workers?: number;
+  /** Workers that start at once, as provisioned concurrency does. @default 0: the first jobs start them */
+  readonly warm?: number;
   /** Source files of functions, in place of Leasehold's own. */
   readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
   /** Where endpoints, region and credentials may be given. @default process.env */
@@ -109,6 +111,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     const functions = startFunctions({
       name,
       workers,
+      warm: options.warm ?? 0,
       settings,
       environment,
       queues,

@@ -12,7 +12,7 @@ import type { System } from '../system.ts';
 
 interface ConsoleOptions extends SystemOptions {
   readonly port?: number;
-  readonly readOnly?: boolean;
+  readonly write?: boolean;
   readonly scan?: boolean;
 }
 
@@ -21,7 +21,7 @@ export function consoleCommand(context: CliContext): Command {
   const command = new Command('console')
     .description('serve a live page of a system on this machine; a local stack has one already')
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
-    .option('--read-only', 'show, but let nobody cancel, release or revive')
+    .option('--write', 'let the page cancel, release, retry and revive jobs; without it, it only shows')
     .option('--scan', 'read the whole table once, to list what was finished before')
     .action(async (options: ConsoleOptions) => {
       const { terminal } = context;
@@ -39,7 +39,7 @@ export function consoleCommand(context: CliContext): Command {
   return withExamples(
     withSystem(command),
     'leasehold console',
-    'leasehold console --table jobs --read-only --port 7070',
+    'leasehold console --table jobs --queue-url URL --write --port 7070',
   );
 
   /** A system of its own that is named in the environment or the options goes before the local one. */
@@ -59,7 +59,7 @@ async function serve({ terminal }: CliContext, system: System, output: Output, o
     tableName: found.tableName,
     ...{ table, store, settings, clock: terminal.clock },
     ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.readOnly === true ? {} : { queue: system.queue() }),
+    ...(options.write === true ? { queue: system.queue() } : {}),
     ...(options.scan === true ? { scan: inspection.scan } : {}),
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });

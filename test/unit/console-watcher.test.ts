@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createWatcher, type Watcher, type WatcherOptions } from '../../lib/console/watcher.ts';
+import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { finishedRow, jobRow } from '../support/console-stage.ts';
+
+const settings = resolveSettings({ shards: 1, maxRunning: 100 });
+const watchers: Watcher[] = [];
+afterEach(() => Promise.all(watchers.splice(0).map((watcher) => watcher.stop())));
+
+/** A watcher that looks when it is told to, and never by itself. */
+function stage(options: Partial<WatcherOptions> = {}) {
+  const table = createMemoryTable();
+  const clock = systemClock;
+  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const watch = () => {
+    const watcher = createWatcher({ table, store, settings, clock, pollMs: 1e8, idlePollMs: 0, ...options });
+    watchers.push(watcher);
+    return watcher;
+  };
+  const claim = async (jobId: string, owner = 'w/1') => {
+    const claimed = await store.claim({ job: { jobId }, owner });
+    if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+    return claimed.job;
+  };
+  return { table, store, watch, claim };
+}
+
+const kindsOf = (watcher: Watcher, jobId: string) => watcher.history.of(jobId).map(({ kind }) => kind);
+
+describe('the watcher', () => {
+  it('knows every unfinished job, however many pages the index has', async () => {
+    const { table, watch } = stage();
+    for (let i = 0; i < 3_000; i++) table.put(jobRow(`p${i}`, { leaseUntil: Date.now() + 60_000 + i }));
+    const watcher = watch();
+    for (let look = 0; look < 4; look++) await watcher.poll();
+    expect(watcher.book.counts()).toMatchObject({ pending: 3_000 });
+  });
+
+  it('sees how a claim ended from the row that left the index', async () => {
+    const { table, store, watch, claim } = stage();
+    table.put(jobRow('a'));
+    const watcher = watch();
+    const job = await claim('a');
+    await watcher.poll();
+    await store.complete(claimOf(job), 'fine');
+    await watcher.poll();
+    expect(watcher.book.get('a')).toMatchObject({ status: 'done', attempt: 1 });
+    expect(watcher.book.counts()).toEqual({ pending: 0, running: 0, done: 1, failed: 0, cancelled: 0 });
+  });
+
+  it('notes each heartbeat once, with the end of the lease it brought', async () => {
+    const { table, store, watch, claim } = stage();
+    table.put(jobRow('a'));
+    const watcher = watch();
+    const job = await claim('a');
+    await watcher.poll();
+    await store.heartbeat(claimOf(job), job.leaseUntil + 10_000);
+    await watcher.poll();
+    await watcher.poll();
+    expect(watcher.history.of('a')).toMatchObject([
+      { kind: 'heartbeat', leaseUntil: job.leaseUntil + 10_000 },
+    ]);
+  });
+
+  it('measures a reclaim from the lease end it saw to the reset in the row, even if the next claim came in between', async () => {
+    const { table, watch, claim } = stage();
+    table.put(jobRow('a'));
+    const watcher = watch();
+    const job = await claim('a');
+    await watcher.poll();
+    const to = job.leaseUntil + 700;
+    const lapse = { attempt: 1, owner: 'w/1', from: job.startedAt, to, outcome: 'lapsed' };
+    const row = table.rows()[0] as unknown as RunningJob;
+    table.put({ ...row, attempt: 2, crashes: 1, leaseOwner: 'w/2', claim01: lapse });
+    await watcher.poll();
+    expect(watcher.series.all().reclaims).toEqual([{ jobId: 'a', at: to, delayMs: 700 }]);
+    expect(watcher.book.get('a')).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
+    expect(kindsOf(watcher, 'a')).toContain('lapsed');
+  });
+
+  it('is not led back by an index entry older than the row it read', async () => {
+    const { table, store, watch, claim } = stage();
+    table.put(jobRow('a'));
+    const watcher = watch();
+    const job = await claim('a');
+    const stale = table.rows()[0] ?? {};
+    await store.complete(claimOf(job), 1);
+    await watcher.poll();
+    watcher.book.job((await store.read('a')) as never);
+    watcher.book.entry({ ...(stale as never as RunningJob), notBefore: 0, dispatches: 0 });
+    expect(watcher.book.get('a')?.status).toBe('done');
+  });
+
+  it('notices that a finished job was revived elsewhere', async () => {
+    const { table, store, watch } = stage();
+    table.put(finishedRow('a', 'failed', { errors: 5 }));
+    const watcher = watch();
+    watcher.book.job((await store.read('a')) as never);
+    await store.revive('a', { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 });
+    await watcher.poll();
+    expect(watcher.book.get('a')).toMatchObject({ status: 'pending', errors: 0 });
+  });
+
+  it('forgets a job whose row is gone', async () => {
+    const { table, watch } = stage();
+    table.put(jobRow('a'));
+    const watcher = watch();
+    await watcher.poll();
+    table.put({ ...finishedRow('a', 'done'), expiresAt: 1 });
+    await watcher.poll();
+    expect(watcher.book.get('a')).toBeUndefined();
+  });
+
+  it('lists failures from their index without a scan', async () => {
+    const { table, watch } = stage();
+    table.put(jobRow('known', { type: 'resize' }));
+    table.put(finishedRow('lost', 'failed', { type: 'resize', lastError: 'boom' }));
+    const watcher = watch();
+    await watcher.poll();
+    await expect.poll(() => watcher.book.get('lost')).toMatchObject({ status: 'failed', lastError: 'boom' });
+  });
+
+  it('goes on past a row that cannot be read', async () => {
+    const problems: unknown[] = [];
+    const { table, watch } = stage({ onProblem: (error) => problems.push(error) });
+    table.put(jobRow('bad', { attempt: 'three' }));
+    table.put(jobRow('good'));
+    const watcher = watch();
+    await watcher.poll();
+    expect(watcher.book.get('good')).toBeDefined();
+    watcher.note('bad');
+    await expect.poll(() => problems.length).toBeGreaterThan(0);
+  });
+});

@@ -97,5 +97,7 @@ function operate(simulation: Simulation): void {
     judge.forget(jobId);
     server.delete(jobId);
     simulation.send(job);
+    // An older message for the same id may still be under way, and it may have wanted the job at once.
+    judge.accept(jobId, 0);
   }
 }

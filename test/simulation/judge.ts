@@ -22,6 +22,8 @@ interface Life {
   attemptAtRevival: number;
   /** Errors after which running again was pointless. */
   endedForGood: boolean;
+  /** When the row was last written: a claim can arrive so late that its lease has ended before it begins. */
+  changedAt: number;
   readonly granted: Set<string>;
   /** Handlers at work, told to stop or not. */
   readonly runs: Set<Run>;
@@ -153,6 +155,7 @@ export class Judge {
   }
 
   #remember(life: Life, after: Row, write: RowWrite): void {
+    life.changedAt = this.#world.now;
     switch (write.transition) {
       case 'claim':
         life.granted.add(String(write.set.leaseOwner));
@@ -193,7 +196,7 @@ export class Judge {
       if (row === undefined && !hasMessage(jobId))
         this.#world.violate(`${jobId} was accepted and has neither row nor message`);
       if (row === undefined || FINISHED.has(String(row.status))) continue;
-      const overdueMs = this.#world.now - Number(row.leaseUntil);
+      const overdueMs = this.#world.now - Math.max(Number(row.leaseUntil), this.#life(jobId).changedAt);
       if (overdueMs > this.latestRecoveryMs)
         this.#world.violate(
           `${jobId} is ${row.status}; its lease ended ${overdueMs} ms ago and nobody has acted`,
@@ -230,6 +233,7 @@ export class Judge {
         cancelsUnderWay: 0,
         attemptAtRevival: 0,
         endedForGood: false,
+        changedAt: 0,
         granted: new Set(),
         runs: new Set(),
         takenBack: new Set(),

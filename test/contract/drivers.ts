@@ -36,7 +36,9 @@ const reaped = (action: (harness: Harness) => ReapAction): Driver =>
 const operated =
   (name: TransitionName, plan: (job: never, harness: Harness) => RowWrite): Driver =>
   async (harness, { jobId, job }) => {
-    const known = { attempt: 1, releases: 0, leaseOwner: 'w/1', startedAt: 0, ...job, jobId };
+    const now = harness.clock.now();
+    const times = { startedAt: now, leaseUntil: now, finishedAt: now };
+    const known = { attempt: 1, releases: 0, leaseOwner: 'w/1', ...times, ...job, jobId };
     const seen = { ...known, status: statusSeen(name, job?.status ?? 'absent') };
     return (await harness.table.apply(plan(seen as never, harness))).applied;
   };

@@ -1,4 +1,5 @@
 /** For tests of your own handlers: no AWS, no waiting. See docs/testing.md. */
+export { type CrashEverywhereOptions, type CrashPoint, crashEverywhere } from './crash-everywhere.ts';
 export { createHandChance } from './hand-chance.ts';
 export { createHandClock, type HandClock } from './hand-clock.ts';
 export { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';

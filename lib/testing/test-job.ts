@@ -3,10 +3,11 @@ import { type JsonValue, jobBody, type SendOptions } from '../contract/message.t
 import { lapsesAt } from '../jobs/decide-reap.ts';
 import { planDispatch } from '../jobs/dispatch.ts';
 import { type FinishedJob, isFinished, type Job } from '../jobs/job.ts';
+import type { ReceivedMessage } from '../jobs/ports.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import type { Ending } from '../worker/end-claim.ts';
-import { createEngine } from '../worker/engine.ts';
+import { createEngine, type Engine } from '../worker/engine.ts';
 import { createRegistry } from '../worker/registry.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
@@ -41,6 +42,8 @@ export interface TestedJob {
 
 export interface TestJobOptions extends TestStackOptions {
   readonly send?: SendOptions;
+  /** Stands between each run's worker and its ports. `crash()` ends that worker there and then, and never returns. */
+  readonly alter?: (worker: TestWorker, crash: () => Promise<never>) => TestWorker;
 }
 
 const JOB_ID = 'job-under-test';
@@ -61,10 +64,14 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   const sent = queue.sendJobs([{ body: jobBody(definition.type, payload, { jobId, ...options.send }) }]);
 
   /** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
-  const befall = async (mishap: Mishap, worker: TestWorker, stopping: AbortController): Promise<void> => {
+  const befall = async (
+    mishap: Mishap,
+    crash: () => Promise<never>,
+    stopping: AbortController,
+  ): Promise<void> => {
     switch (mishap) {
       case 'crash':
-        return worker.cutOff();
+        return crash();
       case 'cancel':
         await store.cancel(jobId);
         return clock.advance(settings.heartbeatMs);
@@ -83,23 +90,29 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     const message = await nextMessage();
     if (message === undefined) return 'refused';
     const stopping = new AbortController();
-    const { promise: crashed, resolve: crash } = Promise.withResolvers<'crashed'>();
+    const { promise: crashed, resolve: hasCrashed } = Promise.withResolvers<'crashed'>();
+    const crash = (): Promise<never> => {
+      worker.cutOff();
+      hasCrashed('crashed');
+      return new Promise(() => {});
+    };
     let stored = 0;
     const reach = async () => {
-      if (mishap === undefined || stored++ !== after) return;
-      await befall(mishap, worker, stopping);
-      if (mishap !== 'crash') return;
-      crash('crashed');
-      await new Promise(() => {});
+      if (mishap !== undefined && stored++ === after) await befall(mishap, crash, stopping);
     };
     const worker = stack.worker(createRegistry([watched(definition, reach)]));
-    const engine = createEngine(watchedCheckpoints(worker, checkpoints, reach));
+    const altered = options.alter?.(worker, crash) ?? worker;
+    const engine = createEngine(watchedCheckpoints(altered, checkpoints, reach));
+    return Promise.race([deal(engine, message, stopping.signal), crashed]);
+  };
+
+  const deal = async (engine: Engine, message: ReceivedMessage, stopping: AbortSignal): Promise<RunEnd> => {
     const opened = await engine.open(message);
     const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
     await queue.delete([message]);
     if (claimed?.kind !== 'claimed') return 'refused';
-    const bounds = { stopping: stopping.signal, handBackMs: settings.deadlineMarginMs / 2 };
-    return Promise.race([patiently(engine.run(claimed, bounds), stopping.signal), crashed]);
+    const bounds = { stopping, handBackMs: settings.deadlineMarginMs / 2 };
+    return patiently(engine.run(claimed, bounds), stopping);
   };
 
   /** A handler that ignores its signal is waited for by the hand-driven clock, which somebody has to move. */

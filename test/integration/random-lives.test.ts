@@ -14,7 +14,7 @@ describeOnEachEngine('whatever happens to a job', (engine) => {
   it('it has one owner at most, never loses count, ends once, stays in the index until it ends, and within its budgets', async () => {
     await fc.assert(
       fc.asyncProperty(moves, (script) => liveThrough(jobs.at(), uniqueName('j'), script)),
-      { numRuns: 30, endOnFailure: true },
+      { numRuns: 20, endOnFailure: true },
     );
   }, 180_000);
 });

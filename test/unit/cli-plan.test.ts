@@ -83,7 +83,7 @@ describe('a plan', () => {
   });
 
   it('needs shards for heartbeats, and for claims and ends where jobs are too short to beat', () => {
-    expect(plan({ rate: 1000, durationMs: 60_000 }).shards).toBe(14);
+    expect(plan({ rate: 1000, durationMs: 60_000 }).shards).toBe(15);
     expect(plan({ rate: 5000, durationMs: 100 }).shards).toBe(10);
   });
 

@@ -59,8 +59,8 @@ describe('the page of guarantees', () => {
   const points = read('docs/guarantees.md')
     .split(/^(?:- |#+ |\*\*)/m)
     .map((point) => ({
-      titles: [...point.replaceAll(/\*\*.*?\*\*/g, '').matchAll(/\*([^*]+)\*/g)].map(
-        ([, title = '']) => title,
+      titles: [...point.replaceAll(/\*\*.*?\*\*/g, '').matchAll(/\*([^*]+)\*/g)].map(([, title = '']) =>
+        title.replaceAll(/\s+/g, ' '),
       ),
       files: [...point.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, file = '']) => file),
     }))

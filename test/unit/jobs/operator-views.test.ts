@@ -139,7 +139,7 @@ describe('what happens next', () => {
   });
 
   it('to a finished job is up to an operator', () => {
-    expect(says({ status: 'done' }, 0)).toContain('nothing more');
+    expect(says({ status: 'done' }, 0)).toContain('nothing');
     expect(says({ status: 'failed' }, 0)).toContain('leasehold revive j1');
     expect(says({ status: 'cancelled' }, 0)).toContain('leasehold revive j1');
     expect(says({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' }, 0)).toContain(
@@ -216,6 +216,15 @@ describe('the timeline of a job', () => {
     expect(told({ ...running, heartbeatAt: 60_000, leaseUntil: 90_000 }).events.at(-1)).toBe(
       'claimed: claimed by w/1',
     );
+  });
+
+  it('tells what a last lapse led to, and what is left of a job that went on from a checkpoint', () => {
+    const lapsed = (status: string) => told({ status, claim01: claim(1, 'lapsed') }).events.join(' | ');
+    expect(lapsed('failed')).toContain('buried the job');
+    expect(lapsed('cancelled')).toContain('ended the job, as an operator had asked');
+    expect(lapsed('pending')).toContain('took the job back');
+    expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is stored |');
+    expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('goes on from there');
   });
 
   it('tells the end of a job that never failed, and of a message that is none', () => {

@@ -97,7 +97,11 @@ function permissionsFor(
     case 'AmazonSQS': {
       // A batch needs the permission of what it is a batch of.
       const action = operation.replace(/Batch$/, '');
-      const queue = queues[String(body.QueueUrl).split('/').at(-1) ?? ''] ?? 'unknown queue';
+      const name =
+        String(body.QueueUrl ?? body.QueueName)
+          .split('/')
+          .at(-1) ?? '';
+      const queue = queues[name] ?? `unknown queue ${name}`;
       return { upstream: 'sqs', permissions: [`sqs:${action} on ${queue}`] };
     }
     case 'AWSEvents': {

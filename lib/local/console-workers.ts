@@ -69,7 +69,7 @@ const viewOf = (sandbox: SandboxView): WorkerView => ({
   name: nameOf(sandbox.pid),
   pid: sandbox.pid,
   state: sandbox.state !== 'gone' && sandbox.isPaused ? 'paused' : sandbox.state,
-  since: sandbox.busySince ?? sandbox.startedAt,
+  since: sandbox.busySince ?? sandbox.idleSince ?? sandbox.startedAt,
   jobs: jobIdsOf(sandbox.event),
   invocations: sandbox.invocations,
   ...(sandbox.ending === undefined ? {} : { ending: sandbox.ending }),

@@ -24,6 +24,8 @@ export interface SandboxView {
   /** The event that it is working on. */
   readonly event?: unknown;
   readonly busySince?: number;
+  /** When its last invocation ended. */
+  readonly idleSince?: number;
   readonly ending?: string;
 }
 
@@ -66,6 +68,7 @@ interface Held {
   sandbox?: Sandbox;
   event?: unknown;
   busySince?: number;
+  idleSince?: number;
 }
 
 export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunction {
@@ -93,6 +96,7 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
     invocations: sandbox.invocations(),
     ...(each.event === undefined ? {} : { event: each.event }),
     ...(each.busySince === undefined ? {} : { busySince: each.busySince }),
+    ...(each.idleSince === undefined ? {} : { idleSince: each.idleSince }),
     ...(sandbox.ending() === undefined ? {} : { ending: sandbox.ending() }),
   });
   const changed = (each: Held) => {
@@ -133,6 +137,7 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
       const outcome = await sandbox.invoke(event);
       delete each.event;
       delete each.busySince;
+      each.idleSince = Date.now();
       observe({ kind: 'ended', pid: sandbox.pid, functionName, event, outcome });
       changed(each);
       return outcome;

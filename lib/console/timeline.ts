@@ -77,9 +77,7 @@ export function timelineOf(job: Job, seen: readonly Moment[]): Moment[] {
     // The row has the exact time, the onlooker the words.
     else merged[twin] = { ...moment, ...merged[twin] } as Moment;
   }
-  return merged
-    .map((moment) => beforeDeath(moment, merged))
-    .sort((a, b) => a.at - b.at || (a.attempt ?? 0) - (b.attempt ?? 0));
+  return merged.map((moment) => beforeDeath(moment, merged)).sort(compareMoments);
 }
 
 /** An onlooker that did not know the attempt yet knew the time, which lies within one claim. */
@@ -96,3 +94,10 @@ function beforeDeath(moment: Moment, all: readonly Moment[]): Moment {
   const death = all.find((each) => each.kind === 'killed' && each.attempt === moment.attempt);
   return death !== undefined && death.at <= moment.at ? { ...moment, at: death.at - 1 } : moment;
 }
+
+/** Within one millisecond: the claim before what happened under it, and how it ended last. */
+const compareMoments = (a: Moment, b: Moment): number =>
+  a.at - b.at || (a.attempt ?? 0) - (b.attempt ?? 0) || rankOf(a.kind) - rankOf(b.kind);
+
+const ends: ReadonlySet<MomentKind> = new Set(Object.values(endings));
+const rankOf = (kind: MomentKind): number => (kind === 'claimed' ? 0 : ends.has(kind) ? 2 : 1);

@@ -95,6 +95,19 @@ describe('the watcher', () => {
     expect(watcher.book.get('a')?.status).toBe('done');
   });
 
+  it('is not led back to an earlier attempt', async () => {
+    const { table, store, watch, claim } = stage();
+    table.put(jobRow('a'));
+    await claim('a');
+    const stale = table.rows()[0] ?? {};
+    await store.takeBack('a', { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 });
+    await claim('a', 'w/2');
+    const watcher = watch();
+    await watcher.poll();
+    watcher.book.entry({ ...(stale as never as RunningJob), notBefore: 0, dispatches: 0 });
+    expect(watcher.book.get('a')).toMatchObject({ attempt: 2, leaseOwner: 'w/2' });
+  });
+
   it('notices that a finished job was revived elsewhere', async () => {
     const { table, store, watch } = stage();
     table.put(finishedRow('a', 'failed', { errors: 5 }));

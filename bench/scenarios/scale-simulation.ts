@@ -1,7 +1,7 @@
+import { HEART_JITTER } from '../../lib/jobs/lease-length.ts';
 import { resolveSettings } from '../../lib/jobs/settings.ts';
 import { shardsNeeded } from '../../lib/jobs/settings-relations.ts';
 import { shardOf } from '../../lib/jobs/shard.ts';
-import { JITTER } from '../../lib/worker/heart/heart-loop.ts';
 import { jobId } from '../systems/system.ts';
 
 /** A crowd of jobs whose hearts beat, seen from the partitions of the lease index. */
@@ -46,7 +46,7 @@ function simulate(
     held[shard] = (held[shard] ?? 0) + 1;
     let at = Math.random() * claimedWithinMs;
     for (;;) {
-      at += heartbeatMs * (1 - JITTER * Math.random());
+      at += heartbeatMs * (1 - HEART_JITTER * Math.random());
       const second = Math.floor(at / 1000);
       if (second >= seconds) break;
       const place = shard * seconds + second;
@@ -63,7 +63,7 @@ function simulate(
   return {
     ...{ jobs, shards, claimedWithinMs },
     fullestShare: Math.max(...held) / (jobs / shards) - 1,
-    meanUnits: (jobs * INDEX_UNITS_A_BEAT * 1000) / (heartbeatMs * (1 - JITTER / 2)) / shards,
+    meanUnits: (jobs * INDEX_UNITS_A_BEAT * 1000) / (heartbeatMs * (1 - HEART_JITTER / 2)) / shards,
     highestUnits: highest(120, seconds),
     highestUnitsAtFirst: highest(0, 60),
   };

@@ -1,8 +1,8 @@
-import { leaseLength } from '../jobs/lease-length.ts';
+import { HEART_JITTER, leaseLength } from '../jobs/lease-length.ts';
 import { lookAgainMs } from '../jobs/look-again.ts';
 import { type RecoveryBound, recoveryBound } from '../jobs/recovery-bound.ts';
 import type { Settings } from '../jobs/settings.ts';
-import { INDEX_KEY_WRITE_UNITS, shardsNeeded } from '../jobs/settings-relations.ts';
+import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../jobs/settings-relations.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import type { Prices } from './prices.ts';
 import { totalUnits } from './write-units.ts';
@@ -87,8 +87,8 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
     perJob.reduce((total, line) => total + line[of], 0) * workload.rate;
   // Short jobs hardly beat, but every claim and every end is written to the index as well.
   const shards = Math.max(
-    shardsNeeded({ maxRunning: Math.ceil(running), heartbeatMs: beatInterval(workload, beats) }),
-    Math.ceil(perSecond('index') / INDEX_KEY_WRITE_UNITS),
+    shardsForBeats(running, workload, beats),
+    Math.ceil(perSecond('index') / (INDEX_KEY_WRITE_UNITS * USABLE_SHARE)),
   );
   const jobs = workload.rate * SECONDS_A_MONTH;
   const lines = [
@@ -118,19 +118,26 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
 }
 
 const HEARTBEATS = 'heartbeats';
+/** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. */
+const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
 
 /** Beats of one undisturbed attempt; a growing lease beats ever more seldom. */
 export function beatsOf(durationMs: number, settings: PlanSettings): number {
-  const share = settings.heartbeatMs / settings.leaseMs;
-  if (settings.leaseGrowth === 0) return Math.floor(durationMs / settings.heartbeatMs);
+  const share = (settings.heartbeatMs / settings.leaseMs) * MEAN_INTERVAL;
+  if (settings.leaseGrowth === 0) return Math.floor(durationMs / (settings.heartbeatMs * MEAN_INTERVAL));
   let beats = -1;
   for (let age = 0; age <= durationMs; age += leaseLength(settings.leaseMs, age, settings) * share) beats++;
   return beats;
 }
 
-/** The mean time between two beats of a job: what the index keys have to carry. */
-const beatInterval = (workload: Workload, beats: number): number =>
-  beats === 0 ? Math.max(1000, workload.durationMs) : workload.durationMs / beats;
+/** The relation between settings allows for early beats by itself, so it is given the interval before jitter. */
+const shardsForBeats = (running: number, workload: Workload, beats: number): number =>
+  beats === 0
+    ? 1
+    : shardsNeeded({
+        maxRunning: Math.ceil(running),
+        heartbeatMs: workload.durationMs / beats / MEAN_INTERVAL,
+      });
 
 interface Writes {
   readonly what: string;

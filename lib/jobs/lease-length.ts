@@ -8,6 +8,9 @@ import type { Settings } from './settings.ts';
  */
 export type LeaseGrowth = Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>;
 
+/** Hearts beat up to this share early, so that the beats of jobs claimed together spread out. */
+export const HEART_JITTER = 0.2;
+
 /** How long the lease of an attempt of this age is. Never shorter than the job's own lease. */
 export const leaseLength = (leaseMs: number, ageMs: number, growth: LeaseGrowth): number =>
   Math.max(leaseMs, Math.floor(Math.min(growth.leaseGrowth * ageMs, growth.leaseGrowthCapMs)));

@@ -7,7 +7,7 @@ const UNITS_PER_BEAT = 2;
  * How much of a key may be planned for: hearts beat up to a fifth early, a tenth on average, and the fullest of many shards
  * holds some 4% more than the mean (bench/scenarios/scale-simulation). Single seconds above it are what burst capacity is for.
  */
-const USABLE_SHARE = 0.85;
+export const USABLE_SHARE = 0.85;
 
 interface Relation {
   readonly holds: (s: Settings) => boolean;

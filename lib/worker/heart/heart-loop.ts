@@ -1,10 +1,9 @@
 import type { Claim } from '../../jobs/job.ts';
+import { HEART_JITTER } from '../../jobs/lease-length.ts';
 import type { Chance, Clock, JobStore } from '../../jobs/ports.ts';
 import { momentOf } from '../lease-clock.ts';
 import { type Heart, overstepped, type Patient, rhythmOf } from './heart.ts';
 
-/** Beats come up to this share early, so that the beats of jobs claimed together spread out. */
-export const JITTER = 0.2;
 /** A beat that got no answer is repeated after this share of the interval. */
 const SOONER = 0.25;
 
@@ -29,7 +28,7 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
     const ageMs = () => clock.monotonic() - patient.startedAt;
     let failed = false;
     for (;;) {
-      const intervalMs = rhythmOf(patient, ageMs()).intervalMs * (1 - JITTER * chance.random());
+      const intervalMs = rhythmOf(patient, ageMs()).intervalMs * (1 - HEART_JITTER * chance.random());
       // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
       const wait = failed ? intervalMs * SOONER : intervalMs - lease.sinceRenewalMs();
       await clock.sleep(Math.max(0, wait), stopped);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
+import { HEART_JITTER } from '../../jobs/lease-length.ts';
 import type { Clock, Telemetry } from '../../jobs/ports.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
-import { JITTER } from './heart-loop.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
 // Only for a bundle in one file, whose second copy becomes the heart by this module's own check.
 import './heart-thread.ts';
@@ -99,7 +99,7 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
       if (patient === undefined) return;
       patients.delete(claim.owner);
       const ageMs = clock.monotonic() - patient.startedAt;
-      hasBeaten ||= ageMs >= rhythmOf(patient, 0).intervalMs * (1 - JITTER);
+      hasBeaten ||= ageMs >= rhythmOf(patient, 0).intervalMs * (1 - HEART_JITTER);
       keepPulse();
       say({ kind: 'stop', claim });
     },

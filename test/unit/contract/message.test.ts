@@ -158,7 +158,7 @@ describe('hostile input', () => {
   const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
   it('is refused when nested too deeply to be kept, wherever that is', () => {
-    const deep = nested(200_000, '[', ']');
+    const deep = nested(50_000, '[', ']');
     expect(reason(`{"type":"t","payload":${deep}}`)).toContain('nested too deeply');
     expect(reason(deep)).toContain('an object that is not JSON');
     expect(reason(`{"type":${deep}}`)).toContain("'type' is an object that is not JSON");
@@ -191,7 +191,7 @@ describe('hostile input', () => {
     'never makes the parser throw',
     () => {
       fc.assert(
-        fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (body) => {
+        fc.property(fc.oneof(fc.string({ unit: anyUnit }), fc.json()), (body) => {
           const parsed = parse(body);
           expect(parsed.ok || parsed.reason.length > 10).toBe(true);
         }),

@@ -154,6 +154,9 @@ describe('a message that cannot be run says what is wrong, what was got, what is
   });
 });
 
+/** Any UTF-16 unit, halves of surrogate pairs included. */
+const anyUnit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
+
 describe('hostile input', () => {
   const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 

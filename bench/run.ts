@@ -12,8 +12,8 @@ import type { StartSystem, System } from './systems/system.ts';
 
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, about 40 minutes
-  npm run bench -- --quick         fewer and smaller measurements, about 10 minutes
+  npm run bench                    everything, about 45 minutes
+  npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
   npm run bench -- --only steady,zombie
   npm run bench -- --systems leasehold,bullmq
   npm run bench -- --long          scaling up to a million finished rows

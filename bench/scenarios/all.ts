@@ -37,7 +37,7 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
     poison: async () => ({ poison: await poison(bench) }),
     outlive: async () => ({
       outliveSleep: await outlive(bench, 'sleep'),
-      outliveBurn: await outlive(bench, 'burn'),
+      ...(quick ? {} : { outliveBurn: await outlive(bench, 'burn') }),
     }),
     own: async () =>
       leasehold === undefined

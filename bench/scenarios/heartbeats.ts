@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bench, freshQueue, job, onEach, worker } from './scenario.ts';
+import { type Bench, freshQueue, job, onAll, worker } from './scenario.ts';
 
 /** Requests of a worker process to its store while its jobs only wait. */
 export interface Heartbeats {
@@ -14,38 +14,28 @@ export interface Heartbeats {
 const JOBS = 20;
 
 /** Sleeping jobs in one process with default settings, beside the same process without any. */
-export async function heartbeats(bench: Bench): Promise<Record<string, Heartbeats>> {
+export function heartbeats(bench: Bench): Promise<Record<string, Heartbeats>> {
   const windowMs = bench.quick ? 30_000 : 120_000;
-  // All systems at once: they wait, and nothing is timed.
-  const all = await Promise.all(
-    bench.systems.map((system) =>
-      onEach({ ...bench, systems: [system] }, 'heartbeats', async (): Promise<Heartbeats> => {
-        const [busyQueue, idleQueue] = [
-          await freshQueue(system, 'default'),
-          await freshQueue(system, 'default'),
-        ];
-        await system.enqueue(
-          busyQueue,
-          Array.from({ length: JOBS }, () => job('sleep', 600_000)),
-        );
-        const busy = await worker(system, busyQueue, 'default', JOBS);
-        const idle = await worker(system, idleQueue, 'default', JOBS);
-        for (const limit = Date.now() + 90_000; busy.starts() < JOBS && Date.now() < limit; )
-          await sleep(100);
-        await sleep(2000);
-        const from = await Promise.all([busy.stats(), idle.stats()]);
-        await sleep(windowMs);
-        const to = await Promise.all([busy.stats(), idle.stats()]);
-        await Promise.all([busy.kill(), idle.kill()]);
-        const perMinute = (i: 0 | 1) => ((to[i].requests - from[i].requests) * 60_000) / windowMs / JOBS;
-        return {
-          jobs: JOBS,
-          requestsPerJobMinute: perMinute(0),
-          heartbeatsPerJobMinute: Math.max(0, perMinute(0) - perMinute(1)),
-          leaseRenewed: system.renews.default,
-        };
-      }),
-    ),
-  );
-  return Object.assign({}, ...all);
+  return onAll(bench, 'heartbeats', async (system): Promise<Heartbeats> => {
+    const [busyQueue, idleQueue] = [await freshQueue(system, 'default'), await freshQueue(system, 'default')];
+    await system.enqueue(
+      busyQueue,
+      Array.from({ length: JOBS }, () => job('sleep', 600_000)),
+    );
+    const busy = await worker(system, busyQueue, 'default', JOBS);
+    const idle = await worker(system, idleQueue, 'default', JOBS);
+    for (const limit = Date.now() + 90_000; busy.starts() < JOBS && Date.now() < limit; ) await sleep(100);
+    await sleep(2000);
+    const from = await Promise.all([busy.stats(), idle.stats()]);
+    await sleep(windowMs);
+    const to = await Promise.all([busy.stats(), idle.stats()]);
+    await Promise.all([busy.kill(), idle.kill()]);
+    const perMinute = (i: 0 | 1) => ((to[i].requests - from[i].requests) * 60_000) / windowMs / JOBS;
+    return {
+      jobs: JOBS,
+      requestsPerJobMinute: perMinute(0),
+      heartbeatsPerJobMinute: Math.max(0, perMinute(0) - perMinute(1)),
+      leaseRenewed: system.renews.default,
+    };
+  });
 }

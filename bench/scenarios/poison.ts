@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerProcess } from '../support/worker-process.ts';
-import type { JobState, System } from '../systems/system.ts';
-import { ageLeases, type Bench, freshQueue, job, onEach, worker } from './scenario.ts';
+import type { JobState } from '../systems/system.ts';
+import { ageLeases, type Bench, freshQueue, job, onAll, worker } from './scenario.ts';
 
 /** A job that kills its process, and nine harmless ones beside it. */
 export interface Poison {
@@ -15,11 +15,11 @@ export interface Poison {
 }
 
 const LIMIT_MS = 300_000;
-const QUICK_LIMIT_MS = 150_000;
+const QUICK_LIMIT_MS = 90_000;
 
 /** Ten jobs run in one process, which a supervisor starts again whenever it dies. */
 export const poison = (bench: Bench) =>
-  onEach(bench, 'poison job', async (system): Promise<Poison> => {
+  onAll(bench, 'poison job', async (system): Promise<Poison> => {
     const queue = await freshQueue(system, 'fast');
     const bad = job('die', 700);
     const harmless = Array.from({ length: 9 }, () => job('sleep', 3000));
@@ -40,7 +40,7 @@ export const poison = (bench: Bench) =>
         bad: [await system.state(queue, bad.id)],
         others: await Promise.all(harmless.map(({ id }) => system.state(queue, id))),
       };
-      if ([...states.bad, ...states.others].every((state) => isOver(system, state))) break;
+      if ([...states.bad, ...states.others].every(isOver)) break;
     }
     await ageing.stop();
     await processes.at(-1)?.kill();
@@ -50,7 +50,7 @@ export const poison = (bench: Bench) =>
     const failed = states.others.filter((state) => state.status === 'failed').length;
     return {
       crashes,
-      stopped: states.bad.every((state) => isOver(system, state)),
+      stopped: states.bad.every(isOver),
       neighbours: { done: done.length, failed, unfinished: Math.max(0, 9 - done.length - failed) },
       mostStartsOfNeighbour: Math.max(
         ...harmless.map(({ id }) => processes.reduce((sum, each) => sum + each.starts(id), 0)),
@@ -58,4 +58,4 @@ export const poison = (bench: Bench) =>
     };
   });
 
-const isOver = (_system: System, state: JobState) => state.status !== 'waiting' && state.status !== 'running';
+const isOver = (state: JobState) => state.status !== 'waiting' && state.status !== 'running';

@@ -58,14 +58,34 @@ export async function onEach<T>(
   measure: (system: System) => Promise<T>,
 ): Promise<Record<string, T>> {
   const results: Record<string, T> = {};
-  for (const system of bench.systems) {
-    const from = Date.now();
-    try {
-      results[system.name] = await measure(system);
-      bench.say(`${title}: ${system.title} (${Math.round((Date.now() - from) / 1000)} s)`);
-    } catch (error) {
-      bench.say(`${title}: ${system.title} failed: ${error instanceof Error ? error.message : error}`);
-    }
-  }
+  for (const system of bench.systems) Object.assign(results, await measureOne(bench, title, system, measure));
   return results;
+}
+
+/** Measures all systems at the same time: for what mostly waits, and where nothing is timed. */
+export async function onAll<T>(
+  bench: Bench,
+  title: string,
+  measure: (system: System) => Promise<T>,
+): Promise<Record<string, T>> {
+  const all = await Promise.all(bench.systems.map((system) => measureOne(bench, title, system, measure)));
+  return Object.assign({}, ...all);
+}
+
+async function measureOne<T>(
+  bench: Bench,
+  title: string,
+  system: System,
+  measure: (system: System) => Promise<T>,
+): Promise<Record<string, T>> {
+  const from = Date.now();
+  const took = () => `${Math.round((Date.now() - from) / 1000)} s`;
+  try {
+    const result = await measure(system);
+    bench.say(`${title}: ${system.title} (${took()})`);
+    return { [system.name]: result };
+  } catch (error) {
+    bench.say(`${title}: ${system.title} failed: ${error instanceof Error ? error.message : error}`);
+    return {};
+  }
 }

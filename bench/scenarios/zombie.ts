@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLine } from '../support/worker-process.ts';
-import { ageLeases, type Bench, freshQueue, job, onEach, worker } from './scenario.ts';
+import { ageLeases, type Bench, freshQueue, job, onAll, worker } from './scenario.ts';
 
 /** What a worker can still do that was frozen until its job had been given to another. */
 export interface Zombie {
@@ -20,7 +20,7 @@ const WORK_MS = 8000;
 
 /** A worker is stopped in the middle of a job, wakes while its successor is at work, and reports. */
 export const zombie = (bench: Bench) =>
-  onEach(bench, 'zombie', async (system): Promise<Zombie> => {
+  onAll(bench, 'zombie', async (system): Promise<Zombie> => {
     const queue = await freshQueue(system, 'fast');
     const undead = await worker(system, queue, 'fast');
     const work = job('sleep', WORK_MS);

@@ -5,7 +5,7 @@ import type { Profile } from './system.ts';
 export const settingsOf = (profile: Profile, more: Partial<Settings> = {}): Settings =>
   resolveSettings({
     eventsEnabled: false,
-    ...(profile === 'default' ? {} : { leaseMs: 10_000, watch: 'always' }),
+    ...(profile === 'default' ? {} : { leaseMs: 10_000, leaderLeaseMs: 5000, watch: 'always' }),
     ...more,
   });
 

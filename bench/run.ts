@@ -54,21 +54,11 @@ async function measure(): Promise<void> {
   const unknown = chosen?.filter((name) => !Object.hasOwn(all, name)) ?? [];
   if (unknown.length > 0)
     throw new Error(`no scenario ${unknown.join(', ')}; there are ${Object.keys(all).join(', ')}`);
-  let results: Results = {
-    ...kept,
-    systems: systems.map(({ name, title, version, store, settings }) => ({
-      name,
-      title,
-      version,
-      store,
-      settings,
-    })),
-    skipped,
-  };
+  let results: Results = { ...kept, systems: withKept(systems), skipped };
   for (const [name, scenario] of Object.entries(all)) {
     if (chosen !== undefined && !chosen.includes(name)) continue;
     say(`\n${name}`);
-    results = { ...results, ...(await scenario()) };
+    results = merged(results, await scenario());
   }
   const [loadAfter = 0] = loadavg();
   results = {
@@ -87,6 +77,27 @@ async function measure(): Promise<void> {
   for (const system of systems) await system.stop().catch(() => {});
   await stores.stop();
 }
+
+/** The systems of this run, and those of earlier ones whose figures are kept. */
+function withKept(systems: readonly System[]): Results['systems'] {
+  const now = systems.map(({ name, title, version, store, settings }) => ({
+    ...{ name, title, version, store, settings },
+  }));
+  const before = (kept.systems ?? []).filter((old) => !now.some(({ name }) => name === old.name));
+  return [...now, ...before];
+}
+
+/** A run of some systems leaves the figures of the others as they are. */
+function merged(before: Results, fresh: Results): Results {
+  const entries = Object.entries(fresh).map(([name, value]) => {
+    const old: unknown = before[name as keyof Results];
+    return [name, isPlain(old) && isPlain(value) ? { ...old, ...value } : value];
+  });
+  return { ...before, ...Object.fromEntries(entries) };
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Peers come from a package of their own, so that nobody installs them who does not measure. */
 function installPeers(): string | undefined {

@@ -110,7 +110,7 @@ function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: R
       rows.push([what, `${figure(before)} ${unit}`, `${figure(after)} ${unit}`, ratio(after, before)]);
   };
   for (const concurrency of [10, 100]) {
-    const [before, , after] = (ownCost ?? []).filter((each) => each.concurrency === concurrency);
+    const [before, after] = (ownCost ?? []).filter((each) => each.concurrency === concurrency);
     const at = `a short job at concurrency ${concurrency}`;
     add(`${at}: requests`, before?.requestsPerJob, after?.requestsPerJob, '');
     add(`${at}: CPU`, before?.cpuMsPerJob?.median, after?.cpuMsPerJob?.median, 'ms');

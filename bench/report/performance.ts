@@ -114,7 +114,7 @@ const heartbeatSection = (results: Results): string =>
     rowsOf(results, results.heartbeats, (value, title) => [
       title,
       value.leaseRenewed ? 'yes' : 'no',
-      figure(value.heartbeatsPerJobMinute),
+      value.leaseRenewed ? figure(value.heartbeatsPerJobMinute) : 'none',
       figure(value.requestsPerJobMinute),
     ]),
   );

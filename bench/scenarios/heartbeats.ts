@@ -12,6 +12,8 @@ export interface Heartbeats {
 }
 
 const JOBS = 20;
+/** One more, so that the process goes on looking for jobs as the idle one does. */
+const CONCURRENCY = JOBS + 1;
 
 /** Sleeping jobs in one process with default settings, beside the same process without any. */
 export function heartbeats(bench: Bench): Promise<Record<string, Heartbeats>> {
@@ -22,8 +24,8 @@ export function heartbeats(bench: Bench): Promise<Record<string, Heartbeats>> {
       busyQueue,
       Array.from({ length: JOBS }, () => job('sleep', 600_000)),
     );
-    const busy = await worker(system, busyQueue, 'default', JOBS);
-    const idle = await worker(system, idleQueue, 'default', JOBS);
+    const busy = await worker(system, busyQueue, 'default', CONCURRENCY);
+    const idle = await worker(system, idleQueue, 'default', CONCURRENCY);
     for (const limit = Date.now() + 90_000; busy.starts() < JOBS && Date.now() < limit; ) await sleep(100);
     await sleep(2000);
     const from = await Promise.all([busy.stats(), idle.stats()]);

@@ -18,8 +18,7 @@ export interface OwnCost {
 type Without = NonNullable<ProcessOrders['without']>;
 
 const VARIANTS: readonly { readonly variant: string; readonly without: Without }[] = [
-  { variant: 'one request for each write', without: ['reaper', 'gathering', 'batches'] },
-  { variant: 'claims together', without: ['reaper', 'gathering'] },
+  { variant: 'one request for each write', without: ['reaper', 'batches'] },
   { variant: 'claims and completions together', without: ['reaper'] },
 ];
 

@@ -50,15 +50,11 @@ export async function wireCost(engine: DynamoDbEngineName): Promise<WireCost[]> 
 
   const { leaseMs, maxAttempts, maxCrashes } = settings;
   const payload = JSON.stringify('x'.repeat(198));
+  const newJob = (id: string) => ({ jobId: id, type: 'bench', payload, leaseMs, maxAttempts, maxCrashes });
+  const plain = await claimed('claim of a new job', newJob(jobId()));
+  await step('complete with a result of 50 bytes', () => store.complete(claimOf(plain), 'x'.repeat(48)));
   const id = jobId();
-  const first = await claimed('claim of a new job', {
-    jobId: id,
-    type: 'bench',
-    payload,
-    leaseMs,
-    maxAttempts,
-    maxCrashes,
-  });
+  const first = await claimed('claim of a new job (again)', newJob(id));
   await step('heartbeat', () => store.heartbeat(claimOf(first), first.leaseUntil + 10_000));
   await step('checkpoint of 100 bytes', () =>
     store.checkpoint(claimOf(first), { seq: 1, checkpoint: 'x'.repeat(98) }),
@@ -70,7 +66,9 @@ export async function wireCost(engine: DynamoDbEngineName): Promise<WireCost[]> 
   await step('release', () => store.release(claimOf(second), { errors: 1, releases: 1, dispatch: now() }));
   const third = await claimed('claim of a pending job (again)', { jobId: id });
   await step('a stale heartbeat, refused', () => store.heartbeat(claimOf(first), third.leaseUntil + 1));
-  await step('complete with a result of 50 bytes', () => store.complete(claimOf(third), 'x'.repeat(48)));
+  await step('complete after three claims, row above 1 KB', () =>
+    store.complete(claimOf(third), 'x'.repeat(48)),
+  );
   metered.close();
   await proxy.stop();
   await running.stop();

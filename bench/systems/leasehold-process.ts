@@ -114,7 +114,7 @@ switch (mode) {
       sqs: local(stores.sqs ?? ''),
     });
     startWorkerProcess({
-      parts: { ...parts, telemetry, ...(without.includes('gathering') ? { store } : {}) },
+      parts: { ...parts, telemetry, ...(without.includes('batches') ? { store } : {}) },
       ...(without.includes('reaper') ? {} : { reaper: reaper() }),
     });
     tell({ event: 'ready' });

@@ -33,7 +33,7 @@ export interface ProcessOrders {
   readonly profile: Profile;
   readonly concurrency: number;
   /** Parts of Leasehold's worker that are left out, to see what each is worth. */
-  readonly without?: readonly ('reaper' | 'batches' | 'gathering')[];
+  readonly without?: readonly ('reaper' | 'batches')[];
   /** Where the stores are: each system knows its own keys. */
   readonly stores: Readonly<Record<string, string>>;
 }

@@ -96,8 +96,9 @@ function merged(before: Results, fresh: Results): Results {
   return { ...before, ...Object.fromEntries(entries) };
 }
 
-const isPlain = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** Peers come from a package of their own, so that nobody installs them who does not measure. */
 function installPeers(): string | undefined {

@@ -93,6 +93,24 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       before = now;
     }
     expect(seen).toEqual({ drained: true, filled: true });
+
+    // With its worker stopped, no heartbeat comes: bar and words must tell the same until the end.
+    const [worker] = local.stack
+      .workers()
+      .filter(({ event }) => JSON.stringify(event ?? '').includes('beating'));
+    local.stack.signal(worker?.pid ?? 0, 'pause');
+    const differences: number[] = [];
+    for (;;) {
+      const text = (await row(page, 'beating').locator('.lease-text').textContent()) ?? '';
+      const [, left, unit] = /^([\d.]+) (s|ms)$/.exec(text) ?? [];
+      if (left === undefined) break;
+      const share = (Number(left) * (unit === 's' ? 1000 : 1)) / local.stack.settings.leaseMs;
+      const now = await fill();
+      if (now !== undefined && share < 0.6) differences.push(Math.abs(now - share));
+      await page.waitForTimeout(50);
+    }
+    local.stack.signal(worker?.pid ?? 0, 'resume');
+    expect(differences.sort((a, b) => a - b)[differences.length >> 1]).toBeLessThan(0.15);
   });
 
   it('pauses and resumes a worker', async () => {

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { JobView } from '../protocol.ts';
 import { duration } from './format.ts';
 import { serverNow, state } from './store.ts';
@@ -23,18 +24,19 @@ export function LeaseBar({ job, now }: { readonly job: JobView; readonly now: nu
   return (
     <span class="lease" title={`The lease ends in ${duration(left)} unless it is renewed`}>
       <span class="lease-track">
-        <span
-          // A new element for each extension starts its animation anew.
-          key={leaseUntil}
-          class="lease-fill"
-          style={{
-            animationDuration: `${leaseSpanMs}ms`,
-            animationDelay: `${-Math.max(0, leaseSpanMs - (leaseUntil - serverNow()))}ms`,
-          }}
-        />
+        {/* A new one for each extension starts its animation anew. */}
+        <Fill key={leaseUntil} leaseUntil={leaseUntil} spanMs={leaseSpanMs} />
       </span>
       <span class="lease-text">{duration(Math.max(0, left))}</span>
     </span>
+  );
+}
+
+/** Where the animation starts is settled once: a delay that is set again later would count the time in between twice. */
+function Fill({ leaseUntil, spanMs }: { readonly leaseUntil: number; readonly spanMs: number }) {
+  const [elapsed] = useState(() => Math.max(0, spanMs - (leaseUntil - serverNow())));
+  return (
+    <span class="lease-fill" style={{ animationDuration: `${spanMs}ms`, animationDelay: `${-elapsed}ms` }} />
   );
 }
 

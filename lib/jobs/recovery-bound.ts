@@ -20,6 +20,7 @@ export function recoveryBound(
     | 'skewMs'
     | 'graceMs'
     | 'watch'
+    | 'watchMs'
     | 'reaperIntervalMs'
     | 'minSweepIntervalMs'
     | 'timeScale'
@@ -27,13 +28,13 @@ export function recoveryBound(
 ): RecoveryBound {
   const lapse =
     leaseLength(settings.leaseMs, settings.maxRunMs, settings) + settings.skewMs + settings.graceMs;
-  const nextTick = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale;
+  const { nextTick, gap } = scheduleOf(settings);
   const watched = lapse + settings.minSweepIntervalMs + SWEEP_ALLOWANCE_MS;
   switch (settings.watch) {
     case 'always':
-      return { watchedMs: watched, worstMs: watched };
+      return { watchedMs: watched, worstMs: watched + gap };
     case 'whileBusy':
-      return { watchedMs: watched, worstMs: Math.max(watched, nextTick + SWEEP_ALLOWANCE_MS) };
+      return { watchedMs: watched, worstMs: Math.max(watched + gap, nextTick + SWEEP_ALLOWANCE_MS) };
     case 'never':
       return { watchedMs: undefined, worstMs: lapse + nextTick + SWEEP_ALLOWANCE_MS };
   }
@@ -44,28 +45,33 @@ export function recoveryBound(
  * It is the recovery bound without the lease itself, which depends on the job.
  */
 export function reclaimDelayBound(
-  settings: Pick<
-    Settings,
-    'skewMs' | 'graceMs' | 'watch' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'minLeaseMs' | 'timeScale'
-  >,
+  settings: Pick<Settings, 'skewMs' | 'graceMs' | 'watch' | 'minSweepIntervalMs' | 'minLeaseMs'> & Schedule,
 ): number {
   const held = settings.skewMs + settings.graceMs;
-  const nextTick = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale;
+  const { nextTick, gap } = scheduleOf(settings);
   const watched = held + settings.minSweepIntervalMs + SWEEP_ALLOWANCE_MS;
   switch (settings.watch) {
     case 'always':
-      return watched;
+      return watched + gap;
     case 'whileBusy':
       // A claim just after the reaper went home: its lease, however short, runs while the next tick is awaited.
-      return Math.max(watched, nextTick + SWEEP_ALLOWANCE_MS - settings.minLeaseMs);
+      return Math.max(watched + gap, nextTick + SWEEP_ALLOWANCE_MS - settings.minLeaseMs);
     case 'never':
       return held + nextTick + SWEEP_ALLOWANCE_MS;
   }
 }
 
+type Schedule = Pick<Settings, 'reaperIntervalMs' | 'watchMs' | 'timeScale'>;
+
+/** The longest wait for the next reaper, and how much of it a watch that began at the last tick leaves uncovered. */
+function scheduleOf({ reaperIntervalMs, watchMs, timeScale }: Schedule) {
+  const nextTick = reaperIntervalMs + SCHEDULE_JITTER_MS / timeScale;
+  return { nextTick, gap: Math.max(0, nextTick - watchMs) };
+}
+
 export interface RecoveryBound {
   /** While a reaper is watching; undefined when none ever does. */
   readonly watchedMs: number | undefined;
-  /** In the worst case: a crash just after an idle system's reaper went home. */
+  /** In the worst case: a crash just after a reaper went home, and a tick that comes as late as it may. */
   readonly worstMs: number;
 }

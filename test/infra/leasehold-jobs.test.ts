@@ -352,7 +352,7 @@ describe('the stack', () => {
       WorstCaseRecovery: { Value: '120.5 s' },
     });
     const always = synthesize({ watch: 'always' }).template.findOutputs('WorstCaseRecovery');
-    expect(always.WorstCaseRecovery?.Value).toBe('33 s');
+    expect(always.WorstCaseRecovery?.Value).toBe('43 s');
   });
 
   it('is plain ASCII, which CloudFormation shows as it is', () => {

@@ -59,7 +59,6 @@ function rendered(): string {
     return [
       '  /**',
       `   * ${sentence(declaration.says)}`,
-      '   *',
       `   * @default ${defaultOf(name, declaration)}`,
       '   */',
       `  readonly ${propOf(name)}?: ${typeOf(declaration)};`,

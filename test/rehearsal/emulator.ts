@@ -57,6 +57,8 @@ export async function startEmulator(folder: string): Promise<Emulator> {
   mkdirSync(scratch);
   const child = spawn('ministack', [], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: the processes of its functions outlive it, and must end with it.
+    detached: true,
     env: {
       ...process.env,
       // Functions run on the Node that runs this, in processes of the emulator's.
@@ -85,10 +87,13 @@ export async function startEmulator(folder: string): Promise<Emulator> {
   const stop = async () => {
     child.kill('SIGTERM');
     await Promise.race([ended, sleep(STOPPED_WITHIN_MS)]);
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    killGroup(child.pid);
     await ended;
+    process.off('exit', killNow);
     log.end();
   };
+  const killNow = () => killGroup(child.pid);
+  process.once('exit', killNow);
   try {
     await ready(`${endpoint}/_ministack/health`, ca, () => child.exitCode !== null);
   } catch (error) {
@@ -112,6 +117,17 @@ export async function startEmulator(folder: string): Promise<Emulator> {
     allowBatches: (stackName) => allowBatches(stackName, endpoint, ca),
     stop,
   };
+}
+
+/** Ends the emulator, if it still runs, and whatever it started. */
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    // Nobody is left in the group.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function makeCertificate(folder: string): { readonly file: string; readonly key: string } {

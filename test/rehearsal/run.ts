@@ -38,6 +38,7 @@ async function main(): Promise<number> {
     return 1;
   }
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-rehearsal-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let emulator: Emulator | undefined;
   try {
     const cdk = createCdk(folder);
@@ -56,7 +57,6 @@ async function main(): Promise<number> {
     return 1;
   } finally {
     await emulator?.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -181,5 +181,8 @@ async function step<T>(title: string, act: () => Promise<T>): Promise<T> {
     throw error;
   }
 }
+
+// By default a signal ends the process without its exit handlers, and the emulator would stay.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 process.exitCode = await main();

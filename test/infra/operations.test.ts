@@ -180,16 +180,20 @@ describe('alarms', () => {
     expect(paused.DeadMan?.ActionsEnabled).toBe(false);
   });
 
-  it('hold reclaim delays against the bound that the settings promise', () => {
-    for (const props of [{}, { watch: 'always' }, { watch: 'never' }] as const) {
-      const made = synthesize(props);
-      expect(alarmsOf(made).ReclaimDelay).toMatchObject({
-        MetricName: 'ReclaimDelay',
-        Statistic: 'Maximum',
-        ComparisonOperator: 'GreaterThanThreshold',
-        Threshold: reclaimDelayBound(made.jobs.settings),
-      });
-    }
+  // By hand: skew 2 s, shortest sweep interval 0.5 s, a sweep 0.5 s; a tick 60 s, its jitter 60 s; shortest lease 10 s.
+  it.each([
+    ['always', 2000 + 500 + 500],
+    ['whileBusy', 60_000 + 60_000 + 500 - 10_000],
+    ['never', 2000 + 60_000 + 60_000 + 500],
+  ] as const)('hold reclaim delays against the bound that the settings promise: watch %s', (watch, bound) => {
+    const made = synthesize({ watch });
+    expect(reclaimDelayBound(made.jobs.settings)).toBe(bound);
+    expect(alarmsOf(made).ReclaimDelay).toMatchObject({
+      MetricName: 'ReclaimDelay',
+      Statistic: 'Maximum',
+      ComparisonOperator: 'GreaterThanThreshold',
+      Threshold: bound,
+    });
   });
 
   it('tell a topic of their beginning and end, if there is one', () => {

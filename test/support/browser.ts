@@ -29,3 +29,6 @@ export const launchChromium = (): Promise<Browser> =>
       '--no-first-run',
     ],
   });
+
+// Reporters leave out the titles of skipped suites, so the reason is said here as well.
+if (chromiumPath === undefined) console.warn(`The console's page is not tested: ${noBrowserReason}.`);

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jobBody } from '../../lib/contract/message.ts';
+import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { type FinishedJob, isFinished } from '../../lib/jobs/job.ts';
+import { createJobStore } from '../../lib/jobs/job-store.ts';
+import type { JobStore } from '../../lib/jobs/ports.ts';
+import { type LocalStack, startLocalStack } from '../../lib/local/stack.ts';
+import { createSqsClient } from '../../lib/sqs/client.ts';
+import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
+import { systemClock as clock, systemChance } from '../../lib/system/system-clock.ts';
+import { anyEngine, local, sqsEndpoint, uniqueName } from '../support/engines.ts';
+import { readJournal } from '../support/journal.ts';
+import type { Fate } from '../support/journal-job.ts';
+
+const FUNCTION_TIMEOUT_MS = 4000;
+
+/** The deployed system on this machine: bundled functions in a Lambda-like host, an SQS trigger, a scheduled reaper. */
+describe('a worker function', () => {
+  let stack: LocalStack;
+  let store: JobStore;
+  let send: (jobId: string, fates: Record<string, Fate>, steps?: number) => Promise<unknown>;
+  const ends: (() => unknown)[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-journal-'));
+  const file = join(folder, 'journal.jsonl');
+
+  beforeAll(async () => {
+    stack = await startLocalStack({
+      name: uniqueName('lambda'),
+      surroundings: {
+        AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
+        AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
+        AWS_REGION: local.region,
+      },
+      settings: {
+        ...{ timeScale: 20, leaseMs: 2000, skewMs: 200, dispatchLeaseMs: 2000 },
+        ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 6000, deadlineMarginMs: 1000 },
+        ...{ reaperIntervalMs: 3000, watchMs: 5500, minSweepIntervalMs: 50, leaderLeaseMs: 750 },
+        ...{ backoffBaseMs: 0, backoffCapMs: 0, shards: 1, maxRunning: 50, maxStallMs: 60_000 },
+      },
+      workers: 2,
+      entries: { worker: join(import.meta.dirname, '../support/journal-function.ts') },
+    });
+    const client = createDynamoDbClient({ clock, config: { ...local, endpoint: anyEngine().endpoint } });
+    const sqs = createSqsClient({ ...local, endpoint: sqsEndpoint() });
+    const table = createDynamoDbTable({ client, tableName: stack.tableName });
+    store = createJobStore({ table, clock, chance: systemChance, settings: stack.settings, actor: 'test' });
+    const queue = createSqsQueue({ client: sqs, queueUrl: stack.queueUrl, clock });
+    send = (jobId, fates, steps = 1) => {
+      const payload = { steps, stepMs: 100, fates, journal: file };
+      return queue.sendJobs([{ body: jobBody('journal', payload, { jobId, maxCrashes: 2 }) }]);
+    };
+    ends.push(
+      () => client.destroy(),
+      () => sqs.destroy(),
+    );
+  });
+  afterAll(async () => {
+    await stack.stop();
+    for (const end of ends) end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const finished = async (jobId: string): Promise<FinishedJob> => {
+    for (;;) {
+      const job = await store.read(jobId);
+      if (job !== undefined && isFinished(job)) return job;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+
+  it.each(['exit', 'kill', 'exhaustMemory', 'spin'] as const)(
+    'that ends by %s is followed by one that does the job',
+    async (fate) => {
+      await send(fate, { 1: fate });
+      const job = await finished(fate);
+      expect(job).toMatchObject({
+        status: 'done',
+        attempt: 2,
+        crashes: 1,
+        errors: 0,
+        result: { attempt: 2 },
+      });
+      // The step that the first one stored is not done again.
+      const effects = readJournal(file).filter((line) => line.jobId === fate && line.event === 'effect');
+      expect(effects.map(({ attempt }) => attempt)).toEqual([1]);
+    },
+  );
+
+  it('that hangs until Lambda cuts it off, every time, is quarantined', async () => {
+    await send('hangs', { 1: 'spin', 2: 'spin' });
+    const job = await finished('hangs');
+    expect(job).toMatchObject({ status: 'failed', crashes: 2, lastError: 'worker lease expired' });
+  });
+
+  it('that needs more time than an invocation has hands its job on, for nothing', async () => {
+    await send('long', {}, 45);
+    const job = await finished('long');
+    expect(job).toMatchObject({ status: 'done', errors: 0, crashes: 0 });
+    expect(job.releases).toBeGreaterThanOrEqual(1);
+    expect(job.attempt).toBe(1 + job.releases);
+    // Each step once, but for the one that the deadline interrupted.
+    const steps = readJournal(file).filter((line) => line.jobId === 'long' && line.event === 'stored');
+    expect(steps.map(({ step }) => step)).toEqual(Array.from({ length: 45 }, (_, i) => i + 1));
+  });
+});

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
+
+let stage: CrashStage;
+
+beforeEach(async () => {
+  stage = await setCrashStage();
+});
+afterEach(() => stage.close());
+
+const steps = { steps: 2, stepMs: 50 };
+
+describe('a worker process that is killed', () => {
+  it.each([
+    // The message comes back to another worker, and nothing is charged.
+    ['before its claim reaches the table', 'claim', 'before', { attempt: 1, crashes: 0 }],
+    ['after its claim was granted, before it knows', 'claim', 'after', { attempt: 2, crashes: 1 }],
+    ['before a checkpoint is stored', 'checkpoint', 'before', { attempt: 2, crashes: 1 }],
+    ['after a checkpoint was stored, before it knows', 'checkpoint', 'after', { attempt: 2, crashes: 1 }],
+    ['after the work, before the result is stored', 'complete', 'before', { attempt: 2, crashes: 1 }],
+    ['after the result was stored, before it knows', 'complete', 'after', { attempt: 1, crashes: 0 }],
+  ] as const)('%s: its job is done all the same', async (_, write, when, expected) => {
+    const { stack } = stage;
+    const worker = stage.worker();
+    await worker.ready();
+    const died = dieAt(stack.dynamodb, worker, writes[write], when);
+    await stack.send('journal', steps, { jobId: 'a' });
+    await died;
+    stage.reaper();
+    const [job] = await stage.finished('a');
+    expect(job).toMatchObject({ status: 'done', errors: 0, ...expected });
+    expect(job).toMatchObject({ result: { attempt: job?.attempt } });
+    await expect.poll(() => worker.deaths).toBe(1);
+    // A checkpoint that was stored is not lost with its worker: the next attempt starts from it.
+    const starts = stage.journal().filter(({ event }) => event === 'start');
+    if (write === 'checkpoint') expect(starts.at(-1)?.step).toBe(when === 'after' ? 1 : 0);
+    if (write === 'complete' && when === 'before') expect(starts.at(-1)?.step).toBe(steps.steps);
+  });
+
+  it('while it sends a heartbeat: its job goes on from the checkpoint', async () => {
+    const { stack } = stage;
+    const worker = stage.worker();
+    await worker.ready();
+    const died = dieAt(stack.dynamodb, worker, writes.heartbeat, 'after');
+    await stack.send('journal', { steps: 12, stepMs: 150 }, { jobId: 'a' });
+    await died;
+    stage.reaper();
+    const [job] = await stage.finished('a');
+    expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1 });
+    const last = stage.journal().findLast(({ event }) => event === 'start');
+    expect(last?.step).toBeGreaterThan(0);
+  });
+
+  it('after a handler threw, before the retry is stored: the attempt counts once', async () => {
+    const { stack } = stage;
+    const worker = stage.worker();
+    await worker.ready();
+    const died = dieAt(stack.dynamodb, worker, writes.retry, 'after');
+    await stack.send('journal', { ...steps, fates: { 1: 'throw' } }, { jobId: 'a' });
+    await died;
+    stage.reaper();
+    const [job] = await stage.finished('a');
+    // The retry stood, so its error is charged; the hint was never sent, and the reaper sends it.
+    expect(job).toMatchObject({ status: 'done', attempt: 2, errors: 1, crashes: 0 });
+  });
+
+  it('after a batch of ten was claimed, before it knows: all ten are done, each charged once', async () => {
+    const { stack } = stage;
+    const jobIds = Array.from({ length: 10 }, (_, i) => `job-${i}`);
+    await Promise.all(jobIds.map((jobId) => stack.send('journal', steps, { jobId })));
+    const worker = stage.worker();
+    await dieAt(stack.dynamodb, worker, writes.batch, 'after');
+    stage.reaper();
+    const jobs = await stage.finished(...jobIds);
+    expect(jobs.map(({ status }) => status)).toEqual(jobIds.map(() => 'done'));
+    // How many came in the batch is up to the queue; those that did lost one attempt, and no job more than that.
+    expect(jobs.filter(({ crashes }) => crashes === 1).length).toBeGreaterThanOrEqual(3);
+    expect(jobs.every(({ attempt, crashes, releases }) => attempt === 1 + crashes + releases)).toBe(true);
+    expect(Math.max(...jobs.map(({ crashes }) => crashes))).toBe(1);
+  });
+});
+
+describe('a job that kills its process', () => {
+  it.each(['exit', 'kill', 'exhaustMemory'] as const)(
+    'by %s once, is done at the second attempt',
+    async (fate) => {
+      const worker = stage.worker({ execArgv: ['--max-old-space-size=64'] });
+      await worker.ready();
+      await stage.stack.send('journal', { ...steps, fates: { 1: fate } }, { jobId: 'a' });
+      stage.reaper();
+      const [job] = await stage.finished('a');
+      expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1, errors: 0 });
+      await expect.poll(() => worker.deaths).toBe(1);
+    },
+  );
+});

@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CrashStage, setCrashStage } from '../support/crash-stage.ts';
+
+let stage: CrashStage;
+
+beforeEach(async () => {
+  stage = await setCrashStage();
+});
+afterEach(() => stage.close());
+
+describe('a worker that is stopped past its lease and goes on', () => {
+  it('finds its job done by another worker, and changes nothing', async () => {
+    const { stack } = stage;
+    const zombie = stage.worker();
+    await stack.send('journal', { steps: 30, stepMs: 100, fates: {} }, { jobId: 'a' });
+    await stack.until('a', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
+    zombie.pause();
+    stage.reaper();
+    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    stage.worker();
+    const [done] = await stage.finished('a');
+    zombie.resume();
+    await expect
+      .poll(() => stage.journal().find(({ event, attempt }) => event === 'abort' && attempt === 1))
+      .toMatchObject({ reason: 'LEASE_LOST', pid: zombie.pid });
+    expect(await stack.read('a')).toEqual(done);
+    expect(done).toMatchObject({ status: 'done', attempt: 2, result: { attempt: 2 } });
+    // Its successor went on from the last step that was stored, and nothing was done twice that had been stored.
+    const effects = stage.journal().filter(({ event }) => event === 'effect');
+    const stored = stage.journal().findLast(({ event, attempt }) => event === 'stored' && attempt === 1);
+    const second = effects.filter(({ attempt }) => attempt === 2).map(({ step }) => step);
+    expect(Math.min(...second.map(Number))).toBeGreaterThanOrEqual(stored?.step ?? 0);
+  });
+
+  it('offers its result late, and is refused, where its handler takes no heed', async () => {
+    const { stack } = stage;
+    const zombie = stage.worker();
+    const payload = { steps: 1, stepMs: 100, fates: { 1: 'ignoreSignal' }, overrunMs: 1500 };
+    await stack.send('journal', payload, { jobId: 'a' });
+    await stack.until('a', (job) => job?.status === 'running' && job.checkpointSeq >= 1);
+    zombie.pause();
+    stage.reaper();
+    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    stage.worker();
+    const [done] = await stage.finished('a');
+    zombie.resume();
+    await expect
+      .poll(() => stage.journal().find(({ event, attempt }) => event === 'end' && attempt === 1), {
+        timeout: 20_000,
+      })
+      .toMatchObject({ pid: zombie.pid });
+    await expect.poll(() => zombie.output, { timeout: 20_000 }).toMatch(/"outcome": ?"lost"/);
+    expect(await stack.read('a')).toEqual(done);
+    expect(done).toMatchObject({ result: { attempt: 2 } });
+  });
+
+  it('claims its own job again, and its earlier claim changes nothing', async () => {
+    const { stack } = stage;
+    const only = stage.worker();
+    const payload = { steps: 2, stepMs: 100, fates: { 1: 'ignoreSignal' }, overrunMs: 1500 };
+    await stack.send('journal', payload, { jobId: 'a' });
+    await stack.until('a', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
+    only.pause();
+    stage.reaper();
+    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    only.resume();
+    const [job] = await stage.finished('a');
+    expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1, result: { attempt: 2 } });
+    const starts = stage.journal().filter(({ event }) => event === 'start');
+    expect(starts.map(({ pid }) => pid)).toEqual([only.pid, only.pid]);
+    await expect.poll(() => only.output, { timeout: 20_000 }).toMatch(/"outcome": ?"lost"/);
+    expect(await stack.read('a')).toEqual(job);
+  });
+});

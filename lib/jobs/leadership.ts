@@ -21,6 +21,7 @@ export type LeadOutcome =
   | {
       readonly outcome: 'following';
       readonly leader: string;
+      /** As the row says, which anybody may have edited: NaN where that is not a number. */
       readonly leaderUntil: number;
       readonly shards: number;
     };
@@ -49,6 +50,7 @@ export function createLeadership(options: {
         jobId: LEADER_KEY,
         when: [
           [{ attribute: 'jobId', is: 'absent' }],
+          [{ attribute: 'leaderUntil', is: 'absent' }],
           [{ attribute: 'leaderUntil', is: 'atMost', value: now }],
           [{ attribute: 'leader', is: 'equal', value: name }],
         ],
@@ -62,7 +64,7 @@ export function createLeadership(options: {
       return {
         outcome: 'following',
         leader: String(result.row?.leader ?? 'unknown'),
-        leaderUntil: Number(result.row?.leaderUntil ?? now),
+        leaderUntil: Number(result.row?.leaderUntil),
         shards: known,
       };
     },

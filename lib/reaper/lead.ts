@@ -1,5 +1,6 @@
 import type { EventDetails } from '../contract/events.ts';
 import { createLeadership } from '../jobs/leadership.ts';
+import { declarations } from '../jobs/settings.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { EventOutlet } from './event-outlet.ts';
 
@@ -24,6 +25,9 @@ interface Held {
   /** The last extension was not answered: somebody else may lead by now. */
   doubtful: boolean;
 }
+
+/** No reaper leads for longer without a sweep: a row that says otherwise was edited, or written by a wrong clock. */
+const LONGEST_LEAD_MS = declarations.leaderLeaseMs.max;
 
 type Change = EventDetails['ReaperLeadershipChanged']['change'];
 
@@ -68,7 +72,10 @@ export function createLead(
         shards = Math.max(shards, outcome.shards);
         if (outcome.outcome === 'following') {
           lose();
-          return { leads: false, leaderUntil: outcome.leaderUntil, shards };
+          const { leader, leaderUntil } = outcome;
+          if (leaderUntil <= clock.now() + LONGEST_LEAD_MS) return { leads: false, leaderUntil, shards };
+          telemetry.warn('nobody can lead for so long; sweeping without', { leader, leaderUntil });
+          return { leads: true, shards };
         }
         const announced = held?.announced ?? false;
         const until = clock.now() + settings.leaderLeaseMs;

@@ -310,6 +310,21 @@ describe('two reapers', () => {
     expect(first.telemetry.total('JobsReclaimed') + second.telemetry.total('JobsReclaimed')).toBe(30);
   });
 
+  it.each([
+    ['has no end', {}],
+    ['has an end that is not a number', { leaderUntil: 'soon' }],
+    ['ends in the year 2200', { leaderUntil: Date.UTC(2200, 0) }],
+  ])('sweep at their own pace though the row’s lead %s', async (_, edited) => {
+    const { clock, reaper, table } = scene();
+    table.put({ jobId: LEADER_KEY, leader: 'gone', epoch: 1, ...edited });
+    const only = reaper('a');
+    await only.claim('job');
+    await only.start();
+    await clock.advance(32_500);
+    expect(only.telemetry.total('JobsReclaimed')).toBe(1);
+    expect(only.sweeps()).toBeLessThan(10);
+  });
+
   it('lose the lead when their sweeps get nowhere', async () => {
     const { clock, reaper, table } = scene();
     const blind = reaper('a', { watch: 'always' }, () => ({

@@ -99,7 +99,7 @@ export function createJobStore(options: JobStoreOptions): JobStore {
     async schedule(job, dispatch) {
       const write = scheduleWrite(job, dispatch, context());
       const result = await table.apply(write);
-      const row = result.row && parseJob(result.row);
+      const row = result.applied ? parseJob(result.row) : lost(result.row).job;
       if (row?.status === 'pending' && (result.applied || row.changedBy === write.set.changedBy))
         return { outcome: 'written', job: row };
       return row === undefined ? { outcome: 'exists' } : { outcome: 'exists', job: row };
@@ -136,7 +136,7 @@ export function createJobStore(options: JobStoreOptions): JobStore {
       );
     },
 
-    complete: (claim, result) => fenced(completion(claim, result), isDoneBy(claim)),
+    complete: async (claim, result) => fenced(completion(claim, result), isDoneBy(claim)),
 
     async completeMany(ends) {
       const writes = ends.map(({ claim, result }) => completion(claim, result));

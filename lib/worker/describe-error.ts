@@ -1,10 +1,26 @@
+import { cutToBytes } from '../jobs/json.ts';
 import { SchemaRefusedError } from './check-schema.ts';
 
 /** How many causes of a cause are told. */
 const MAX_CAUSES = 3;
+/** How much of an error a log line shows; the row has more. */
+const LOGGED_BYTES = 1024;
+
+const UNREADABLE = 'thrown value: unreadable';
 
 /** An error as a row keeps it: name, message, where it was thrown, and what caused it. */
-export function describeError(thrown: unknown, depth = 0): string {
+export const describeError = (thrown: unknown): string => readable(() => describe(thrown, 0));
+
+/** Anything can be thrown, an error with a stack that is a number among them: it is charged like any other. */
+function readable(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function describe(thrown: unknown, depth: number): string {
   const headline = headlineOf(thrown);
   if (!(thrown instanceof Error)) return headline;
   const trace = thrown.stack?.slice(thrown.stack.search(/^\s+at /m)) ?? '';
@@ -12,7 +28,7 @@ export function describeError(thrown: unknown, depth = 0): string {
   const cause =
     thrown.cause === undefined || depth >= MAX_CAUSES
       ? ''
-      : `\ncaused by ${describeError(thrown.cause, depth + 1)}`;
+      : `\ncaused by ${describe(thrown.cause, depth + 1)}`;
   return `${headline}${frames}${cause}`;
 }
 
@@ -20,13 +36,12 @@ export function describeError(thrown: unknown, depth = 0): string {
 export const loggableError = (thrown: unknown): string =>
   thrown instanceof SchemaRefusedError
     ? `${thrown.name}: see the job's lastError`
-    : (headlineOf(thrown).split('\n')[0] ?? '');
+    : cutToBytes(
+        readable(() => headlineOf(thrown).split('\n')[0] ?? ''),
+        LOGGED_BYTES,
+      );
 
 function headlineOf(thrown: unknown): string {
   if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`;
-  try {
-    return `thrown value: ${typeof thrown === 'object' ? JSON.stringify(thrown) : String(thrown)}`;
-  } catch {
-    return 'thrown value: unreadable';
-  }
+  return `thrown value: ${typeof thrown === 'object' ? JSON.stringify(thrown) : String(thrown)}`;
 }

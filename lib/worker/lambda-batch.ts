@@ -23,8 +23,8 @@ export function createBatchRunner(parts: WorkerParts) {
     const times = timesOf(settings, clock, remainingMs, over.signal);
     const batch = createBatch(parts, engine, messages, times);
     const lastMoment = clock.sleep(Math.max(0, remainingMs() - LAST_MOMENT_MS), over.signal).catch(() => {});
-    await Promise.race([batch.run(), lastMoment]).finally(() => over.abort());
-    await heart.quiet();
+    const ended = batch.run().then(() => heart.quiet());
+    await Promise.race([ended, lastMoment]).finally(() => over.abort());
     return { batchItemFailures: batch.open().map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }

@@ -70,8 +70,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     // them, and those would stay hidden for the whole visibility timeout.
     await receiver.lastPoll();
     handingBack.abort(new ShuttingDown('shutdown'));
-    await slots.empty(Number.POSITIVE_INFINITY);
+    // In this order: what was being claimed all the while is started, and then handed back like the others.
     await receiving;
+    await slots.empty(Number.POSITIVE_INFINITY);
     await reaper?.stop();
     await heart.quiet();
     clearInterval(flushing);
@@ -92,7 +93,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
 
   reaper?.start();
   const receiver = createReceiver({ parts, slots, taker, draining: draining.signal, hurry: hurry.signal });
-  const receiving = heartIsReady(parts, draining.signal).then(() => receiver.run());
+  const ready = Promise.all([heartIsReady(parts, draining.signal), parts.clockCheck.look()]);
+  const receiving = ready.then(() => receiver.run());
   return {
     stop,
     stopped,

@@ -84,8 +84,9 @@ async function handle(
 ): Promise<Outcome> {
   try {
     const result = (await definition.run(view, context)) ?? undefined;
-    if (result !== undefined) toJsonText('result', result, maxResultBytes);
-    return { kind: 'returned', result };
+    if (result === undefined) return { kind: 'returned', result };
+    // As it is now: what was left running may still change it, even into something that cannot be kept.
+    return { kind: 'returned', result: JSON.parse(toJsonText('result', result, maxResultBytes)) };
   } catch (error) {
     return { kind: 'threw', error };
   }

@@ -21,5 +21,7 @@ export interface WorkerParts {
 
 /** Whether this machine's clock can be trusted with leases. */
 export interface ClockCheck {
+  /** Compares the clocks now: for hosts with time to spare before their first claim, whose reply would tell it as well. */
+  look(): Promise<void>;
   isSound(): Promise<boolean>;
 }

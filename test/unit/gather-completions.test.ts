@@ -151,6 +151,14 @@ describe('gathered completions', () => {
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['lost', ...others.map(() => 'written')]);
   });
 
+  it('throws to a lone job what cannot be stored', async () => {
+    const { clock, claim, memory } = createScene();
+    const storing = gatherCompletions(memory, clock).complete(await claim(), 1n as never);
+    const refused = expect(storing).rejects.toThrow('result');
+    await clock.advance(50);
+    await refused;
+  });
+
   it('throws to every job of a batch what the store threw, and goes on', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(3);

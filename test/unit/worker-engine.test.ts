@@ -212,6 +212,23 @@ describe('a result', () => {
     expect((await row())?.lastError).toMatch(/^TooLargeError: the result has 40002 bytes/);
   });
 
+  it('is what was returned, though work that was left running changes it before it is stored', async () => {
+    const stack = createTestStack();
+    const result: unknown[] = ['returned'];
+    const definition = defineJob({ type: 'job', payload: z.unknown(), run: async () => result as string[] });
+    const worker = stack.worker(createRegistry([definition]));
+    const store = {
+      ...worker.store,
+      complete: (...end: Parameters<typeof worker.store.complete>) => {
+        result.push(1n);
+        return worker.store.complete(...end);
+      },
+    };
+    const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, store }) });
+    expect(await end).toBe('done');
+    expect(await row()).toMatchObject({ result: ['returned'] });
+  });
+
   it('that is not JSON is charged as an error', async () => {
     const { end, row } = await startRun(jobOf({}, () => 1n as unknown as string));
     expect(await end).toBe('retried');
@@ -257,6 +274,22 @@ describe('the log', () => {
 });
 
 describe('a batch that runs one after the other', () => {
+  it('answers SQS before the invocation is cut off, though a beat gets no reply', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([jobOf({}, () => 'fine')]));
+    await stack.queue.sendJobs([{ body: jobBody('job', {}, { jobId: 'a' }) }]);
+    const messages = await stack.queue.receive({ max: 1, waitSeconds: 0 });
+    const run = createBatchRunner({
+      ...worker,
+      heart: { ...worker.heart, quiet: () => new Promise(() => {}) },
+    });
+    const endsAt = stack.clock.monotonic() + 60_000;
+    const answer = run(messages, () => endsAt - stack.clock.monotonic());
+    await stack.clock.advance(0);
+    await stack.clock.advance(59_600);
+    expect(await Promise.race([answer, Promise.resolve('cut off')])).toEqual({ batchItemFailures: [] });
+  });
+
   it('charges the end of the invocation only to a job that had all of it', async () => {
     const stack = createTestStack({ settings: { batchSize: 10 } });
     const { clock, settings } = stack;

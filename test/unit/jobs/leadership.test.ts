@@ -107,13 +107,15 @@ describe('leadership', () => {
 
   it('holds its own against a row that was edited by hand', async () => {
     const { table, reaper } = stage();
-    table.put({ jobId: 'leader:reaper', shards: 'many' });
+    table.put({ jobId: 'leader:reaper', shards: 'many', leaderUntil: 'soon' });
     expect(await reaper('a').take()).toEqual({
       outcome: 'following',
       leader: 'unknown',
-      leaderUntil: 1_000,
+      leaderUntil: Number.NaN,
       shards: 8,
     });
+    table.put({ jobId: 'leader:reaper', shards: 'many' });
+    expect(await reaper('a').take()).toEqual({ outcome: 'leading', epoch: 1, shards: 8 });
   });
 
   it('is no job: it is in no index and is not read as one', async () => {

@@ -56,7 +56,7 @@ async function oneReclaim(system: System, size: number): Promise<MassReclaim> {
   const from = performance.now();
   let reclaimed = 0;
   while (reclaimed < size && performance.now() - from < LIMIT_MS) {
-    await sleep(size > 5000 ? 100 : 25);
+    await sleep(system.lookEveryMs ?? 25);
     reclaimed = await system.waiting(queue);
   }
   const seconds = (performance.now() - from) / 1000;

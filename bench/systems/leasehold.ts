@@ -61,6 +61,8 @@ export async function start(): Promise<System> {
     stores: { dynamodb, sqs },
     leaseMs: { default: settingsOf('default').leaseMs, fast: settings.leaseMs },
     renews: { default: true, fast: true },
+    // Counting an index reads it, and the engine does one thing at a time.
+    lookEveryMs: 500,
     async prepare(name) {
       await createJobsTable(client, name);
       const { queue } = await createQueues(sqsClient, name, resolveSettings());

@@ -9,6 +9,13 @@ const UNITS_PER_BEAT = 2;
  */
 export const USABLE_SHARE = 0.85;
 
+/** DynamoDB takes a row of 400 KiB; so much of it is left to names, counters, past claims and numbers. */
+export const ROW_TEXT_BYTES = 384 * 1024;
+
+/** The longest texts that one row may hold; `progress` has the checkpoint's limit. */
+const rowTextBytes = (s: Settings): number =>
+  s.maxPayloadBytes + 2 * s.maxCheckpointBytes + s.maxResultBytes + s.maxErrorBytes;
+
 interface Relation {
   readonly holds: (s: Settings) => boolean;
   /** Names both settings, both values, and the way out. */
@@ -70,6 +77,11 @@ const relations: readonly Relation[] = [
     holds: (s) => s.batchConcurrency <= s.batchSize,
     says: (s) =>
       `batchConcurrency (${s.batchConcurrency}) must be at most batchSize (${s.batchSize}); raise batchSize or lower batchConcurrency`,
+  },
+  {
+    holds: (s) => rowTextBytes(s) <= ROW_TEXT_BYTES,
+    says: (s) =>
+      `maxPayloadBytes (${s.maxPayloadBytes}), maxCheckpointBytes (${s.maxCheckpointBytes}, twice: progress has the same limit), maxResultBytes (${s.maxResultBytes}) and maxErrorBytes (${s.maxErrorBytes}) must be at most ${ROW_TEXT_BYTES} together, or a job with all of them cannot be finished, because DynamoDB takes no row above 400 KiB; lower one of them by ${rowTextBytes(s) - ROW_TEXT_BYTES}`,
   },
   {
     holds: (s) => s.shards >= shardsNeeded(s),

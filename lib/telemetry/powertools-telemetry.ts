@@ -1,4 +1,5 @@
 import { Logger } from '@aws-lambda-powertools/logger';
+import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { METRIC_NAMESPACE, type MetricName, metrics } from '../contract/metrics.ts';
 import type { Telemetry } from '../jobs/ports.ts';
@@ -10,24 +11,41 @@ export interface PowertoolsTelemetry extends Telemetry {
   flush(): void;
 }
 
+/** Whether it could be done. No job fails, and no sweep ends, for what cannot be told of it. */
+function harmlessly(tell: () => void): boolean {
+  try {
+    tell();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Structured logs and EMF metrics by Powertools. The dimension `service` is the deployment's name. */
 export function createPowertoolsTelemetry(options: { readonly serviceName: string }): PowertoolsTelemetry {
   const { serviceName } = options;
   const logger = new Logger({ serviceName });
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const add = (metric: MetricName, value: number) => emitter.addMetric(metric, metrics[metric].unit, value);
+  const add = (metric: MetricName, value: number) =>
+    harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
+  const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
+    if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
+  };
   return {
     logger,
     metrics: emitter,
-    info: (message, fields = {}) => logger.info(message, { ...fields }),
-    warn: (message, fields = {}) => logger.warn(message, { ...fields }),
+    info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
+    warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
     error: (message, error, fields = {}) =>
-      logger.error(message, { ...fields, error: error instanceof Error ? error : new Error(String(error)) }),
+      log('error', message, () => ({
+        ...fields,
+        error: error instanceof Error ? error : new Error(String(error)),
+      })),
     count: (metric, value = 1) => void add(metric, value),
     gauge: (metric, value) => void add(metric, value),
     flush: () => {
       // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
-      if (emitter.hasStoredMetrics()) emitter.publishStoredMetrics();
+      harmlessly(() => void (emitter.hasStoredMetrics() && emitter.publishStoredMetrics()));
     },
   };
 }

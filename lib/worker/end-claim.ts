@@ -1,3 +1,4 @@
+import type { LeaseholdEvent } from '../contract/events.ts';
 import type { JsonValue } from '../contract/message.ts';
 import { decideFailure, decideRelease, type ReleaseVerdict } from '../jobs/decide-failure.ts';
 import type { Dispatch } from '../jobs/dispatch.ts';
@@ -44,13 +45,18 @@ export function createEnds(parts: WorkerParts) {
     }
   };
 
+  /** The row is written already: how its run ended does not depend on who can be told. */
+  const publish = (event: LeaseholdEvent): Promise<void> =>
+    events
+      .publish([event])
+      .catch((error: unknown) => telemetry.error('event not published', error, { name: event.name }));
+
   const bury = async (ending: EndingClaim, errors: number, lastError: string): Promise<Ending> => {
     const end = await settle(ending, () => store.bury(ending.claim, { errors, lastError }), 'failed');
     if (end === 'failed') {
       telemetry.count('JobsFailed');
-      await events.publish([
-        { name: 'JobFailed', detail: { ...detailOf(ending.job), errors, lastError, at: clock.now() } },
-      ]);
+      const detail = { ...detailOf(ending.job), errors, lastError, at: clock.now() };
+      await publish({ name: 'JobFailed', detail });
     }
     return end;
   };
@@ -112,9 +118,10 @@ export function createEnds(parts: WorkerParts) {
       const { notBefore } = dispatch;
       await Promise.all([
         sendHint(parts, job.jobId, dispatch),
-        events.publish([
-          { name: 'JobRetried', detail: { ...detailOf(job), errors, lastError, notBefore, at: clock.now() } },
-        ]),
+        publish({
+          name: 'JobRetried',
+          detail: { ...detailOf(job), errors, lastError, notBefore, at: clock.now() },
+        }),
       ]);
       return end;
     },

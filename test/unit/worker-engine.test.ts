@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { jobBody } from '../../lib/contract/message.ts';
 import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { TooLargeError } from '../../lib/jobs/errors.ts';
+import { NonRetryableError, TooLargeError } from '../../lib/jobs/errors.ts';
 import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
 import { createTestStack, type TestStack } from '../../lib/testing/index.ts';
 import { LeaseLost, ShuttingDown } from '../../lib/worker/abort-reasons.ts';
@@ -233,6 +233,18 @@ describe('a result', () => {
     const { end, row } = await startRun(jobOf({}, () => 1n as unknown as string));
     expect(await end).toBe('retried');
     expect((await row())?.lastError).toMatch(/^NotJsonError: the result/);
+  });
+});
+
+describe('a bus that takes no events', () => {
+  it('changes nothing about how a run ended', async () => {
+    const stack = createTestStack();
+    const definition = jobOf({}, () => Promise.reject(new NonRetryableError('no')));
+    const worker = stack.worker(createRegistry([definition]));
+    const events = { publish: () => Promise.reject(new Error('down')) };
+    const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, events }) });
+    expect(await end).toBe('failed');
+    expect(await row()).toMatchObject({ status: 'failed' });
   });
 });
 

@@ -116,7 +116,7 @@ export function createJobStore(options: JobStoreOptions): JobStore {
       return lost(row);
     },
 
-    checkpoint(claim, { seq, checkpoint, progress }) {
+    async checkpoint(claim, { seq, checkpoint, progress }) {
       const write = checkpointWrite(
         claim,
         {

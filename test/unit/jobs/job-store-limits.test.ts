@@ -31,14 +31,16 @@ describe('what a row may keep', () => {
   it('is refused before anything is written', async () => {
     const claim = await claimed('limits');
     const before = await memory.read('limits');
-    expect(() => store.complete(claim, tooLong)).toThrow('the result has 257 bytes; at most 256 are kept');
+    await expect(store.complete(claim, tooLong)).rejects.toThrow(
+      'the result has 257 bytes; at most 256 are kept',
+    );
     await expect(store.completeMany([{ claim, result: tooLong }])).rejects.toMatchObject({
       code: 'TOO_LARGE',
     });
-    expect(() => store.checkpoint(claim, { seq: 1, checkpoint: tooLong })).toThrow(
+    await expect(store.checkpoint(claim, { seq: 1, checkpoint: tooLong })).rejects.toThrow(
       'the checkpoint has 257 bytes',
     );
-    expect(() => store.checkpoint(claim, { seq: 1, progress: tooLong })).toThrow(
+    await expect(store.checkpoint(claim, { seq: 1, progress: tooLong })).rejects.toThrow(
       'the progress has 257 bytes',
     );
     expect(await memory.read('limits')).toEqual(before);

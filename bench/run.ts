@@ -69,6 +69,7 @@ async function measure(): Promise<void> {
       cores: cpus().length,
       node: process.version,
       ...{ loadBefore, loadAfter, quick: values.quick },
+      ...(values.only === undefined ? {} : { only: values.only }),
       minutes: Math.round((Date.now() - began) / 60_000),
     },
   };

@@ -28,12 +28,13 @@ const rowsOf = <T>(
 
 function runSection({ machine, skipped }: Results): string {
   if (machine === undefined) return '';
-  const { date, cpu, cores, node, loadBefore, loadAfter, quick, minutes } = machine;
+  const { date, cpu, cores, node, loadBefore, loadAfter, quick, only, minutes } = machine;
   const left = Object.entries(skipped ?? {}).map(([name, why]) => `\n- ${name} was skipped: ${why}`);
   return (
     `Last run: ${date}, ${quick ? 'quick' : 'full'}, ${minutes} minutes, on ${cores} cores (${cpu}), Node ${node}. ` +
     `Load of the machine: ${figure(loadBefore)} before, ${figure(loadAfter)} after; where it is above ${cores}, ` +
-    `others were using the machine and timings are only good as ratios.${left.join('')}`
+    `others were using the machine and timings are only good as ratios.` +
+    `${only === undefined ? '' : ` It measured ${only}; the other figures are of earlier runs.`}${left.join('')}`
   );
 }
 

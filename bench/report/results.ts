@@ -48,6 +48,8 @@ export interface Machine {
   readonly loadBefore: number;
   readonly loadAfter: number;
   readonly quick: boolean;
+  /** The scenarios of the run, when not all. */
+  readonly only?: string;
   readonly minutes: number;
 }
 

@@ -53,6 +53,13 @@ describeOnEachEngine('looking at jobs', (engine) => {
       expect(run.stdout).not.toContain('finished');
     });
 
+    it('says what else there may be where nothing is unfinished', async () => {
+      const run = await system.run(['ls', '--type', 'nobody-sends-this']);
+      expect(run.stdout).toContain('0 jobs');
+      expect(run.stderr).toContain('--status failed');
+      expect((await system.run(['ls'])).stderr).toBe('');
+    });
+
     it('filters by status, type, owner and age', async () => {
       const list = async (...args: string[]) =>
         ids((await system.run(['ls', '--json', ...args])).json<Listed>());

@@ -48,6 +48,10 @@ export function lsCommand(context: CliContext): Command {
         const now = context.terminal.clock.now();
         const listing = await list(system, output, options, now);
         show(system, output, listing, now);
+        if (options.status === 'unfinished' && listing.jobs.length === 0)
+          output.note(
+            'Only pending and running jobs were looked for. Others: --status failed, --status done --scan',
+          );
         return exitCodes.ok;
       }),
     );

@@ -88,7 +88,9 @@ export class Simulation {
       for (const process of world.processes) process.stop();
     }
     const outOfTime = world.now > WORLD_START + this.scenario.chaosMs + LONGEST_CALM_MS;
-    if (world.violation === undefined && more && !outOfTime && world.events < MOST_EVENTS) return true;
+    const atRest = this.#stopped && world.inFlight === 0 && !world.processes.some(({ alive }) => alive);
+    if (world.violation === undefined && more && !atRest && !outOfTime && world.events < MOST_EVENTS)
+      return true;
     this.#finished = true;
     if (world.violation === undefined) this.judge.judgeTheEnd(this.server.rows);
     if (world.violation === undefined && this.#hasUnknownJobs())

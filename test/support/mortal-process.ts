@@ -16,6 +16,8 @@ export interface MortalProcess {
   readonly output: string;
   /** Kills it; its successor starts at once, or after `absentMs`. */
   kill(absentMs?: number): void;
+  /** Asks it to go; its successor starts when it has. */
+  terminate(): void;
   /** Stops it in its tracks: nothing runs, time goes on. */
   pause(): void;
   resume(): void;
@@ -77,6 +79,10 @@ export function startMortalProcess(options: MortalProcessOptions): MortalProcess
     kill(absent = 0) {
       absentMs = absent;
       running.kill('SIGKILL');
+    },
+    terminate() {
+      absentMs = 0;
+      running.kill('SIGTERM');
     },
     pause: () => void running.kill('SIGSTOP'),
     resume: () => void running.kill('SIGCONT'),

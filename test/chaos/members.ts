@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { type MortalProcess, programs, startMortalProcess } from '../support/mortal-process.ts';
+import { derivedSeed, type SeededRandom } from '../support/random.ts';
+import type { ChaosSystem } from './chaos-system.ts';
+import type { ChaosEvent, Pause } from './evidence.ts';
+import { type Mood, moodyRule } from './mood.ts';
+
+/** A worker or reaper process with its own bad network and its own wrong clock. */
+export interface Member {
+  readonly kind: 'worker' | 'reaper';
+  readonly process: MortalProcess;
+  readonly proxy: FaultProxy;
+  readonly mood: Mood;
+}
+
+const CLOCK = join(import.meta.dirname, 'skewed-clock.ts');
+
+export async function startMember(
+  kind: Member['kind'],
+  context: {
+    readonly system: ChaosSystem;
+    readonly sqs: FaultProxy;
+    readonly seed: number;
+    readonly number: number;
+    readonly random: SeededRandom;
+  },
+): Promise<Member> {
+  const { system, sqs, seed, number, random } = context;
+  const mood: Mood = { calm: false, partitioned: false };
+  const proxy = await startFaultProxy({
+    target: system.dynamodb,
+    seed: derivedSeed(seed, `${kind} ${number}`),
+    rules: [moodyRule(mood)],
+  });
+  const farthest = Math.floor(system.settings.skewMs / 2);
+  const process = startMortalProcess({
+    program: programs[kind],
+    environment: {
+      ...system.environment({ dynamodb: proxy.endpoint, sqs: sqs.endpoint }),
+      CLOCK_OFFSET_MS: String(random.integer(-farthest, farthest)),
+    },
+    execArgv: ['--import', CLOCK],
+  });
+  return { kind, process, proxy, mood };
+}
+
+/** What is done to processes, and the record of it. */
+export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEvent, 'at'>) => void) {
+  const pauses: Pause[] = [];
+  const paused = new Map<Member, { readonly pid: number; readonly from: number }>();
+  const now = () => performance.timeOrigin + performance.now();
+
+  const resume = (member: Member) => {
+    const since = paused.get(member);
+    if (since === undefined) return;
+    paused.delete(member);
+    pauses.push({ ...since, to: now() });
+    note({ what: 'resumed', pid: since.pid });
+    if (member.process.pid === since.pid) member.process.resume();
+  };
+
+  const torments = {
+    kill(member: Member) {
+      note({ what: `${member.kind} killed`, pid: member.process.pid });
+      resume(member);
+      member.process.kill(random.integer(0, 1000));
+    },
+    terminate(member: Member) {
+      if (paused.has(member)) return;
+      note({ what: `${member.kind} asked to go`, pid: member.process.pid });
+      member.process.terminate();
+    },
+    pause(member: Member) {
+      if (paused.has(member)) return;
+      const { pid } = member.process;
+      note({ what: `${member.kind} stopped`, pid });
+      paused.set(member, { pid, from: now() });
+      member.process.pause();
+      setTimeout(() => resume(member), random.integer(100, 6000)).unref();
+    },
+    partition(member: Member) {
+      note({ what: `${member.kind} cut off from the table`, pid: member.process.pid });
+      member.mood.partitioned = true;
+      setTimeout(
+        () => {
+          member.mood.partitioned = false;
+        },
+        random.integer(100, 4000),
+      ).unref();
+    },
+  };
+  const kinds = ['kill', 'kill', 'terminate', 'pause', 'pause', 'partition'] as const;
+
+  return {
+    pauses,
+    torment(members: readonly Member[]) {
+      const member = members[random.integer(0, members.length - 1)];
+      if (member !== undefined) torments[random.pick(kinds)](member);
+    },
+    /** From here on nothing goes wrong. */
+    relent(members: readonly Member[]) {
+      for (const member of members) {
+        resume(member);
+        member.mood.calm = true;
+        member.mood.partitioned = false;
+      }
+    },
+  };
+}

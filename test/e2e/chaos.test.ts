@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { runChaos } from '../chaos/run-chaos.ts';
+import { tell } from '../chaos/tell.ts';
+
+/** The short form of `npm run chaos`, which goes on for as long as you let it. */
+const SEED = 20;
+
+it('keeps every promise while processes die, stop and lose touch', { timeout: 240_000 }, async () => {
+  const { findings, evidence, figures } = await runChaos({ seed: SEED, seconds: 8, jobs: 20, workers: 2 });
+  if (findings.length > 0) throw new Error(`seed ${SEED}:\n${tell(findings, evidence)}`);
+  expect(evidence.accepted).toHaveLength(20);
+  expect(figures.processesLost).toBeGreaterThan(0);
+  expect(figures.runs).toBeGreaterThanOrEqual(20);
+});

@@ -7,7 +7,9 @@ const project = (name: string, extra: object = {}) => ({
 
 /** Suites on real engines start processes: give them room on a busy two-core machine. */
 const onRealParts = { testTimeout: 60_000, hookTimeout: 60_000 };
-const withEngines = { ...onRealParts, globalSetup: ['test/support/engines-setup.ts'] };
+/** Where nobody looks on, a machine that stalled for a moment gets a second chance; a real fault fails every time. */
+const secondChance = { retry: process.env.CI ? 2 : 0 };
+const withEngines = { ...onRealParts, ...secondChance, globalSetup: ['test/support/engines-setup.ts'] };
 
 /** Groups run one after the other: what needs the machine to itself comes last. */
 const inGroup = (groupOrder: number) => ({ sequence: { groupOrder } });

@@ -26,7 +26,12 @@ function folder(): string {
 /** Starts `leasehold dev` as a shell would: leader of a process group of its own, in this folder. */
 function dev(cwd: string, ...args: string[]) {
   const { AWS_ENDPOINT_URL_DYNAMODB: _a, AWS_ENDPOINT_URL_SQS: _b, ...env } = process.env;
-  const child = spawn(process.execPath, [COMMAND, 'dev', ...args], { cwd, env, detached: true });
+  const child = spawn(process.execPath, [COMMAND, 'dev', ...args], {
+    cwd,
+    // Some machines that run tests ask for colours, which would come between the words.
+    env: { ...env, NO_COLOR: '1', FORCE_COLOR: undefined },
+    detached: true,
+  });
   const { pid = 0 } = child;
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));

@@ -192,7 +192,8 @@ describeOnEachEngine('the jobs table', (engine) => {
     await put('b', '9007199254740993.5');
     await put('c', '0');
     const page = await readLeases(table, { shard, limit: 10 });
-    expect(page.entries.map(({ jobId }) => jobId)).toEqual([`${shard}-a`, `${shard}-c`]);
+    // The leases end together, and engines order such entries as they like.
+    expect(page.entries.map(({ jobId }) => jobId).sort()).toEqual([`${shard}-a`, `${shard}-c`]);
     expect(page.bad.map(({ message }) => message)).toEqual([
       expect.stringContaining("'errors' is 9007199254740994"),
     ]);

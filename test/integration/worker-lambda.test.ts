@@ -13,7 +13,7 @@ import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 const aborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-const MARGIN_MS = 1000;
+const MARGIN_MS = 2000;
 let ran: string[] = [];
 let stack: WorkerStack;
 let handler: SqsHandler;

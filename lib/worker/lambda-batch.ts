@@ -12,6 +12,8 @@ export interface BatchResponse {
 
 /** Before Lambda cuts the invocation off, whatever is still under way is left to its lease, and SQS is answered. */
 const LAST_MOMENT_MS = 500;
+/** A handler that ignores its signal is left behind at half of the margin: its job needs time to be handed back after that. */
+const lastMomentMs = ({ deadlineMarginMs }: Settings) => Math.min(LAST_MOMENT_MS, deadlineMarginMs / 4);
 
 /** Runs the jobs of one invocation after another, each within the invocation's time. */
 export function createBatchRunner(parts: WorkerParts) {
@@ -22,7 +24,9 @@ export function createBatchRunner(parts: WorkerParts) {
     const over = new AbortController();
     const times = timesOf(settings, clock, remainingMs, over.signal);
     const batch = createBatch(parts, engine, messages, times);
-    const lastMoment = clock.sleep(Math.max(0, remainingMs() - LAST_MOMENT_MS), over.signal).catch(() => {});
+    const lastMoment = clock
+      .sleep(Math.max(0, remainingMs() - lastMomentMs(settings)), over.signal)
+      .catch(() => {});
     const ended = batch.run().then(() => heart.quiet());
     await Promise.race([ended, lastMoment]).finally(() => over.abort());
     return { batchItemFailures: batch.open().map(({ messageId }) => ({ itemIdentifier: messageId })) };

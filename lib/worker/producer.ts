@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { jobBody, parseMessage, quoted, type SendOptions } from '../contract/message.ts';
 import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
 import { LeaseholdError, QueueUnavailableError } from '../jobs/errors.ts';
@@ -18,7 +19,7 @@ export class MessageRefusedError extends LeaseholdError {
 }
 
 export interface Sent {
-  /** The id under which the job is found: the one asked for, else the message's. */
+  /** The id under which the job is found: the one asked for, else a new one. */
   readonly jobId: string;
   readonly messageId: string;
 }
@@ -64,7 +65,9 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
         type,
         registry.definitions.map((each) => each.type),
       );
-    const body = jobBody(type, payload, sendOptions);
+    // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
+    const jobId = sendOptions.jobId ?? randomUUID();
+    const body = jobBody(type, payload, { ...sendOptions, jobId });
     const now = clock.now();
     const parsed = parseMessage(body, messageLimits(settings), { sentAt: now, now });
     if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
@@ -72,7 +75,7 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
     // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
     const checked = await checkText(definition.payload, parsed.message.payload);
     if (!checked.ok) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
-    return { body, ...delayOf(parsed.message.notBefore, now) };
+    return { jobId, body, ...delayOf(parsed.message.notBefore, now) };
   };
 
   return {
@@ -81,7 +84,7 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
       const [sent] = await queue.sendJobs([message]);
       if (sent?.outcome !== 'sent')
         throw new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
-      return { messageId: sent.messageId, jobId: sendOptions?.jobId ?? sent.messageId };
+      return { messageId: sent.messageId, jobId: message.jobId };
     },
     async sendMany(jobs) {
       const messages = await Promise.all(
@@ -93,7 +96,7 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
           ? {
               outcome: 'sent',
               messageId: each.messageId,
-              jobId: jobs[i]?.options?.jobId ?? each.messageId,
+              jobId: messages[i]?.jobId ?? each.messageId,
             }
           : each,
       );

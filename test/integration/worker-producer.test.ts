@@ -51,9 +51,28 @@ describe('a producer', () => {
     });
   });
 
-  it('names the message’s id as the job’s when none is asked for', async () => {
-    const { jobId, messageId } = await producer().send('greet', { name: 'Ada' });
-    expect(jobId).toBe(messageId);
+  it('gives the job an id when none is asked for, so that a repeated send is no second job', async () => {
+    const sent: string[] = [];
+    const first = createProducer({
+      registry,
+      queue: {
+        // As after a lost reply: SQS has the message twice.
+        async sendJobs(bodies) {
+          sent.push(...bodies.map(({ body }) => body));
+          await stack.direct.queue.sendJobs(bodies);
+          return stack.direct.queue.sendJobs(bodies);
+        },
+      },
+    });
+    const { jobId } = await first.send('greet', { name: 'Ada' });
+    expect(JSON.parse(sent[0] ?? '')).toMatchObject({ jobId });
+    for (const body of await messages(2)) expect(JSON.parse(body)).toMatchObject({ jobId });
+    expect((await first.send('greet', { name: 'Ada' })).jobId).not.toBe(jobId);
+    await messages(2);
+  });
+
+  it('names the id under which the job is found', async () => {
+    const { jobId } = await producer().send('greet', { name: 'Ada' });
     const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
     await invoke(createWorkerHandler(registry, { parts: stack.worker(registry) }), message ? [message] : []);
     expect(await stack.read(jobId)).toMatchObject({ status: 'done', result: 'hello Ada' });

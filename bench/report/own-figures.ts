@@ -137,7 +137,7 @@ function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: R
 
 const kb = (bytes: number | undefined) => (bytes === undefined ? undefined : bytes / 1000);
 
-/** The plots of docs/img, by file name. */
+/** The plots of docs/images, by file name. */
 export function plotsOf({ scaling, heartbeatPrice }: Results): Record<string, string> {
   const plots: Record<string, Plot> = {};
   const cost = (kind: 'finished' | 'healthy' | 'lapsed', title: string, label: string, log: boolean) => {

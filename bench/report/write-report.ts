@@ -16,5 +16,5 @@ export async function writeReport(results: Results): Promise<void> {
   await fillPage(new URL('cost.md', docs), costSections(results));
   await fillPage(new URL('scale.md', docs), scaleSections(results));
   for (const [name, svg] of Object.entries(plotsOf(results)))
-    await writeFile(new URL(`img/${name}`, docs), svg);
+    await writeFile(new URL(`images/${name}`, docs), svg);
 }

@@ -1,0 +1,91 @@
+import type { Command, Option } from 'commander';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProgram } from '../../lib/cli/program.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { anyEngine } from '../support/engines.ts';
+import { fuzzRuns } from '../support/fuzz-runs.ts';
+import { row } from '../support/rows.ts';
+
+/** These serve until they are stopped, or print a script. */
+const LEFT_OUT = ['dev', 'console', 'completion', 'complete', 'help'];
+/** An odd address leads out of this machine, and a file may be anything. */
+const ELSEWHERE = /--(queue-url|dlq-url|dynamodb-endpoint|sqs-endpoint|region|prices|file|worker|data)/;
+
+const leaves = (command: Command): Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+const nameOf = (command: Command): string[] =>
+  command.parent === null ? [] : [...nameOf(command.parent), command.name()];
+
+const commands = createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} })
+  .commands.filter((command) => !LEFT_OUT.includes(command.name()))
+  .flatMap(leaves);
+
+const ids = ['pending', 'running', 'done', 'failed', 'bad', 'leader:reaper', 'absent'];
+const text = fc.oneof(
+  fc.constantFrom('', ' ', '0', '-1', '1e9', '0.0001', 'NaN', '1h30m', '5x', '2027-01-31T09:00:00Z'),
+  fc.constantFrom(...ids, 'email', '{"to":"ada"}', '[', 'null', '--', '-', '../..', 'é\u0000', '%s', '$(x)'),
+  fc.string({ maxLength: 20 }),
+  fc.integer().map(String),
+);
+
+const optionOf = (option: Option) =>
+  option.required || option.optional
+    ? text.map((value) => [`${option.long}=${value}`])
+    : fc.constant([option.long ?? '']);
+
+/** A command with some of its own options, odd values, and odd or known names. */
+const commandLine = fc.constantFrom(...commands).chain((command) => {
+  const options = command.options.filter(({ flags }) => !ELSEWHERE.test(flags));
+  return fc
+    .tuple(
+      fc.array(text, { maxLength: 3 }),
+      fc
+        .subarray([...options], { maxLength: Math.min(4, options.length) })
+        .chain((chosen) => fc.tuple(...chosen.map(optionOf))),
+    )
+    .map(([words, given]) => [
+      ...nameOf(command),
+      ...words,
+      ...given.flat(),
+      ...(command.name() === 'watch' ? ['--times=1'] : []),
+    ]);
+});
+
+describe('whatever is typed after leasehold', () => {
+  let system: CliSystem;
+
+  beforeAll(async () => {
+    system = await createCliSystem(anyEngine());
+    const { store } = system;
+    const claim = (jobId: string) => ({ jobId, owner: `w/${jobId}`, attempt: 1, startedAt: Date.now() });
+    const dispatch = planDispatch(Date.now(), Date.now(), defaultSettings);
+    await store.schedule(newJob('pending'), dispatch);
+    for (const jobId of ['running', 'done', 'failed'])
+      await store.claim({ job: newJob(jobId), owner: `w/${jobId}` });
+    await store.complete(claim('done'));
+    await store.bury(claim('failed'), { errors: 1, lastError: 'broken' });
+    await system.put(row({ jobId: 'bad', attempt: 'three' }));
+  });
+  afterAll(() => system.close());
+
+  it('ends with a code that means something, and never with a stack trace', async () => {
+    await fc.assert(
+      fc.asyncProperty(commandLine, fc.option(fc.boolean(), { nil: undefined }), async (args, answer) => {
+        const { code, stdout, stderr } = await system.run(args, {
+          interrupted: AbortSignal.timeout(2000),
+          input: '{"type":"email","payload":1}\nnot json\n',
+          ...(answer === undefined ? {} : { answer }),
+        });
+        expect([0, 1, 2]).toContain(code);
+        expect(stderr).not.toMatch(/\n\s+at .*[/:]\d+/);
+        if (code !== 0) expect(stdout + stderr).not.toBe('');
+        if (code === 0 && args.includes('--json')) JSON.parse(stdout);
+      }),
+      fuzzRuns(250),
+    );
+  });
+});

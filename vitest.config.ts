@@ -29,7 +29,7 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
     },
     projects: [
-      project('unit'),
+      project('unit', { testTimeout: 60_000 }),
       project('infra', onRealParts),
       project('simulation', { testTimeout: 60_000 }),
       project('model', { testTimeout: 60_000 }),

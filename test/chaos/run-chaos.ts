@@ -33,9 +33,11 @@ export interface ChaosReport {
   readonly figures: ChaosFigures;
 }
 
-const LONGEST_CALM_MS = 180_000;
-/** What a busy machine may add to every wait. */
+/** In calm, something must change this often for as long as there is anything left to do. */
+const LONGEST_SILENCE_MS = 60_000;
+/** What a busy machine adds to every wait: so much at least, and so many times the slowest look at the table. */
 const SLACK_MS = 8000;
+const SLACK_LOOKS = 10;
 const now = () => performance.timeOrigin + performance.now();
 
 /** Real processes on real engines, tormented for a while and then left in peace; then all that they did is judged. */
@@ -61,7 +63,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const endsAt = now() + options.seconds * 1000;
     const sending = operator.sendAll(options.jobs, endsAt);
     while (now() < endsAt) {
-      await sleep(random.integer(100, 700));
+      await sleep(random.integer(200, 1500));
       tormentor.torment(members);
       if (random.chance(0.3)) await operator.interfere();
     }
@@ -177,19 +179,26 @@ async function indexOf({ table, settings }: ChaosSystem): Promise<readonly Lease
   return entries;
 }
 
-/** Waits until every job is finished; returns those whose lapsed lease nobody took back in time. */
+/** Waits until every job is finished, or nothing moves any more; returns those whose lapsed lease nobody took back in time. */
 async function awaitTheEnd(system: ChaosSystem, accepted: readonly string[]): Promise<readonly string[]> {
   const { settings } = system;
   const boundMs = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale + SLACK_MS;
   const calmSince = Date.now();
-  const overdue = new Set<string>();
-  while (Date.now() < calmSince + LONGEST_CALM_MS) {
+  const overdue = new Map<string, number>();
+  let slowestMs = 0;
+  let changes = { seen: '', at: calmSince };
+  while (Date.now() < changes.at + LONGEST_SILENCE_MS) {
     await sleep(200);
-    for (const entry of await indexOf(system))
-      if (Date.now() - Math.max(calmSince, lapsesAt(entry, settings)) > boundMs) overdue.add(entry.jobId);
-    const rows = await system.rows();
-    const ended = rows.filter(({ leaseUntil }) => leaseUntil === undefined).length;
-    if (rows.length >= accepted.length && ended === rows.length) break;
+    const began = Date.now();
+    const [index, rows] = await Promise.all([indexOf(system), system.rows()]);
+    slowestMs = Math.max(slowestMs, Date.now() - began);
+    for (const entry of index) {
+      const lateMs = began - Math.max(calmSince, lapsesAt(entry, settings)) - boundMs;
+      overdue.set(entry.jobId, Math.max(lateMs, overdue.get(entry.jobId) ?? 0));
+    }
+    const seen = rows.map(({ changedBy }) => changedBy).join();
+    if (seen !== changes.seen) changes = { seen, at: Date.now() };
+    if (rows.length >= accepted.length && rows.every(({ leaseUntil }) => leaseUntil === undefined)) break;
   }
-  return [...overdue];
+  return [...overdue].filter(([, lateMs]) => lateMs > slowestMs * SLACK_LOOKS).map(([jobId]) => jobId);
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { plantedBugs } from './planted-bugs.ts';
 import { seedsFrom } from './seeds.ts';
@@ -25,4 +27,10 @@ describe('the simulation finds a planted bug', { timeout: 120_000 }, () => {
     });
     expect(sound).toEqual([]);
   });
+});
+
+it('is told of in the docs, bug by bug', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/proof.md'), 'utf8');
+  const listed = (page.split('## Planted bugs')[1]?.split('\n## ')[0] ?? '').match(/^- .+$/gm);
+  expect(listed).toEqual(plantedBugs.map(({ name }) => `- ${name}`));
 });

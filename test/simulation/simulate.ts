@@ -224,6 +224,9 @@ export async function simulateMany(
 ): Promise<void> {
   const iterator = seeds[Symbol.iterator]();
   let stopped = false;
+  // Every abort makes an exception; without stacks that takes a tenth of the time.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   const nextWorld = () => {
     const next = stopped ? undefined : iterator.next();
     return next === undefined || next.done ? undefined : new Simulation({ seed: next.value, ...options });
@@ -244,6 +247,7 @@ export async function simulateMany(
     }
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
+  Error.stackTraceLimit = stackTraceLimit;
 }
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {

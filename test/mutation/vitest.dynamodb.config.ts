@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests that say what lib/dynamodb must do: the shape of requests, and the contract on a real engine. */
+export default defineConfig({
+  test: {
+    name: 'dynamodb',
+    include: [
+      'test/unit/dynamodb/**/*.test.ts',
+      'test/integration/{dynamodb-table,job-store,lost-replies,refused-write}.test.ts',
+    ],
+    globalSetup: ['test/support/engines-setup.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    env: { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+  },
+});

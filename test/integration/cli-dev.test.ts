@@ -7,17 +7,24 @@ import { afterAll, expect, it } from 'vitest';
 import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
 import { runProcess } from '../support/cli.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'leasehold-dev-'));
+const folders: string[] = [];
+/** A new one for each run: what a run that failed left in its own cannot fail the next. */
+const newFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-dev-'));
+  folders.push(folder);
+  return folder;
+};
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 const started: ReturnType<typeof spawn>[] = [];
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 it('runs a local stack that other commands in its folder find, until Ctrl-C', {
   timeout: 180_000,
 }, async () => {
+  const folder = newFolder();
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [bin, 'dev', '--quiet', '--workers', '1'], {
     ...{ cwd: folder, env: { PATH, HOME } },
@@ -32,8 +39,11 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
   });
   const ended = once(child, 'exit');
   const file = join(folder, LOCAL_STATE_FILE);
+  // The stack is found by its file a moment before it tells where its console is.
   await expect
-    .poll(() => existsSync(file) || child.exitCode !== null, { timeout: 90_000, interval: 100 })
+    .poll(() => (existsSync(file) && said.includes('Console')) || child.exitCode !== null, {
+      ...{ timeout: 90_000, interval: 100 },
+    })
     .toBe(true);
   expect([child.exitCode, said]).toEqual([null, expect.stringContaining('Console')]);
 

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
@@ -11,7 +11,7 @@ import { local } from '../systems/leasehold-settings.ts';
 
 /** A jobs table of its own on an engine, with a meter for what it costs. */
 export interface MeteredStore {
-  readonly client: DynamoDBDocumentClient;
+  readonly client: DynamoDBClient;
   readonly tableName: string;
   readonly table: Table;
   readonly store: JobStore;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type AttributeValue, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { jobBody } from '../../lib/contract/message.ts';
 import { byLease } from '../../lib/contract/table.ts';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
@@ -62,7 +62,7 @@ export async function start(): Promise<System> {
     leaseMs: { default: settingsOf('default').leaseMs, fast: settings.leaseMs },
     renews: { default: true, fast: true },
     // Counting an index reads it, and the engine does one thing at a time.
-    lookEveryMs: 500,
+    tellsReclaims: true,
     async prepare(name) {
       await createJobsTable(client, name);
       const { queue } = await createQueues(sqsClient, name, resolveSettings());
@@ -99,7 +99,7 @@ export async function start(): Promise<System> {
 
   async function countAll(name: string, partition: string): Promise<number> {
     let total = 0;
-    let from: Record<string, unknown> | undefined;
+    let from: Record<string, AttributeValue> | undefined;
     do {
       const reply = await client.send(
         new QueryCommand({
@@ -108,7 +108,7 @@ export async function start(): Promise<System> {
           Select: 'COUNT',
           KeyConditionExpression: '#shard = :shard',
           ExpressionAttributeNames: { '#shard': byLease.partitionKey.name },
-          ExpressionAttributeValues: { ':shard': partition },
+          ExpressionAttributeValues: { ':shard': { S: partition } },
           ExclusiveStartKey: from,
         }),
       );

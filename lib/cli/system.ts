@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { VARIABLE_PREFIX } from '../contract/environment.ts';
 import { LEADER_KEY } from '../contract/table.ts';
 import type { TableInspection } from '../dynamodb/table-inspection.ts';
@@ -20,7 +20,7 @@ export interface System {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clockGuard: ClockGuard;
-  readonly dynamoDb: DynamoDBDocumentClient;
+  readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
   /** The queue's URL; throws what to do when none is named. */
   queueUrl(): string;

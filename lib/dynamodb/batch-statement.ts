@@ -1,9 +1,11 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Clause, RowWrite } from '../jobs/row-write.ts';
+import { toValue } from './attributes.ts';
 
 /** One statement of a BatchExecuteStatement. */
 export interface BatchStatement {
   readonly Statement: string;
-  readonly Parameters: unknown[];
+  readonly Parameters: AttributeValue[];
   readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
 }
 
@@ -33,7 +35,7 @@ function insertStatement(write: RowWrite, tableName: string): BatchStatement {
   const names = Object.keys(row);
   return {
     Statement: `INSERT INTO "${tableName}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
-    Parameters: names.map((name) => row[name]),
+    Parameters: names.map((name) => toValue(row[name])),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   };
 }
@@ -44,9 +46,9 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   const removes = write.remove ?? [];
   const sums = Object.keys(write.sum ?? {}).length + Object.keys(write.keep ?? {}).length;
   if (all === undefined || others.length > 0 || removes.length > 1 || sums > 0) return undefined;
-  const parameters: unknown[] = [];
+  const parameters: AttributeValue[] = [];
   const parameter = (value: unknown): string => {
-    parameters.push(value);
+    parameters.push(toValue(value));
     return '?';
   };
   const sets = Object.entries(write.set).map(([name, value]) => `"${name}" = ${parameter(value)}`);

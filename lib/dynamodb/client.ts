@@ -1,5 +1,4 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../jobs/clock-guard.ts';
 import type { Clock } from '../jobs/ports.ts';
 
@@ -11,9 +10,6 @@ export const REQUEST_TIMEOUT_MS = 2000;
 const CONNECTION_TIMEOUT_MS = 1000;
 const MAX_SDK_ATTEMPTS = 3;
 
-/** By default one number beyond the safe range, in one hand-edited row, would make a whole page of rows unreadable. */
-export const toNumber = (text: string): number => Number(text);
-
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
   /** Told the time of DynamoDB's every reply. */
@@ -23,11 +19,13 @@ export interface DynamoDbClientOptions {
   readonly maxSockets?: number;
 }
 
-/** A document client with bounded waits, which shows each reply's `Date` to the clock guard. */
-export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBDocumentClient {
+/** A client with bounded waits, which shows each reply's `Date` to the clock guard. */
+export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBClient {
   const { clock, clockGuard, config = {}, maxSockets = 64 } = options;
   const client = new DynamoDBClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
+    // Without it every request puts its chain of middleware together anew.
+    cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -51,9 +49,5 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBDo
       { step: 'deserialize', name: 'leaseholdClockGuard', priority: 'low' },
     );
   }
-  return DynamoDBDocumentClient.from(client, {
-    marshallOptions: { removeUndefinedValues: true },
-    // An object of its own: the document client adds to what it is given.
-    unmarshallOptions: { wrapNumbers: toNumber },
-  });
+  return client;
 }

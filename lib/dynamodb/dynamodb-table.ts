@@ -1,18 +1,17 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   BatchExecuteStatementCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
   QueryCommand,
   type QueryCommandInput,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { byFailure, byLease } from '../contract/table.ts';
 import type { IndexQuery, Table } from '../jobs/ports.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
+import { fromItem, toItem } from './attributes.ts';
 import { type BatchStatement, batchStatement, insertedRow } from './batch-statement.ts';
-import { toNumber } from './client.ts';
 import { statementError, storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
@@ -22,25 +21,27 @@ export const MAX_STATEMENTS = 25;
 /** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
 const SMALLEST_BATCH = 3;
 
+/** Requests of one `applyMany` under way at once. A batch keeps the table busy for 25 rows, so fewer of them do. */
+const BATCHES_AT_ONCE = 2;
+const SINGLES_AT_ONCE = 8;
+
 export interface DynamoDbTableOptions {
-  readonly client: DynamoDBDocumentClient;
+  readonly client: DynamoDBClient;
   readonly tableName: string;
   /** How `applyMany` writes: in batches of 25, or by parallel UpdateItem, which is the reference. */
   readonly batches?: boolean;
-  /** Requests that `applyMany` has under way at once. */
-  readonly concurrency?: number;
 }
 
 /** The jobs table on DynamoDB. */
 export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
-  const { client, tableName, batches = true, concurrency = 8 } = options;
+  const { client, tableName, batches = true } = options;
 
   const read = async (jobId: string): Promise<Row | undefined> => {
     try {
       const reply = await client.send(
-        new GetCommand({ TableName: tableName, Key: { jobId }, ConsistentRead: true }),
+        new GetItemCommand({ TableName: tableName, Key: toItem({ jobId }), ConsistentRead: true }),
       );
-      return reply.Item;
+      return reply.Item && fromItem(reply.Item);
     } catch (error) {
       throw storeError('GetItem', error);
     }
@@ -48,15 +49,12 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
 
   const apply = async (write: RowWrite): Promise<WriteResult> => {
     try {
-      const reply = await client.send(new UpdateCommand(updateExpression(write, tableName)));
-      return { applied: true, row: reply.Attributes ?? {} };
+      const reply = await client.send(new UpdateItemCommand(updateExpression(write, tableName)));
+      return { applied: true, row: fromItem(reply.Attributes ?? {}) };
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw writeError(write, error);
-      // The document client leaves the exception's row as the wire had it; some engines send none.
-      const row =
-        error.Item === undefined
-          ? await read(write.jobId)
-          : unmarshall(error.Item, { wrapNumbers: toNumber });
+      // Some engines do not send the row that refused.
+      const row = error.Item === undefined ? await read(write.jobId) : fromItem(error.Item);
       return { applied: false, row };
     }
   };
@@ -94,21 +92,21 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       const batched = indexesWhere(statements, (s) => s !== undefined);
       const single = indexesWhere(statements, (s) => s === undefined);
       if (batched.length < SMALLEST_BATCH) single.push(...batched.splice(0));
-      const groups: number[][] = single.map((i) => [i]);
+      const groups: number[][] = [];
       for (let i = 0; i < batched.length; i += MAX_STATEMENTS)
         groups.push(batched.slice(i, i + MAX_STATEMENTS));
-      await inParallel(groups, concurrency, async (group) => {
-        const chosen = group.map((i) => writes[i] as RowWrite);
-        const [only] = chosen;
-        const outcomes =
-          only !== undefined && chosen.length === 1
-            ? [await applySafely(only)]
-            : await applyBatch(
-                chosen,
-                group.map((i) => statements[i] as BatchStatement),
-              );
-        for (const [k, i] of group.entries()) results[i] = outcomes[k] as BatchResult;
-      });
+      await Promise.all([
+        inParallel(single, SINGLES_AT_ONCE, async (i) => {
+          results[i] = await applySafely(writes[i] as RowWrite);
+        }),
+        inParallel(groups, BATCHES_AT_ONCE, async (group) => {
+          const outcomes = await applyBatch(
+            group.map((i) => writes[i] as RowWrite),
+            group.map((i) => statements[i] as BatchStatement),
+          );
+          for (const [k, i] of group.entries()) results[i] = outcomes[k] as BatchResult;
+        }),
+      ]);
       return results;
     },
 
@@ -117,8 +115,8 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       try {
         const reply = await client.send(new QueryCommand(queryInput(request, tableName)));
         return {
-          rows: reply.Items ?? [],
-          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: reply.LastEvaluatedKey }),
+          rows: (reply.Items ?? []).map(fromItem),
+          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: fromItem(reply.LastEvaluatedKey) }),
         };
       } catch (error) {
         throw storeError('Query', error);
@@ -130,7 +128,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       const input = queryInput({ ...range, index, limit: atMost }, tableName);
       try {
         const reply = await client.send(new QueryCommand({ ...input, Select: 'COUNT' }));
-        const cursor = reply.LastEvaluatedKey;
+        const cursor = reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey);
         return {
           count: reply.Count ?? 0,
           complete: cursor === undefined,
@@ -174,7 +172,9 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     if (failure === undefined) return { applied: true, row: insertedRow(write) };
     switch (failure.Code) {
       case 'ConditionalCheckFailed':
-        return failure.Item === undefined ? readSafely(write.jobId) : { applied: false, row: failure.Item };
+        return failure.Item === undefined
+          ? readSafely(write.jobId)
+          : { applied: false, row: fromItem(failure.Item) };
       case 'DuplicateItem':
       // The row exists, so a claim may still hold by its other alternative: only UpdateItem can say both at once.
       case 'ValidationError':
@@ -211,10 +211,10 @@ function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
     IndexName: index.name,
     KeyConditionExpression: conditions.join(' AND '),
     ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values,
+    ExpressionAttributeValues: toItem(values),
     Limit: request.limit,
     ScanIndexForward: request.newestFirst !== true,
-    ...(request.cursor === undefined ? {} : { ExclusiveStartKey: { ...request.cursor } }),
+    ...(request.cursor === undefined ? {} : { ExclusiveStartKey: toItem(request.cursor) }),
   };
 }
 

@@ -1,7 +1,7 @@
-import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DescribeTableCommand, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { Cursor } from '../jobs/ports.ts';
 import type { Row } from '../jobs/row-write.ts';
+import { fromItem, toItem } from './attributes.ts';
 import { storeError } from './errors.ts';
 
 /** Looks at the table as a whole, for operators: nothing here is on the path of a job. */
@@ -30,7 +30,7 @@ export interface TableDescription {
 }
 
 export function createTableInspection(options: {
-  readonly client: DynamoDBDocumentClient;
+  readonly client: DynamoDBClient;
   readonly tableName: string;
 }): TableInspection {
   const { client, tableName: TableName } = options;
@@ -41,19 +41,19 @@ export function createTableInspection(options: {
           new ScanCommand({
             TableName,
             ...(limit === undefined ? {} : { Limit: limit }),
-            ...(cursor === undefined ? {} : { ExclusiveStartKey: { ...cursor } }),
+            ...(cursor === undefined ? {} : { ExclusiveStartKey: toItem(cursor) }),
             ...(status === undefined
               ? {}
               : {
                   FilterExpression: '#status = :status',
                   ExpressionAttributeNames: { '#status': 'status' },
-                  ExpressionAttributeValues: { ':status': status },
+                  ExpressionAttributeValues: toItem({ ':status': status }),
                 }),
           }),
         );
         return {
-          rows: reply.Items ?? [],
-          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: reply.LastEvaluatedKey }),
+          rows: (reply.Items ?? []).map(fromItem),
+          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: fromItem(reply.LastEvaluatedKey) }),
         };
       } catch (error) {
         throw storeError('Scan', error);

@@ -1,10 +1,11 @@
-import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { AttributeValue, UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import type { Clause, RowWrite } from '../jobs/row-write.ts';
+import { toItem, toValue } from './attributes.ts';
 
 /** Collects names and values: every attribute is referred to as `#name`, because `status` and `type` are reserved words. */
 class Placeholders {
   readonly names: Record<string, string> = {};
-  readonly values: Record<string, unknown> = {};
+  readonly values: Record<string, AttributeValue> = {};
   #count = 0;
 
   name(attribute: string): string {
@@ -14,7 +15,7 @@ class Placeholders {
 
   value(value: unknown): string {
     const placeholder = `:v${this.#count++}`;
-    this.values[placeholder] = value;
+    this.values[placeholder] = toValue(value);
     return placeholder;
   }
 }
@@ -22,7 +23,7 @@ class Placeholders {
 const returnValues = { nothing: 'NONE', changed: 'UPDATED_NEW', row: 'ALL_NEW' } as const;
 
 /** The write as one UpdateItem, which on refusal brings back the row that refused it. */
-export function updateExpression(write: RowWrite, tableName: string): UpdateCommandInput {
+export function updateExpression(write: RowWrite, tableName: string): UpdateItemCommandInput {
   const at = new Placeholders();
   const sets = [
     ...Object.entries(write.set).map(([name, value]) => `${at.name(name)} = ${at.value(value)}`),
@@ -38,7 +39,7 @@ export function updateExpression(write: RowWrite, tableName: string): UpdateComm
   const condition = write.when.map((all) => all.map((clause) => conditionOf(clause, at)).join(' AND '));
   return {
     TableName: tableName,
-    Key: { jobId: write.jobId },
+    Key: toItem({ jobId: write.jobId }),
     UpdateExpression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
     ConditionExpression: condition.length === 1 ? condition[0] : condition.map((c) => `(${c})`).join(' OR '),
     ExpressionAttributeNames: at.names,

@@ -21,7 +21,7 @@ export interface ReapWriter {
 
 /** A multiple of what a write request and a hint request take, so that both are full. */
 export const CHUNK = 250;
-/** Each chunk has up to 8 requests under way. More would only wait for each other, and time out, on a slow day. */
+/** The hints of one chunk go out while the next is written. More would hold up whoever else uses the table. */
 const CHUNKS_AT_ONCE = 2;
 
 /** A queue that does not answer must not keep the reaper from the leases that lapse meanwhile. */

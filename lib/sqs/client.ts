@@ -9,6 +9,10 @@ const MAX_SDK_ATTEMPTS = 3;
 export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
   const client = new SQSClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
+    // Without it every request puts its chain of middleware together anew.
+    cacheMiddleware: true,
+    // TLS already vouches for what arrives; ten checksums a request only cost time.
+    md5: false,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,5 +1,4 @@
 import { ReceiveMessageCommand, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { resourceVariables } from '../../lib/contract/environment.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
@@ -49,7 +48,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   const sqsDirect = sqsClient(sqs.endpoint);
   await createJobsTable(client, NAME);
   const queues = await createQueues(sqsDirect, NAME, settings);
-  const table = createDynamoDbTable({ client: DynamoDBDocumentClient.from(client), tableName: NAME });
+  const table = createDynamoDbTable({ client, tableName: NAME });
 
   return {
     queues,

@@ -1,5 +1,4 @@
-import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type ConsumedCapacity, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
@@ -46,7 +45,7 @@ const consumed = (capacity: ConsumedCapacity | undefined): WriteUnits => {
 
 describeOnEachEngine('the cost model', ({ endpoint }) => {
   const tableName = uniqueName('cost');
-  let client: DynamoDBDocumentClient;
+  let client: DynamoDBClient;
   beforeAll(async () => {
     const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
     client = createDynamoDbClient({
@@ -61,7 +60,7 @@ describeOnEachEngine('the cost model', ({ endpoint }) => {
   const step = async (before: Row | undefined, write: RowWrite) => {
     const after = rowAfter(write, before);
     const reply = await client.send(
-      new UpdateCommand({ ...updateExpression(write, tableName), ReturnConsumedCapacity: 'INDEXES' }),
+      new UpdateItemCommand({ ...updateExpression(write, tableName), ReturnConsumedCapacity: 'INDEXES' }),
     );
     return { after, foreseen: writeUnits(before, after), reported: consumed(reply.ConsumedCapacity) };
   };

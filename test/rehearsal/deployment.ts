@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
 import type { Job } from '../../lib/jobs/job.ts';
 import { createJobStore } from '../../lib/jobs/job-store.ts';
@@ -32,7 +31,7 @@ export function openDeployment({ QueueUrl, TableName }: Outputs, emulator: Emula
   const { clientConfig } = emulator;
   const dynamoDb = new DynamoDBClient(clientConfig);
   const sqs = new SQSClient(clientConfig);
-  const table = createDynamoDbTable({ client: DynamoDBDocumentClient.from(dynamoDb), tableName: TableName });
+  const table = createDynamoDbTable({ client: dynamoDb, tableName: TableName });
   const storeAt = (shiftMs: number) =>
     createJobStore({
       table,

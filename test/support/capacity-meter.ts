@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 /** What the engine says its work has cost since the last reset. */
 export interface CapacityMeter {
@@ -17,7 +17,7 @@ interface Consumed {
 }
 
 /** Asks the engine for consumed capacity with every request of this client, and adds it up. */
-export function meterCapacity(client: DynamoDBDocumentClient): CapacityMeter {
+export function meterCapacity(client: DynamoDBClient): CapacityMeter {
   let requests = 0;
   let units: Record<string, number> = {};
   let spent = { table: 0, indexes: 0, total: 0 };

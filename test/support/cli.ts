@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { runCli } from '../../lib/cli/run-cli.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
+import { toItem } from '../../lib/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
@@ -163,7 +164,8 @@ export async function createCliSystem(
     store: createJobStore({ table, clock, chance: systemChance, settings: defaultSettings, actor: 'test' }),
     run: (args, options) => runInProcess(args, within(options)),
     spawn: (args, options) => runProcess(args, { ...options, ...within(options) }),
-    put: async (row) => void (await client.send(new PutCommand({ TableName: tableName, Item: row }))),
+    put: async (row) =>
+      void (await client.send(new PutItemCommand({ TableName: tableName, Item: toItem(row) }))),
     close: () => {
       client.destroy();
       sqs.destroy();

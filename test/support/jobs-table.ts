@@ -1,5 +1,5 @@
-import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteTableCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { toItem } from '../../lib/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
@@ -11,7 +11,7 @@ import { local, uniqueName } from './engines.ts';
 /** A jobs table of a suite's own on an engine, reached directly or through a proxy. */
 export interface JobsTable {
   readonly tableName: string;
-  readonly client: DynamoDBDocumentClient;
+  readonly client: DynamoDBClient;
   /** The table, by another endpoint or another way of writing many rows where given. */
   at(options?: {
     readonly endpoint?: string;
@@ -27,7 +27,7 @@ export interface JobsTable {
 /** Creates a jobs table under a name that no other suite uses. */
 export async function openJobsTable(engineEndpoint: string): Promise<JobsTable> {
   const tableName = uniqueName('jobs');
-  const clients: DynamoDBDocumentClient[] = [];
+  const clients: DynamoDBClient[] = [];
   const clientFor = (endpoint: string, maxAttempts = 3) => {
     const client = createDynamoDbClient({ clock: systemClock, config: { ...local, endpoint, maxAttempts } });
     clients.push(client);
@@ -47,7 +47,8 @@ export async function openJobsTable(engineEndpoint: string): Promise<JobsTable> 
         tableName,
         batches,
       }),
-    put: async (row) => void (await client.send(new PutCommand({ TableName: tableName, Item: { ...row } }))),
+    put: async (row) =>
+      void (await client.send(new PutItemCommand({ TableName: tableName, Item: toItem(row) }))),
     async close() {
       await client.send(new DeleteTableCommand({ TableName: tableName }));
       for (const each of clients) each.destroy();

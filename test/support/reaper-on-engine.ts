@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { BatchWriteCommand, type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { fromItem, toItem } from '../../lib/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
@@ -60,12 +60,12 @@ export async function reaperOnEngine(options: {
   );
   const dynamoDb = await startFaultProxy({ target: options.dynamoDbEndpoint });
   const sqs = await startFaultProxy({ target: options.sqsEndpoint });
-  const documents = createDynamoDbClient({
+  const steady = createDynamoDbClient({
     clock: systemClock,
     config: connection(options.dynamoDbEndpoint),
   });
   const queueUrl = `${sqs.endpoint}${new URL(directUrl).pathname}`;
-  const closing: { destroy(): void }[] = [direct, directQueue, documents];
+  const closing: { destroy(): void }[] = [direct, directQueue, steady];
 
   return {
     tableName,
@@ -97,7 +97,7 @@ export async function reaperOnEngine(options: {
       const guarded = clockGuard === undefined ? {} : { clockGuard };
       return { ...stage, store, deps: { ...stage.deps, store, queue, ...guarded } };
     },
-    seed: (rows) => writeRows(documents, tableName, rows),
+    seed: (rows) => writeRows(steady, tableName, rows),
     running: (jobId, endedAgoMs, over = {}) =>
       row({
         jobId,
@@ -121,15 +121,15 @@ export async function reaperOnEngine(options: {
         notBefore: undefined,
       }),
     async inIndex(shard) {
-      const reply = await documents.send(
+      const reply = await steady.send(
         new QueryCommand({
           TableName: tableName,
           IndexName: 'byLease',
           KeyConditionExpression: 'leaseShard = :shard',
-          ExpressionAttributeValues: { ':shard': shard },
+          ExpressionAttributeValues: toItem({ ':shard': shard }),
         }),
       );
-      return reply.Items ?? [];
+      return (reply.Items ?? []).map(fromItem);
     },
     async waitingHints() {
       const reply = await directQueue.send(
@@ -160,19 +160,15 @@ const PATIENT = {
 const ROWS_PER_REQUEST = 25;
 const REQUESTS_AT_ONCE = 8;
 
-async function writeRows(
-  client: DynamoDBDocumentClient,
-  tableName: string,
-  rows: readonly Row[],
-): Promise<void> {
+async function writeRows(client: DynamoDBClient, tableName: string, rows: readonly Row[]): Promise<void> {
   let next = 0;
   const lane = async () => {
     while (next < rows.length) {
       const batch = rows.slice(next, next + ROWS_PER_REQUEST);
       next += ROWS_PER_REQUEST;
       await client.send(
-        new BatchWriteCommand({
-          RequestItems: { [tableName]: batch.map((Item) => ({ PutRequest: { Item } })) },
+        new BatchWriteItemCommand({
+          RequestItems: { [tableName]: batch.map((row) => ({ PutRequest: { Item: toItem(row) } })) },
         }),
       );
     }

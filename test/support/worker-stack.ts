@@ -1,5 +1,4 @@
 import { CreateQueueCommand, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Resources } from '../../lib/contract/environment.ts';
 import { jobBody, type SendOptions } from '../../lib/contract/message.ts';
 import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
@@ -99,7 +98,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   });
   const read = (jobId: string) => observer.store.read(jobId);
   const sweeps = createKeptTelemetry();
-  const table = createDynamoDbTable({ client: DynamoDBDocumentClient.from(creator), tableName });
+  const table = createDynamoDbTable({ client: creator, tableName });
   return {
     settings,
     tableName,

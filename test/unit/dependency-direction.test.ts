@@ -49,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Who alone may import a package at run time. The local stack plays SQS's part towards Lambda, so it speaks to SQS itself. */
 const ONLY_IN: readonly { readonly packages: RegExp; readonly folders: readonly string[] }[] = [
-  { packages: /^@aws-sdk\/(client-dynamodb|lib-dynamodb|util-dynamodb)$/, folders: ['dynamodb'] },
+  { packages: /^@aws-sdk\/(client-dynamodb|util-dynamodb)$/, folders: ['dynamodb'] },
   { packages: /^@aws-sdk\/client-sqs$/, folders: ['sqs', 'local'] },
   { packages: /^(aws-cdk-lib(\/.*)?|constructs)$/, folders: ['infra'] },
 ];

@@ -1,11 +1,12 @@
-import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchExecuteStatementCommand,
-  DynamoDBDocumentClient,
-  GetCommand,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  GetItemCommand,
   QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { batchStatement } from '../../../lib/dynamodb/batch-statement.ts';
@@ -25,8 +26,9 @@ import { createHarness } from '../../contract/harness.ts';
 import { newJob, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
-const dynamoDb = mockClient(DynamoDBDocumentClient);
-const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'eu-west-1' }));
+const dynamoDb = mockClient(DynamoDBClient);
+const client = new DynamoDBClient({ region: 'eu-west-1' });
+const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
 const clock = createHandClock(1_000);
 const store = () => createJobStore({ table, clock, chance: createHandChance(), settings, actor: 'w' });
@@ -38,11 +40,11 @@ beforeEach(() => {
 
 describe('a request on the wire', () => {
   it('UpdateItem names what must be true, and asks for the row that refuses it', async () => {
-    dynamoDb.on(UpdateCommand).resolves({ Attributes: { cancelRequested: true } });
+    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: { cancelRequested: { BOOL: true } } });
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: true });
     expect(dynamoDb.call(0).args[0].input).toEqual({
       TableName: 'jobs',
-      Key: { jobId: 'j1' },
+      Key: { jobId: { S: 'j1' } },
       UpdateExpression:
         'SET #leaseUntil = :v0, #heartbeatAt = :v1, #changedBy = :v2, #cancelRequested = if_not_exists(#cancelRequested, :v3)',
       ConditionExpression: '#status = :v4 AND #leaseOwner = :v5 AND #attempt = :v6 AND #leaseUntil < :v7',
@@ -56,14 +58,14 @@ describe('a request on the wire', () => {
         '#attempt': 'attempt',
       },
       ExpressionAttributeValues: {
-        ':v0': 31_000,
-        ':v1': 1_000,
-        ':v2': 'w/u1',
-        ':v3': false,
-        ':v4': 'running',
-        ':v5': 'w/1',
-        ':v6': 2,
-        ':v7': 31_000,
+        ':v0': { N: '31000' },
+        ':v1': { N: '1000' },
+        ':v2': { S: 'w/u1' },
+        ':v3': { BOOL: false },
+        ':v4': { S: 'running' },
+        ':v5': { S: 'w/1' },
+        ':v6': { N: '2' },
+        ':v7': { N: '31000' },
       },
       ReturnValues: 'UPDATED_NEW',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -71,9 +73,9 @@ describe('a request on the wire', () => {
   });
 
   it('a claim may create the row or take a pending one, and removes what only a pending one has', async () => {
-    dynamoDb.on(UpdateCommand).resolves({ Attributes: row({ status: 'running' }) });
+    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: wire(row({ status: 'running' })) });
     await store().claim({ job: newJob('j1'), owner: 'w/1' });
-    const input = dynamoDb.commandCalls(UpdateCommand)[0]?.args[0].input;
+    const input = dynamoDb.commandCalls(UpdateItemCommand)[0]?.args[0].input;
     expect(input?.ConditionExpression?.replace(/:v\d+/g, ':v')).toBe(
       '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v))',
     );
@@ -93,15 +95,15 @@ describe('a request on the wire', () => {
       Statement:
         'UPDATE "jobs" SET "status" = ?, "finishedAt" = ?, "expiresAt" = ?, "claim02" = ?, "changedBy" = ? REMOVE "leaseUntil" WHERE "jobId" = ? AND "status" = ? AND "leaseOwner" = ? AND "attempt" = ?',
       Parameters: [
-        'done',
-        1_000,
-        1_296_001,
-        { attempt: 2, owner: 'w/1', from: 500, to: 1_000, outcome: 'done' },
-        'w/u2',
-        'j2',
-        'running',
-        'w/1',
-        2,
+        { S: 'done' },
+        { N: '1000' },
+        { N: '1296001' },
+        { M: wire({ attempt: 2, owner: 'w/1', from: 500, to: 1_000, outcome: 'done' }) },
+        { S: 'w/u2' },
+        { S: 'j2' },
+        { S: 'running' },
+        { S: 'w/1' },
+        { N: '2' },
       ],
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     });
@@ -118,11 +120,11 @@ describe('a request on the wire', () => {
   });
 
   it('GetItem reads consistently', async () => {
-    dynamoDb.on(GetCommand).resolves({});
+    dynamoDb.on(GetItemCommand).resolves({});
     expect(await store().read('j1')).toBeUndefined();
     expect(dynamoDb.call(0).args[0].input).toEqual({
       TableName: 'jobs',
-      Key: { jobId: 'j1' },
+      Key: { jobId: { S: 'j1' } },
       ConsistentRead: true,
     });
   });
@@ -140,17 +142,17 @@ describe('a request on the wire', () => {
         IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :after AND :upTo',
         ExpressionAttributeNames: { '#partition': 'leaseShard', '#sort': 'leaseUntil' },
-        ExpressionAttributeValues: { ':partition': 'r0', ':after': 6, ':upTo': 9 },
+        ExpressionAttributeValues: wire({ ':partition': 'r0', ':after': 6, ':upTo': 9 }),
         Limit: 3,
         ScanIndexForward: true,
-        ExclusiveStartKey: cursor,
+        ExclusiveStartKey: wire(cursor),
       },
       {
         TableName: 'jobs',
         IndexName: 'byFailure',
         KeyConditionExpression: '#partition = :partition',
         ExpressionAttributeNames: { '#partition': 'type' },
-        ExpressionAttributeValues: { ':partition': 'report' },
+        ExpressionAttributeValues: { ':partition': { S: 'report' } },
         Limit: 1,
         ScanIndexForward: false,
       },
@@ -168,15 +170,17 @@ describe('replies that no engine here would give', () => {
   const refused = new ConditionalCheckFailedException({ message: 'refused', $metadata: {} });
 
   it('a refusal without its row is followed by one consistent read', async () => {
-    dynamoDb.on(UpdateCommand).rejects(refused);
-    dynamoDb.on(GetCommand).resolves({ Item: row({ status: 'done', leaseOwner: 'w/1', attempt: 2 }) });
+    dynamoDb.on(UpdateItemCommand).rejects(refused);
+    dynamoDb
+      .on(GetItemCommand)
+      .resolves({ Item: wire(row({ status: 'done', leaseOwner: 'w/1', attempt: 2 })) });
     expect(await store().complete(claim)).toEqual({ outcome: 'written' });
-    dynamoDb.on(GetCommand).resolves({});
+    dynamoDb.on(GetItemCommand).resolves({});
     expect(await store().complete(claim)).toEqual({ outcome: 'lost' });
   });
 
   it('a success without attributes is a success', async () => {
-    dynamoDb.on(UpdateCommand).resolves({});
+    dynamoDb.on(UpdateItemCommand).resolves({});
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: false });
   });
 
@@ -184,16 +188,16 @@ describe('replies that no engine here would give', () => {
 
   it('a batch of which the reply says too little is done over by UpdateItem', async () => {
     dynamoDb.on(BatchExecuteStatementCommand).resolves({});
-    dynamoDb.on(UpdateCommand).resolves({});
+    dynamoDb.on(UpdateItemCommand).resolves({});
     expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
-    expect(dynamoDb.commandCalls(UpdateCommand)).toHaveLength(3);
+    expect(dynamoDb.commandCalls(UpdateItemCommand)).toHaveLength(3);
   });
 
   it('a batch refused whole is done over by UpdateItem', async () => {
     const whole = new Error('Too many parameters');
     whole.name = 'ValidationException';
     dynamoDb.on(BatchExecuteStatementCommand).rejects(whole);
-    dynamoDb.on(UpdateCommand).resolves({});
+    dynamoDb.on(UpdateItemCommand).resolves({});
     expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
   });
 
@@ -256,7 +260,7 @@ describe('no write is unconditional', () => {
       returns: 'nothing',
       ...over,
     });
-    expect(batchStatement(write({}), 'jobs')?.Parameters).toEqual([1, 'j1', 1]);
+    expect(batchStatement(write({}), 'jobs')?.Parameters).toEqual([{ N: '1' }, { S: 'j1' }, { N: '1' }]);
     for (const is of ['below', 'atMost'] as const)
       expect(
         batchStatement(write({ when: [[{ attribute: 'attempt', is, value: 1 }]] }), 'jobs'),

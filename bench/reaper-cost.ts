@@ -14,10 +14,11 @@ import { createSqsQueue } from '../lib/sqs/sqs-queue.ts';
 import { systemChance, systemClock } from '../lib/system/system-clock.ts';
 import { createPowertoolsTelemetry } from '../lib/telemetry/powertools-telemetry.ts';
 import { reaperOnEngine } from '../test/support/reaper-on-engine.ts';
+import { spreadOf } from './support/statistics.ts';
 
 /**
  * What the reaper costs, measured in a process of its own on real engines: requests and CPU a reclaimed job, heap while
- * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by `node bench/reaper-cost.ts`.
+ * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by `npx node bench/reaper-cost.ts`.
  */
 
 interface Order {
@@ -43,6 +44,7 @@ const local = { region: 'eu-west-1', credentials: { accessKeyId: 'local', secret
 const settings = resolveSettings({ breakerThreshold: 1_000_000 });
 const REQUESTS = 1000;
 const LANES = 16;
+const RUNS = 5;
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
 function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
@@ -110,30 +112,39 @@ async function run(): Promise<void> {
     await system.seed(ids('lapsed', jobs).map((id) => system.running(id, 60_000)));
     return system;
   };
-  for (const { jobs, heap = false, warm = false } of [
-    { jobs: 10_000 },
-    { jobs: 10_000, warm: true },
-    { jobs: 2000, heap: true },
-    { jobs: 10_000, heap: true },
-  ]) {
+  const reclaim = async (jobs: number, how: { readonly heap?: boolean; readonly warm?: boolean } = {}) => {
     const system = await seeded(jobs);
-    const warmUp = warm ? await seeded(3000) : undefined;
-    const { reclaimed, cpuMs, wallMs, peakHeapMb, requestCpuMs } = await inChild({
+    const warmUp = how.warm ? await seeded(3000) : undefined;
+    const outcome = await inChild({
       dynamoDbEndpoint: system.dynamoDb.endpoint,
       queueUrl: system.queueUrl,
       tableName: system.tableName,
-      heap,
+      heap: how.heap === true,
       ...(warmUp === undefined ? {} : { warmUpTable: warmUp.tableName }),
     });
-    console.log(
-      `${reclaimed} jobs, ${warm ? 'warm' : 'cold'}: ` +
-        // Beside the price of a lone request, which the machine's load drives up as well.
-        (heap
-          ? `heap at most ${peakHeapMb.toFixed(1)} MB`
-          : `${(cpuMs / reclaimed).toFixed(3)} ms CPU a job (a lone request: ${requestCpuMs.toFixed(2)} ms), ${Math.round(reclaimed / (wallMs / 1000))} jobs/s`) +
-        (warm ? '' : `, ${((system.requests() - REQUESTS) / reclaimed).toFixed(4)} requests a job`),
-    );
+    const requestsPerJob = (system.requests() - REQUESTS) / outcome.reclaimed;
     await Promise.all([system.stop(), warmUp?.stop()]);
+    return { ...outcome, cpuMsPerJob: outcome.cpuMs / outcome.reclaimed, requestsPerJob };
+  };
+  for (const warm of [false, true]) {
+    const runs = [];
+    for (let run = 0; run < RUNS; run++) runs.push(await reclaim(10_000, { warm }));
+    const [{ reclaimed, requestsPerJob } = { reclaimed: 0, requestsPerJob: 0 }] = runs;
+    const told = (figures: readonly number[]) => {
+      const { median = 0, lowest = 0, highest = 0 } = spreadOf(figures) ?? {};
+      return `${median.toFixed(3)} (${lowest.toFixed(3)} to ${highest.toFixed(3)})`;
+    };
+    console.log(
+      `${reclaimed} jobs, ${warm ? 'warm' : `cold, ${requestsPerJob.toFixed(4)} requests a job`}: ` +
+        // Beside the price of a lone request, which the machine's load drives up as well.
+        `${told(runs.map((run) => run.cpuMsPerJob))} ms CPU a job, ${told(runs.map((run) => run.requestCpuMs))} a lone request`,
+    );
+  }
+  for (const jobs of [2000, 10_000]) {
+    const { peakHeapMb, requestsPerJob } = await reclaim(jobs, { heap: true });
+    console.log(
+      `${jobs} jobs: heap at most ${peakHeapMb.toFixed(1)} MB, ${requestsPerJob.toFixed(4)} requests a job`,
+    );
   }
   const system = await scene();
   const { deps } = system.reaper();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile } from '../support/statistics.ts';
-import { startProcess } from '../support/worker-process.ts';
+import { startProcess, type WorkerProcess } from '../support/worker-process.ts';
+import type { ReportLine } from '../systems/report-line.ts';
 import type { System } from '../systems/system.ts';
 import { type Bench, freshQueue, job, onEach } from './scenario.ts';
 
@@ -19,6 +20,7 @@ export interface MassReclaim {
 }
 
 const LIMIT_MS = 120_000;
+const LOOK_EVERY_MS = 25;
 
 /** Jobs left running by a dead worker, all lapsed, are recovered by one process while a bystander works on. */
 export const massReclaim = (bench: Bench, sizes: readonly number[]) =>
@@ -54,15 +56,13 @@ async function oneReclaim(system: System, size: number): Promise<MassReclaim> {
   const reaper = await startProcess(system, { mode: 'reap', queue, profile: 'fast', concurrency: 1 });
   const before = await reaper.stats();
   const from = performance.now();
-  let reclaimed = 0;
-  while (reclaimed < size && performance.now() - from < LIMIT_MS) {
-    await sleep(system.lookEveryMs ?? 25);
-    reclaimed = await system.waiting(queue);
-  }
+  const reclaimed = await (system.tellsReclaims ? told(reaper, size) : counted(system, queue, size));
   const seconds = (performance.now() - from) / 1000;
   const after = await reaper.stats();
   const meanwhile = await bystander.stats();
   await Promise.all([reaper.kill(), bystander.kill()]);
+  const found = await system.waiting(queue);
+  if (found < reclaimed) throw new Error(`${reclaimed} jobs were said to be taken back, ${found} are there`);
   const done = Math.max(1, reclaimed);
   const waits = [...meanwhile.latenciesMs].sort((a, b) => a - b);
   return {
@@ -82,4 +82,23 @@ async function oneReclaim(system: System, size: number): Promise<MassReclaim> {
       longestMs: waits.at(-1) ?? 0,
     },
   };
+}
+
+/** Waits for the reaper's own word. */
+async function told(reaper: WorkerProcess, size: number): Promise<number> {
+  const sum = () =>
+    reaper.lines.reduce((jobs, line) => jobs + (line.event === 'reclaimed' ? line.jobs : 0), 0);
+  await reaper.seen((line): line is ReportLine => line.event === 'reclaimed' && sum() >= size, LIMIT_MS);
+  return sum();
+}
+
+/** Looks at the store until all are there. */
+async function counted(system: System, queue: string, size: number): Promise<number> {
+  const from = performance.now();
+  let reclaimed = 0;
+  while (reclaimed < size && performance.now() - from < LIMIT_MS) {
+    await sleep(LOOK_EVERY_MS);
+    reclaimed = await system.waiting(queue);
+  }
+  return reclaimed;
 }

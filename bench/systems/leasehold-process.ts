@@ -31,7 +31,9 @@ const telemetry: Telemetry & { flush(): void } = {
   info: () => {},
   warn: (text) => tell({ event: 'note', text }),
   error: (text, error) => tell({ event: 'note', text: `${text}: ${error}` }),
-  count: () => {},
+  count(name, jobs = 1) {
+    if (name === 'JobsReclaimed') tell({ event: 'reclaimed', jobs });
+  },
   gauge: () => {},
   flush: () => {},
 };

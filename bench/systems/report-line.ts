@@ -4,6 +4,7 @@ import { writeSync } from 'node:fs';
 export type ReportLine =
   | { readonly event: 'ready' }
   | { readonly event: 'start' | 'end' | 'aborted'; readonly id: string; readonly at: number }
+  | { readonly event: 'reclaimed'; readonly jobs: number }
   | { readonly event: 'stats'; readonly stats: ProcessStats }
   | { readonly event: 'note'; readonly text: string };
 

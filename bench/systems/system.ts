@@ -57,8 +57,8 @@ export interface System {
   prepare(queue: string, profile: Profile): Promise<void>;
   enqueue(queue: string, jobs: readonly BenchJob[]): Promise<void>;
   state(queue: string, id: string): Promise<JobState>;
-  /** How long to wait between two looks at `waiting`, where a look costs the store something. */
-  readonly lookEveryMs?: number;
+  /** Its reaper tells how many jobs it took back: looking at the store meanwhile would hold up whoever uses it. */
+  readonly tellsReclaims?: true;
   /** How many jobs of the queue a worker could take now. */
   waiting(queue: string): Promise<number>;
   /** Makes leases that began longer than `ms` ago end now, where the system's own are too long to wait for. */

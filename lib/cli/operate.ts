@@ -58,10 +58,10 @@ export async function sendHintsFor(
     dispatch.hintDelaySeconds === undefined ? [] : [{ jobId, delaySeconds: dispatch.hintDelaySeconds }],
   );
   if (hints.length === 0) return;
-  const { failed } = await system.queue().sendHints(hints);
+  const { failed, reason } = await system.queue().sendHints(hints);
   if (failed.length > 0)
     output.note(
-      `No hint could be sent for ${failed.join(', ')}; the reaper sends it when the queue's lease ends.`,
+      `No hint could be sent for ${failed.join(', ')} (${reason ?? 'no reason given'}); the reaper sends it when the queue's lease ends.`,
     );
 }
 

@@ -177,10 +177,18 @@ export interface ReceivedMessage {
   readonly receiveCount: number;
 }
 
+export interface HintsSent {
+  readonly sent: number;
+  /** The jobs whose hint could not be sent. */
+  readonly failed: readonly string[];
+  /** Why the first of them could not. */
+  readonly reason?: string;
+}
+
 /** The queue of hints and job messages. */
 export interface JobQueue {
-  /** Sends hints, 10 a request, repeating those that failed; returns the ids of jobs whose hint could not be sent. */
-  sendHints(hints: readonly Hint[]): Promise<{ readonly sent: number; readonly failed: readonly string[] }>;
+  /** Sends hints, 10 a request, repeating those that failed. */
+  sendHints(hints: readonly Hint[]): Promise<HintsSent>;
   /** Sends job messages, 10 a request, repeating those that failed. */
   sendJobs(
     bodies: readonly { readonly body: string; readonly delaySeconds?: number }[],

@@ -1,6 +1,6 @@
 import type { LeaseholdEvent } from '../contract/events.ts';
+import { within } from '../jobs/within.ts';
 import type { ReaperDeps } from './deps.ts';
-import { within } from './within.ts';
 
 /**
  * Publishes events beside the sweep: no job waits for a bus that is slow or gone. What is still to be published is

@@ -3,11 +3,11 @@ import { StoreUnavailableError, ThrottledError } from '../jobs/errors.ts';
 import type { LeaseEntry } from '../jobs/job.ts';
 import type { Hint, ReapOutcome } from '../jobs/ports.ts';
 import type { ReapAction } from '../jobs/reaper-writes.ts';
+import { within } from '../jobs/within.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
 import { asSeen, type SweepMemory } from './sweep-memory.ts';
 import { leaveBehind, type Tally } from './tally.ts';
-import { within } from './within.ts';
 
 /** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
 export interface ReapWriter {
@@ -133,6 +133,7 @@ export function createReapWriter(
     try {
       const outcome = await within(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
       tally.hintsSent += outcome?.sent ?? 0;
+      if (outcome?.reason !== undefined) tally.firstError ??= new Error(outcome.reason);
       tally.hintsFailed += outcome === undefined ? hints.length : outcome.failed.length;
     } catch (error) {
       tally.firstError ??= error as Error;

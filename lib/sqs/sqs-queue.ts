@@ -93,7 +93,8 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
         hints.map(({ jobId, delaySeconds }) => ({ body: hintBody(jobId), delaySeconds })),
       );
       const failed = hints.filter((_, i) => outcomes[i]?.outcome === 'failed').map(({ jobId }) => jobId);
-      return { sent: hints.length - failed.length, failed };
+      const reason = outcomes.find((each) => each.outcome === 'failed')?.reason;
+      return { sent: hints.length - failed.length, failed, ...(reason === undefined ? {} : { reason }) };
     },
 
     async receive({ max, waitSeconds, signal }) {

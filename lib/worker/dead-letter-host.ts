@@ -41,10 +41,10 @@ export function createDeadLetterHandler(registry: Registry, options: WorkerHandl
 
 /** Whether what the message asks for is in a row now. */
 async function keep(parts: WorkerParts, message: ReceivedMessage): Promise<boolean> {
-  const { registry, settings, clock, store, telemetry } = parts;
+  const { settings, clock, store, telemetry } = parts;
   try {
+    const read = await readMessage(message, parts);
     const now = clock.now();
-    const read = await readMessage(message, { registry, settings, now });
     switch (read.kind) {
       case 'rejected':
         await rejectMessage(parts, read.rejected);

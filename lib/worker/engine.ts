@@ -40,7 +40,7 @@ const SETTLED: Settled = { kind: 'settled' };
 const LONGEST_RETURN_SECONDS = 300;
 
 export function createEngine(parts: WorkerParts): Engine {
-  const { registry, settings, clock, chance, store, telemetry } = parts;
+  const { settings, clock, chance, store, telemetry } = parts;
 
   const returned = ({ receiveCount }: ReceivedMessage): Returned => ({
     kind: 'returned',
@@ -48,7 +48,7 @@ export function createEngine(parts: WorkerParts): Engine {
   });
 
   const open = async (message: ReceivedMessage): Promise<Opened> => {
-    const read = await readMessage(message, { registry, settings, now: clock.now() });
+    const read = await readMessage(message, parts);
     switch (read.kind) {
       case 'rejected':
         await rejectMessage(parts, read.rejected);

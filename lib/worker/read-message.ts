@@ -8,6 +8,7 @@ import type { Settings } from '../jobs/settings.ts';
 import type { NewJob } from '../jobs/worker-writes.ts';
 import { type Registry, termsOf } from './registry.ts';
 import { type CheckedPayload, checkText } from './view-of-job.ts';
+import type { WorkerParts } from './worker-parts.ts';
 
 /** How much of a rejected message's text is kept. */
 const MAX_RAW_BYTES = 64 * 1024;
@@ -22,8 +23,9 @@ export type ReadMessage =
 /** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
 export async function readMessage(
   message: Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>,
-  { registry, settings, now }: { registry: Registry; settings: Settings; now: number },
+  { registry, settings, clock }: Pick<WorkerParts, 'registry' | 'settings' | 'clock'>,
 ): Promise<ReadMessage> {
+  const now = clock.now();
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
   if (!parsed.ok) return rejected(message, parsed.reason);
   if (parsed.message.kind === 'hint') return { kind: 'hint', job: { jobId: parsed.message.jobId } };
@@ -31,7 +33,7 @@ export async function readMessage(
   const job = newJob(parsed.message, message.messageId, registry, settings);
   const schema = registry.find(type)?.payload;
   // A type that is not known here may be known to a newer worker: its payload is judged there.
-  const checked = schema === undefined ? undefined : await checkText(schema, payload);
+  const checked = schema === undefined ? undefined : await checkText(schema, payload, clock);
   if (checked?.ok === false)
     return rejected(message, `the payload is refused by the schema of type '${type}': ${checked.reason}`);
   if (notBefore !== undefined && notBefore > now + settings.skewMs) return { kind: 'later', job, notBefore };

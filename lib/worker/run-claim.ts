@@ -25,7 +25,7 @@ export interface ClaimRunner {
 
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts): ClaimRunner {
-  const { registry, clock, telemetry } = parts;
+  const { clock, telemetry } = parts;
   const ends = createEnds(parts);
 
   const endingOf = ({ job, sentAt }: ClaimedJob): EndingClaim => ({
@@ -35,7 +35,10 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   });
 
   const runUnder = async (ending: EndingClaim, claimed: ClaimedJob, bounds: RunBounds): Promise<Ending> => {
-    const view = await viewOfJob(registry, claimed.job, claimed.checked);
+    const view = await viewOfJob(parts, claimed.job, claimed.checked).catch((error: Error) => ({
+      ok: false as const,
+      error,
+    }));
     if (!view.ok) return ends.fail(ending, view.error);
     const work = { definition: view.definition, view: view.job, startedAt: claimed.sentAt.monotonic };
     return store(ending, await supervise(parts, ending, work, bounds));

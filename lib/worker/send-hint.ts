@@ -9,9 +9,9 @@ export async function sendHint(
 ): Promise<void> {
   if (dispatch.hintDelaySeconds === undefined) return;
   try {
-    const { sent } = await queue.sendHints([{ jobId, delaySeconds: dispatch.hintDelaySeconds }]);
+    const { sent, reason } = await queue.sendHints([{ jobId, delaySeconds: dispatch.hintDelaySeconds }]);
     if (sent === 1) telemetry.count('HintsSent');
-    else telemetry.warn('hint not sent; the reaper will', { jobId });
+    else telemetry.warn('hint not sent; the reaper will', { jobId, reason });
   } catch (error) {
     telemetry.error('hint not sent; the reaper will', error, { jobId });
   }

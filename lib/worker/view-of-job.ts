@@ -1,4 +1,5 @@
 import type { RunningJob } from '../jobs/job.ts';
+import type { Clock } from '../jobs/ports.ts';
 import { type Checked, checkSchema, SchemaRefusedError } from './check-schema.ts';
 import type { JobDefinition, JobView, Schema } from './define-job.ts';
 import { type Registry, UnknownTypeError } from './registry.ts';
@@ -15,7 +16,7 @@ export type View =
 
 /** What the handler is given. The row decides: its type and its payload, whatever the message said. */
 export async function viewOfJob(
-  registry: Registry,
+  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
   job: RunningJob,
   checked?: CheckedPayload,
 ): Promise<View> {
@@ -27,25 +28,25 @@ export async function viewOfJob(
   const payload: Checked =
     checked?.text === job.payload
       ? { ok: true, value: checked.value }
-      : await checkText(definition.payload, job.payload);
+      : await checkText(definition.payload, job.payload, clock);
   if (!payload.ok) return { ok: false, error: new SchemaRefusedError('payload', payload.reason) };
   const checkpoint: Checked =
     definition.checkpoint === undefined || job.checkpoint === undefined
       ? { ok: true, value: job.checkpoint }
-      : await checkSchema(definition.checkpoint, job.checkpoint);
+      : await checkSchema(definition.checkpoint, job.checkpoint, clock);
   if (!checkpoint.ok) return { ok: false, error: new SchemaRefusedError('checkpoint', checkpoint.reason) };
   return { ok: true, definition, job: viewFor(job, payload.value, checkpoint.value) };
 }
 
 /** Checks a value that is still JSON text. */
-export async function checkText(schema: Schema, text: string): Promise<Checked> {
+export async function checkText(schema: Schema, text: string, clock?: Clock): Promise<Checked> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { ok: false, reason: 'it is not JSON' };
   }
-  return checkSchema(schema, value);
+  return checkSchema(schema, value, clock);
 }
 
 const viewFor = (job: RunningJob, payload: unknown, checkpoint: unknown): JobView => ({

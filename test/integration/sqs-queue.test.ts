@@ -99,7 +99,11 @@ describe('the job queue on SQS', () => {
         },
       ),
     );
-    expect(await queue.sendHints(hints(12))).toEqual({ sent: 11, failed: ['j0'] });
+    expect(await queue.sendHints(hints(12))).toEqual({
+      sent: 11,
+      failed: ['j0'],
+      reason: expect.stringMatching(/\w+: \w/),
+    });
     expect(pauses).toEqual([100, 200]);
     expect(await drain()).toHaveLength(11);
   });
@@ -108,7 +112,11 @@ describe('the job queue on SQS', () => {
     proxy.use(on('SendMessageBatch', { kind: 'throttle' }, { first: 2 }));
     expect(await queue.sendHints(hints(2))).toEqual({ sent: 2, failed: [] });
     proxy.use(on('SendMessageBatch', { kind: 'reset' }));
-    expect(await queue.sendHints(hints(2))).toEqual({ sent: 0, failed: ['j0', 'j1'] });
+    expect(await queue.sendHints(hints(2))).toEqual({
+      sent: 0,
+      failed: ['j0', 'j1'],
+      reason: expect.stringContaining('SendMessageBatch'),
+    });
     expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
       { outcome: 'failed', reason: expect.stringContaining("SQS did not answer 'SendMessageBatch'") },
     ]);

@@ -65,7 +65,7 @@ async function loadFauxqs() {
     return await import('fauxqs');
   } catch (cause) {
     const message =
-      'The local SQS engine needs the development package fauxqs, which did not load. Run npm ci.';
+      "The local SQS engine needs the package fauxqs, which did not load. Run 'npm install --save-dev fauxqs'.";
     throw new EngineError('ENGINE_UNAVAILABLE', message, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from './ports.ts';
 
 /** The promise's value, or undefined when it takes longer than this; it goes on, but nobody waits any more. */
 export async function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {

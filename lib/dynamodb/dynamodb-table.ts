@@ -21,8 +21,7 @@ export const MAX_STATEMENTS = 25;
 /** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
 const SMALLEST_BATCH = 3;
 
-/** Requests of one `applyMany` under way at once. A batch keeps the table busy for 25 rows, so fewer of them do. */
-const BATCHES_AT_ONCE = 2;
+/** Single updates under way at once. Batches follow each other: one keeps the table busy for 25 rows, and others use it too. */
 const SINGLES_AT_ONCE = 8;
 
 export interface DynamoDbTableOptions {
@@ -92,21 +91,18 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       const batched = indexesWhere(statements, (s) => s !== undefined);
       const single = indexesWhere(statements, (s) => s === undefined);
       if (batched.length < SMALLEST_BATCH) single.push(...batched.splice(0));
-      const groups: number[][] = [];
-      for (let i = 0; i < batched.length; i += MAX_STATEMENTS)
-        groups.push(batched.slice(i, i + MAX_STATEMENTS));
-      await Promise.all([
-        inParallel(single, SINGLES_AT_ONCE, async (i) => {
-          results[i] = await applySafely(writes[i] as RowWrite);
-        }),
-        inParallel(groups, BATCHES_AT_ONCE, async (group) => {
-          const outcomes = await applyBatch(
-            group.map((i) => writes[i] as RowWrite),
-            group.map((i) => statements[i] as BatchStatement),
-          );
-          for (const [k, i] of group.entries()) results[i] = outcomes[k] as BatchResult;
-        }),
-      ]);
+      const singles = inParallel(single, SINGLES_AT_ONCE, async (i) => {
+        results[i] = await applySafely(writes[i] as RowWrite);
+      });
+      for (let start = 0; start < batched.length; start += MAX_STATEMENTS) {
+        const group = batched.slice(start, start + MAX_STATEMENTS);
+        const outcomes = await applyBatch(
+          group.map((i) => writes[i] as RowWrite),
+          group.map((i) => statements[i] as BatchStatement),
+        );
+        for (const [k, i] of group.entries()) results[i] = outcomes[k] as BatchResult;
+      }
+      await singles;
       return results;
     },
 

@@ -10,6 +10,6 @@ export async function within<T>(ms: number, promise: Promise<T>, clock: Clock): 
   try {
     return await Promise.race([promise, patience]);
   } finally {
-    enough.abort();
+    enough.abort('enough');
   }
 }

@@ -1,5 +1,6 @@
 import type { Settings } from '../jobs/settings.ts';
 import type { ReaperDeps } from './deps.ts';
+import { createTurns, LARGE_READS_AT_ONCE } from './turns.ts';
 
 /**
  * When most running leases lapse at once, the workers are hardly to blame: a deployment went wrong, or the network did.
@@ -80,10 +81,12 @@ async function countLeases(
 ) {
   const lapsedUpTo = now - settings.skewMs - settings.graceMs;
   // What cannot be counted counts as nothing: too few live leases open the breaker, which is the safe side.
+  const inTurn = createTurns(LARGE_READS_AT_ONCE);
   const count = (partition: string, range: { readonly after?: number; readonly upTo?: number }) =>
-    table
-      .count({ partition, ...range, atMost: COUNTED_PER_SHARD })
-      .catch(() => ({ count: 0, complete: true }));
+    inTurn(() => table.count({ partition, ...range, atMost: COUNTED_PER_SHARD })).catch(() => ({
+      count: 0,
+      complete: true,
+    }));
   const lapsed = await Promise.all(
     looks.map(async (look) => {
       if (!look.mayHoldMore) return { count: look.lapsed, complete: true };

@@ -1,6 +1,7 @@
 import { allShards } from '../jobs/shard.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { SweepMemory } from './sweep-memory.ts';
+import { createTurns, LARGE_READS_AT_ONCE } from './turns.ts';
 
 /** Counted at most, per shard: one request and about 33 read units. The gauge then says "at least". */
 export const LIVE_COUNTED_PER_SHARD = 1000;
@@ -14,11 +15,14 @@ export function createLiveLeasesGauge(deps: ReaperDeps, memory: SweepMemory) {
     if (clock.monotonic() - countedAt < COUNTED_EVERY_MS) return;
     countedAt = clock.monotonic();
     const after = clock.now() - settings.skewMs - settings.graceMs;
+    const inTurn = createTurns(LARGE_READS_AT_ONCE);
     try {
       const counts = await Promise.all(
         allShards(shards).running.map(async (partition) => {
           const known = memory.outlooks.get(partition)?.live;
-          return known ?? (await table.count({ partition, after, atMost: LIVE_COUNTED_PER_SHARD })).count;
+          if (known !== undefined) return known;
+          const count = () => table.count({ partition, after, atMost: LIVE_COUNTED_PER_SHARD });
+          return (await inTurn(count)).count;
         }),
       );
       telemetry.gauge(

@@ -17,6 +17,7 @@ import {
   soonest,
 } from './sweep-memory.ts';
 import { createTally, leaveBehind, type SweepCounts, type Tally } from './tally.ts';
+import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './turns.ts';
 
 export interface SweepOptions {
   /** The highest number of shards ever used, where it is above the settings'. */
@@ -50,6 +51,8 @@ interface Round {
   readonly tally: Tally;
   readonly memory: SweepMemory;
   readonly shouldStop: () => boolean;
+  /** For all pages but the first, which are small. */
+  readonly inTurn: Turns;
 }
 
 /** The first page of a shard. */
@@ -80,6 +83,7 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     tally,
     memory,
     shouldStop: options.shouldStop ?? (() => false),
+    inTurn: createTurns(LARGE_READS_AT_ONCE),
   };
   const began = clock.monotonic();
   const { running, pending } = allShards(Math.max(settings.shards, options.shards ?? 0));
@@ -194,8 +198,11 @@ async function drainShard(
       return again;
     }
     limit = Math.min(limit * PAGE_GROWTH, CHUNK, Math.max(left, FIRST_PAGE));
-    readAt = deps.clock.now();
-    const next = await readPage(deps, round, { shard: look.shard, limit, cursor: page.cursor });
+    const request = { shard: look.shard, limit, cursor: page.cursor };
+    const next = await round.inTurn(() => {
+      readAt = deps.clock.now();
+      return readPage(deps, round, request);
+    });
     if (next === undefined) return undefined;
     page = next;
     ({ lapsed, live } = sift(page, deps, round));

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../contract/message.ts';
 import type { Claim } from '../jobs/job.ts';
 import type { Clock, FencedOutcome, JobStore } from '../jobs/ports.ts';
+import { within } from '../jobs/within.ts';
 
 /** DynamoDB takes this many rows in one request. */
 const FULL = 25;
@@ -47,7 +48,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const plan = async (): Promise<void> => {
     isPlanned = true;
     await clock.sleep(windowMs);
-    await soon(underWay, clock);
+    await within(LONGEST_WAIT_MS, underWay, clock);
     isPlanned = false;
     while (waiting.length > 0) flush();
   };
@@ -67,10 +68,3 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
 }
 
 const failed = (error: Error) => ({ outcome: 'failed' as const, error });
-
-/** Resolves with the promise, or after the longest wait. */
-async function soon(promise: Promise<unknown>, clock: Clock): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([promise, clock.sleep(LONGEST_WAIT_MS, over.signal).catch(() => {})]);
-  over.abort();
-}

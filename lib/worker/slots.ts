@@ -24,7 +24,7 @@ export function createSlots(clock: Clock): Slots {
     const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
     const waited = clock.sleep(Math.min(withinMs, LONGEST_TIMER_MS), either).catch(() => {});
     await Promise.race([ended, waited]);
-    over.abort();
+    over.abort('over');
   };
   const wake = () => {
     taken -= 1;

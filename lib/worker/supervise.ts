@@ -9,6 +9,9 @@ import { termsOf } from './registry.ts';
 import { timeoutOf, watchClaim } from './watch-claim.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
+/** By itself, `abort` makes an error with a stack for a reason, which nobody reads here. */
+const OVER = 'over';
+
 /** How a host bounds a run. */
 export interface RunBounds {
   /** Fires with a `ShuttingDown` when the job is to hand itself back. */
@@ -61,15 +64,16 @@ export async function supervise(
   const progressIntervalMs = rhythmOf(vitals, 0).intervalMs;
   const ofRun = createJobContext({ parts, job, claim, lease, signal, abort, progressIntervalMs });
 
-  if (!terms.fixedLease) heart.start({ ...vitals, claim, lease, onReport });
+  const beating = terms.fixedLease ? undefined : heart.start({ ...vitals, claim, lease, onReport });
   const watching = watchClaim({ clock, lease, vitals, abort, over: over.signal });
   void aborted(bounds.stopping, over.signal).then(() => abort(bounds.stopping.reason));
+  await beating;
 
   const outcome = await Promise.race([
     handle(work.definition, work.view, ofRun.context, settings.maxResultBytes),
     abandonment(parts, signal, over.signal, bounds, job.leaseMs),
   ]).finally(() => {
-    over.abort();
+    over.abort(OVER);
     heart.stop(claim);
   });
   await Promise.all([watching, ofRun.close()]);

@@ -77,13 +77,13 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
         })
         .finally(() => stops.delete(patient.claim.owner));
     },
-    stop: ({ owner }) => stops.get(owner)?.abort(),
+    stop: ({ owner }) => stops.get(owner)?.abort('stopped'),
     ready: async () => {},
     async quiet() {
       await Promise.allSettled(underWay);
     },
     async close() {
-      for (const stop of stops.values()) stop.abort();
+      for (const stop of stops.values()) stop.abort('closed');
       await Promise.allSettled(underWay);
     },
   };

@@ -32,7 +32,7 @@ function runHeartThread(port: NonNullable<typeof parentPort>, data: HeartThreadD
         reason: error instanceof Error ? error.message : String(error),
       }),
   });
-  port.on('message', (message: ToThread) => {
+  const hear = (message: ToThread) => {
     switch (message.kind) {
       case 'start':
         return heart.start({
@@ -48,7 +48,8 @@ function runHeartThread(port: NonNullable<typeof parentPort>, data: HeartThreadD
       case 'close':
         return void heart.close().then(() => port.close());
     }
-  });
+  };
+  port.on('message', (messages: readonly ToThread[]) => messages.forEach(hear));
   say({ kind: 'ready' });
 }
 

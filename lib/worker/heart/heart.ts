@@ -6,8 +6,11 @@ import type { LeaseClock } from '../lease-clock.ts';
 
 /** Renews leases. One heart serves every job of a process. */
 export interface Heart {
-  /** Beats for this claim until it is stopped, or until the claim must not be kept alive any longer. */
-  start(patient: Patient): void;
+  /**
+   * Beats for this claim until it is stopped, or until the claim must not be kept alive any longer. Resolves when that no
+   * longer depends on the caller's thread: a handler may keep it busy from its first moment on.
+   */
+  start(patient: Patient): Promise<void> | void;
   /** No beat is sent for this claim any more; one that is under way is not listened to. */
   stop(claim: Claim): void;
   /** Resolves when beats can be sent. A claim may start earlier: its first beat is then sent as soon as it can be. */

@@ -46,25 +46,43 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
   const quietTurns = new Map<number, () => void>();
   let turn = 0;
   let pulsing: NodeJS.Timeout | undefined;
+  let pulseMs = PULSE_MS;
+  let unsaid: ToThread[] = [];
+  let saying: Promise<void> | undefined;
   let closing = false;
   /** Whether a beat may have been sent since the last `quiet`: a claim that ended before its first beat sent none. */
   let hasBeaten = false;
   let thread = startThread();
 
   const beatPulse = () => void Atomics.store(pulse, 0, BigInt(Math.floor(clock.monotonic())));
-  const say = (message: ToThread) => thread.postMessage(message);
+  /** What is said in one turn goes in one message, because waking the thread costs more than the words. */
+  const say = (message: ToThread): Promise<void> => {
+    unsaid.push(message);
+    saying ??= Promise.resolve().then(() => {
+      thread.postMessage(unsaid);
+      unsaid = [];
+      saying = undefined;
+    });
+    return saying;
+  };
   const admit = ({ claim, lease, onReport: _onReport, ...vitals }: Patient) =>
     say({ kind: 'start', claim, lease: lease.memory, vitals });
 
-  /** The pulse runs while there are patients, and as finely as the least patient of them needs. */
-  const keepPulse = () => {
+  /** The pulse runs while there are patients, as finely as the least patient of them has needed. */
+  const quickenPulse = ({ maxStallMs }: Patient) => {
+    beatPulse();
+    const neededMs = Math.min(PULSE_MS, Math.ceil(maxStallMs / PULSES_PER_STALL));
+    if (pulsing !== undefined && pulseMs <= neededMs) return;
+    clearInterval(pulsing);
+    pulseMs = neededMs;
+    pulsing = setInterval(beatPulse, pulseMs);
+    pulsing.unref();
+  };
+  const calmPulse = () => {
+    beatPulse();
+    if (patients.size > 0) return;
     clearInterval(pulsing);
     pulsing = undefined;
-    if (patients.size === 0) return;
-    const least = Math.min(...[...patients.values()].map(({ maxStallMs }) => maxStallMs));
-    beatPulse();
-    pulsing = setInterval(beatPulse, Math.min(PULSE_MS, Math.ceil(least / PULSES_PER_STALL)));
-    pulsing.unref();
   };
 
   function startThread(): Worker {
@@ -82,7 +100,8 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
       if (closing || thread !== worker) return;
       setTimeout(() => {
         thread = startThread();
-        for (const patient of patients.values()) admit(patient);
+        unsaid = [];
+        for (const patient of patients.values()) void admit(patient);
       }, RESTART_MS).unref();
     });
     return worker;
@@ -91,8 +110,8 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
   return {
     start(patient) {
       patients.set(patient.claim.owner, patient);
-      keepPulse();
-      admit(patient);
+      quickenPulse(patient);
+      return admit(patient);
     },
     stop(claim) {
       const patient = patients.get(claim.owner);
@@ -100,8 +119,8 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
       patients.delete(claim.owner);
       const ageMs = clock.monotonic() - patient.startedAt;
       hasBeaten ||= ageMs >= rhythmOf(patient, 0).intervalMs * (1 - HEART_JITTER);
-      keepPulse();
-      say({ kind: 'stop', claim });
+      calmPulse();
+      void say({ kind: 'stop', claim });
     },
     ready: () => ready,
     async quiet() {
@@ -110,7 +129,7 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
       const mine = ++turn;
       const waiting = new AbortController();
       const answered = new Promise<void>((resolve) => quietTurns.set(mine, resolve));
-      say({ kind: 'quiet', turn: mine });
+      void say({ kind: 'quiet', turn: mine });
       await Promise.race([answered, clock.sleep(QUIET_MS, waiting.signal).catch(() => {})]);
       waiting.abort();
       quietTurns.delete(mine);
@@ -118,7 +137,7 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
     async close() {
       closing = true;
       patients.clear();
-      keepPulse();
+      calmPulse();
       await thread.terminate();
     },
   };

@@ -2,7 +2,7 @@ import type { Claim } from '../../jobs/job.ts';
 import type { Settings } from '../../jobs/settings.ts';
 import type { HeartReport, Vitals } from './heart.ts';
 
-/** What the main thread and the heart's thread say to each other. */
+/** What the main thread says to the heart's thread, several things at a time, and what it hears from there. */
 export type ToThread =
   | {
       readonly kind: 'start';

@@ -6,7 +6,6 @@ import type { Telemetry } from '../jobs/ports.ts';
 
 export interface PowertoolsTelemetry extends Telemetry {
   readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
   flush(): void;
 }
@@ -28,12 +27,13 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
   const add = (metric: MetricName, value: number) =>
     harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
+  /** Added up until the line is written: a line of a thousand ones says no more than a thousand. */
+  const counts = new Map<MetricName, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
   };
   return {
     logger,
-    metrics: emitter,
     info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
     warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
     error: (message, error, fields = {}) =>
@@ -41,9 +41,11 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
         ...fields,
         error: error instanceof Error ? error : new Error(String(error)),
       })),
-    count: (metric, value = 1) => void add(metric, value),
+    count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     gauge: (metric, value) => void add(metric, value),
     flush: () => {
+      for (const [metric, value] of counts) add(metric, value);
+      counts.clear();
       // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
       harmlessly(() => void (emitter.hasStoredMetrics() && emitter.publishStoredMetrics()));
     },

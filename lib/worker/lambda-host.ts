@@ -1,5 +1,4 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import middy from '@middy/core';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { ReceivedMessage } from '../jobs/ports.ts';
@@ -37,22 +36,12 @@ export function createWorkerHandler(registry: Registry, options: WorkerHandlerOp
 }
 
 /** Wraps a handler of SQS batches so that its log lines name the request and its metrics are written at the end. */
-export const withPowertools = ({ logger, metrics }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
+export const withPowertools = ({ logger, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
   // The batch keeps its own deadline, and answers for each message; middy's early timeout would fail them all.
   middy<SQSEvent, SQSBatchResponse, Error, Context>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(logger))
-    .use(writtenIfAny(metrics))
+    .use({ after: () => flush(), onError: () => flush() })
     .handler(handler);
-
-/** Powertools warns of an invocation without metrics, and a batch of redelivered messages has none. */
-function writtenIfAny(metrics: PowertoolsTelemetry['metrics']): ReturnType<typeof logMetrics> {
-  const { before, after, onError } = logMetrics(metrics);
-  return {
-    ...(before && { before }),
-    after: (request) => (metrics.hasStoredMetrics() ? after?.(request) : undefined),
-    onError: (request) => (metrics.hasStoredMetrics() ? onError?.(request) : undefined),
-  };
-}
 
 export const receivedMessage = (record: SQSRecord): ReceivedMessage => ({
   messageId: record.messageId,

@@ -26,4 +26,20 @@ describe('telemetry', () => {
     const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
     expect(() => telemetry.gauge('ClockOffset', undefined as never)).not.toThrow();
   });
+
+  it('writes a count as one sum, however often it was counted, and a gauge with all its values', () => {
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
+    for (let i = 0; i < 250; i++) telemetry.count('JobsDone');
+    telemetry.count('JobsClaimed', 3);
+    telemetry.gauge('ReclaimDelay', 5);
+    telemetry.gauge('ReclaimDelay', 7);
+    telemetry.flush();
+    telemetry.flush();
+    log.mockRestore();
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ JobsDone: 250, JobsClaimed: 3, ReclaimDelay: [5, 7], service: 'test' }),
+    ]);
+  });
 });

@@ -1,12 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
+// One engine, the quicker one: a mutant that only the other would notice counts as a survivor.
+process.env.TEST_ENGINES ??= 'dynoxide';
+
 /** The tests that say what lib/dynamodb must do: the shape of requests, and the contract on a real engine. */
 export default defineConfig({
   test: {
     name: 'dynamodb',
     include: [
       'test/unit/dynamodb/**/*.test.ts',
-      'test/integration/{dynamodb-table,job-store,lost-replies,refused-write}.test.ts',
+      'test/unit/reaper-bystanders.test.ts',
+      'test/mutation/contract.test.ts',
+      'test/integration/{dynamodb-table,table-inspection,lost-replies,refused-write}.test.ts',
     ],
     globalSetup: ['test/support/engines-setup.ts'],
     testTimeout: 60_000,

@@ -45,7 +45,7 @@ const created = (job: Job): TimelineEvent => ({
 function ended(claim: PastClaim, job: Job): TimelineEvent[] {
   const { attempt, owner, from, to } = claim;
   const isLast = claim === job.claims.at(-1) && job.status !== 'running';
-  const cause = isLast && job.lastError !== undefined && claim.outcome !== 'done' ? `: ${job.lastError}` : '';
+  const cause = isLast && job.lastError !== undefined ? `: ${job.lastError}` : '';
   const ends = {
     done: 'finished its work',
     retried: `its handler threw${cause}; the job was handed back for another attempt`,

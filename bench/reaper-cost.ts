@@ -5,7 +5,7 @@ import { createDynamoDbTable } from '../lib/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../lib/events/eventbridge-events.ts';
 import { createJobStore } from '../lib/jobs/job-store.ts';
 import { resolveSettings } from '../lib/jobs/settings.ts';
-import { startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
+import { DYNAMODB_ENGINES, startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../lib/local/engines/sqs-engine.ts';
 import type { ReaperDeps } from '../lib/reaper/deps.ts';
 import { sweep } from '../lib/reaper/sweep.ts';
@@ -18,7 +18,8 @@ import { spreadOf } from './support/statistics.ts';
 
 /**
  * What the reaper costs, measured in a process of its own on real engines: requests and CPU a reclaimed job, heap while
- * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by `npx node bench/reaper-cost.ts`.
+ * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by
+ * `npx node bench/reaper-cost.ts`, or `… dynamodb-local` for the official engine.
  */
 
 interface Order {
@@ -105,7 +106,8 @@ async function inChild(order: Order): Promise<Outcome> {
 }
 
 async function run(): Promise<void> {
-  const [dynamoDb, sqs] = await Promise.all([startDynamoDb(), startSqs()]);
+  const engine = DYNAMODB_ENGINES.find((name) => name === process.argv[2]) ?? 'dynoxide';
+  const [dynamoDb, sqs] = await Promise.all([startDynamoDb({ engine }), startSqs()]);
   const scene = () => reaperOnEngine({ dynamoDbEndpoint: dynamoDb.endpoint, sqsEndpoint: sqs.endpoint });
   const seeded = async (jobs: number) => {
     const system = await scene();

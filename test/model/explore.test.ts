@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { FENCED, keeping, of, REAPED, removing, without } from '../simulation/alter-writes.ts';
+import { type Bounds, explore } from './explore.ts';
+import { SKEW, SOUND, type Variation } from './small-world.ts';
+
+/** Delays and reordering of everything, two claims, a reclaim: some forty thousand states. */
+const small: Bounds = { horizon: 4, claims: 2, beats: 0, reaps: 1, faults: 0 };
+/** And a heartbeat, and one write lost, repeated or unanswered, or one death: 1.7 million. `LEASEHOLD_EXPLORE=1` visits them. */
+const large: Bounds = { ...small, beats: 1, faults: 1 };
+
+const isLong = process.env.LEASEHOLD_EXPLORE !== undefined;
+
+describe('every state that one job can get into, by the real writes', { timeout: 3_600_000 }, () => {
+  it('keeps every promise, and leads to an end once everybody gets their turn', () => {
+    const { states, broken } = explore(isLong ? large : small);
+    expect(broken).toBeUndefined();
+    expect(states).toBeGreaterThan(40_000);
+    console.info(`visited ${states} states`);
+  });
+
+  const alter = (change: Variation['alter']): Variation => ({ ...SOUND, alter: change });
+  it.each<[string, Variation, Partial<Bounds>, RegExp]>([
+    [
+      'a worker’s writes name no claim',
+      alter(of(FENCED, without('leaseOwner', 'attempt'))),
+      {},
+      /stale write/,
+    ],
+    [
+      'a reaper’s writes name no lease',
+      alter(of(REAPED, without('leaseUntil'))),
+      { beats: 1 },
+      /live lease was taken/,
+    ],
+    [
+      'the reaper allows for a tick less than the skew',
+      { ...SOUND, allowedSkew: SKEW - 1 },
+      {},
+      /live lease was taken/,
+    ],
+    [
+      'a worker claims what is running',
+      alter(of(['claim'], without('status', 'notBefore'))),
+      {},
+      /two live leases/,
+    ],
+    ['release forgets the index key', alter(of(['release'], removing('leaseUntil'))), {}, /leased to nobody/],
+    ['complete leaves the row in the index', alter(of(['complete'], keeping('leaseUntil'))), {}, /for ever/],
+    [
+      'reclaim leaves the queue no lease to speak of',
+      alter(of(['reclaim'], (write) => ({ ...write, set: { ...write.set, leaseUntil: 1e9 } }))),
+      { faults: 1 },
+      /never ends/,
+    ],
+  ])('shows what breaks when %s, by a shortest path', (_, variation, more, promise) => {
+    const { broken } = explore({ ...small, ...more }, variation);
+    expect(broken?.promise).toMatch(promise);
+    expect(broken?.path.length).toBeLessThan(16);
+  });
+});

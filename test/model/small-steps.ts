@@ -1,0 +1,119 @@
+import type { Row } from '../../lib/jobs/row-write.ts';
+import {
+  believesLive,
+  clockOf,
+  deliver,
+  type End,
+  IDLE,
+  isOver,
+  type Left,
+  lapses,
+  type Sent,
+  type State,
+  type Variation,
+  type WorkerName,
+  type WorkerState,
+} from './small-world.ts';
+
+/** Everything that can happen next in the small world. */
+
+export interface Step {
+  readonly what: string;
+  readonly next: State;
+}
+
+const NAMES: readonly WorkerName[] = ['w0', 'w1'];
+const ENDS: readonly End[] = ['complete', 'retry', 'release'];
+
+const withWorker = (state: State, name: WorkerName, worker: WorkerState): State => ({
+  ...state,
+  workers: { ...state.workers, [name]: worker },
+});
+const spend = (state: State, what: keyof Left): State => ({
+  ...state,
+  left: { ...state.left, [what]: state.left[what] - 1 },
+});
+const send = (state: State, sent: Omit<Sent, 'id' | 'sentAt'>): State => ({
+  ...state,
+  ids: state.ids + 1,
+  net: [...state.net, { ...sent, id: state.ids, sentAt: state.now }],
+});
+
+export function steps(state: State, variation: Variation, horizon: number): Step[] {
+  const found: Step[] = [];
+  const add = (what: string, next: State) => found.push({ what, next });
+  if (state.now < horizon) add('a tick passes', { ...state, now: state.now + 1 });
+  for (const name of NAMES) workerSteps(state, name, add);
+  for (const [i, sent] of state.net.entries()) {
+    const without = { ...state, net: state.net.toSpliced(i, 1) };
+    const name = `${sent.kind} ${sent.id}`;
+    add(`${name} arrives`, deliver(without, sent, variation, false));
+    if (state.left.faults === 0) continue;
+    add(`${name} arrives, its reply is lost`, deliver(spend(without, 'faults'), sent, variation, true));
+    add(`${name} arrives, and will again`, deliver(spend(state, 'faults'), sent, variation, false));
+    add(`${name} is lost`, spend(without, 'faults'));
+  }
+  if (state.left.reaps > 0)
+    for (const version of state.versions)
+      if (lapses(state, version, variation))
+        add('the reaper acts on what the index shows', reaps(state, version));
+  if (state.left.faults > 0 && state.messages > 0 && state.row !== undefined)
+    add('a message is lost', spend({ ...state, messages: state.messages - 1 }, 'faults'));
+  return found;
+}
+
+function workerSteps(state: State, name: WorkerName, add: (what: string, next: State) => void): void {
+  const me = state.workers[name];
+  if (me.phase === 'idle') {
+    if (state.messages > 0 && state.left.claims > 0) add(`${name} claims`, claims(state, name));
+    return;
+  }
+  if (state.left.faults > 0)
+    add(`${name} dies, or gives up its claim`, spend(withWorker(state, name, IDLE), 'faults'));
+  if (me.phase === 'claiming') return;
+  const { owner, attempt } = me;
+  if (believesLive(me, state.now) && state.left.beats > 0)
+    add(
+      `${name} beats`,
+      send(spend(state, 'beats'), { kind: 'heartbeat', at: clockOf(state, name), owner, attempt }),
+    );
+  // A result is offered even when the lease is gone; nothing else is.
+  for (const end of ENDS)
+    if (end === 'complete' || believesLive(me, state.now)) add(`${name}: ${end}`, ends(state, name, end));
+}
+
+function claims(state: State, name: WorkerName): State {
+  const owner = `${name}/${state.ids}`;
+  const claiming = withWorker(spend(state, 'claims'), name, { ...IDLE, phase: 'claiming', owner });
+  return send(claiming, { kind: 'claim', at: clockOf(state, name), owner, attempt: 0 });
+}
+
+function ends(state: State, name: WorkerName, kind: End): State {
+  const { owner, attempt, claimed } = state.workers[name];
+  return send(withWorker(state, name, IDLE), {
+    ...{ kind, at: clockOf(state, name), owner, attempt },
+    ...(claimed === undefined ? {} : { seen: claimed }),
+  });
+}
+
+const reaps = (state: State, seen: Row): State =>
+  send(spend(state, 'reaps'), { kind: 'reap', at: clockOf(state, 'reaper'), owner: '', attempt: 0, seen });
+
+/** The next step of a world in which nothing goes wrong any more and everybody gets their turn; undefined at the end. */
+export function fairStep(given: State, variation: Variation): State | undefined {
+  const state = { ...given, left: { claims: 9, beats: 0, reaps: 9, faults: 0 } };
+  const [sent, ...rest] = state.net;
+  if (sent !== undefined) return deliver({ ...state, net: rest }, sent, variation, false);
+  if (isOver(state)) return undefined;
+  for (const name of NAMES) {
+    const { phase } = state.workers[name];
+    // A claim that is no longer under way, and whose reply was lost, is given up.
+    if (phase === 'claiming') return withWorker(state, name, IDLE);
+    if (phase === 'running') return ends(state, name, 'complete');
+  }
+  if (state.messages > 0) return claims(state, 'w0');
+  const { row } = state;
+  return row !== undefined && lapses(state, row, variation)
+    ? reaps(state, row)
+    : { ...state, now: state.now + 1 };
+}

@@ -1,0 +1,256 @@
+import { decideReap } from '../../lib/jobs/decide-reap.ts';
+import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import type { Claim } from '../../lib/jobs/job.ts';
+import { parseLeaseEntry } from '../../lib/jobs/parse-row.ts';
+import { reapWrite } from '../../lib/jobs/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import {
+  buryWrite,
+  claimWrite,
+  completeWrite,
+  heartbeatWrite,
+  releaseWrite,
+  retryWrite,
+} from '../../lib/jobs/worker-writes.ts';
+import { clauseHolds, rowAfter } from '../../lib/testing/memory-table.ts';
+
+/**
+ * One job in a world small enough to visit every state of it: the real writes and the real decision of the reaper, two
+ * workers and a reaper whose clocks are as far apart as they may be, a network that delays, repeats and loses, an index that
+ * lags. Times are ticks.
+ */
+
+export const LEASE = 2;
+export const SKEW = 2;
+const DISPATCH_LEASE = 1;
+/** The worst that clocks may do: the first worker's is behind, the second worker's and the reaper's are ahead. */
+const OFFSETS = { w0: -1, w1: 1, reaper: 1 } as const;
+const JOB = { jobId: 'j', type: 't', payload: '1', leaseMs: LEASE, maxAttempts: 3, maxCrashes: 2 };
+const DISPATCH = { dispatchLeaseMs: DISPATCH_LEASE, dispatchLeaseCapMs: DISPATCH_LEASE };
+
+/** The protocol as it is, or with one mistake in it. */
+export interface Variation {
+  readonly alter: (write: RowWrite) => RowWrite;
+  /** How much skew the reaper allows for. */
+  readonly allowedSkew: number;
+}
+export const SOUND: Variation = { alter: (write) => write, allowedSkew: SKEW };
+
+const reapSettings = ({ allowedSkew }: Variation) => ({
+  ...{ skewMs: allowedSkew, graceMs: 0, maxReleases: 5 },
+  ...DISPATCH,
+});
+
+export type WorkerName = 'w0' | 'w1';
+export type End = 'complete' | 'retry' | 'release';
+
+/** A write on its way, by what it was made from: the row's part of a state stays small. */
+export interface Sent {
+  readonly kind: 'claim' | 'heartbeat' | End | 'reap';
+  readonly id: number;
+  /** By the sender's clock. */
+  readonly at: number;
+  /** By the true one. */
+  readonly sentAt: number;
+  readonly owner: string;
+  readonly attempt: number;
+  /** For a reaper: the index entry that it acts on. For a worker's end: the row that it claimed. */
+  readonly seen?: Row;
+}
+
+/** What a worker knows. It is told of a grant at once or never: later is as good as never, since its lease runs from the sending. */
+export interface WorkerState {
+  readonly phase: 'idle' | 'claiming' | 'running';
+  readonly owner: string;
+  readonly attempt: number;
+  /** True time at which its lease ends, as it counts itself. */
+  readonly until: number;
+  /** The row as it was claimed. */
+  readonly claimed?: Row;
+}
+
+export interface State {
+  readonly now: number;
+  readonly row?: Row;
+  /** Versions of the row that the index may still show, the newest last. */
+  readonly versions: readonly Row[];
+  readonly net: readonly Sent[];
+  readonly messages: number;
+  readonly workers: Readonly<Record<WorkerName, WorkerState>>;
+  /** How much may still happen, so that there is an end to it. */
+  readonly left: Left;
+  readonly ids: number;
+  /** The claim that truly has the lease. */
+  readonly holder: string;
+  readonly broken?: string;
+}
+
+export interface Left {
+  readonly claims: number;
+  readonly beats: number;
+  readonly reaps: number;
+  readonly faults: number;
+}
+
+export const IDLE: WorkerState = { phase: 'idle', owner: '', attempt: 0, until: 0 };
+const MOST_VERSIONS = 3;
+const MOST_MESSAGES = 2;
+
+export const start = (left: Left): State => ({
+  ...{ now: 0, net: [], versions: [], messages: 1, ids: 1, holder: '' },
+  workers: { w0: IDLE, w1: IDLE },
+  left,
+});
+
+/** The conditional write, as the core itself makes it. */
+function render(sent: Sent, variation: Variation): RowWrite | undefined {
+  const context = { changedBy: String(sent.id), now: sent.at, shards: 1 };
+  const claim: Claim = { jobId: JOB.jobId, owner: sent.owner, attempt: sent.attempt, startedAt: 0 };
+  const dispatch = planDispatch(sent.at, sent.at, DISPATCH);
+  const errors = Number(sent.seen?.errors ?? 0);
+  switch (sent.kind) {
+    case 'claim':
+      return claimWrite({ job: JOB, owner: sent.owner, skewMs: SKEW }, context);
+    case 'heartbeat':
+      return heartbeatWrite(claim, sent.at + LEASE, context);
+    case 'complete':
+      return completeWrite(claim, { expiresAt: 1 }, context);
+    case 'release':
+      return releaseWrite(claim, { errors, releases: Number(sent.seen?.releases) + 1, dispatch }, context);
+    case 'retry':
+      return errors + 1 + Number(sent.seen?.crashes) >= JOB.maxAttempts
+        ? buryWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
+        : retryWrite(claim, { errors: errors + 1, lastError: 'x', dispatch }, context);
+    case 'reap': {
+      const entry = parseLeaseEntry(sent.seen ?? {});
+      const settings = reapSettings(variation);
+      const verdict = decideReap(entry, { now: sent.at, settings, breakerOpen: false });
+      return verdict.kind === 'leave' ? undefined : reapWrite(entry, verdict, 1, context);
+    }
+  }
+}
+
+/** What a row needs to be told from another: claims of the past and constants are left out of the state. */
+const KEPT = [
+  ...[
+    'jobId',
+    'type',
+    'status',
+    'attempt',
+    'errors',
+    'crashes',
+    'releases',
+    'leaseOwner',
+    'leaseUntil',
+    'leaseMs',
+  ],
+  ...[
+    'leaseShard',
+    'notBefore',
+    'dispatches',
+    'cancelRequested',
+    'changedBy',
+    'maxAttempts',
+    'maxCrashes',
+    'expiresAt',
+  ],
+];
+const slim = (row: Row): Row =>
+  Object.fromEntries(KEPT.filter((name) => row[name] !== undefined).map((name) => [name, row[name]]));
+
+export const believesLive = (worker: WorkerState, now: number): boolean =>
+  worker.phase === 'running' && now < worker.until;
+
+/** The table takes a write: applied or refused, and judged. Whoever sent it learns of it, unless the reply is lost. */
+export function deliver(state: State, sent: Sent, variation: Variation, replyIsLost: boolean): State {
+  const intended = render(sent, variation);
+  const write = intended && variation.alter(intended);
+  const before = state.row;
+  const applied = write?.when.some((all) => all.every((clause) => clauseHolds(clause, before))) ?? false;
+  const row = applied && write !== undefined ? slim(rowAfter(write, before)) : before;
+  const broken = applied && row !== undefined ? judge(state, sent, row) : undefined;
+  const next: State = {
+    ...state,
+    ...(row === undefined ? {} : { row }),
+    ...(applied && row !== undefined ? { versions: [...state.versions, row].slice(-MOST_VERSIONS) } : {}),
+    holder: row?.status !== 'running' ? '' : applied && sent.kind === 'claim' ? sent.owner : state.holder,
+    ...(broken === undefined ? {} : { broken }),
+  };
+  return replyIsLost ? next : learn(next, sent);
+}
+
+/** By the reply, or by the refusal of the SDK's repeat: either way the row says whose it is, and who changed it last. */
+function learn(state: State, sent: Sent): State {
+  const { row } = state;
+  const isMine = row?.status === 'running' && row.leaseOwner === sent.owner;
+  const found = Object.entries(state.workers).find(([, { owner }]) => owner !== '' && owner === sent.owner);
+  const [name, me] = found ?? [];
+  const become = (worker: WorkerState): State =>
+    name === undefined ? state : { ...state, workers: { ...state.workers, [name]: worker } };
+  switch (sent.kind) {
+    case 'claim': {
+      if (me?.phase !== 'claiming') return state;
+      const told = isMine
+        ? become({
+            ...me,
+            phase: 'running',
+            attempt: Number(row.attempt),
+            until: sent.sentAt + LEASE,
+            claimed: row,
+          })
+        : become(IDLE);
+      // Granted or refused, the message is acknowledged: the row is safe.
+      return { ...told, messages: Math.max(0, state.messages - 1) };
+    }
+    case 'heartbeat': {
+      if (me?.phase !== 'running') return state;
+      const extended = isMine && row.attempt === me.attempt && Number(row.leaseUntil) >= sent.at + LEASE;
+      return become({ ...me, until: extended ? Math.max(me.until, sent.sentAt + LEASE) : 0 });
+    }
+    default: {
+      const stands = row?.status === 'pending' && row.changedBy === String(sent.id);
+      return stands ? { ...state, messages: Math.min(MOST_MESSAGES, state.messages + 1) } : state;
+    }
+  }
+}
+
+/** The promise that this write breaks, if any. */
+function judge(state: State, sent: Sent, after: Row): string | undefined {
+  const before = state.row;
+  const live = Object.values(state.workers).filter((worker) => believesLive(worker, state.now));
+  if (sent.kind === 'claim' && live.length > 0) return 'two live leases';
+  if (
+    sent.kind === 'reap' &&
+    before?.status === 'running' &&
+    live.some(({ owner }) => owner === state.holder)
+  )
+    return 'a live lease was taken';
+  if (sent.kind !== 'claim' && sent.kind !== 'reap' && sent.owner !== state.holder)
+    return 'a stale write is visible';
+  if (before?.status === 'done') return 'a done job was changed';
+  const charges = (row: Row | undefined) =>
+    Number(row?.errors ?? 0) + Number(row?.crashes ?? 0) + Number(row?.releases ?? 0);
+  if (charges(after) - charges(before) > 1 || charges(after) > Number(after.attempt)) return 'charged twice';
+  if (Number(after.attempt) !== Number(before?.attempt ?? 0) + (sent.kind === 'claim' ? 1 : 0))
+    return 'the attempt is wrong';
+  const unfinished = after.status === 'pending' || after.status === 'running';
+  if (unfinished !== (after.leaseUntil !== undefined)) return 'leased to nobody, or for ever';
+  const spent =
+    Number(after.crashes) >= JOB.maxCrashes ||
+    Number(after.errors) + Number(after.crashes) >= JOB.maxAttempts;
+  return unfinished && spent ? 'a spent job goes on' : undefined;
+}
+
+export const clockOf = (state: State, who: keyof typeof OFFSETS): number => state.now + OFFSETS[who];
+
+/** Whether a reaper acts on a version that the index shows it. */
+export const lapses = (state: State, version: Row, variation: Variation): boolean =>
+  version.leaseUntil !== undefined &&
+  decideReap(parseLeaseEntry(version), {
+    now: clockOf(state, 'reaper'),
+    settings: reapSettings(variation),
+    breakerOpen: false,
+  }).kind !== 'leave';
+
+export const isOver = ({ row }: State): boolean =>
+  row !== undefined && row.status !== 'pending' && row.status !== 'running';

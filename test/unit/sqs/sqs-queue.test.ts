@@ -98,6 +98,6 @@ describe('the queue on the wire', () => {
     await expect.poll(() => clock.sleepers).toBe(1);
     expect(sqs.calls()).toHaveLength(2);
     await clock.advance(200);
-    expect(await sending).toEqual({ sent: 0, failed: ['a'] });
+    expect(await sending).toEqual({ sent: 0, failed: ['a'], reason: expect.stringContaining('refused') });
   });
 });

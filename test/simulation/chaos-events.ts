@@ -5,17 +5,13 @@ import { simulatedSettings } from './scenario.ts';
 import type { Simulation } from './simulate.ts';
 import type { Process } from './world.ts';
 
-/** How often the world looks whether something is to go wrong with its processes. */
-const EVERY_MS = 10_000;
-const LONGEST_PAUSE_MS = 120_000;
-const LONGEST_PARTITION_MS = 60_000;
-const LONGEST_ABSENCE_MS = 60_000;
-
 /** Lets processes die, pause and lose touch, operators interfere and the queue forget, until calm sets in. */
 export function plantChaos(simulation: Simulation): void {
   const { world, scenario } = simulation;
-  for (let at = EVERY_MS; at < scenario.chaosMs; at += EVERY_MS)
-    world.at(at + world.random.integer(0, EVERY_MS), () => disturb(simulation));
+  const everyMs = scenario.pace.disturbedEveryMs;
+  // A brief schedule must not wait for its first disturbance until it is nearly over.
+  for (let at = scenario.size === 'full' ? everyMs : 0; at < scenario.chaosMs; at += everyMs)
+    world.at(at + world.random.integer(0, everyMs), () => disturb(simulation));
 }
 
 function disturb(simulation: Simulation): void {
@@ -30,17 +26,19 @@ function disturb(simulation: Simulation): void {
 }
 
 function disturbProcess(simulation: Simulation, process: Process): void {
-  const { world, random } = { world: simulation.world, random: simulation.world.random };
+  const { world, scenario } = simulation;
+  const { random } = world;
+  const { pauseMs, partitionMs } = scenario.pace;
   const { name } = process;
   if (world.fault('dies', name)) process.die();
-  else if (world.fault('pauses', name)) process.pause(random.integer(1000, LONGEST_PAUSE_MS), false);
-  else if (world.fault('suspends', name)) process.pause(random.integer(1000, LONGEST_PAUSE_MS), true);
+  else if (world.fault('pauses', name)) process.pause(random.integer(1000, pauseMs), false);
+  else if (world.fault('suspends', name)) process.pause(random.integer(1000, pauseMs), true);
   if (world.fault('clockStepped', name)) {
     process.offsetMs = world.newOffset(random);
     world.note(name, `clock stepped, now off by ${process.offsetMs} ms`);
   }
   if (world.fault('partitioned', name))
-    process.partitionedUntil = world.now + random.integer(1000, LONGEST_PARTITION_MS);
+    process.partitionedUntil = world.now + random.integer(1000, partitionMs);
   if (world.fault('shutDown', name)) process.stop();
 }
 
@@ -48,7 +46,7 @@ function replaceTheDead(simulation: Simulation): void {
   const { world, scenario } = simulation;
   const living = (prefix: string) =>
     world.processes.filter((p) => p.alive && !p.stopping.aborted && p.name.startsWith(prefix)).length;
-  const after = () => world.random.integer(0, LONGEST_ABSENCE_MS);
+  const after = () => world.random.integer(0, scenario.pace.absenceMs);
   if (living('w') < scenario.workers) world.at(after(), () => simulation.spawnWorker());
   if (living('reaper') < scenario.reapers) world.at(after(), () => simulation.spawnReaper());
 }

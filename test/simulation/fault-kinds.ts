@@ -1,3 +1,6 @@
+import type { SeededRandom } from '../support/random.ts';
+import type { Size } from './scenario.ts';
+
 /**
  * Everything that goes wrong in the simulation, with how likely it is at each point where it could. A seed switches a
  * random half of them off and makes some of the rest three times as likely: schedules with few kinds of faults, but many of
@@ -53,5 +56,24 @@ export type FaultKind = keyof typeof faultKinds;
 /** How much likelier than usual each kind is in one schedule; 0 is never. */
 export type FaultRates = Readonly<Record<FaultKind, number>>;
 
+const allKinds = Object.keys(faultKinds) as FaultKind[];
+
+/** The share of kinds that is switched off, and how much likelier the others get. */
+const swarms: Readonly<
+  Record<Size, { readonly off: number; readonly likelier: readonly [number, ...number[]] }>
+> = {
+  full: { off: 0.5, likelier: [0.5, 1, 3] },
+  // A brief schedule comes to few points where something could go wrong: more often it does.
+  brief: { off: 0.75, likelier: [1, 3, 9] },
+};
+
+/** Which faults one schedule suffers, and how often. */
+export function swarm(random: SeededRandom, size: Size): FaultRates {
+  const { off, likelier } = swarms[size];
+  const rates: Partial<Record<FaultKind, number>> = {};
+  for (const kind of allKinds) rates[kind] = random.chance(off) ? 0 : random.pick(likelier);
+  return rates as FaultRates;
+}
+
 /** No faults at all, to which a few are then added. */
-export const QUIET = Object.fromEntries(Object.keys(faultKinds).map((kind) => [kind, 0])) as FaultRates;
+export const QUIET = Object.fromEntries(allKinds.map((kind) => [kind, 0])) as FaultRates;

@@ -5,15 +5,15 @@ import { plantedBugs } from './planted-bugs.ts';
 import { seedsFrom } from './seeds.ts';
 import { type SimulationResult, simulateMany } from './simulate.ts';
 
-/** Every planted bug is found within so many schedules; most need a handful. */
-const WITHIN = 1000;
+/** Every planted bug is found within so many schedules of either size; most need a handful. */
+const within = { full: 1000, brief: 4000 } as const;
 /** With the same faults and the bug taken out, so many schedules hold. */
 const SOUND = 30;
 
-describe('the simulation finds a planted bug', { timeout: 120_000 }, () => {
+describe.each(['full', 'brief'] as const)('%s schedules find a planted bug', { timeout: 120_000 }, (size) => {
   it.each(plantedBugs)('$name', async (bug) => {
     let caught: SimulationResult | undefined;
-    await simulateMany(seedsFrom(1, WITHIN), { bug }, (result) => {
+    await simulateMany(seedsFrom(1, within[size]), { size, bug }, (result) => {
       if (result.violation !== undefined && bug.breaks.test(result.violation)) caught ??= result;
       return caught !== undefined;
     });
@@ -21,7 +21,7 @@ describe('the simulation finds a planted bug', { timeout: 120_000 }, () => {
 
     const { name, breaks, rates = {} } = bug;
     const sound: string[] = [];
-    await simulateMany(seedsFrom(1, SOUND), { bug: { name, breaks, rates } }, (result) => {
+    await simulateMany(seedsFrom(1, SOUND), { size, bug: { name, breaks, rates } }, (result) => {
       if (result.violation !== undefined) sound.push(`seed ${result.seed}: ${result.violation}`);
       return sound.length > 0;
     });

@@ -14,6 +14,41 @@ export const simulatedSettings: Settings = resolveSettings({
   functionTimeoutMs: 4 * MINUTE,
 });
 
+/** A full schedule has room for long histories; a brief one has one job and few chances, so that there can be many of them. */
+export type Size = 'full' | 'brief';
+
+/** How often a process is disturbed, and how long things take at most. */
+export interface Pace {
+  readonly disturbedEveryMs: number;
+  readonly pauseMs: number;
+  readonly partitionMs: number;
+  /** Until somebody who died is replaced. */
+  readonly absenceMs: number;
+  /** One step of a handler. */
+  readonly stepMs: number;
+  /** How long a handler that ignores its signal goes on. */
+  readonly overrunMs: number;
+}
+
+const paces: Readonly<Record<Size, Pace>> = {
+  full: {
+    disturbedEveryMs: 10_000,
+    pauseMs: 120_000,
+    partitionMs: 60_000,
+    absenceMs: 60_000,
+    stepMs: 20_000,
+    overrunMs: 300_000,
+  },
+  brief: {
+    disturbedEveryMs: 4000,
+    pauseMs: 30_000,
+    partitionMs: 20_000,
+    absenceMs: 20_000,
+    stepMs: 4000,
+    overrunMs: 30_000,
+  },
+};
+
 /** What a seed decides about one job. */
 export interface PlannedJob {
   readonly jobId: string;
@@ -30,10 +65,22 @@ export interface Scenario {
   readonly chaosMs: number;
   readonly workers: number;
   readonly reapers: number;
+  /** When the first reapers start: one that finds nothing to watch is not back for a minute. */
+  readonly reapersAfterMs: number;
   readonly jobs: readonly PlannedJob[];
+  readonly size: Size;
+  readonly pace: Pace;
 }
 
-export function planScenario(random: SeededRandom): Scenario {
+/** What a seed decides about a schedule, besides its faults. */
+export function planScenario(random: SeededRandom, size: Size): Scenario {
+  const plan = size === 'full' ? planFull(random) : planBrief(random);
+  return { ...plan, size, pace: paces[size] };
+}
+
+type Plan = Omit<Scenario, 'size' | 'pace'>;
+
+function planFull(random: SeededRandom): Plan {
   const chaosMs = random.integer(20, 120) * 1000;
   const jobs = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, (_, n): PlannedJob => {
     const maxAttempts = random.integer(2, 5);
@@ -53,6 +100,28 @@ export function planScenario(random: SeededRandom): Scenario {
     chaosMs,
     workers: random.integer(1, 3),
     reapers: random.integer(1, 2),
+    reapersAfterMs: 0,
     jobs,
+  };
+}
+
+function planBrief(random: SeededRandom): Plan {
+  const chaosMs = random.integer(2, 12) * 1000;
+  const maxAttempts = random.integer(2, 4);
+  const job: PlannedJob = {
+    jobId: 'job-1',
+    sentAfterMs: random.integer(0, chaosMs / 4),
+    ...(random.chance(0.2) ? { notBeforeMs: random.integer(1000, 20_000) } : {}),
+    ...(random.chance(0.2) ? { againAfterMs: random.integer(0, chaosMs) } : {}),
+    leaseMs: random.integer(10, 15) * 1000,
+    maxAttempts,
+    maxCrashes: random.integer(1, maxAttempts),
+  };
+  return {
+    chaosMs,
+    workers: random.integer(1, 2),
+    reapers: 1,
+    reapersAfterMs: random.integer(0, chaosMs),
+    jobs: [job],
   };
 }

@@ -1,18 +1,17 @@
 import { NonRetryableError } from '../../lib/jobs/errors.ts';
 import type { JobContext, JobDefinition, JobView, Schema } from '../../lib/worker/define-job.ts';
 import type { Judge, Run } from './judge.ts';
+import type { Pace } from './scenario.ts';
 import type { Process } from './world.ts';
 
 export const SIMULATED_TYPE = 'simulated';
-const LONGEST_STEP_MS = 20_000;
-const LONGEST_OVERRUN_MS = 300_000;
 
 const anything: Schema = {
   '~standard': { version: 1, vendor: 'simulation', validate: (value) => ({ value }) },
 };
 
 /** The one type of job in the simulation, as it runs in this process. */
-export const simulatedJob = (process: Process, judge: Judge): JobDefinition => ({
+export const simulatedJob = (process: Process, judge: Judge, pace: Pace): JobDefinition => ({
   type: SIMULATED_TYPE,
   payload: anything,
   async run(job, context) {
@@ -24,7 +23,7 @@ export const simulatedJob = (process: Process, judge: Judge): JobDefinition => (
     };
     judge.begin(run);
     try {
-      return await work(process, judge, job, context as JobContext);
+      return await work(process, judge, pace, job, context as JobContext);
     } finally {
       judge.end(run);
     }
@@ -35,7 +34,13 @@ export const simulatedJob = (process: Process, judge: Judge): JobDefinition => (
  * Does some steps of work with a checkpoint after each, then returns which attempt it was. On the way it may throw, kill its
  * process, or ignore its signal and carry on as a zombie.
  */
-async function work(process: Process, judge: Judge, job: JobView, context: JobContext): Promise<number> {
+async function work(
+  process: Process,
+  judge: Judge,
+  { stepMs, overrunMs }: Pace,
+  job: JobView,
+  context: JobContext,
+): Promise<number> {
   const { world, clock, random } = process;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
   const done = typeof job.checkpoint === 'number' ? job.checkpoint : 0;
@@ -43,7 +48,7 @@ async function work(process: Process, judge: Judge, job: JobView, context: JobCo
   const pause = (longestMs: number) =>
     clock.sleep(random.integer(0, longestMs), ignoresSignal ? undefined : context.signal);
   for (let step = 1; step <= steps; step++) {
-    await pause(LONGEST_STEP_MS);
+    await pause(stepMs);
     if (random.chance(0.5))
       await context.checkpoint(done + step).catch((error: unknown) => {
         if (!ignoresSignal) throw error;
@@ -53,7 +58,7 @@ async function work(process: Process, judge: Judge, job: JobView, context: JobCo
     process.die();
     await new Promise<never>(() => {});
   }
-  await pause(ignoresSignal ? LONGEST_OVERRUN_MS : LONGEST_STEP_MS);
+  await pause(ignoresSignal ? overrunMs : stepMs);
   if (world.fault('handlerThrowsForGood', process.name)) {
     judge.gaveUpForGood(job.id);
     throw new NonRetryableError('planned, for good');

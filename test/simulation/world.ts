@@ -1,7 +1,8 @@
 import type { Chance, Clock } from '../../lib/jobs/ports.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
 import { EventHeap } from './event-heap.ts';
-import { type FaultKind, type FaultRates, faultKinds } from './fault-kinds.ts';
+import { type FaultKind, type FaultRates, faultKinds, swarm } from './fault-kinds.ts';
+import type { Size } from './scenario.ts';
 
 /** True time at which every simulated world begins: a round number that is easy to recognise in a timeline. */
 export const WORLD_START = 1_800_000_000_000;
@@ -14,6 +15,7 @@ export interface TimelineLine {
 
 export interface WorldOptions {
   readonly seed: number;
+  readonly size: Size;
   /** Largest distance of a process's clock from true time. */
   readonly maxOffsetMs: number;
   /** Faults by ordinal that do not happen this time: how a timeline is made minimal. */
@@ -53,7 +55,10 @@ export class World {
     this.#suppressed = options.suppressed ?? new Set();
     this.#maxOffsetMs = options.maxOffsetMs;
     this.traced = options.traced ?? false;
-    this.#rates = { ...swarm(seededRandom(derivedSeed(options.seed, 'swarm'))), ...options.rates };
+    this.#rates = {
+      ...swarm(seededRandom(derivedSeed(options.seed, 'swarm')), options.size),
+      ...options.rates,
+    };
   }
 
   /** Runs something at a later moment, whoever may have died by then. */
@@ -123,14 +128,6 @@ export class World {
   }
 }
 
-const allKinds = Object.keys(faultKinds) as FaultKind[];
-
-function swarm(random: SeededRandom): FaultRates {
-  const rates: Partial<Record<FaultKind, number>> = {};
-  for (const kind of allKinds) rates[kind] = random.chance(0.5) ? 0 : random.pick([0.5, 1, 3]);
-  return rates as FaultRates;
-}
-
 /** A reason of its own spares each stop the making of an exception. */
 const STOPPED = 'stopped';
 
@@ -142,6 +139,8 @@ export class Process {
   readonly clock: Clock;
   readonly chance: Chance;
   alive = true;
+  /** Has been told to go, even if it has not noticed yet. */
+  leaving = false;
   readonly #stop = new AbortController();
   pausedUntil = 0;
   partitionedUntil = 0;
@@ -179,6 +178,7 @@ export class Process {
   }
 
   stop(): void {
+    this.leaving = true;
     if (!this.#stop.signal.aborted) this.resume(0, () => this.#stop.abort(STOPPED));
   }
 

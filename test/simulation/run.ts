@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util';
+import { minimise, story } from './minimise.ts';
+import { createTotals, type Outcome } from './outcome.ts';
+import { seedsFrom } from './seeds.ts';
+import { simulateInThreads } from './simulate-in-threads.ts';
+
+/** `npm run simulate -- --seconds 60 --seed 1 --full`: random schedules on all cores, and the first that breaks a promise. */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seconds: { type: 'string', default: '10' },
+    threads: { type: 'string' },
+    full: { type: 'boolean', default: false },
+  },
+});
+const seed = Number(values.seed);
+const seconds = Number(values.seconds);
+const threads = values.threads === undefined ? undefined : Number(values.threads);
+if (!Number.isSafeInteger(seed) || seed < 0 || !(seconds > 0 && seconds < Number.POSITIVE_INFINITY)) {
+  console.error('--seed is a whole number from 0 on, --seconds a number above 0');
+  process.exit(2);
+}
+if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= 256)) {
+  console.error('--threads is a whole number from 1 to 256');
+  process.exit(2);
+}
+
+const size = values.full ? 'full' : 'brief';
+const totals = createTotals();
+const endsAt = performance.now() + seconds * 1000;
+let broken: Outcome | undefined;
+console.log(`${size} schedules from seed ${seed} on, for ${seconds} s`);
+await simulateInThreads(
+  seedsFrom(seed, Number.POSITIVE_INFINITY),
+  { size, ...(threads === undefined ? {} : { threads }) },
+  (outcome) => {
+    totals.add(outcome);
+    if (outcome.violation !== undefined) broken ??= outcome;
+    return broken !== undefined || performance.now() >= endsAt;
+  },
+);
+console.log(String(totals));
+if (broken === undefined) console.log('every promise held');
+else {
+  console.error(story(await minimise({ seed: broken.seed, size })));
+  console.error(`\nseed ${broken.seed} of the ${size} schedules breaks a promise`);
+  process.exitCode = 1;
+}

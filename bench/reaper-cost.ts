@@ -116,7 +116,7 @@ async function run(): Promise<void> {
   };
   const reclaim = async (jobs: number, how: { readonly heap?: boolean; readonly warm?: boolean } = {}) => {
     const system = await seeded(jobs);
-    const warmUp = how.warm ? await seeded(3000) : undefined;
+    const warmUp = how.warm ? await seeded(jobs) : undefined;
     const outcome = await inChild({
       dynamoDbEndpoint: system.dynamoDb.endpoint,
       queueUrl: system.queueUrl,

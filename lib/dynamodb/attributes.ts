@@ -19,10 +19,14 @@ export function toValue(value: unknown): AttributeValue {
   return convertToAttr(value, { removeUndefinedValues: true });
 }
 
-export const toItem = (row: Row): Item =>
-  Object.fromEntries(
-    Object.entries(row).flatMap(([name, value]) => (value === undefined ? [] : [[name, toValue(value)]])),
-  );
+export function toItem(row: Row): Item {
+  const item: Item = {};
+  for (const name of Object.keys(row)) {
+    const value = row[name];
+    if (value !== undefined) put(item, name, toValue(value));
+  }
+  return item;
+}
 
 function fromValue(value: AttributeValue): unknown {
   if (value.S !== undefined) return value.S;
@@ -31,6 +35,14 @@ function fromValue(value: AttributeValue): unknown {
   return convertToNative(value, { wrapNumbers: Number });
 }
 
-/** Defines each attribute rather than assigning it, so that one named `__proto__` is an attribute like any other. */
-export const fromItem = (item: Item): Row =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, fromValue(value)]));
+export function fromItem(item: Item): Row {
+  const row: Record<string, unknown> = {};
+  for (const name of Object.keys(item)) put(row, name, fromValue(item[name] as AttributeValue));
+  return row;
+}
+
+/** An attribute named `__proto__` is one like any other, which assigning it would not make it. */
+function put<T>(target: Record<string, T>, name: string, value: T): void {
+  if (name !== '__proto__') target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -43,37 +43,34 @@ function insertStatement(write: RowWrite, tableName: string): BatchStatement {
 /** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, and plain comparisons. */
 function updateStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
   const [all, ...others] = write.when;
-  const removes = write.remove ?? [];
-  const sums = Object.keys(write.sum ?? {}).length + Object.keys(write.keep ?? {}).length;
-  if (all === undefined || others.length > 0 || removes.length > 1 || sums > 0) return undefined;
+  const [removed, ...more] = write.remove ?? [];
+  if (all === undefined || others.length + more.length > 0 || hasAny(write.sum) || hasAny(write.keep))
+    return undefined;
   const parameters: AttributeValue[] = [];
-  const parameter = (value: unknown): string => {
-    parameters.push(toValue(value));
-    return '?';
-  };
-  const sets = Object.entries(write.set).map(([name, value]) => `"${name}" = ${parameter(value)}`);
-  const conditions = [`"jobId" = ${parameter(write.jobId)}`];
+  // Put together by hand: a mass reclaim makes one for every job.
+  let text = '';
+  for (const name of Object.keys(write.set)) {
+    text += `${text === '' ? '' : ', '}"${name}" = ?`;
+    parameters.push(toValue(write.set[name]));
+  }
+  if (removed !== undefined) text += ` REMOVE "${removed}"`;
+  text += ' WHERE "jobId" = ?';
+  parameters.push({ S: write.jobId });
   for (const clause of all) {
-    const condition = conditionOf(clause, parameter);
-    if (condition === undefined) return undefined;
-    conditions.push(condition);
+    const comparison = COMPARISONS[clause.is];
+    if (comparison === undefined || !('value' in clause)) return undefined;
+    text += ` AND "${clause.attribute}" ${comparison} ?`;
+    parameters.push(toValue(clause.value));
   }
   return {
-    Statement: `UPDATE "${tableName}" SET ${sets.join(', ')}${removes.map((name) => ` REMOVE "${name}"`).join('')} WHERE ${conditions.join(' AND ')}`,
+    Statement: `UPDATE "${tableName}" SET ${text}`,
     Parameters: parameters,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   };
 }
 
-function conditionOf(clause: Clause, parameter: (value: unknown) => string): string | undefined {
-  switch (clause.is) {
-    case 'equal':
-      return `"${clause.attribute}" = ${parameter(clause.value)}`;
-    case 'below':
-      return `"${clause.attribute}" < ${parameter(clause.value)}`;
-    case 'atMost':
-      return `"${clause.attribute}" <= ${parameter(clause.value)}`;
-    default:
-      return undefined;
-  }
-}
+const hasAny = (attributes: object | undefined): boolean =>
+  attributes !== undefined && Object.keys(attributes).length > 0;
+
+/** What PartiQL can say of one attribute on every engine. */
+const COMPARISONS: Readonly<Partial<Record<Clause['is'], string>>> = { equal: '=', below: '<', atMost: '<=' };

@@ -1,6 +1,8 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { ClockGuard } from '../jobs/clock-guard.ts';
 import type { Clock } from '../jobs/ports.ts';
+import { leanRequests } from '../system/lean-requests.ts';
+import { SigningHash } from '../system/signing-hash.ts';
 
 /**
  * Attempts × timeout stays below the shortest heartbeat interval, so that a beat is decided before the next is due. The
@@ -26,6 +28,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
     maxAttempts: MAX_SDK_ATTEMPTS,
     // Without it every request puts its chain of middleware together anew.
     cacheMiddleware: true,
+    sha256: SigningHash,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -35,8 +38,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
     },
     ...config,
   });
-  // It copies every request and reply for a log that nobody keeps: a twentieth of the client's CPU time.
-  client.middlewareStack.remove('loggerMiddleware');
+  client.middlewareStack.use(leanRequests);
   if (clockGuard !== undefined) {
     client.middlewareStack.add(
       (next) => async (args) => {

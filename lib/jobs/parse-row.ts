@@ -131,10 +131,9 @@ export function parseLeaseEntry(row: Row): LeaseEntry {
     notBefore: read.numberOr('notBefore', 0),
     dispatches: read.numberOr('dispatches', 0),
     cancelRequested: row.cancelRequested === true,
-    ...defined({
-      leaseOwner: read.optionalText('leaseOwner'),
-      startedAt: read.optionalNumber('startedAt'),
-    }),
+    // Spelt out, not by `defined`: a mass reclaim reads an entry for every job.
+    ...(row.leaseOwner === undefined ? {} : { leaseOwner: read.text('leaseOwner') }),
+    ...(row.startedAt === undefined ? {} : { startedAt: read.number('startedAt') }),
   };
 }
 

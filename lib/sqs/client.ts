@@ -1,4 +1,6 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { leanRequests } from '../system/lean-requests.ts';
+import { SigningHash } from '../system/signing-hash.ts';
 
 const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
@@ -11,6 +13,7 @@ export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
     maxAttempts: MAX_SDK_ATTEMPTS,
     // Without it every request puts its chain of middleware together anew.
     cacheMiddleware: true,
+    sha256: SigningHash,
     // TLS already vouches for what arrives; ten checksums a request only cost time.
     md5: false,
     requestHandler: {
@@ -20,7 +23,6 @@ export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
     },
     ...config,
   });
-  // It copies every request and reply for a log that nobody keeps.
-  client.middlewareStack.remove('loggerMiddleware');
+  client.middlewareStack.use(leanRequests);
   return client;
 }

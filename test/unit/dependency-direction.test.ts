@@ -8,8 +8,8 @@ const root = join(import.meta.dirname, '..', '..');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   jobs: ['contract'],
-  dynamodb: ['jobs', 'contract'],
-  sqs: ['jobs', 'contract'],
+  dynamodb: ['system', 'jobs', 'contract'],
+  sqs: ['system', 'jobs', 'contract'],
   telemetry: ['jobs', 'contract'],
   events: ['jobs', 'contract'],
   system: ['jobs'],

@@ -110,9 +110,11 @@ export function pageOf(
 }
 
 /** Only what the index carries, so that code which needs more fails here as it would on DynamoDB. */
-function projected(row: Row, index: IndexDefinition): Row {
-  const carried = new Set(['jobId', index.partitionKey.name, index.sortKey.name, ...index.projects]);
-  return Object.fromEntries(Object.entries(row).filter(([name]) => carried.has(name)));
+function projected(row: Row, { partitionKey, sortKey, projects }: IndexDefinition): Row {
+  const carried: Record<string, unknown> = {};
+  for (const name of ['jobId', partitionKey.name, sortKey.name, ...projects])
+    if (row[name] !== undefined) carried[name] = row[name];
+  return carried;
 }
 
 const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

@@ -8,7 +8,7 @@ import type { Process } from './world.ts';
 /** Lets processes die, pause and lose touch, operators interfere and the queue forget, until calm sets in. */
 export function plantChaos(simulation: Simulation): void {
   const { world, scenario } = simulation;
-  const everyMs = scenario.pace.disturbedEveryMs;
+  const everyMs = world.pace.disturbedEveryMs;
   // A brief schedule must not wait for its first disturbance until it is nearly over.
   for (let at = scenario.size === 'full' ? everyMs : 0; at < scenario.chaosMs; at += everyMs)
     world.at(at + world.random.integer(0, everyMs), () => disturb(simulation));
@@ -26,9 +26,9 @@ function disturb(simulation: Simulation): void {
 }
 
 function disturbProcess(simulation: Simulation, process: Process): void {
-  const { world, scenario } = simulation;
+  const { world } = simulation;
   const { random } = world;
-  const { pauseMs, partitionMs } = scenario.pace;
+  const { pauseMs, partitionMs } = world.pace;
   const { name } = process;
   if (world.fault('dies', name)) process.die();
   else if (world.fault('pauses', name)) process.pause(random.integer(1000, pauseMs), false);
@@ -46,7 +46,7 @@ function replaceTheDead(simulation: Simulation): void {
   const { world, scenario } = simulation;
   const living = (prefix: string) =>
     world.processes.filter((p) => p.alive && !p.stopping.aborted && p.name.startsWith(prefix)).length;
-  const after = () => world.random.integer(0, scenario.pace.absenceMs);
+  const after = () => world.random.integer(0, world.pace.absenceMs);
   if (living('w') < scenario.workers) world.at(after(), () => simulation.spawnWorker());
   if (living('reaper') < scenario.reapers) world.at(after(), () => simulation.spawnReaper());
 }

@@ -5,6 +5,4 @@ export const clientSettings = {
   backoffMs: 100,
   /** The slowest ordinary way in one direction. */
   slowestMs: 40,
-  /** How late a request can still be applied after it was sent. */
-  latestMs: 90_000,
 } as const;

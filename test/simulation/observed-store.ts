@@ -22,26 +22,42 @@ export function createObservedStore(
   settings: Settings,
   filter?: ResultFilter,
 ): JobStore {
+  const connect = (): Line => {
+    const seen: SeenWrite[] = [];
+    const store = createJobStore({
+      table: createSimulatedTable(process, server, seen, filter),
+      clock: process.clock,
+      chance: process.chance,
+      settings,
+      actor: process.name,
+    });
+    return { seen, store };
+  };
+  const idle: Line[] = [];
   const call = (verb: keyof JobStore) => {
     return async (...given: unknown[]) => {
-      const seen: SeenWrite[] = [];
-      const store = createJobStore({
-        table: createSimulatedTable(process, server, seen, filter),
-        clock: process.clock,
-        chance: process.chance,
-        settings,
-        actor: process.name,
-      });
+      const line = idle.pop() ?? connect();
+      const { seen, store } = line;
+      seen.length = 0;
       const result = await (store[verb] as (...given: unknown[]) => Promise<unknown>)(...given);
       const outcomes = Array.isArray(result) ? result : [result];
       for (const [i, outcome] of outcomes.entries()) {
         const entry = Array.isArray(result) ? seen[i] : seen.at(-1);
         if (entry !== undefined) compare(process, verb, entry, outcome as { outcome: string });
       }
+      idle.push(line);
       return result;
     };
   };
-  return Object.fromEntries(verbs.map((verb) => [verb, call(verb)])) as unknown as JobStore;
+  const observed: Partial<Record<keyof JobStore, unknown>> = {};
+  for (const verb of verbs) observed[verb] = call(verb);
+  return observed as JobStore;
+}
+
+/** The store, and what it wrote in the call that uses it: calls at the same time need one each. */
+interface Line {
+  readonly seen: SeenWrite[];
+  readonly store: JobStore;
 }
 
 function compare(process: Process, verb: string, seen: SeenWrite, { outcome }: { outcome: string }): void {

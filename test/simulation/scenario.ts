@@ -28,6 +28,10 @@ export interface Pace {
   readonly stepMs: number;
   /** How long a handler that ignores its signal goes on. */
   readonly overrunMs: number;
+  /** How late a request can still be applied after it was sent. */
+  readonly requestMs: number;
+  /** How late a message can get to its queue. */
+  readonly messageMs: number;
 }
 
 const paces: Readonly<Record<Size, Pace>> = {
@@ -38,16 +42,29 @@ const paces: Readonly<Record<Size, Pace>> = {
     absenceMs: 60_000,
     stepMs: 20_000,
     overrunMs: 300_000,
+    requestMs: 90_000,
+    messageMs: 300_000,
   },
   brief: {
     disturbedEveryMs: 4000,
     pauseMs: 30_000,
     partitionMs: 20_000,
     absenceMs: 20_000,
-    stepMs: 4000,
+    stepMs: 2000,
     overrunMs: 30_000,
+    requestMs: 25_000,
+    messageMs: 60_000,
   },
 };
+
+/** A handler that outlives its lease, which is what some mistakes take, is too long for every brief schedule. */
+const SHARE_OF_LONG_HANDLERS = 0.2;
+const LONG_STEP_MS = 12_000;
+
+export function planPace(random: SeededRandom, size: Size): Pace {
+  const pace = paces[size];
+  return size === 'brief' && random.chance(SHARE_OF_LONG_HANDLERS) ? { ...pace, stepMs: LONG_STEP_MS } : pace;
+}
 
 /** What a seed decides about one job. */
 export interface PlannedJob {
@@ -65,20 +82,18 @@ export interface Scenario {
   readonly chaosMs: number;
   readonly workers: number;
   readonly reapers: number;
-  /** When the first reapers start: one that finds nothing to watch is not back for a minute. */
+  /** When the first reapers look: one that finds nothing to watch is not back for a minute. */
   readonly reapersAfterMs: number;
   readonly jobs: readonly PlannedJob[];
   readonly size: Size;
-  readonly pace: Pace;
 }
 
 /** What a seed decides about a schedule, besides its faults. */
 export function planScenario(random: SeededRandom, size: Size): Scenario {
-  const plan = size === 'full' ? planFull(random) : planBrief(random);
-  return { ...plan, size, pace: paces[size] };
+  return { ...(size === 'full' ? planFull(random) : planBrief(random)), size };
 }
 
-type Plan = Omit<Scenario, 'size' | 'pace'>;
+type Plan = Omit<Scenario, 'size'>;
 
 function planFull(random: SeededRandom): Plan {
   const chaosMs = random.integer(20, 120) * 1000;

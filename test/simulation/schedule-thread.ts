@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { installLightAbort } from './light-abort.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { plantedBugs } from './planted-bugs.ts';
 import { simulateMany } from './simulate.ts';
@@ -9,6 +10,7 @@ const { size, bug: name } = workerData as ThreadTask;
 const bug = plantedBugs.find((each) => each.name === name);
 if (name !== undefined && bug === undefined) throw new Error(`no planted bug is named '${name}'`);
 
+installLightAbort();
 parentPort?.on('message', async (seeds: readonly number[]) => {
   const outcomes: Outcome[] = [];
   await simulateMany(seeds, { size, ...(bug === undefined ? {} : { bug }) }, (result) => {

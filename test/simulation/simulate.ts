@@ -52,6 +52,8 @@ export class Simulation {
   readonly queue: SimulatedQueue;
   readonly scenario: Scenario;
   readonly #bug: PlantedBug;
+  /** The job that each body asks for, or '' for a hint. */
+  readonly #jobIds = new Map<string, string>();
   #spawned = 0;
   #stopped = false;
   #finished = false;
@@ -75,7 +77,7 @@ export class Simulation {
     this.queue = new SimulatedQueue(this.world, simulatedSettings.visibilityTimeoutMs);
     for (const job of this.scenario.jobs) this.#plan(job);
     for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
-    for (let n = 0; n < this.scenario.reapers; n++) this.#startReaper();
+    for (let n = 0; n < this.scenario.reapers; n++) this.spawnReaper(this.scenario.reapersAfterMs);
     plantChaos(this);
     this.world.at(this.scenario.chaosMs, () => this.#calmDown());
   }
@@ -88,7 +90,7 @@ export class Simulation {
     if (!this.#stopped && this.#isOver()) {
       this.#stopped = true;
       world.note('world', 'all has ended');
-      for (const process of world.processes) process.stop();
+      for (const process of world.processes) if (process.alive) process.stop();
     }
     const outOfTime = world.now > WORLD_START + this.scenario.chaosMs + LONGEST_CALM_MS;
     const atRest = this.#stopped && world.inFlight === 0 && !world.processes.some(({ alive }) => alive);
@@ -147,25 +149,19 @@ export class Simulation {
         ...(this.#bug.alterWorker ?? unaltered)(this.#portsFor(process)),
         judge: this.judge,
         settings: simulatedSettings,
-        pace: this.scenario.pace,
         alterHeart: this.#bug.alterHeart ?? ((heart) => heart),
       }),
     );
   }
 
-  #startReaper(): void {
-    const { reapersAfterMs } = this.scenario;
-    if (reapersAfterMs === 0) this.spawnReaper();
-    else this.world.at(reapersAfterMs, () => this.spawnReaper());
-  }
-
-  spawnReaper(): void {
+  spawnReaper(firstWatchAfterMs = 0): void {
     if (this.#stopped) return;
     this.world.spawn(`reaper${++this.#spawned}`, (process) =>
       runReaper(process, {
         ...(this.#bug.alterReaper ?? unaltered)(this.#portsFor(process)),
         table: createSimulatedTable(process, this.server, []),
         settings: { ...simulatedSettings, ...this.#bug.reaperSettings },
+        firstWatchAfterMs,
       }),
     );
   }
@@ -211,8 +207,8 @@ export class Simulation {
     return (
       world.calm &&
       world.inFlight === 0 &&
-      !world.processes.some(({ alive, name }) => alive && name.startsWith('operator')) &&
       judge.allEnded(this.server.rows) &&
+      !world.processes.some(({ alive, name }) => alive && name.startsWith('operator')) &&
       !this.#hasUnknownJobs()
     );
   }
@@ -226,6 +222,15 @@ export class Simulation {
   }
 
   #jobIn(body: string): string | undefined {
+    let jobId = this.#jobIds.get(body);
+    if (jobId === undefined) {
+      jobId = this.#readJobId(body) ?? '';
+      this.#jobIds.set(body, jobId);
+    }
+    return jobId === '' ? undefined : jobId;
+  }
+
+  #readJobId(body: string): string | undefined {
     const parsed = parseMessage(body, messageLimits(simulatedSettings), { sentAt: 0, now: this.world.now });
     return parsed.ok && parsed.message.kind === 'job' ? parsed.message.jobId : undefined;
   }
@@ -251,8 +256,34 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   // Between two schedules whoever else lives on this event loop has its turn.
   await new Promise<void>((resolve) => setImmediate(resolve));
   const simulation = new Simulation(options);
-  // A tick that is asked for by one continuation comes when all others have run, however many led to more: it settles the world
-  // after each event as a turn of the event loop would, for a tenth of the cost.
-  while (simulation.step()) await new Promise<void>((resolve) => process.nextTick(resolve));
+  await settledBetween(() => {
+    // What resumes no code leaves nothing to settle.
+    for (;;) {
+      if (!simulation.step()) return false;
+      if (simulation.world.hasResumed) return true;
+    }
+  });
   return simulation.result();
+}
+
+const RESOLVED = Promise.resolve();
+
+/**
+ * Calls `act` again and again until it returns false, and lets all code that it resumed come to its next await in between. A
+ * tick that is asked for by one continuation comes when all others have run, however many led to more: it settles the world as a
+ * turn of the event loop would, for a tenth of the cost.
+ */
+function settledBetween(act: () => boolean): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const turn = () => {
+    try {
+      if (act()) void RESOLVED.then(askForTick);
+      else resolve();
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const askForTick = () => process.nextTick(turn);
+  void RESOLVED.then(askForTick);
+  return promise;
 }

@@ -1,7 +1,6 @@
 import { NonRetryableError } from '../../lib/jobs/errors.ts';
 import type { JobContext, JobDefinition, JobView, Schema } from '../../lib/worker/define-job.ts';
 import type { Judge, Run } from './judge.ts';
-import type { Pace } from './scenario.ts';
 import type { Process } from './world.ts';
 
 export const SIMULATED_TYPE = 'simulated';
@@ -11,7 +10,7 @@ const anything: Schema = {
 };
 
 /** The one type of job in the simulation, as it runs in this process. */
-export const simulatedJob = (process: Process, judge: Judge, pace: Pace): JobDefinition => ({
+export const simulatedJob = (process: Process, judge: Judge): JobDefinition => ({
   type: SIMULATED_TYPE,
   payload: anything,
   async run(job, context) {
@@ -23,7 +22,7 @@ export const simulatedJob = (process: Process, judge: Judge, pace: Pace): JobDef
     };
     judge.begin(run);
     try {
-      return await work(process, judge, pace, job, context as JobContext);
+      return await work(process, judge, job, context as JobContext);
     } finally {
       judge.end(run);
     }
@@ -34,14 +33,9 @@ export const simulatedJob = (process: Process, judge: Judge, pace: Pace): JobDef
  * Does some steps of work with a checkpoint after each, then returns which attempt it was. On the way it may throw, kill its
  * process, or ignore its signal and carry on as a zombie.
  */
-async function work(
-  process: Process,
-  judge: Judge,
-  { stepMs, overrunMs }: Pace,
-  job: JobView,
-  context: JobContext,
-): Promise<number> {
+async function work(process: Process, judge: Judge, job: JobView, context: JobContext): Promise<number> {
   const { world, clock, random } = process;
+  const { stepMs, overrunMs } = world.pace;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
   const done = typeof job.checkpoint === 'number' ? job.checkpoint : 0;
   const steps = random.integer(0, 3);

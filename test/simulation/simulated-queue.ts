@@ -12,8 +12,6 @@ interface Message {
   receiptHandle: string;
 }
 
-const LONGEST_DELAY_MS = 300_000;
-
 /** SQS as it is: at least once, in any order, sometimes late, and never a promise that a message is still there. */
 export class SimulatedQueue {
   readonly #world: World;
@@ -34,7 +32,7 @@ export class SimulatedQueue {
   send(body: string, delayMs: number): string {
     const world = this.#world;
     const copies = world.fault('messageDuplicated', 'queue') ? 2 : 1;
-    const late = world.fault('messageDelayed', 'queue') ? world.random.integer(0, LONGEST_DELAY_MS) : 0;
+    const late = world.fault('messageDelayed', 'queue') ? world.random.integer(0, world.pace.messageMs) : 0;
     const messageId = `m${++this.#sent}`;
     for (let copy = 1; copy <= copies; copy++)
       this.#put({

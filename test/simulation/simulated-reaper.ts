@@ -6,14 +6,17 @@ import type { Process } from './world.ts';
 
 export interface ReaperParts extends Pick<ReaperDeps, 'table' | 'store' | 'queue'> {
   readonly settings: Settings;
+  /** When its schedule comes round for the first time. */
+  readonly firstWatchAfterMs: number;
 }
 
 /** Does what the schedule does with the deployed reaper: starts a watch every so often, however the last one ended. */
 export async function runReaper(process: Process, parts: ReaperParts): Promise<void> {
   const { clock, name } = process;
-  const { settings, ...ports } = parts;
+  const { settings, firstWatchAfterMs, ...ports } = parts;
   const signal = process.stopping;
   const deps = { ...ports, settings, clock, name, telemetry: silentTelemetry, events: silentEvents };
+  if (firstWatchAfterMs > 0) await clock.sleep(firstWatchAfterMs, signal).catch(() => {});
   while (!signal.aborted) {
     const begunAt = clock.monotonic();
     const { ended } = await watch(deps, { deadlineAt: clock.now() + settings.watchMs, signal });

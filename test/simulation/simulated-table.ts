@@ -83,7 +83,7 @@ export function createSimulatedTable(
 /** One SDK call: attempts with a timeout each. What arrives is carried out even if its sender is gone by then. */
 function request<T>(process: Process, operation: string, carryOut: () => T): Promise<T> {
   const { world } = process;
-  const { timeoutMs, attempts, slowestMs, latestMs, backoffMs } = clientSettings;
+  const { timeoutMs, attempts, slowestMs, backoffMs } = clientSettings;
   return new Promise((resolve, reject) => {
     const repeat = (n: number, afterMs: number, failure: () => Error) =>
       process.resume(afterMs, () => (n < attempts ? send(n + 1) : reject(failure())));
@@ -103,7 +103,7 @@ function request<T>(process: Process, operation: string, carryOut: () => T): Pro
       else if (world.fault('throttled', process.name))
         repeat(n, there + latency() + backoffMs * n, () => new ThrottledError(operation, undefined));
       else if (world.fault('requestLate', process.name)) {
-        arrive(world.random.integer(timeoutMs, latestMs));
+        arrive(world.random.integer(timeoutMs, world.pace.requestMs));
         unanswered(n);
       } else if (world.fault('replyLost', process.name)) {
         arrive(there);

@@ -9,7 +9,6 @@ import { createRegistry } from '../../lib/worker/registry.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';
-import type { Pace } from './scenario.ts';
 import { simulatedJob } from './simulated-handler.ts';
 import type { Process } from './world.ts';
 
@@ -18,7 +17,6 @@ export interface SimulatedWorkerParts {
   readonly queue: JobQueue;
   readonly judge: Judge;
   readonly settings: Settings;
-  readonly pace: Pace;
   /** Lets a planted bug into the heart. */
   readonly alterHeart: (heart: Heart, process: Process) => Heart;
 }
@@ -31,7 +29,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
   const { clock, chance, name } = process;
   const heart = createHeartLoop({ clock, chance, store, stalledForMs: () => 0, onFailure: () => {} });
   const parts: WorkerParts = {
-    registry: createRegistry([simulatedJob(process, judge, given.pace)]),
+    registry: createRegistry([simulatedJob(process, judge)]),
     ...{ settings, clock, chance, store, queue },
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck: trustTheClock },
     heart: alterHeart(heart, process),

@@ -2,7 +2,7 @@ import type { Chance, Clock } from '../../lib/jobs/ports.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
 import { EventHeap } from './event-heap.ts';
 import { type FaultKind, type FaultRates, faultKinds, swarm } from './fault-kinds.ts';
-import type { Size } from './scenario.ts';
+import { type Pace, planPace, type Size } from './scenario.ts';
 
 /** True time at which every simulated world begins: a round number that is easy to recognise in a timeline. */
 export const WORLD_START = 1_800_000_000_000;
@@ -28,6 +28,7 @@ export interface WorldOptions {
 /** True time, chance and faults of one schedule, all from one seed. */
 export class World {
   readonly seed: number;
+  readonly pace: Pace;
   readonly random: SeededRandom;
   readonly timeline: TimelineLine[] = [];
   readonly faultsInjected: number[] = [];
@@ -39,6 +40,8 @@ export class World {
   calm = false;
   violation: string | undefined;
   events = 0;
+  /** Whether the last event let some process's code go on: only then is there anything to settle. */
+  hasResumed = false;
   /** Requests on their way to the table, some of which arrive long after their sender gave up. */
   inFlight = 0;
   readonly #heap = new EventHeap();
@@ -50,6 +53,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.seed = options.seed;
+    this.pace = planPace(seededRandom(derivedSeed(options.seed, 'pace')), options.size);
     this.random = seededRandom(derivedSeed(options.seed, 'schedule'));
     this.#faults = seededRandom(derivedSeed(options.seed, 'faults'));
     this.#suppressed = options.suppressed ?? new Set();
@@ -72,6 +76,7 @@ export class World {
     if (event === undefined) return false;
     this.now = Math.max(this.now, event.at);
     this.events++;
+    this.hasResumed = false;
     event.run();
     return true;
   }
@@ -112,6 +117,7 @@ export class World {
     this.processes.push(process);
     this.note(name, `starts, clock off by ${offset} ms`);
     this.at(0, () => {
+      this.hasResumed = true;
       main(process)
         .catch((error: unknown) => {
           this.violate(`${name} broke: ${error instanceof Error ? error.stack : String(error)}`);
@@ -168,7 +174,10 @@ export class Process {
       if (!this.alive) return;
       if (this.pausedUntil > this.world.now) this.resume(this.pausedUntil - this.world.now, run);
       else if (this.world.fault('diesAtAwait', this.name)) this.die();
-      else run();
+      else {
+        this.world.hasResumed = true;
+        run();
+      }
     });
   }
 

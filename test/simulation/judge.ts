@@ -17,8 +17,6 @@ export interface Run {
 interface Life {
   holder: { readonly owner: string; readonly attempt: number } | undefined;
   completions: number;
-  /** Calls of operators whose answer has not come. */
-  cancelsUnderWay: number;
   attemptAtRevival: number;
   /** Errors after which running again was pointless. */
   endedForGood: boolean;
@@ -58,6 +56,8 @@ export class Judge {
   readonly #world: World;
   readonly #settings: Settings;
   readonly #lives = new Map<string, Life>();
+  /** Calls of operators whose answer has not come. They name an id, whichever row it has by the time they get there. */
+  readonly #cancelsUnderWay = new Map<string, number>();
 
   constructor(world: World, settings: Settings) {
     this.#world = world;
@@ -80,10 +80,11 @@ export class Judge {
 
   /** An operator asks for the end of a job; returns what to call once the answer is there. */
   cancelIsWanted(jobId: string): () => void {
-    const life = this.#life(jobId);
-    life.cancelsUnderWay++;
+    const change = (by: number) =>
+      this.#cancelsUnderWay.set(jobId, (this.#cancelsUnderWay.get(jobId) ?? 0) + by);
+    change(1);
     return () => {
-      life.cancelsUnderWay--;
+      change(-1);
     };
   }
 
@@ -121,7 +122,7 @@ export class Judge {
     if (transition === 'claim') return this.#claimProblems(life, before, write);
     if (FENCED.has(transition)) return staleProblems(life, write);
     if (BY_LAPSE.has(transition) && before?.status === 'running') return this.#lapseProblems(life, before);
-    const isWanted = life.cancelsUnderWay > 0 || before?.cancelRequested === true;
+    const isWanted = (this.#cancelsUnderWay.get(write.jobId) ?? 0) > 0 || before?.cancelRequested === true;
     return after.status === 'cancelled' && !isWanted ? ['cancelled though nobody asks for it'] : [];
   }
 
@@ -230,7 +231,6 @@ export class Judge {
       life = {
         holder: undefined,
         completions: 0,
-        cancelsUnderWay: 0,
         attemptAtRevival: 0,
         endedForGood: false,
         changedAt: 0,

@@ -121,7 +121,7 @@ function planFull(random: SeededRandom): Plan {
 }
 
 function planBrief(random: SeededRandom): Plan {
-  const chaosMs = random.integer(2, 12) * 1000;
+  const chaosMs = random.integer(2, 10) * 1000;
   const maxAttempts = random.integer(2, 4);
   const job: PlannedJob = {
     jobId: 'job-1',
@@ -134,7 +134,7 @@ function planBrief(random: SeededRandom): Plan {
   };
   return {
     chaosMs,
-    workers: random.integer(1, 2),
+    workers: random.pick([1, 1, 2]),
     reapers: 1,
     reapersAfterMs: random.integer(0, chaosMs),
     jobs: [job],

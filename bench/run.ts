@@ -12,7 +12,7 @@ import type { StartSystem, System } from './systems/system.ts';
 
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, about 45 minutes
+  npm run bench                    everything, about 70 minutes
   npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
   npm run bench -- --only steady,zombie
   npm run bench -- --systems leasehold,bullmq

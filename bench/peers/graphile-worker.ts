@@ -82,6 +82,7 @@ export const start: StartSystem = async (stores) => {
         [ms],
       );
     },
+    discard: async (queue) => void (await pool.query(`drop schema "${schemaOf(queue)}" cascade`)),
     stop: () => pool.end(),
   };
 };

@@ -88,6 +88,7 @@ export const start: StartSystem = async (stores) => {
         [queue, ms],
       );
     },
+    discard: (queue) => boss.deleteQueue(queue),
     async stop() {
       await boss.stop({ graceful: false });
       await pool.end();

@@ -65,21 +65,29 @@ function crashSection(results: Results): string {
 }
 
 function massSection(results: Results): string {
+  const ours = (jobs: number) => results.massReclaim?.leasehold?.find((each) => each.jobs === jobs);
   const rows = Object.entries(results.massReclaim ?? {}).flatMap(([name, sizes]) =>
     sizes.map((size) => [
       titleOf(results, name),
       size.jobs.toLocaleString('en-US'),
-      size.complete
-        ? figure(size.reclaimed / size.seconds)
-        : `${figure(size.reclaimed / size.seconds)} (given up)`,
-      figure(size.requestsPerJob),
-      figure(size.cpuMsPerJob),
-      figure(size.rssMb),
-      figure(size.bystander.quietMs),
-      figure(size.bystander.longestMs),
+      spread(size.jobsPerSecond) + (size.givenUp > 0 ? ' †' : ''),
+      ratio(size.jobsPerSecond?.median, ours(size.jobs)?.jobsPerSecond?.median),
+      figure(size.requestsPerJob?.median),
+      spread(size.cpuMsPerJob),
+      figure(size.rssMb?.median),
+      figure(size.quietMs?.median),
+      spread(size.heldUpMs),
     ]),
   );
-  const head = ['system', 'jobs', 'jobs/s', 'requests a job', 'reaper CPU ms a job', 'reaper MB'];
+  const head = [
+    'system',
+    'jobs',
+    'jobs/s',
+    'to Leasehold',
+    'requests a job',
+    'reaper CPU ms a job',
+    'reaper MB',
+  ];
   return table([...head, 'bystander before, p99 ms', 'bystander held up, ms'], rows);
 }
 
@@ -115,8 +123,8 @@ const heartbeatSection = (results: Results): string =>
     rowsOf(results, results.heartbeats, (value, title) => [
       title,
       value.leaseRenewed ? 'yes' : 'no',
-      value.leaseRenewed ? figure(value.heartbeatsPerJobMinute) : 'none',
-      figure(value.requestsPerJobMinute),
+      value.leaseRenewed ? spread(value.heartbeatsPerJobMinute) : 'none',
+      spread(value.requestsPerJobMinute),
     ]),
   );
 

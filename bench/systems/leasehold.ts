@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type AttributeValue, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, DeleteTableCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { jobBody } from '../../lib/contract/message.ts';
 import { byLease } from '../../lib/contract/table.ts';
 import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
@@ -89,6 +90,10 @@ export async function start(): Promise<System> {
         allShards(settings.shards).pending.map((partition) => countAll(name, partition)),
       );
       return counts.reduce((sum, count) => sum + count, 0);
+    },
+    async discard(name) {
+      await client.send(new DeleteTableCommand({ TableName: name }));
+      await sqsClient.send(new DeleteQueueCommand({ QueueUrl: urls.get(name) }));
     },
     async stop() {
       client.destroy();

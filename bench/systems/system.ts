@@ -63,6 +63,8 @@ export interface System {
   waiting(queue: string): Promise<number>;
   /** Makes leases that began longer than `ms` ago end now, where the system's own are too long to wait for. */
   passTime?(queue: string, profile: Profile, ms: number): Promise<void>;
+  /** Frees what a measured queue takes up, where it would weigh on the next measurement. */
+  discard?(queue: string): Promise<void>;
   stop(): Promise<void>;
 }
 

@@ -48,15 +48,22 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
   }
 }
 
-/** Sends the hints that a dispatch asks for. What cannot be sent is sent by the reaper, a little later. */
-export async function sendHintsFor(
+/** Sends the hints that a dispatch asks for. */
+export const sendHintsFor = (
   system: System,
   output: Output,
   dispatched: readonly { readonly jobId: string; readonly dispatch: Dispatch }[],
-): Promise<void> {
-  const hints = dispatched.flatMap(({ jobId, dispatch }): Hint[] =>
-    dispatch.hintDelaySeconds === undefined ? [] : [{ jobId, delaySeconds: dispatch.hintDelaySeconds }],
+): Promise<void> =>
+  sendHints(
+    system,
+    output,
+    dispatched.flatMap(({ jobId, dispatch }): Hint[] =>
+      dispatch.hintDelaySeconds === undefined ? [] : [{ jobId, delaySeconds: dispatch.hintDelaySeconds }],
+    ),
   );
+
+/** What cannot be sent is sent by the reaper, a little later. */
+export async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
   if (hints.length === 0) return;
   const { failed, reason } = await system.queue().sendHints(hints);
   if (failed.length > 0)

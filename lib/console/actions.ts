@@ -1,4 +1,4 @@
-import { planDispatch } from '../jobs/dispatch.ts';
+import { hintDelaySecondsOf, planDispatch } from '../jobs/dispatch.ts';
 import type { Clock, JobQueue, JobStore, OperatorOutcome } from '../jobs/ports.ts';
 import type { Settings } from '../jobs/settings.ts';
 import type { ActionReply, JobAction } from './protocol.ts';
@@ -23,7 +23,8 @@ export async function actOnJob(parts: ActionParts, jobId: string, action: JobAct
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
   const outcome = await write();
   const reply = replyTo(outcome, action);
-  if (reply.ok && action !== 'cancel') await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+  if (outcome.outcome === 'written' && outcome.job.status === 'pending' && action !== 'cancel')
+    await queue.sendHints([{ jobId, delaySeconds: hintDelaySecondsOf(outcome.job, clock.now()) }]);
   return reply;
 
   function write(): Promise<OperatorOutcome> {
@@ -31,7 +32,7 @@ export async function actOnJob(parts: ActionParts, jobId: string, action: JobAct
       case 'cancel':
         return store.cancel(jobId);
       case 'release':
-        return store.takeBack(jobId, dispatch);
+        return store.takeBack(jobId);
       case 'retry':
       case 'revive':
         return store.revive(jobId, dispatch);

@@ -13,6 +13,10 @@ export interface Dispatch {
   readonly hintDelaySeconds?: number;
 }
 
+/** When the hint for a job that is pending now is to be seen. */
+export const hintDelaySecondsOf = (job: { readonly notBefore: number }, now: number): number =>
+  Math.ceil(Math.max(0, job.notBefore - now) / 1000);
+
 type DispatchSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
 
 /** The first dispatch of a job that becomes pending now. */
@@ -27,6 +31,17 @@ export function planDispatch(now: number, notBefore: number, settings: DispatchS
     hintDelaySeconds: Math.ceil(delayMs / 1000),
   };
 }
+
+/**
+ * The dispatch of a job that is taken from its worker, which may be frozen with a repeat of its claim still to be sent. The
+ * repeat says when the claim was first sent; the job is due so long after that, that the repeat is refused as too early
+ * even when another has claimed and given back the job in between.
+ */
+export const planTakeBack = (
+  startedAt: number,
+  now: number,
+  settings: DispatchSettings & Pick<Settings, 'skewMs'>,
+): Dispatch => planDispatch(now, startedAt + 2 * settings.skewMs + 1, settings);
 
 /**
  * The next hint for a job that the queue seems to have forgotten. The queue's lease doubles each time, so that a backlog

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../contract/message.ts';
 import { decideClaim } from './decide-claim.ts';
+import { planTakeBack } from './dispatch.ts';
 import { type Claim, isFinished, type Job, type RunningJob } from './job.ts';
 import { cutToBytes, toJsonText } from './json.ts';
 import { cancelWrite, rejectWrite, reviveWrite, takeBackWrite } from './operator-writes.ts';
@@ -219,10 +220,13 @@ export function createJobStore(options: JobStoreOptions): JobStore {
           : undefined,
       ),
 
-    takeBack: (jobId, dispatch) =>
-      operate(jobId, (job) =>
-        job.status === 'running' ? takeBackWrite(job, dispatch, context()) : undefined,
-      ),
+    takeBack: (jobId) =>
+      operate(jobId, (job) => {
+        const at = context();
+        return job.status === 'running'
+          ? takeBackWrite(job, planTakeBack(job.startedAt, at.now, settings), at)
+          : undefined;
+      }),
 
     async read(jobId) {
       const row = await table.read(jobId);

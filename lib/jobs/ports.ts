@@ -157,8 +157,8 @@ export interface JobStore {
   reapMany(verdicts: readonly { entry: LeaseEntry; action: ReapAction }[]): Promise<ReapOutcome[]>;
   cancel(jobId: string): Promise<OperatorOutcome>;
   revive(jobId: string, dispatch: Dispatch): Promise<OperatorOutcome>;
-  /** Takes a running job from its worker. */
-  takeBack(jobId: string, dispatch: Dispatch): Promise<OperatorOutcome>;
+  /** Takes a running job from its worker. The job that comes back says when its next hint is due. */
+  takeBack(jobId: string): Promise<OperatorOutcome>;
   /** Reads one job consistently; rows past their retention are as good as gone. */
   read(jobId: string): Promise<Job | undefined>;
 }

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type JsonValue, jobBody, type SendOptions } from '../contract/message.ts';
 import { lapsesAt } from '../jobs/decide-reap.ts';
-import { planDispatch } from '../jobs/dispatch.ts';
+import { hintDelaySecondsOf } from '../jobs/dispatch.ts';
 import { type FinishedJob, isFinished, type Job } from '../jobs/job.ts';
 import type { ReceivedMessage } from '../jobs/ports.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
@@ -63,6 +63,12 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   const row = () => store.read(jobId);
   const sent = queue.sendJobs([{ body: jobBody(definition.type, payload, { jobId, ...options.send }) }]);
 
+  const takeBack = async () => {
+    const taken = await store.takeBack(jobId);
+    if (taken.outcome === 'written' && taken.job.status === 'pending')
+      await queue.sendHints([{ jobId, delaySeconds: hintDelaySecondsOf(taken.job, clock.now()) }]);
+  };
+
   /** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
   const befall = async (
     mishap: Mishap,
@@ -76,8 +82,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
         await store.cancel(jobId);
         return clock.advance(settings.heartbeatMs);
       case 'loseLease':
-        await store.takeBack(jobId, planDispatch(clock.now(), clock.now(), settings));
-        await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+        await takeBack();
         return clock.advance(settings.heartbeatMs);
       case 'deadline':
       case 'shutdown':

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jobBody } from '../../lib/contract/message.ts';
 import { allLeases } from '../../lib/jobs/all-leases.ts';
 import { lapsesAt } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { hintDelaySecondsOf, planDispatch } from '../../lib/jobs/dispatch.ts';
 import type { LeaseEntry } from '../../lib/jobs/job.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/jobs/recovery-bound.ts';
 import { allShards } from '../../lib/jobs/shard.ts';
@@ -104,7 +104,7 @@ function createOperator(
   const remember = (map: Map<string, number[]>, jobId: string) =>
     map.set(jobId, [...(map.get(jobId) ?? []), now()]);
   const dispatch = () => planDispatch(Date.now(), Date.now(), settings);
-  const hint = (jobId: string) => queue.sendHints([{ jobId, delaySeconds: 0 }]);
+  const hint = (jobId: string, delaySeconds = 0) => queue.sendHints([{ jobId, delaySeconds }]);
 
   const interfere = async (): Promise<void> => {
     const jobId = accepted[random.integer(0, accepted.length - 1)];
@@ -121,7 +121,9 @@ function createOperator(
     } else if (dice < 0.8) {
       remember(takenBack, jobId);
       note({ what: 'operator takes the job back', jobId });
-      if ((await store.takeBack(jobId, dispatch())).outcome === 'written') await hint(jobId);
+      const taken = await store.takeBack(jobId);
+      if (taken.outcome === 'written' && taken.job.status === 'pending')
+        await hint(jobId, hintDelaySecondsOf(taken.job, Date.now()));
     } else {
       // A purge may only lose messages of jobs that have a row: until then SQS is all that keeps them.
       const known = new Set((await rows()).map((row) => String(row.jobId)));

@@ -127,7 +127,7 @@ export function describeBatches(open: () => Harness): void {
     );
     const [, stolen, , gone] = jobs;
     if (stolen === undefined || gone === undefined) throw new Error('five claims should have been granted');
-    await harness.store.takeBack(stolen.jobId, harness.dispatch());
+    await harness.store.takeBack(stolen.jobId);
     const claims = jobs
       .map(claimOf)
       .map((claim) => (claim.jobId === gone.jobId ? { ...claim, jobId: harness.jobId() } : claim));

@@ -61,7 +61,7 @@ export function describeRaces(open: () => Harness, { rounds, claimants }: Pressu
           lastError: 'worker lease expired',
           dispatch: harness.dispatch(),
         }),
-        store.takeBack(job.jobId, harness.dispatch()),
+        store.takeBack(job.jobId),
       ]);
       expect(outcomes.filter(({ outcome }) => outcome === 'written')).toHaveLength(1);
       const ended = await store.read(job.jobId);

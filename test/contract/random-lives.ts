@@ -109,7 +109,7 @@ async function make(world: World, move: Move): Promise<unknown> {
     case 'revive':
       return store.revive(jobId, dispatch);
     case 'takeBack':
-      return store.takeBack(jobId, dispatch);
+      return store.takeBack(jobId);
     default: {
       const job = world.claims.at(-1 - move.which);
       return job === undefined ? undefined : asWorker(world, move.do, job);

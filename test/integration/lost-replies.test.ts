@@ -49,7 +49,7 @@ describeOnEachEngine('a write whose reply was lost', (engine) => {
   const operatorVerbs: Partial<Record<TransitionName, (jobId: string) => Promise<{ outcome: string }>>> = {
     cancel: (jobId) => store.cancel(jobId),
     requestCancel: (jobId) => store.cancel(jobId),
-    takeBack: (jobId) => store.takeBack(jobId, direct.dispatch()),
+    takeBack: (jobId) => store.takeBack(jobId),
     revive: (jobId) => store.revive(jobId, direct.dispatch()),
   };
 

@@ -182,8 +182,7 @@ describe('the heart', () => {
 
   it('tells a handler whose job was taken away, and its result is refused', async () => {
     const end = await runOnce({}, async ({ signal }) => {
-      const now = Date.now();
-      await stack.direct.store.takeBack('job', { notBefore: now, leaseUntil: now + 60_000, dispatches: 1 });
+      await stack.direct.store.takeBack('job');
       await aborted(signal).catch(() => {});
       return 'of no use any more';
     });

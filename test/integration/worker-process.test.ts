@@ -106,12 +106,8 @@ describe('the process host', () => {
       type: 'stolen',
       payload: z.unknown(),
       async run({ id }) {
-        const now = Date.now();
-        await stack.direct.store.takeBack(id, {
-          notBefore: now + 60_000,
-          leaseUntil: now + 90_000,
-          dispatches: 1,
-        });
+        // Without a hint, so that nobody claims it again.
+        await stack.direct.store.takeBack(id);
         return 'stale';
       },
     });

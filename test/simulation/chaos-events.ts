@@ -1,5 +1,5 @@
 import { parseMessage } from '../../lib/contract/message.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { hintDelaySecondsOf, planDispatch } from '../../lib/jobs/dispatch.ts';
 import { messageLimits } from '../../lib/jobs/message-limits.ts';
 import { simulatedSettings } from './scenario.ts';
 import type { Simulation } from './simulate.ts';
@@ -83,9 +83,12 @@ function operate(simulation: Simulation): void {
         const moved = revives
           ? await store.revive(jobId, dispatch())
           : takesBack
-            ? await store.takeBack(jobId, dispatch())
+            ? await store.takeBack(jobId)
             : undefined;
-        if (moved?.outcome === 'written') await queue.sendHints([{ jobId, delaySeconds: 0 }]);
+        if (moved?.outcome === 'written' && moved.job.status === 'pending')
+          await queue.sendHints([
+            { jobId, delaySeconds: hintDelaySecondsOf(moved.job, process.clock.now()) },
+          ]);
       } catch {
         // The operator is told, and may ask again.
       }

@@ -98,9 +98,10 @@ describe('the watcher', () => {
   it('is not led back to an earlier attempt', async () => {
     const { table, store, watch, claim } = stage();
     table.put(jobRow('a'));
-    await claim('a');
+    const job = await claim('a');
     const stale = table.rows()[0] ?? {};
-    await store.takeBack('a', { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 });
+    const dispatch = { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 };
+    await store.release(claimOf(job), { errors: 0, releases: 1, dispatch });
     await claim('a', 'w/2');
     const watcher = watch();
     await watcher.poll();

@@ -102,7 +102,7 @@ const verbs: Record<string, (store: JobStore, fixture: ReturnType<typeof setUp>)
   handBack: (store, { dispatch }) => store.handBack(JOB.jobId, CLAIM.owner, dispatch),
   cancel: (store) => store.cancel(JOB.jobId),
   revive: (store, { dispatch }) => store.revive(JOB.jobId, dispatch),
-  takeBack: (store, { dispatch }) => store.takeBack(JOB.jobId, dispatch),
+  takeBack: (store) => store.takeBack(JOB.jobId),
   read: (store) => store.read(JOB.jobId),
 };
 

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
-import { planDispatch } from '../../jobs/dispatch.ts';
+import { hintDelaySecondsOf } from '../../jobs/dispatch.ts';
+import type { Hint } from '../../jobs/ports.ts';
 import { exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirm.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { operate, reportOperated, sendHintsFor } from '../operate.ts';
+import { operate, reportOperated, sendHints } from '../operate.ts';
 
 interface ReleaseOptions extends SystemOptions {
   readonly yes?: boolean;
@@ -22,20 +23,21 @@ export function releaseCommand(context: CliContext): Command {
         const question = `Take ${ids.length} jobs from their workers?`;
         if (ids.length > 1 && !(await confirmed(context.terminal, question, options)))
           return exitCodes.refused;
-        const now = context.terminal.clock.now();
-        const dispatch = planDispatch(now, now, system.settings);
+        const hints: Hint[] = [];
         const results = await operate(system, ids, {
-          apply: (jobId) => system.store.takeBack(jobId, dispatch),
+          apply: async (jobId) => {
+            const result = await system.store.takeBack(jobId);
+            if (result.outcome === 'written' && result.job.status === 'pending') {
+              const delaySeconds = hintDelaySecondsOf(result.job, context.terminal.clock.now());
+              hints.push({ jobId, delaySeconds });
+            }
+            return result;
+          },
           done: (job) =>
             `taken from ${job.leaseOwner ?? 'its worker'}, which is fenced; a hint is in the queue`,
           refused: () => 'only a running job can be taken from its worker',
         });
-        const taken = results.filter((result) => result.outcome === 'written');
-        await sendHintsFor(
-          system,
-          output,
-          taken.map(({ jobId }) => ({ jobId, dispatch })),
-        );
+        await sendHints(system, output, hints);
         return reportOperated(output, results);
       }),
     );

@@ -91,7 +91,7 @@ describe('a write whose reply was lost is known as done by the row that refuses 
     ],
     [
       'takeBack',
-      ({ store }) => store.takeBack('r', dispatch),
+      ({ store }) => store.takeBack('r'),
       { outcome: 'written', job: { status: 'pending', releases: 1 } },
     ],
   ];

@@ -106,7 +106,13 @@ describeOnEachEngine('acting on jobs', (engine) => {
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('taken from worker-a/r, which is fenced');
       expect((await system.store.complete(held)).outcome).toBe('lost');
-      expect(await bodies()).toEqual(['{"hint":"r"}']);
+      // Claimed a moment ago, the job is not due yet, and neither is its hint.
+      expect(await bodies()).toEqual([]);
+      await expect.poll(() => bodies(), { timeout: 30_000, interval: 500 }).toEqual(['{"hint":"r"}']);
+      expect(await system.store.claim({ job: { jobId: 'r' }, owner: 'worker-b/r' })).toMatchObject({
+        outcome: 'claimed',
+        job: { attempt: 2 },
+      });
     });
 
     it('refuses a job that is not running', async () => {

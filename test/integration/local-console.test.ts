@@ -179,6 +179,11 @@ describe('an operator', () => {
     );
     expect((await stage.request('/api/jobs/to-release/release', { method: 'POST' })).status).toBe(200);
     expect(await stage.store.read('to-release')).toMatchObject({ status: 'pending', releases: 1 });
+    // Claimed a moment ago: repeats of that claim are waited out.
+    expect(stage.hints).toContainEqual({
+      jobId: 'to-release',
+      delaySeconds: expect.toSatisfy((s) => s >= 4),
+    });
   });
 
   it('cannot change anything in a console that only shows', async () => {

@@ -4,6 +4,8 @@ import { BadRowError } from './errors.ts';
 import type { Job, JobCore, LeaseEntry, PastClaim } from './job.ts';
 import type { Row } from './row-write.ts';
 
+const CLAIM_ATTRIBUTES = Array.from({ length: CLAIM_RING_SIZE }, (_, slot) => claimAttribute(slot));
+
 /** Attributes that may hold what a producer or handler would not want to see in a log. */
 const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
 
@@ -131,9 +133,10 @@ export function parseLeaseEntry(row: Row): LeaseEntry {
     notBefore: read.numberOr('notBefore', 0),
     dispatches: read.numberOr('dispatches', 0),
     cancelRequested: row.cancelRequested === true,
-    // Spelt out, not by `defined`: a mass reclaim reads an entry for every job.
-    ...(row.leaseOwner === undefined ? {} : { leaseOwner: read.text('leaseOwner') }),
-    ...(row.startedAt === undefined ? {} : { startedAt: read.number('startedAt') }),
+    ...defined({
+      leaseOwner: read.optionalText('leaseOwner'),
+      startedAt: read.optionalNumber('startedAt'),
+    }),
   };
 }
 
@@ -177,8 +180,8 @@ function parseRawMessage(read: RowReader) {
 /** The ring only informs: an entry that cannot be read is left out rather than making the job unreadable. */
 function parseClaims(row: Row): readonly PastClaim[] {
   const claims: PastClaim[] = [];
-  for (let slot = 0; slot < CLAIM_RING_SIZE; slot++) {
-    const past = row[claimAttribute(slot)];
+  for (const name of CLAIM_ATTRIBUTES) {
+    const past = row[name];
     if (isPastClaim(past)) claims.push(past);
   }
   return claims.sort((a, b) => a.attempt - b.attempt);
@@ -195,7 +198,8 @@ const isPastClaim = (value: unknown): value is PastClaim =>
 
 /** Drops undefined values, so that optional properties are absent rather than present and undefined. */
 function defined<T extends object>(values: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [key in keyof T]?: Exclude<T[key], undefined>;
-  };
+  const kept: Partial<T> = {};
+  for (const name of Object.keys(values) as (keyof T)[])
+    if (values[name] !== undefined) kept[name] = values[name];
+  return kept as { [key in keyof T]?: Exclude<T[key], undefined> };
 }

@@ -93,10 +93,12 @@ export function pageOf(
   const index = request.index === 'byLease' ? byLease : byFailure;
   const key = (row: Row) => row[index.sortKey.name] as number;
   const direction = request.newestFirst === true ? -1 : 1;
+  const { partition, after = Number.NEGATIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = request;
   const entries = rows
-    .filter((row) => row[index.partitionKey.name] === request.partition && typeof key(row) === 'number')
-    .filter((row) => request.after === undefined || key(row) > request.after)
-    .filter((row) => request.upTo === undefined || key(row) <= request.upTo)
+    .filter((row) => {
+      const at = row[index.sortKey.name];
+      return row[index.partitionKey.name] === partition && typeof at === 'number' && at > after && at <= upTo;
+    })
     .sort((a, b) => direction * (key(a) - key(b) || order(String(a.jobId), String(b.jobId))));
   const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
   const page = entries.slice(start, start + request.limit);
@@ -112,8 +114,13 @@ export function pageOf(
 /** Only what the index carries, so that code which needs more fails here as it would on DynamoDB. */
 function projected(row: Row, { partitionKey, sortKey, projects }: IndexDefinition): Row {
   const carried: Record<string, unknown> = {};
-  for (const name of ['jobId', partitionKey.name, sortKey.name, ...projects])
+  const carry = (name: string) => {
     if (row[name] !== undefined) carried[name] = row[name];
+  };
+  carry('jobId');
+  carry(partitionKey.name);
+  carry(sortKey.name);
+  projects.forEach(carry);
   return carried;
 }
 

@@ -64,9 +64,10 @@ function compare(process: Process, verb: string, seen: SeenWrite, { outcome }: {
   const { world } = process;
   if (world.traced && !(verb === 'reapMany' && outcome === 'written'))
     world.note(process.name, `${verb} ${seen.write.jobId}: ${outcome}`);
-  const about = `${process.name} was told '${outcome}' of its ${seen.write.transition} of ${seen.write.jobId}`;
+  const about = () =>
+    `${process.name} was told '${outcome}' of its ${seen.write.transition} of ${seen.write.jobId}`;
   if (POSITIVE.has(outcome) && !seen.applied && !REPEATABLE.has(verb))
-    world.violate(`${about}, which was never applied`);
+    world.violate(`${about()}, which was never applied`);
   if (!POSITIVE.has(outcome) && outcome !== 'failed' && seen.refusedByItself)
-    world.violate(`${about}, which was applied and stands`);
+    world.violate(`${about()}, which was applied and stands`);
 }

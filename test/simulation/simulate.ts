@@ -199,7 +199,7 @@ export class Simulation {
   }
 
   #hasMessage(jobId: string): boolean {
-    return this.queue.bodies().some((body) => this.#jobIn(body) === jobId);
+    return this.queue.holds((body) => this.#jobIn(body) === jobId);
   }
 
   #isOver(): boolean {
@@ -215,7 +215,7 @@ export class Simulation {
 
   /** Job messages whose job has no row yet: only the queue knows of it. */
   #hasUnknownJobs(): boolean {
-    return this.queue.bodies().some((body) => {
+    return this.queue.holds((body) => {
       const jobId = this.#jobIn(body);
       return jobId !== undefined && !this.server.rows.has(jobId);
     });

@@ -51,8 +51,9 @@ export class SimulatedQueue {
     for (const [key, message] of this.#messages) if (mayGo(message.body)) this.#messages.delete(key);
   }
 
-  bodies(): string[] {
-    return [...this.#messages.values()].map(({ body }) => body);
+  holds(test: (body: string) => boolean): boolean {
+    for (const { body } of this.#messages.values()) if (test(body)) return true;
+    return false;
   }
 
   /** The queue as one process sees it. */

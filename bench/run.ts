@@ -12,7 +12,7 @@ import type { StartSystem, System } from './systems/system.ts';
 
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, about 70 minutes
+  npm run bench                    everything, about 80 minutes
   npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
   npm run bench -- --only steady,zombie
   npm run bench -- --systems leasehold,bullmq
@@ -58,25 +58,26 @@ async function measure(): Promise<void> {
   for (const [name, scenario] of Object.entries(all)) {
     if (chosen !== undefined && !chosen.includes(name)) continue;
     say(`\n${name}`);
-    results = merged(results, await scenario());
+    results = { ...merged(results, await scenario()), machine: machineNow(began, loadBefore) };
+    // After each, so that a run that is cut off loses one scenario at most.
+    writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
   }
-  const [loadAfter = 0] = loadavg();
-  results = {
-    ...results,
-    machine: {
-      date: new Date().toISOString().slice(0, 10),
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      node: process.version,
-      ...{ loadBefore, loadAfter, quick: values.quick },
-      ...(values.only === undefined ? {} : { only: values.only }),
-      minutes: Math.round((Date.now() - began) / 60_000),
-    },
-  };
-  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
   await writeReport(results);
   for (const system of systems) await system.stop().catch(() => {});
   await stores.stop();
+}
+
+function machineNow(began: number, loadBefore: number): Results['machine'] {
+  const [loadAfter = 0] = loadavg();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: cpus().length,
+    node: process.version,
+    ...{ loadBefore, loadAfter, quick: values.quick },
+    ...(values.only === undefined ? {} : { only: values.only }),
+    minutes: Math.round((Date.now() - began) / 60_000),
+  };
 }
 
 /** The systems of this run, and those of earlier ones whose figures are kept. */

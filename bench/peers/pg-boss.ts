@@ -62,6 +62,8 @@ export const start: StartSystem = async (stores) => {
           queue,
           jobs.slice(i, i + 1000).map((job) => ({ id: job.id, data: job })),
         );
+      // As autovacuum does a little later: with the statistics of an empty table it takes minutes to fetch thousands.
+      if (jobs.length >= 1000) await pool.query('analyze pgboss.job');
     },
     async state(queue, id) {
       const { rows } = await pool.query('select state, output from pgboss.job where name = $1 and id = $2', [
@@ -88,7 +90,6 @@ export const start: StartSystem = async (stores) => {
         [queue, ms],
       );
     },
-    discard: (queue) => boss.deleteQueue(queue),
     async stop() {
       await boss.stop({ graceful: false });
       await pool.end();

@@ -12,7 +12,7 @@ import type { StartSystem, System } from './systems/system.ts';
 
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, about 80 minutes
+  npm run bench                    everything, about an hour
   npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
   npm run bench -- --only steady,zombie
   npm run bench -- --systems leasehold,bullmq

@@ -1,4 +1,4 @@
-import { SECONDS_A_MONTH } from '../../lib/cost/plan.ts';
+import { MEAN_INTERVAL, SECONDS_A_MONTH } from '../../lib/cost/plan.ts';
 import { alternativePrices, listPrices } from '../../lib/cost/prices.ts';
 import { figure, table } from './markdown.ts';
 import type { Results } from './results.ts';
@@ -88,8 +88,9 @@ function jobHours({ heartbeatPrice }: Results): string {
   const schemes = heartbeatPrice?.[0]?.schemes ?? [];
   const rows = schemes.map((scheme) => [
     `Leasehold, ${scheme.scheme}`,
+    // Counted without the jitter, by which beats come early.
     ...scheme.hours.map(({ unitsPerHour }) =>
-      dollars((unitsPerHour * 1000 * listPrices.perMillionWriteUnits) / MILLION),
+      dollars(((unitsPerHour / MEAN_INTERVAL) * 1000 * listPrices.perMillionWriteUnits) / MILLION),
     ),
   ]);
   const hours = schemes[0]?.hours.map(({ hours: length }) => length) ?? [];

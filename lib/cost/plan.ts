@@ -119,7 +119,7 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
 
 const HEARTBEATS = 'heartbeats';
 /** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. */
-const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
+export const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
 
 /** Beats of one undisturbed attempt; a growing lease beats ever more seldom. */
 export function beatsOf(durationMs: number, settings: PlanSettings): number {

@@ -1,6 +1,9 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { beatsOf } from '../../lib/cost/plan.ts';
+import { listPrices } from '../../lib/cost/prices.ts';
+import { resolveSettings } from '../../lib/jobs/settings.ts';
 import {
   settingsTable,
   shortSettingsTable,
@@ -74,4 +77,11 @@ describe('the page of guarantees', () => {
   it.each(named)('names a test that exists: $title', ({ title, files }) => {
     expect(files.map(read).join('\n')).toContain(title);
   });
+});
+
+it('prices a thousand job-hours by the beats that a plan counts, jitter included', () => {
+  const settings = resolveSettings();
+  const dollars = (beatsOf(3_600_000, settings) * 3 * 1000 * listPrices.perMillionWriteUnits) / 1e6;
+  const [, told] = read('docs/cost.md').match(/lease 30 s, beat every 10 s \| \$([\d.]+) /) ?? [];
+  expect(Math.abs(Number(told) - dollars)).toBeLessThan(0.01);
 });

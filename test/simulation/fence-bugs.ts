@@ -4,6 +4,7 @@ import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const STALE = /a stale write is visible/;
+const LATE_CLAIMS = { ...QUIET, requestLate: 10, hintVanishes: 12, operatorTakesBack: 7 };
 
 /** Who may write: mistakes after which a worker writes over another's claim. */
 export const fenceBugs: readonly PlantedBug[] = [
@@ -43,10 +44,11 @@ export const fenceBugs: readonly PlantedBug[] = [
     alterWrite: of(['revive'], setting({ attempt: 0 })),
   },
   {
-    name: 'a claim’s own repeat may claim again',
+    name: 'a claim’s own repeat may claim again, and a job taken back is due at once',
     breaks: /granted a lease twice/,
-    alterWrite: of(['claim'], withoutOwnClaims),
-    rates: { ...QUIET, requestLate: 10, hintVanishes: 12, operatorTakesBack: 7 },
+    alterWrite: (write) =>
+      of(['takeBack'], setting({ notBefore: 0 }))(of(['claim'], withoutOwnClaims)(write)),
+    rates: LATE_CLAIMS,
   },
   {
     name: 'a claim with unknown outcome hands back whatever lease it finds',
@@ -58,6 +60,12 @@ export const fenceBugs: readonly PlantedBug[] = [
 
 /** A fence that another one stands behind: dropped alone, nothing breaks. Kept so that one mistake is not enough. */
 export const redundantFences: readonly PlantedBug[] = [
+  {
+    name: 'a claim’s own repeat is not told by its name (a job taken back is not due for it)',
+    breaks: /^$/,
+    alterWrite: of(['claim'], withoutOwnClaims),
+    rates: LATE_CLAIMS,
+  },
   {
     name: 'the attempt is not checked (each claim has a name of its own)',
     breaks: /^$/,

@@ -159,6 +159,8 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await send({ type: 'count-primes', payload: { below: 10 }, jobId: 'typed-for' });
     await row(page, 'typed-for', 'done').waitFor();
     await page.keyboard.press('/');
+    // Who types on before the search has the focus types into the page.
+    await page.locator('input:focus').waitFor();
     await page.keyboard.type('typed-for');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');

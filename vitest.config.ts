@@ -30,7 +30,7 @@ export default defineConfig({
     },
     projects: [
       project('unit', { testTimeout: 60_000 }),
-      project('infra', onRealParts),
+      project('cdk', onRealParts),
       project('simulation', { testTimeout: 60_000 }),
       project('model', { testTimeout: 60_000 }),
       project('integration', { ...withEngines, ...inGroup(1) }),

@@ -1,18 +1,18 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createDynamoDbClient } from '../lib/dynamodb/client.ts';
-import { createDynamoDbTable } from '../lib/dynamodb/dynamodb-table.ts';
-import { noEvents } from '../lib/events/eventbridge-events.ts';
-import { createJobStore } from '../lib/jobs/job-store.ts';
-import { resolveSettings } from '../lib/jobs/settings.ts';
+import { systemChance, systemClock } from '../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../lib/aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../lib/aws/dynamodb/dynamodb-table.ts';
+import { noEvents } from '../lib/aws/eventbridge.ts';
+import { createSqsClient } from '../lib/aws/sqs/client.ts';
+import { createSqsQueue } from '../lib/aws/sqs/sqs-queue.ts';
+import { createPowertoolsTelemetry } from '../lib/aws/telemetry.ts';
 import { DYNAMODB_ENGINES, startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../lib/local/engines/sqs-engine.ts';
+import { createJobStore } from '../lib/protocol/store/job-store.ts';
 import type { ReaperDeps } from '../lib/reaper/deps.ts';
 import { sweep } from '../lib/reaper/sweep.ts';
-import { createSqsClient } from '../lib/sqs/client.ts';
-import { createSqsQueue } from '../lib/sqs/sqs-queue.ts';
-import { systemChance, systemClock } from '../lib/system/system-clock.ts';
-import { createPowertoolsTelemetry } from '../lib/telemetry/powertools-telemetry.ts';
+import { resolveSettings } from '../lib/settings/settings.ts';
 import { reaperOnEngine } from '../test/support/reaper-on-engine.ts';
 import { spreadOf } from './support/statistics.ts';
 

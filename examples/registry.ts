@@ -1,7 +1,7 @@
+import { callService } from '../lib/local/demo/jobs/call-service.ts';
+import { checksumFile } from '../lib/local/demo/jobs/checksum-file.ts';
+import { countPrimes } from '../lib/local/demo/jobs/count-primes.ts';
 import { createRegistry } from '../lib/worker/registry.ts';
-import { callService } from './call-service.ts';
-import { checksumFile } from './checksum-file.ts';
-import { countPrimes } from './count-primes.ts';
 
 /** Every job type of the examples: one line each. */
 export const registry = createRegistry([checksumFile, callService, countPrimes]);

@@ -1,5 +1,5 @@
-import { configurationFromEnvironment } from '../lib/jobs/settings-environment.ts';
 import { createEmbeddedReaper } from '../lib/reaper/embedded.ts';
+import { configurationFromEnvironment } from '../lib/settings/environment.ts';
 import { composeWorker } from '../lib/worker/compose-worker.ts';
 import { startWorkerProcess } from '../lib/worker/process-host.ts';
 import { registry } from './registry.ts';

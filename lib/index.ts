@@ -1,6 +1,8 @@
 /** What job types are written with. */
-export type { JsonValue, SendOptions } from './contract/message.ts';
-export { LeaseholdError, NonRetryableError } from './jobs/errors.ts';
+
+export { NonRetryableError } from './protocol/errors.ts';
+export { LeaseholdError } from './wire/leasehold-error.ts';
+export type { JsonValue, SendOptions } from './wire/message.ts';
 export { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './worker/abort-reasons.ts';
 export {
   defineJob,

@@ -34,7 +34,7 @@ function step(name: string, command: string, args: readonly string[], env: NodeJ
 function vitest(filters: readonly string[]): Step {
   const coverage = [
     ...['--coverage', '--coverage.reporter=text', `--coverage.reportsDirectory=${join(scratch, 'coverage')}`],
-    ...['--coverage.include=lib/jobs/**/*.ts', '--coverage.include=lib/dynamodb/**/*.ts'],
+    ...['--coverage.include=lib/protocol/**/*.ts', '--coverage.include=lib/aws/dynamodb/**/*.ts'],
   ];
   const args = [
     'run',

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundling, replacedPackages } from '../../lib/contract/bundling.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
-import { toEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { bundling, replacedPackages } from '../../lib/aws/lambda/bundling.ts';
 import { loadEsbuild } from '../../lib/local/bundles.ts';
+import { toEnvironment } from '../../lib/settings/environment.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
 
 /** A deployed function's bundle: its size, and how long a fresh process takes to import it. */

@@ -1,7 +1,7 @@
-import { HEART_JITTER } from '../../lib/jobs/lease-length.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
-import { shardsNeeded } from '../../lib/jobs/settings-relations.ts';
-import { shardOf } from '../../lib/jobs/shard.ts';
+import { shardOf } from '../../lib/protocol/shards.ts';
+import { HEART_JITTER } from '../../lib/settings/lease-length.ts';
+import { shardsNeeded } from '../../lib/settings/relations.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { jobId } from '../systems/system.ts';
 
 /** A crowd of jobs whose hearts beat, seen from the partitions of the lease index. */

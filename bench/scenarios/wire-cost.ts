@@ -1,6 +1,6 @@
-import { claimOf } from '../../lib/jobs/job.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
 import { type DynamoDbEngineName, startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { startFaultProxy } from '../../test/support/fault-proxy.ts';
 import { createMeteredStore } from '../support/metered-store.ts';

@@ -1,11 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { Clock, JobStore, Table } from '../../lib/jobs/ports.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
-import { systemChance } from '../../lib/system/system-clock.ts';
+import { systemChance } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import type { Clock, JobStore, Table } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import { type CapacityMeter, meterCapacity } from '../../test/support/capacity-meter.ts';
 import { local } from '../systems/leasehold-settings.ts';
 

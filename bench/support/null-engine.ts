@@ -2,9 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { jobBody } from '../../lib/contract/message.ts';
-import { insertedRow } from '../../lib/dynamodb/batch-statement.ts';
-import { claimWrite } from '../../lib/jobs/worker-writes.ts';
+import { insertedRow } from '../../lib/aws/dynamodb/batch-statement.ts';
+import { claimWrite } from '../../lib/protocol/writes/worker-writes.ts';
+import { jobBody } from '../../lib/wire/message.ts';
 
 /**
  * Answers like DynamoDB and SQS, at once and without doing anything: what a worker uses against it is its own. Run with the

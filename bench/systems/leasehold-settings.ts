@@ -1,4 +1,4 @@
-import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import type { Profile } from './system.ts';
 
 /** How Leasehold is set in each profile; shared with its process. */

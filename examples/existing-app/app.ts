@@ -1,5 +1,5 @@
 import { App } from 'aws-cdk-lib';
-import { rememberShards } from '../../lib/infra/shard-memory.ts';
+import { rememberShards } from '../../lib/cdk/shard-memory.ts';
 import { ShopStack } from './shop-stack.ts';
 
 const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;

@@ -1,4 +1,4 @@
-import { createProducer } from '../../lib/worker/producer.ts';
+import { createProducer } from '../../lib/producer/index.ts';
 import { registry } from './registry.ts';
 
 const producer = createProducer({ registry, queue: process.env.QUEUE_URL ?? '' });

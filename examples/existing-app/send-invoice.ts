@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { NonRetryableError } from '../../lib/jobs/errors.ts';
+import { NonRetryableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 
 /** Mails an invoice. The mail service knows the job by its idempotency key, so a second attempt sends no second mail. */

@@ -1,16 +1,16 @@
 import middy from '@middy/core';
 import type { Context, ScheduledEvent } from 'aws-lambda';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import { createEventBridgeEvents, noEvents } from '../../lib/events/eventbridge-events.ts';
-import { createClockGuard } from '../../lib/jobs/clock-guard.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { configurationFromEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { createEventBridgeEvents, noEvents } from '../../lib/aws/eventbridge.ts';
+import { createSqsClient } from '../../lib/aws/sqs/client.ts';
+import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
+import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
+import { createClockGuard } from '../../lib/protocol/clock-guard.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { type WatchDeps, type WatchResult, watch } from '../../lib/reaper/watch.ts';
-import { createSqsClient } from '../../lib/sqs/client.ts';
-import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
-import { createPowertoolsTelemetry } from '../../lib/telemetry/powertools-telemetry.ts';
+import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 
 const { resources, settings } = configurationFromEnvironment(process.env);
 const { tableName, queueUrl, serviceName, eventBusName } = resources;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { resourceVariables } from '../contract/environment.ts';
 import { LOCAL_STATE_FILE, type LocalState } from '../local/state-file.ts';
+import { resourceVariables } from '../wire/environment.ts';
 import { CliError } from './cli-error.ts';
 
 /** Options of every command that speaks to a deployed or local system. */

@@ -1,6 +1,6 @@
-import { lapsesAt } from '../jobs/decide-reap.ts';
-import type { JobStatus, LeaseEntry } from '../jobs/job.ts';
-import type { Settings } from '../jobs/settings.ts';
+import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import type { JobStatus, LeaseEntry } from '../protocol/job.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Colours } from './output.ts';
 import { formatAge } from './time.ts';
 

@@ -1,7 +1,7 @@
-import { BAD_MESSAGE_TYPE } from '../contract/table.ts';
 import { formatDollars } from '../cost/format-dollars.ts';
-import type { Cursor } from '../jobs/ports.ts';
-import { allShards } from '../jobs/shard.ts';
+import type { Cursor } from '../protocol/ports.ts';
+import { allShards } from '../protocol/shards.ts';
+import { BAD_MESSAGE_TYPE } from '../wire/table.ts';
 import type { Output } from './output.ts';
 import { NEXT_TO_NOTHING, scanCostOf } from './scan-cost.ts';
 import type { System } from './system.ts';

@@ -1,10 +1,10 @@
-import { allLeases, type Positions } from '../jobs/all-leases.ts';
-import type { LeaseEntry } from '../jobs/job.ts';
-import { lastBeatAt } from '../jobs/lease-length.ts';
-import type { Cursor } from '../jobs/ports.ts';
-import type { Row } from '../jobs/row-write.ts';
-import { allShards } from '../jobs/shard.ts';
-import { workerOf } from '../jobs/worker-view.ts';
+import { workerOf } from '../inspect/worker-view.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
+import type { Cursor } from '../protocol/ports.ts';
+import { allShards } from '../protocol/shards.ts';
+import { allLeases, type Positions } from '../protocol/store/all-leases.ts';
+import type { Row } from '../protocol/writes/row-write.ts';
+import { lastBeatAt } from '../settings/lease-length.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { System } from './system.ts';
 

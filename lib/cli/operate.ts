@@ -1,7 +1,7 @@
-import type { Dispatch } from '../jobs/dispatch.ts';
-import { BadRowError } from '../jobs/errors.ts';
-import type { Job } from '../jobs/job.ts';
-import type { Hint, OperatorOutcome } from '../jobs/ports.ts';
+import type { Dispatch } from '../protocol/decisions/dispatch.ts';
+import { BadRowError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/job.ts';
+import type { Hint, OperatorOutcome } from '../protocol/ports.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import { paintStatus } from './format-job.ts';
 import type { Output } from './output.ts';

@@ -1,7 +1,7 @@
-import { LEADER_KEY } from '../contract/table.ts';
-import type { CountQuery, Table } from '../jobs/ports.ts';
-import { allShards } from '../jobs/shard.ts';
-import { describeQueue, type QueueDescription, queueUrlOf } from '../sqs/queue-inspection.ts';
+import { describeQueue, type QueueDescription, queueUrlOf } from '../aws/sqs/queue-inspection.ts';
+import type { CountQuery, Table } from '../protocol/ports.ts';
+import { allShards } from '../protocol/shards.ts';
+import { LEADER_KEY } from '../wire/table.ts';
 import type { System } from './system.ts';
 
 /** A count that may have been given up at a limit. */

@@ -1,4 +1,4 @@
-import { systemChance, systemClock } from '../system/system-clock.ts';
+import { systemChance, systemClock } from '../aws/clock.ts';
 import type { Terminal } from './terminal.ts';
 
 const COLUMNS_OFF_SCREEN = 120;

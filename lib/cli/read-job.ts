@@ -1,4 +1,4 @@
-import type { Job } from '../jobs/job.ts';
+import type { Job } from '../protocol/job.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { System } from './system.ts';
 

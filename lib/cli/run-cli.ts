@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import pc from 'picocolors';
-import { LeaseholdError } from '../jobs/errors.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';

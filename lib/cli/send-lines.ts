@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { jobBody, parseMessage } from '../contract/message.ts';
-import { messageLimits } from '../jobs/message-limits.ts';
+import { messageLimits } from '../settings/message-limits.ts';
+import { jobBody, parseMessage } from '../wire/message.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import { counted, type Output } from './output.ts';
 import { createProgress } from './progress.ts';

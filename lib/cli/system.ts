@@ -1,13 +1,13 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { VARIABLE_PREFIX } from '../contract/environment.ts';
-import { LEADER_KEY } from '../contract/table.ts';
-import type { TableInspection } from '../dynamodb/table-inspection.ts';
-import type { ClockGuard } from '../jobs/clock-guard.ts';
-import type { JobQueue, JobStore, Table } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
-import { settingsFromEnvironment } from '../jobs/settings-environment.ts';
+import type { TableInspection } from '../aws/dynamodb/table-inspection.ts';
+import type { ClockGuard } from '../protocol/clock-guard.ts';
+import type { JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import { settingsFromEnvironment } from '../settings/environment.ts';
+import type { Settings } from '../settings/settings.ts';
+import { VARIABLE_PREFIX } from '../wire/environment.ts';
+import { LEADER_KEY } from '../wire/table.ts';
 import { CliError } from './cli-error.ts';
 import { clientConfig, type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
 import type { Terminal } from './terminal.ts';
@@ -45,8 +45,8 @@ export async function openSystem(
   const [dynamo, sqsModule, { createClockGuard }, { createJobStore }] = await Promise.all([
     loadDynamoDb(),
     loadSqs(),
-    import('../jobs/clock-guard.ts'),
-    import('../jobs/job-store.ts'),
+    import('../protocol/clock-guard.ts'),
+    import('../protocol/store/job-store.ts'),
   ]);
   const clockGuard = createClockGuard({ skewMs: declared.skewMs });
   const client = dynamo.createDynamoDbClient({
@@ -84,15 +84,18 @@ export async function openSystem(
 
 async function loadDynamoDb() {
   const [client, table, inspection] = await Promise.all([
-    import('../dynamodb/client.ts'),
-    import('../dynamodb/dynamodb-table.ts'),
-    import('../dynamodb/table-inspection.ts'),
+    import('../aws/dynamodb/client.ts'),
+    import('../aws/dynamodb/dynamodb-table.ts'),
+    import('../aws/dynamodb/table-inspection.ts'),
   ]);
   return { ...client, ...table, ...inspection };
 }
 
 async function loadSqs() {
-  const [client, queue] = await Promise.all([import('../sqs/client.ts'), import('../sqs/sqs-queue.ts')]);
+  const [client, queue] = await Promise.all([
+    import('../aws/sqs/client.ts'),
+    import('../aws/sqs/sqs-queue.ts'),
+  ]);
   return { ...client, ...queue };
 }
 

@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../jobs/ports.ts';
+import type { Chance, Clock } from '../protocol/ports.ts';
 
 /** Everything that a command takes from the process it runs in, so that tests can run commands without one. */
 export interface Terminal {

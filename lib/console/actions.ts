@@ -1,6 +1,6 @@
-import { hintDelaySecondsOf, planDispatch } from '../jobs/dispatch.ts';
-import type { Clock, JobQueue, JobStore, OperatorOutcome } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
+import { hintDelaySecondsOf, planDispatch } from '../protocol/decisions/dispatch.ts';
+import type { Clock, JobQueue, JobStore, OperatorOutcome } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { ActionReply, JobAction } from './protocol.ts';
 
 export interface ActionParts {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { LeaseholdError } from '../jobs/errors.ts';
-import type { Clock, JobStore } from '../jobs/ports.ts';
+import type { Clock, JobStore } from '../protocol/ports.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { type ActionParts, actOnJob } from './actions.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from '../protocol/ports.ts';
 import type { Hello, JobView, StreamEvents, WorkerView } from './protocol.ts';
 import type { Watcher } from './watcher.ts';
 

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../contract/message.ts';
-import { isFinished, type Job, type LeaseEntry } from '../jobs/job.ts';
-import type { Row } from '../jobs/row-write.ts';
+import { isFinished, type Job, type LeaseEntry } from '../protocol/job.ts';
+import type { Row } from '../protocol/writes/row-write.ts';
+import type { JsonValue } from '../wire/message.ts';
 import type { JobView } from './protocol.ts';
 
 /** The list shows the beginning of an error; the job's page has all of it. */

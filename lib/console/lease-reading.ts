@@ -1,6 +1,6 @@
-import type { LeaseEntry } from '../jobs/job.ts';
-import { readLeases } from '../jobs/lease-index.ts';
-import type { Cursor, Table } from '../jobs/ports.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
+import type { Cursor, Table } from '../protocol/ports.ts';
+import { readLeases } from '../protocol/store/lease-index.ts';
 
 /** A stretch of one shard of the lease index that was read without a gap. */
 export interface Stretch {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LeaseholdError } from '../jobs/errors.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** What the page is made of, by the path it is served under. */
 export type PageFiles = ReadonlyMap<string, { readonly body: string; readonly type: string }>;

@@ -1,4 +1,4 @@
-import type { JobStatus, PastClaim } from '../jobs/job.ts';
+import type { JobStatus, PastClaim } from '../protocol/job.ts';
 
 /** What travels between the console's server and its page. Both sides compile against this file. */
 

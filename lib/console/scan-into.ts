@@ -1,5 +1,5 @@
-import { parseJob } from '../jobs/parse-row.ts';
-import type { JobBook } from './job-book.ts';
+import { parseJob } from '../protocol/rows/parse-row.ts';
+import type { JobBook } from './known-jobs.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 const PAGE = 500;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Clock, JobQueue, JobStore, Table } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createConsoleApp } from './console-app.ts';
 import { createFeed } from './feed.ts';
 import { loadPageFiles } from './page-files.ts';

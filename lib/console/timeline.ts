@@ -1,4 +1,4 @@
-import { isFinished, type Job, type PastClaim } from '../jobs/job.ts';
+import { isFinished, type Job, type PastClaim } from '../protocol/job.ts';
 import { viewOfJob } from './job-view.ts';
 import type { JobDetail, JobView, Moment, MomentKind } from './protocol.ts';
 

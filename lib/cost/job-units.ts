@@ -1,10 +1,10 @@
-import { MAX_HINT_DELAY_MS, planDispatch } from '../jobs/dispatch.ts';
-import { claimOf, LEASE_EXPIRED } from '../jobs/job.ts';
-import { entryOf } from '../jobs/next-steps.ts';
-import { parseJob } from '../jobs/parse-row.ts';
-import { reapWrite } from '../jobs/reaper-writes.ts';
-import type { Row, RowWrite } from '../jobs/row-write.ts';
-import { defaultSettings } from '../jobs/settings.ts';
+import { entryOf } from '../inspect/next-steps.ts';
+import { MAX_HINT_DELAY_MS, planDispatch } from '../protocol/decisions/dispatch.ts';
+import { claimOf, LEASE_EXPIRED } from '../protocol/job.ts';
+import { parseJob } from '../protocol/rows/parse-row.ts';
+import { rowAfter } from '../protocol/writes/evaluate.ts';
+import { reapWrite } from '../protocol/writes/reaper-writes.ts';
+import type { Row, RowWrite } from '../protocol/writes/row-write.ts';
 import {
   buryWrite,
   checkpointWrite,
@@ -12,8 +12,8 @@ import {
   completeWrite,
   heartbeatWrite,
   retryWrite,
-} from '../jobs/worker-writes.ts';
-import { rowAfter } from '../testing/memory-table.ts';
+} from '../protocol/writes/worker-writes.ts';
+import { defaultSettings } from '../settings/settings.ts';
 import { rowBytes, type WriteUnits, writeUnits } from './write-units.ts';
 
 /** What a typical job's rows carry, in bytes. */

@@ -1,5 +1,5 @@
-import type { Settings } from '../jobs/settings.ts';
-import { declarations } from '../jobs/settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { declarations } from '../settings/settings.ts';
 import { type Plan, type PlanSettings, planFor, type Workload } from './plan.ts';
 import type { Prices } from './prices.ts';
 

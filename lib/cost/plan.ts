@@ -1,8 +1,8 @@
-import { HEART_JITTER, leaseLength } from '../jobs/lease-length.ts';
-import { lookAgainMs } from '../jobs/look-again.ts';
-import { type RecoveryBound, recoveryBound } from '../jobs/recovery-bound.ts';
-import type { Settings } from '../jobs/settings.ts';
-import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../jobs/settings-relations.ts';
+import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
+import { lookAgainMs } from '../settings/longest-sleep.ts';
+import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
+import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import type { Prices } from './prices.ts';
 import { totalUnits } from './write-units.ts';

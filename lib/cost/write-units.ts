@@ -1,5 +1,5 @@
-import { type IndexDefinition, jobsTable } from '../contract/table.ts';
-import type { Row } from '../jobs/row-write.ts';
+import type { Row } from '../protocol/writes/row-write.ts';
+import { type IndexDefinition, jobsTable } from '../wire/table.ts';
 
 /**
  * What DynamoDB bills for a change of a row, from the row before and after: the table by the larger of the two, and every

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundling, replacedPackages } from '../contract/bundling.ts';
-import { LeaseholdError } from '../jobs/errors.ts';
+import { bundling, replacedPackages } from '../aws/lambda/bundling.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** The folders with the functions' bundles, ready to run; `remove` deletes what was built for this run. */
 export interface Bundles {

@@ -6,8 +6,8 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { deadLetterQueueAttributes, jobQueueAttributes } from '../contract/queues.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { deadLetterQueueAttributes, jobQueueAttributes } from '../wire/queues.ts';
 
 export interface LocalQueue {
   readonly url: string;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EVENT_SOURCE, type EventDetails, type EventName } from '../contract/events.ts';
+import { EVENT_SOURCE, type EventDetails, type EventName } from '../wire/events.ts';
 
 /** An event as a function put it on the bus. */
 export type BusEvent = {

@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { DEAD_LETTER_BATCH_SIZE, DEAD_LETTER_TIMEOUT_SECONDS } from '../contract/queues.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { DEAD_LETTER_BATCH_SIZE, DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import type { Bundles } from './bundles.ts';
 import type { LocalQueue } from './create-queues.ts';
 import { startEventSourceMapping } from './lambda-host/event-source-mapping.ts';

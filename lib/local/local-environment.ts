@@ -1,5 +1,5 @@
-import type { Settings } from '../jobs/settings.ts';
-import { toEnvironment } from '../jobs/settings-environment.ts';
+import { toEnvironment } from '../settings/environment.ts';
+import type { Settings } from '../settings/settings.ts';
 
 const REGION = 'us-east-1';
 const KEY = 'local';

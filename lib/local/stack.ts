@@ -1,8 +1,8 @@
-import { createDynamoDbClient } from '../dynamodb/client.ts';
-import { createJobsTable } from '../dynamodb/create-jobs-table.ts';
-import { resolveSettings, type Settings } from '../jobs/settings.ts';
-import { createSqsClient } from '../sqs/client.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../aws/clock.ts';
+import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
+import { createJobsTable } from '../aws/dynamodb/create-jobs-table.ts';
+import { createSqsClient } from '../aws/sqs/client.ts';
+import { resolveSettings, type Settings } from '../settings/settings.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
 import { createQueues } from './create-queues.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';

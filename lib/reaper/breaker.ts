@@ -1,6 +1,6 @@
-import type { Settings } from '../jobs/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createTurns, LARGE_READS_AT_ONCE } from './turns.ts';
+import { createTurns, LARGE_READS_AT_ONCE } from './large-reads.ts';
 
 /**
  * When most running leases lapse at once, the workers are hardly to blame: a deployment went wrong, or the network did.

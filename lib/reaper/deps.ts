@@ -1,6 +1,6 @@
-import type { ClockGuard } from '../jobs/clock-guard.ts';
-import type { Clock, Events, JobQueue, JobStore, Table, Telemetry } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { ClockGuard } from '../protocol/clock-guard.ts';
+import type { Clock, Events, JobQueue, JobStore, Table, Telemetry } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** What a reaper works with. */
 export interface ReaperDeps {

@@ -1,5 +1,5 @@
-import type { LeaseholdEvent } from '../contract/events.ts';
-import { within } from '../jobs/within.ts';
+import { within } from '../protocol/wait-at-most.ts';
+import type { LeaseholdEvent } from '../wire/events.ts';
 import type { ReaperDeps } from './deps.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { allShards } from '../jobs/shard.ts';
+import { allShards } from '../protocol/shards.ts';
 import type { ReaperDeps } from './deps.ts';
+import { createTurns, LARGE_READS_AT_ONCE } from './large-reads.ts';
 import type { SweepMemory } from './sweep-memory.ts';
-import { createTurns, LARGE_READS_AT_ONCE } from './turns.ts';
 
 /** Counted at most, per shard: one request and about 33 read units. The gauge then says "at least". */
 export const LIVE_COUNTED_PER_SHARD = 1000;

@@ -1,13 +1,13 @@
-import { decideReap } from '../jobs/decide-reap.ts';
-import { StoreUnavailableError, ThrottledError } from '../jobs/errors.ts';
-import type { LeaseEntry } from '../jobs/job.ts';
-import type { Hint, ReapOutcome } from '../jobs/ports.ts';
-import type { ReapAction } from '../jobs/reaper-writes.ts';
-import { within } from '../jobs/within.ts';
+import { decideReap } from '../protocol/decisions/decide-reap.ts';
+import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
+import type { Hint, ReapOutcome } from '../protocol/ports.ts';
+import { within } from '../protocol/wait-at-most.ts';
+import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
+import { leaveBehind, type Tally } from './sweep-counts.ts';
 import { asSeen, type SweepMemory } from './sweep-memory.ts';
-import { leaveBehind, type Tally } from './tally.ts';
 
 /** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
 export interface ReapWriter {

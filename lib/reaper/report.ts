@@ -1,10 +1,10 @@
-import type { LeaseholdEvent } from '../contract/events.ts';
-import type { LeaseEntry } from '../jobs/job.ts';
-import type { ReapAction } from '../jobs/reaper-writes.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
+import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
+import type { LeaseholdEvent } from '../wire/events.ts';
 import type { BreakerVerdict } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { SweepResult } from './sweep.ts';
-import { changes, type Tally } from './tally.ts';
+import { changes, type Tally } from './sweep-counts.ts';
 
 /** The events that tell of one written verdict. */
 export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): LeaseholdEvent[] {

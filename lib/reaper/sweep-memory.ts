@@ -1,4 +1,4 @@
-import type { LeaseEntry } from '../jobs/job.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
 import type { BreakerState } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import { createEventOutlet, type EventOutlet } from './event-outlet.ts';

@@ -1,13 +1,15 @@
-import { lapsesAt } from '../jobs/decide-reap.ts';
-import { MAX_HINT_DELAY_MS } from '../jobs/dispatch.ts';
-import type { LeaseEntry } from '../jobs/job.ts';
-import { type LeasePage, readLeases } from '../jobs/lease-index.ts';
-import { lookAgainMs } from '../jobs/look-again.ts';
-import { allShards } from '../jobs/shard.ts';
+import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
+import type { LeaseEntry } from '../protocol/job.ts';
+import { allShards } from '../protocol/shards.ts';
+import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
+import { lookAgainMs } from '../settings/longest-sleep.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
+import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './large-reads.ts';
 import { CHUNK, createReapWriter, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
+import { createTally, leaveBehind, type SweepCounts, type Tally } from './sweep-counts.ts';
 import {
   asSeen,
   createSweepMemory,
@@ -16,8 +18,6 @@ import {
   type SweepMemory,
   soonest,
 } from './sweep-memory.ts';
-import { createTally, leaveBehind, type SweepCounts, type Tally } from './tally.ts';
-import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './turns.ts';
 
 export interface SweepOptions {
   /** The highest number of shards ever used, where it is above the settings'. */

@@ -1,12 +1,12 @@
-import { LEADER_KEY } from '../contract/table.ts';
-import { lookAgainMs } from '../jobs/look-again.ts';
-import type { Settings } from '../jobs/settings.ts';
+import { lookAgainMs } from '../settings/longest-sleep.ts';
+import type { Settings } from '../settings/settings.ts';
+import { LEADER_KEY } from '../wire/table.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createLead, type Lead } from './lead.ts';
+import { createLead, type Lead } from './leadership.ts';
 import { createLiveLeasesGauge } from './live-leases.ts';
 import { sweep } from './sweep.ts';
+import { changes } from './sweep-counts.ts';
 import { createSweepMemory, outlooksOf, type SweepMemory, soonest } from './sweep-memory.ts';
-import { changes } from './tally.ts';
 
 export interface WatchDeps extends ReaperDeps {
   /** Tells this reaper from every other one that may run at the same time. */

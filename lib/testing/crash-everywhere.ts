@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { FinishedJob } from '../jobs/job.ts';
+import type { FinishedJob } from '../protocol/job.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { type TestJobOptions, testJob } from './test-job.ts';
 import type { TestWorker } from './test-stack.ts';

@@ -1,4 +1,4 @@
-import type { Chance } from '../jobs/ports.ts';
+import type { Chance } from '../protocol/ports.ts';
 
 /** Chance that is none: always the same number, and ids that count upwards. */
 export function createHandChance(random = 0.5): Chance {

@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from '../protocol/ports.ts';
 
 /** A clock that stands still until it is told to move: tests of leases need no waiting. */
 export interface HandClock extends Clock {

@@ -1,5 +1,5 @@
-import type { MetricName } from '../contract/metrics.ts';
-import type { Telemetry } from '../jobs/ports.ts';
+import type { Telemetry } from '../protocol/ports.ts';
+import type { MetricName } from '../wire/metrics.ts';
 
 export interface KeptLine {
   readonly level: 'info' | 'warn' | 'error';

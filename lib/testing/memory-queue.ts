@@ -1,5 +1,5 @@
-import { hintBody } from '../contract/message.ts';
-import type { Clock, JobQueue, ReceivedMessage } from '../jobs/ports.ts';
+import type { Clock, JobQueue, ReceivedMessage } from '../protocol/ports.ts';
+import { hintBody } from '../wire/message.ts';
 
 /** A queue in memory with delays and visibility by a hand-driven clock. It never waits: an empty queue answers at once. */
 export interface MemoryQueue extends JobQueue {

@@ -1,7 +1,7 @@
-import { byFailure, byLease, type IndexDefinition } from '../contract/table.ts';
-import { BadRowError } from '../jobs/errors.ts';
-import type { IndexQuery, Table } from '../jobs/ports.ts';
-import type { BatchResult, Clause, Row, RowWrite, WriteResult } from '../jobs/row-write.ts';
+import type { IndexQuery, Table } from '../protocol/ports.ts';
+import { clauseHolds, rowAfter } from '../protocol/writes/evaluate.ts';
+import type { BatchResult, Row, RowWrite, WriteResult } from '../protocol/writes/row-write.ts';
+import { byFailure, byLease, type IndexDefinition } from '../wire/table.ts';
 
 /** A table in memory that judges conditions as DynamoDB does: for unit tests, and for users' tests of their handlers. */
 export interface MemoryTable extends Table {
@@ -46,43 +46,6 @@ export function createMemoryTable(): MemoryTable {
       };
     },
   };
-}
-
-/** Comparisons with an absent attribute, or across types, are false, as in DynamoDB. */
-export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
-  const value = row?.[clause.attribute];
-  switch (clause.is) {
-    case 'absent':
-      return value === undefined;
-    case 'present':
-      return value !== undefined;
-    case 'differs':
-      return value !== clause.value;
-    case 'equal':
-      return value === clause.value;
-    case 'below':
-      return typeof value === typeof clause.value && (value as number) < (clause.value as number);
-    case 'atMost':
-      return typeof value === typeof clause.value && (value as number) <= (clause.value as number);
-  }
-}
-
-/** The row as a write leaves it. */
-export function rowAfter(write: RowWrite, before: Row | undefined): Row {
-  const after: Record<string, unknown> = { ...before, jobId: write.jobId };
-  for (const [name, value] of Object.entries(write.keep ?? {})) after[name] = before?.[name] ?? value;
-  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {})) {
-    const base = before?.[of] ?? otherwise;
-    if (typeof base !== 'number')
-      throw new BadRowError(
-        write.jobId,
-        `'${of}' is not a number, so '${write.transition}' cannot add to it`,
-      );
-    after[name] = base + plus;
-  }
-  Object.assign(after, write.set);
-  for (const name of write.remove ?? []) delete after[name];
-  return after;
 }
 
 /** One page of an index over these rows; only rows that have both of its keys are in it. */

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type JsonValue, jobBody, type SendOptions } from '../contract/message.ts';
-import { lapsesAt } from '../jobs/decide-reap.ts';
-import { hintDelaySecondsOf } from '../jobs/dispatch.ts';
-import { type FinishedJob, isFinished, type Job } from '../jobs/job.ts';
-import type { ReceivedMessage } from '../jobs/ports.ts';
+import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import { hintDelaySecondsOf } from '../protocol/decisions/dispatch.ts';
+import { type FinishedJob, isFinished, type Job } from '../protocol/job.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
+import { type JsonValue, jobBody, type SendOptions } from '../wire/message.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import type { Ending } from '../worker/end-claim.ts';

@@ -1,8 +1,8 @@
-import type { LeaseholdEvent } from '../contract/events.ts';
-import { createJobStore } from '../jobs/job-store.ts';
-import type { Chance, JobStore, Table } from '../jobs/ports.ts';
-import { resolveSettings, type Settings } from '../jobs/settings.ts';
+import type { Chance, JobStore, Table } from '../protocol/ports.ts';
+import { createJobStore } from '../protocol/store/job-store.ts';
 import { sweep } from '../reaper/sweep.ts';
+import { resolveSettings, type Settings } from '../settings/settings.ts';
+import type { LeaseholdEvent } from '../wire/events.ts';
 import { trustTheClock } from '../worker/clock-check.ts';
 import { createHeartLoop } from '../worker/heart/heart-loop.ts';
 import type { Registry } from '../worker/registry.ts';

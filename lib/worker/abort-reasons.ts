@@ -1,4 +1,4 @@
-import { LeaseholdError } from '../jobs/errors.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /**
  * Why a handler's `AbortSignal` fired. Each is told apart by its class: `signal.reason instanceof ShuttingDown`. A handler

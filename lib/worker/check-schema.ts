@@ -1,6 +1,6 @@
-import { LeaseholdError } from '../jobs/errors.ts';
-import type { Clock } from '../jobs/ports.ts';
-import { within } from '../jobs/within.ts';
+import type { Clock } from '../protocol/ports.ts';
+import { within } from '../protocol/wait-at-most.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 import type { Schema } from './define-job.ts';
 
 /** A schema refused a value. Its message may repeat parts of the value, so it is kept in the row and never logged. */

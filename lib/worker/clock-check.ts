@@ -1,5 +1,5 @@
-import type { ClockGuard } from '../jobs/clock-guard.ts';
-import type { Telemetry } from '../jobs/ports.ts';
+import type { ClockGuard } from '../protocol/clock-guard.ts';
+import type { Telemetry } from '../protocol/ports.ts';
 import type { ClockCheck } from './worker-parts.ts';
 
 /** Asks the guard; one that distrusts the clock is shown a fresh reply first, or it could never change its mind. */

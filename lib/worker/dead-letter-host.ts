@@ -1,6 +1,6 @@
-import { planDispatch } from '../jobs/dispatch.ts';
-import type { ReceivedMessage } from '../jobs/ports.ts';
-import { configurationFromEnvironment } from '../jobs/settings-environment.ts';
+import { planDispatch } from '../protocol/decisions/dispatch.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
+import { configurationFromEnvironment } from '../settings/environment.ts';
 import { composeWorker } from './compose-worker.ts';
 import { noHeart } from './heart/no-heart.ts';
 import {

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonValue } from '../contract/message.ts';
-import type { Telemetry } from '../jobs/ports.ts';
+import type { Telemetry } from '../protocol/ports.ts';
+import type { JsonValue } from '../wire/message.ts';
 
 /** Any schema library that follows Standard Schema: zod, valibot, arktype and others. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output>;

@@ -1,4 +1,4 @@
-import { cutToBytes } from '../jobs/json.ts';
+import { cutToBytes } from '../protocol/rows/json-text.ts';
 import { SchemaRefusedError } from './check-schema.ts';
 
 /** How many causes of a cause are told. */

@@ -1,10 +1,10 @@
-import type { LeaseholdEvent } from '../contract/events.ts';
-import type { JsonValue } from '../contract/message.ts';
-import { decideFailure, decideRelease, type ReleaseVerdict } from '../jobs/decide-failure.ts';
-import type { Dispatch } from '../jobs/dispatch.ts';
-import { NonRetryableError } from '../jobs/errors.ts';
-import type { Claim, RunningJob } from '../jobs/job.ts';
-import type { FencedOutcome } from '../jobs/ports.ts';
+import { decideFailure, decideRelease, type ReleaseVerdict } from '../protocol/decisions/decide-failure.ts';
+import type { Dispatch } from '../protocol/decisions/dispatch.ts';
+import { NonRetryableError } from '../protocol/errors.ts';
+import type { Claim, RunningJob } from '../protocol/job.ts';
+import type { FencedOutcome } from '../protocol/ports.ts';
+import type { LeaseholdEvent } from '../wire/events.ts';
+import type { JsonValue } from '../wire/message.ts';
 import { describeError, loggableError } from './describe-error.ts';
 import type { LeaseClock } from './lease-clock.ts';
 import { termsOf } from './registry.ts';

@@ -1,14 +1,14 @@
-import type { ClaimOutcome } from '../jobs/decide-claim.ts';
-import { planDispatch } from '../jobs/dispatch.ts';
-import { BadRowError } from '../jobs/errors.ts';
-import type { ReceivedMessage } from '../jobs/ports.ts';
-import type { NewJob } from '../jobs/worker-writes.ts';
+import type { ClaimOutcome } from '../protocol/decisions/decide-claim.ts';
+import { planDispatch } from '../protocol/decisions/dispatch.ts';
+import { BadRowError } from '../protocol/errors.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
+import type { NewJob } from '../protocol/writes/worker-writes.ts';
+import type { CheckedPayload } from './handler-job.ts';
 import { momentOf } from './lease-clock.ts';
 import { readMessage } from './read-message.ts';
 import { rejectMessage } from './reject-message.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from './run-claim.ts';
 import { sendHint } from './send-hint.ts';
-import type { CheckedPayload } from './view-of-job.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** A message that wants a claim. */

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../contract/message.ts';
-import type { Claim } from '../jobs/job.ts';
-import type { Clock, FencedOutcome, JobStore } from '../jobs/ports.ts';
-import { within } from '../jobs/within.ts';
+import type { Claim } from '../protocol/job.ts';
+import type { Clock, FencedOutcome, JobStore } from '../protocol/ports.ts';
+import { within } from '../protocol/wait-at-most.ts';
+import type { JsonValue } from '../wire/message.ts';
 
 /** DynamoDB takes this many rows in one request. */
 const FULL = 25;

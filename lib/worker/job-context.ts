@@ -1,7 +1,7 @@
-import type { JsonValue } from '../contract/message.ts';
-import type { Claim, RunningJob } from '../jobs/job.ts';
-import { toJsonText } from '../jobs/json.ts';
-import type { FencedOutcome } from '../jobs/ports.ts';
+import type { Claim, RunningJob } from '../protocol/job.ts';
+import type { FencedOutcome } from '../protocol/ports.ts';
+import { toJsonText } from '../protocol/rows/json-text.ts';
+import type { JsonValue } from '../wire/message.ts';
 import { type AbortReason, LeaseLost } from './abort-reasons.ts';
 import type { JobContext } from './define-job.ts';
 import { loggableError } from './describe-error.ts';

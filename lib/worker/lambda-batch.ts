@@ -1,5 +1,5 @@
-import type { Clock, ReceivedMessage } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { Clock, ReceivedMessage } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import { ShuttingDown } from './abort-reasons.ts';
 import { type Claimable, createEngine, type Engine } from './engine.ts';
 import type { RunBounds } from './supervise.ts';

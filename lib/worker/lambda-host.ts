@@ -1,9 +1,9 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import middy from '@middy/core';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { ReceivedMessage } from '../jobs/ports.ts';
-import { configurationFromEnvironment } from '../jobs/settings-environment.ts';
-import type { PowertoolsTelemetry } from '../telemetry/powertools-telemetry.ts';
+import type { PowertoolsTelemetry } from '../aws/telemetry.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
+import { configurationFromEnvironment } from '../settings/environment.ts';
 import { type ComposeOptions, composeWorker } from './compose-worker.ts';
 import { isHeartThread } from './heart/thread-heart.ts';
 import { createBatchRunner } from './lambda-batch.ts';

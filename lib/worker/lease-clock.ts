@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from '../protocol/ports.ts';
 
 /** A moment by both clocks. */
 export interface Moment {

@@ -1,9 +1,9 @@
-import type { ReceivedMessage } from '../jobs/ports.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
 import { ShuttingDown } from './abort-reasons.ts';
 import { createEngine } from './engine.ts';
 import { gatherCompletions } from './gather-completions.ts';
 import { createSlots, type Slots } from './slots.ts';
-import { createMessageTaker, type MessageTaker } from './take-messages.ts';
+import { createMessageTaker, type MessageTaker } from './start-messages.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** A reaper that lives in the worker's process. */

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type JobMessage, parseMessage } from '../contract/message.ts';
-import { cutToBytes } from '../jobs/json.ts';
-import { messageLimits } from '../jobs/message-limits.ts';
-import type { RejectedMessage } from '../jobs/operator-writes.ts';
-import type { ReceivedMessage } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
-import type { NewJob } from '../jobs/worker-writes.ts';
+import type { ReceivedMessage } from '../protocol/ports.ts';
+import { cutToBytes } from '../protocol/rows/json-text.ts';
+import type { RejectedMessage } from '../protocol/writes/operator-writes.ts';
+import type { NewJob } from '../protocol/writes/worker-writes.ts';
+import { messageLimits } from '../settings/message-limits.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type JobMessage, parseMessage } from '../wire/message.ts';
+import { type CheckedPayload, checkText } from './handler-job.ts';
 import { type Registry, termsOf } from './registry.ts';
-import { type CheckedPayload, checkText } from './view-of-job.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** How much of a rejected message's text is kept. */

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { isJobType, quoted } from '../contract/message.ts';
-import { didYouMean } from '../contract/nearest.ts';
-import { LeaseholdError } from '../jobs/errors.ts';
-import type { Backoff } from '../jobs/retry-policy.ts';
-import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../jobs/settings.ts';
+import type { Backoff } from '../protocol/decisions/backoff.ts';
+import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
+import { isJobType, quoted } from '../wire/message.ts';
+import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition } from './define-job.ts';
 
 /** Every type of job that a worker can run. */

@@ -1,5 +1,5 @@
-import { BAD_MESSAGE_PREFIX } from '../contract/table.ts';
-import type { RejectedMessage } from '../jobs/operator-writes.ts';
+import type { RejectedMessage } from '../protocol/writes/operator-writes.ts';
+import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** Keeps a message that cannot be run as a failed row, for its producer to find. */

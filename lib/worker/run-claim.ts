@@ -1,10 +1,10 @@
-import { NonRetryableError } from '../jobs/errors.ts';
-import { claimOf, type RunningJob } from '../jobs/job.ts';
+import { NonRetryableError } from '../protocol/errors.ts';
+import { claimOf, type RunningJob } from '../protocol/job.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './abort-reasons.ts';
 import { createEnds, type Ending, type EndingClaim, nameOf } from './end-claim.ts';
+import { type CheckedPayload, viewOfJob } from './handler-job.ts';
 import { createLeaseClock, type Moment } from './lease-clock.ts';
 import { type RunBounds, type Supervised, supervise } from './supervise.ts';
-import { type CheckedPayload, viewOfJob } from './view-of-job.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** A job that this worker has claimed. */

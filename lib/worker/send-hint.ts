@@ -1,4 +1,4 @@
-import type { Dispatch } from '../jobs/dispatch.ts';
+import type { Dispatch } from '../protocol/decisions/dispatch.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** Sends the hint that a dispatch asks for. One that cannot be sent is sent by the reaper when the queue's lease lapses. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from '../protocol/ports.ts';
 
 /** The jobs that run in this process, and waiting for them. */
 export interface Slots {

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../contract/message.ts';
-import { toJsonText } from '../jobs/json.ts';
+import { toJsonText } from '../protocol/rows/json-text.ts';
+import type { JsonValue } from '../wire/message.ts';
 import { type AbortReason, Cancelled, LeaseLost } from './abort-reasons.ts';
 import type { JobContext, JobDefinition, JobView } from './define-job.ts';
 import type { EndingClaim } from './end-claim.ts';

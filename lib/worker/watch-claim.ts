@@ -1,4 +1,4 @@
-import type { Clock } from '../jobs/ports.ts';
+import type { Clock } from '../protocol/ports.ts';
 import { type AbortReason, LeaseLost, TimedOut } from './abort-reasons.ts';
 import { overstepped, type Vitals } from './heart/heart.ts';
 import type { LeaseClock } from './lease-clock.ts';

@@ -1,5 +1,5 @@
-import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../jobs/ports.ts';
-import type { Settings } from '../jobs/settings.ts';
+import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Heart } from './heart/heart.ts';
 import type { Registry } from './registry.ts';
 

@@ -1,5 +1,5 @@
-import type { Job } from '../../lib/jobs/job.ts';
-import { parseJob } from '../../lib/jobs/parse-row.ts';
+import type { Job } from '../../lib/protocol/job.ts';
+import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { shapeProblems } from '../simulation/row-rules.ts';
 import type { JournalLine } from '../support/journal.ts';
 import type { Evidence, Finding } from './evidence.ts';

@@ -1,6 +1,6 @@
-import type { LeaseEntry } from '../../lib/jobs/job.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
+import type { LeaseEntry } from '../../lib/protocol/job.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import type { JournalLine } from '../support/journal.ts';
 
 /** Something that the run itself did, at a true time. */

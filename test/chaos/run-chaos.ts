@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobBody } from '../../lib/contract/message.ts';
-import { allLeases } from '../../lib/jobs/all-leases.ts';
-import { lapsesAt } from '../../lib/jobs/decide-reap.ts';
-import { hintDelaySecondsOf, planDispatch } from '../../lib/jobs/dispatch.ts';
-import type { LeaseEntry } from '../../lib/jobs/job.ts';
-import { SCHEDULE_JITTER_MS } from '../../lib/jobs/recovery-bound.ts';
-import { allShards } from '../../lib/jobs/shard.ts';
+import { lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
+import { hintDelaySecondsOf, planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import type { LeaseEntry } from '../../lib/protocol/job.ts';
+import { allShards } from '../../lib/protocol/shards.ts';
+import { allLeases } from '../../lib/protocol/store/all-leases.ts';
+import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
+import { jobBody } from '../../lib/wire/message.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { readJournal } from '../support/journal.ts';
 import type { Fate } from '../support/journal-job.ts';

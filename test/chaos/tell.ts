@@ -1,4 +1,4 @@
-import { parseJob } from '../../lib/jobs/parse-row.ts';
+import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import type { Evidence, Finding } from './evidence.ts';
 
 interface Line {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { BadRowError } from '../../lib/jobs/errors.ts';
-import { readLeases } from '../../lib/jobs/lease-index.ts';
+import { BadRowError } from '../../lib/protocol/errors.ts';
+import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import { row } from '../support/rows.ts';
 import type { Harness } from './harness.ts';
 

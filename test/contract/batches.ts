@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { decideReap } from '../../lib/jobs/decide-reap.ts';
-import { claimOf } from '../../lib/jobs/job.ts';
-import type { ReapAction } from '../../lib/jobs/reaper-writes.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
+import type { ReapAction } from '../../lib/protocol/writes/reaper-writes.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { newJob } from '../support/jobs.ts';
 import { claimedJob, entryOf, type Harness, contractSettings as settings } from './harness.ts';
 import { expectIndexed } from './transitions.ts';

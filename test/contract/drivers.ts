@@ -1,9 +1,9 @@
-import type { Claim, Job, JobStatus, LeaseEntry } from '../../lib/jobs/job.ts';
-import { cancelWrite, reviveWrite, takeBackWrite } from '../../lib/jobs/operator-writes.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
-import type { ReapAction } from '../../lib/jobs/reaper-writes.ts';
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
-import { type TransitionName, transitions } from '../../lib/jobs/transitions.ts';
+import type { Claim, Job, JobStatus, LeaseEntry } from '../../lib/protocol/job.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { type TransitionName, transitions } from '../../lib/protocol/transitions.ts';
+import { cancelWrite, reviveWrite, takeBackWrite } from '../../lib/protocol/writes/operator-writes.ts';
+import type { ReapAction } from '../../lib/protocol/writes/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { leaseEntry, newJob } from '../support/jobs.ts';
 import type { Harness } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Claim, claimOf } from '../../lib/jobs/job.ts';
+import { type Claim, claimOf } from '../../lib/protocol/job.ts';
 import { claimedJob, type Harness } from './harness.ts';
 
 type FencedVerb = (harness: Harness, claim: Claim) => Promise<{ readonly outcome: string }>;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { type Claim, claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { readLeases } from '../../lib/jobs/lease-index.ts';
-import { parseJob, parseLeaseEntry } from '../../lib/jobs/parse-row.ts';
-import type { ClaimRequest, JobStore, Table } from '../../lib/jobs/ports.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
-import { pendingShard, runningShard } from '../../lib/jobs/shard.ts';
-import { systemChance } from '../../lib/system/system-clock.ts';
+import { systemChance } from '../../lib/aws/clock.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { type Claim, claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
+import type { ClaimRequest, JobStore, Table } from '../../lib/protocol/ports.ts';
+import { parseJob, parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
+import { pendingShard, runningShard } from '../../lib/protocol/shards.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { readLeases } from '../../lib/protocol/store/lease-index.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { newJob } from '../support/jobs.ts';
 

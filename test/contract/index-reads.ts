@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readLeases } from '../../lib/jobs/lease-index.ts';
-import type { Cursor, IndexQuery, Table } from '../../lib/jobs/ports.ts';
+import type { Cursor, IndexQuery, Table } from '../../lib/protocol/ports.ts';
+import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import { row } from '../support/rows.ts';
 import { allEntries, type Harness } from './harness.ts';
 

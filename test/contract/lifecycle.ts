@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { decideReap, lapsesAt } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { claimOf, type LeaseEntry } from '../../lib/jobs/job.ts';
+import { decideReap, lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { claimOf, type LeaseEntry } from '../../lib/protocol/job.ts';
 import { newJob } from '../support/jobs.ts';
 import { claimedJob, entryOf, type Harness, contractSettings as settings } from './harness.ts';
 

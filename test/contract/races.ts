@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimOf } from '../../lib/jobs/job.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
 import { newJob } from '../support/jobs.ts';
 import { claimedJob, type Harness } from './harness.ts';
 import type { Pressure } from './job-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JobStatus } from '../../lib/jobs/job.ts';
-import { type Transition, type TransitionName, transitions } from '../../lib/jobs/transitions.ts';
+import type { JobStatus } from '../../lib/protocol/job.ts';
+import { type Transition, type TransitionName, transitions } from '../../lib/protocol/transitions.ts';
 import { arrange, drivers } from './drivers.ts';
 import type { Harness } from './harness.ts';
 

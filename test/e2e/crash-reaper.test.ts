@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Job } from '../../lib/jobs/job.ts';
+import type { Job } from '../../lib/protocol/job.ts';
 import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
 
 let stage: CrashStage;

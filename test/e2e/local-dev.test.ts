@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { LOCAL_STATE_FILE, type LocalState } from '../../lib/local/state-file.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
 import { sqsClient } from '../support/engines.ts';
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');

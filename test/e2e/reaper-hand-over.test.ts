@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEADER_KEY } from '../../lib/contract/table.ts';
-import type { Table } from '../../lib/jobs/ports.ts';
-import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
 import { watch } from '../../lib/reaper/watch.ts';
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
+import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { anyEngine, sqsEndpoint } from '../support/engines.ts';
 import { seededRandom } from '../support/random.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';

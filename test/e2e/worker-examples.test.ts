@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adler32 } from '../../examples/checksum-file.ts';
+import { adler32 } from '../../lib/local/demo/jobs/checksum-file.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'examples', 'worker-process.ts');

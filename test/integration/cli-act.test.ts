@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimOf } from '../../lib/jobs/job.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
 import { anyEngine, describeOnEachEngine } from '../support/engines.ts';

@@ -1,19 +1,20 @@
 import { type ConsumedCapacity, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { updateExpression } from '../../lib/aws/dynamodb/update-expression.ts';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
-import { updateExpression } from '../../lib/dynamodb/update-expression.ts';
-import { decideReap } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { claimOf, type Job, type RunningJob } from '../../lib/jobs/job.ts';
-import { entryOf } from '../../lib/jobs/next-steps.ts';
-import { reviveWrite } from '../../lib/jobs/operator-writes.ts';
-import { parseJob } from '../../lib/jobs/parse-row.ts';
-import { type ReapAction, reapWrite } from '../../lib/jobs/reaper-writes.ts';
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { entryOf } from '../../lib/inspect/next-steps.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { claimOf, type Job, type RunningJob } from '../../lib/protocol/job.ts';
+import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
+import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import { reviveWrite } from '../../lib/protocol/writes/operator-writes.ts';
+import { type ReapAction, reapWrite } from '../../lib/protocol/writes/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import {
   buryWrite,
   checkpointWrite,
@@ -22,9 +23,8 @@ import {
   heartbeatWrite,
   releaseWrite,
   retryWrite,
-} from '../../lib/jobs/worker-writes.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
-import { rowAfter } from '../../lib/testing/memory-table.ts';
+} from '../../lib/protocol/writes/worker-writes.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { describeOnEachEngine, uniqueName } from '../support/engines.ts';
 
 const NOW = 1_800_000_000_000;

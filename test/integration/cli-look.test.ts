@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideReap } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
-import { readLeases } from '../../lib/jobs/lease-index.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { runningShard } from '../../lib/jobs/shard.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import { runningShard } from '../../lib/protocol/shards.ts';
+import { readLeases } from '../../lib/protocol/store/lease-index.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob, runInProcess } from '../support/cli.ts';
 import { describeOnEachEngine } from '../support/engines.ts';

@@ -1,9 +1,9 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLeadership } from '../../lib/jobs/leadership.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
 import { describeOnEachEngine } from '../support/engines.ts';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimOf } from '../../lib/jobs/job.ts';
-import { createLeadership } from '../../lib/jobs/leadership.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
+import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
 import { type CliSystem, createCliSystem, newJob, runInProcess, runProcess } from '../support/cli.ts';
 import { anyEngine } from '../support/engines.ts';
 

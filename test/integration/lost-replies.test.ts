@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { StoreUnavailableError } from '../../lib/jobs/errors.ts';
-import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { JobStore, Table } from '../../lib/jobs/ports.ts';
-import { type TransitionName, transitions } from '../../lib/jobs/transitions.ts';
-import { systemChance } from '../../lib/system/system-clock.ts';
+import { systemChance } from '../../lib/aws/clock.ts';
+import { StoreUnavailableError } from '../../lib/protocol/errors.ts';
+import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import type { JobStore, Table } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { type TransitionName, transitions } from '../../lib/protocol/transitions.ts';
 import { arrange, drivers } from '../contract/drivers.ts';
 import { contractSettings, createHarness, entryOf, type Harness } from '../contract/harness.ts';
 import { describeOnEachEngine } from '../support/engines.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createClockGuard } from '../../lib/jobs/clock-guard.ts';
-import { LEASE_EXPIRED } from '../../lib/jobs/job.ts';
-import { allShards } from '../../lib/jobs/shard.ts';
+import { createClockGuard } from '../../lib/protocol/clock-guard.ts';
+import { LEASE_EXPIRED } from '../../lib/protocol/job.ts';
+import { allShards } from '../../lib/protocol/shards.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { watch } from '../../lib/reaper/watch.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { describeOnEachEngine, uniqueName } from '../support/engines.ts';
 
 describeOnEachEngine('a refused write', ({ endpoint }) => {

@@ -1,10 +1,10 @@
 import { CreateQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hintBody, jobBody } from '../../lib/contract/message.ts';
-import { QueueUnavailableError } from '../../lib/jobs/errors.ts';
-import type { JobQueue, ReceivedMessage } from '../../lib/jobs/ports.ts';
-import { createSqsClient } from '../../lib/sqs/client.ts';
-import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
+import { createSqsClient } from '../../lib/aws/sqs/client.ts';
+import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
+import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
+import type { JobQueue, ReceivedMessage } from '../../lib/protocol/ports.ts';
+import { hintBody, jobBody } from '../../lib/wire/message.ts';
 import { local, sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { on } from '../support/faults.ts';

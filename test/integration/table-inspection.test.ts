@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { byFailure, byLease } from '../../lib/contract/table.ts';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createTableInspection, type TableInspection } from '../../lib/dynamodb/table-inspection.ts';
-import { StoreUnavailableError } from '../../lib/jobs/errors.ts';
-import type { Cursor } from '../../lib/jobs/ports.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createTableInspection, type TableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
+import { StoreUnavailableError } from '../../lib/protocol/errors.ts';
+import type { Cursor } from '../../lib/protocol/ports.ts';
+import { byFailure, byLease } from '../../lib/wire/table.ts';
 import { describeOnEachEngine, local } from '../support/engines.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 import { row } from '../support/rows.ts';

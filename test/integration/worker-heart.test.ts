@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
 import { LeaseLost, TimedOut } from '../../lib/worker/abort-reasons.ts';
 import type { ComposeOptions } from '../../lib/worker/compose-worker.ts';
 import { defineJob, type JobContext, type JobOptions } from '../../lib/worker/define-job.ts';

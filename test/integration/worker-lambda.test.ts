@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
-import type { JobMessage } from '../../lib/contract/message.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
+import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createWorkerHandler, type SqsHandler } from '../../lib/worker/lambda-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

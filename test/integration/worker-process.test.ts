@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

@@ -1,11 +1,11 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { QueueUnavailableError } from '../../lib/jobs/errors.ts';
+import { createProducer, MessageRefusedError } from '../../lib/producer/index.ts';
+import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { createDeadLetterHandler } from '../../lib/worker/dead-letter-host.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createWorkerHandler } from '../../lib/worker/lambda-host.ts';
-import { createProducer, MessageRefusedError } from '../../lib/worker/producer.ts';
 import { createRegistry, UnknownTypeError } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';

@@ -1,4 +1,4 @@
-import type { Row } from '../../lib/jobs/row-write.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import {
   believesLive,
   clockOf,

@@ -1,9 +1,10 @@
-import { decideReap } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import type { Claim } from '../../lib/jobs/job.ts';
-import { parseLeaseEntry } from '../../lib/jobs/parse-row.ts';
-import { reapWrite } from '../../lib/jobs/reaper-writes.ts';
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import type { Claim } from '../../lib/protocol/job.ts';
+import { parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
+import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import { reapWrite } from '../../lib/protocol/writes/reaper-writes.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import {
   buryWrite,
   claimWrite,
@@ -11,8 +12,7 @@ import {
   heartbeatWrite,
   releaseWrite,
   retryWrite,
-} from '../../lib/jobs/worker-writes.ts';
-import { clauseHolds, rowAfter } from '../../lib/testing/memory-table.ts';
+} from '../../lib/protocol/writes/worker-writes.ts';
 
 /**
  * One job in a world small enough to visit every state of it: the real writes and the real decision of the reaper, two

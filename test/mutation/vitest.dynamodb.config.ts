@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 // One engine, the quicker one: a mutant that only the other would notice counts as a survivor.
 process.env.TEST_ENGINES ??= 'dynoxide';
 
-/** The tests that say what lib/dynamodb must do: the shape of requests, and the contract on a real engine. */
+/** The tests that say what lib/aws/dynamodb must do: the shape of requests, and the contract on a real engine. */
 export default defineConfig({
   test: {
     name: 'dynamodb',

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import type { Job } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import type { Job } from '../../lib/protocol/job.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import type { Credentials, Emulator } from './emulator.ts';
 
 /** The outputs of the stack. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Job } from '../../lib/jobs/job.ts';
+import type { Job } from '../../lib/protocol/job.ts';
 import { createCdk } from './cdk.ts';
 import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
@@ -19,7 +19,7 @@ const SOON_MS = 60_000;
 const NOT_REHEARSED = [
   'alarms going off and the dashboard’s graphs: the emulator keeps both, but makes no metrics of log lines',
   'X-Ray, log retention, point-in-time recovery and deletion of expired rows: accepted, not carried out',
-  'the permissions of batch requests, which the emulator names otherwise than AWS: test/infra has them',
+  'the permissions of batch requests, which the emulator names otherwise than AWS: test/cdk has them',
   'arm64: functions run on this machine’s own Node',
 ];
 

@@ -1,4 +1,4 @@
-import type { RowWrite } from '../../lib/jobs/row-write.ts';
+import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 
 /** Ways in which a planted bug changes what the core meant to write. */
 

@@ -1,6 +1,6 @@
-import { parseMessage } from '../../lib/contract/message.ts';
-import { hintDelaySecondsOf, planDispatch } from '../../lib/jobs/dispatch.ts';
-import { messageLimits } from '../../lib/jobs/message-limits.ts';
+import { hintDelaySecondsOf, planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { messageLimits } from '../../lib/settings/message-limits.ts';
+import { parseMessage } from '../../lib/wire/message.ts';
 import { simulatedSettings } from './scenario.ts';
 import type { Simulation } from './simulate.ts';
 import type { Process } from './world.ts';

@@ -1,4 +1,4 @@
-/** The simulated SDK and network, as lib/dynamodb/client sets the real one up. */
+/** The simulated SDK and network, as lib/aws/dynamodb/client sets the real one up. */
 export const clientSettings = {
   timeoutMs: 2000,
   attempts: 3,

@@ -1,4 +1,4 @@
-import type { Clause, RowWrite } from '../../lib/jobs/row-write.ts';
+import type { Clause, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { FENCED, of, REAPED, setting, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';

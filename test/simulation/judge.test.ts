@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { Judge } from './judge.ts';
 import { simulatedSettings } from './scenario.ts';
 import { World } from './world.ts';

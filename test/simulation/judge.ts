@@ -1,5 +1,5 @@
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
 import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-import type { Hint } from '../../lib/jobs/ports.ts';
+import type { Hint } from '../../lib/protocol/ports.ts';
 import { keeping, of, removing, setting } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';

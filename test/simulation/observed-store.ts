@@ -1,6 +1,6 @@
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import { createSimulatedTable, type ResultFilter, type SeenWrite } from './simulated-table.ts';
 import type { Process } from './world.ts';

@@ -1,6 +1,6 @@
-import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/jobs/ports.ts';
-import type { RowWrite } from '../../lib/jobs/row-write.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
+import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protocol/ports.ts';
+import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import type { Heart } from '../../lib/worker/heart/heart.ts';
 import type { FaultRates } from './fault-kinds.ts';
 import type { ResultFilter } from './simulated-table.ts';

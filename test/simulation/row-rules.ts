@@ -1,4 +1,4 @@
-import type { Row, RowWrite } from '../../lib/jobs/row-write.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 
 /** What must be true of every row after every write, whoever wrote it. Each function returns the problems it finds. */
 

@@ -1,4 +1,4 @@
-import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import type { SeededRandom } from '../support/random.ts';
 
 const MINUTE = 60_000;

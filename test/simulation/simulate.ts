@@ -1,5 +1,5 @@
-import { jobBody, parseMessage } from '../../lib/contract/message.ts';
-import { messageLimits } from '../../lib/jobs/message-limits.ts';
+import { messageLimits } from '../../lib/settings/message-limits.ts';
+import { jobBody, parseMessage } from '../../lib/wire/message.ts';
 import { derivedSeed, seededRandom } from '../support/random.ts';
 import { plantChaos } from './chaos-events.ts';
 import type { FaultKind } from './fault-kinds.ts';

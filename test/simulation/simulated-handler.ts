@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../lib/jobs/errors.ts';
+import { NonRetryableError } from '../../lib/protocol/errors.ts';
 import type { JobContext, JobDefinition, JobView, Schema } from '../../lib/worker/define-job.ts';
 import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';

@@ -1,5 +1,5 @@
-import { hintBody } from '../../lib/contract/message.ts';
-import type { Hint, JobQueue, ReceivedMessage } from '../../lib/jobs/ports.ts';
+import type { Hint, JobQueue, ReceivedMessage } from '../../lib/protocol/ports.ts';
+import { hintBody } from '../../lib/wire/message.ts';
 import { clientSettings } from './client-settings.ts';
 import type { Process, World } from './world.ts';
 

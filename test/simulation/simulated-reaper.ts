@@ -1,6 +1,6 @@
-import type { Settings } from '../../lib/jobs/settings.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { watch } from '../../lib/reaper/watch.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Process } from './world.ts';
 

@@ -1,7 +1,8 @@
-import { byFailure, byLease } from '../../lib/contract/table.ts';
-import type { IndexPage, IndexQuery } from '../../lib/jobs/ports.ts';
-import type { Row, RowWrite, WriteResult } from '../../lib/jobs/row-write.ts';
-import { clauseHolds, pageOf, rowAfter } from '../../lib/testing/memory-table.ts';
+import type { IndexPage, IndexQuery } from '../../lib/protocol/ports.ts';
+import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import type { Row, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
+import { pageOf } from '../../lib/testing/memory-table.ts';
+import { byFailure, byLease } from '../../lib/wire/table.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
-import { StoreUnavailableError, ThrottledError } from '../../lib/jobs/errors.ts';
-import type { Table } from '../../lib/jobs/ports.ts';
-import type { BatchResult, RowWrite, WriteResult } from '../../lib/jobs/row-write.ts';
+import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
+import type { BatchResult, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
 import { clientSettings } from './client-settings.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import type { Process } from './world.ts';

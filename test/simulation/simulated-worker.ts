@@ -1,5 +1,5 @@
-import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/jobs/ports.ts';
-import type { Settings } from '../../lib/jobs/settings.ts';
+import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/protocol/ports.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import { trustTheClock } from '../../lib/worker/clock-check.ts';
 import type { Heart } from '../../lib/worker/heart/heart.ts';
 import { createHeartLoop } from '../../lib/worker/heart/heart-loop.ts';

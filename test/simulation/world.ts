@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../../lib/jobs/ports.ts';
+import type { Chance, Clock } from '../../lib/protocol/ports.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
 import { EventHeap } from './event-heap.ts';
 import { type FaultKind, type FaultRates, faultKinds, swarm } from './fault-kinds.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { registry as examples } from '../../examples/registry.ts';
-import { configurationFromEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess } from '../../lib/worker/process-host.ts';

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { toItem } from '../../lib/aws/dynamodb/attributes.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { runCli } from '../../lib/cli/run-cli.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
-import { toItem } from '../../lib/dynamodb/attributes.ts';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { Clock, JobStore, Table } from '../../lib/jobs/ports.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import type { Clock, JobStore, Table } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { type SharedDynamoDb, sqsClient, sqsEndpoint, uniqueName } from './engines.ts';
 
 /** What one run of the command line left behind. */

@@ -1,9 +1,9 @@
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { type Console, type ConsoleOptions, startConsole } from '../../lib/console/start-console.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { Hint, JobStore } from '../../lib/jobs/ports.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import type { Hint, JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createMemoryTable, type MemoryTable } from '../../lib/testing/memory-table.ts';
 
 /** A console on a table in memory: what is tested is the console, and any row can be put before it. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Job } from '../../lib/jobs/job.ts';
+import type { Job } from '../../lib/protocol/job.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import type { SeenRequest } from './faults.ts';
 import { JOURNAL_FILE, type JournalLine, readJournal } from './journal.ts';

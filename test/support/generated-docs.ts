@@ -1,12 +1,12 @@
-import { settingVariable } from '../../lib/contract/environment.ts';
-import type { JobStatus } from '../../lib/jobs/job.ts';
+import type { JobStatus } from '../../lib/protocol/job.ts';
+import { type Transition, transitions } from '../../lib/protocol/transitions.ts';
 import {
   declarations,
   type SettingDeclaration,
   type SettingName,
   settingNames,
-} from '../../lib/jobs/settings.ts';
-import { type Transition, transitions } from '../../lib/jobs/transitions.ts';
+} from '../../lib/settings/settings.ts';
+import { settingVariable } from '../../lib/wire/environment.ts';
 
 const all: [string, Transition][] = Object.entries(transitions);
 

@@ -1,5 +1,5 @@
 import type { Context, SQSEvent } from 'aws-lambda';
-import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { SqsHandler } from '../../lib/worker/lambda-host.ts';
 
 /** An SQS batch as Lambda hands it over. */

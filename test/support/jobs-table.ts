@@ -1,11 +1,11 @@
 import { DeleteTableCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { toItem } from '../../lib/dynamodb/attributes.ts';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import type { Table } from '../../lib/jobs/ports.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { systemClock } from '../../lib/system/system-clock.ts';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { toItem } from '../../lib/aws/dynamodb/attributes.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { local, uniqueName } from './engines.ts';
 
 /** A jobs table of a suite's own on an engine, reached directly or through a proxy. */

@@ -1,6 +1,6 @@
-import type { LeaseEntry } from '../../lib/jobs/job.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
-import type { NewJob } from '../../lib/jobs/worker-writes.ts';
+import type { LeaseEntry } from '../../lib/protocol/job.ts';
+import type { NewJob } from '../../lib/protocol/writes/worker-writes.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 
 /** Few shards, so that suites can read the whole index. */
 export const settings = resolveSettings({ shards: 2 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { LeaseholdError, NonRetryableError } from '../../lib/jobs/errors.ts';
+import { NonRetryableError } from '../../lib/protocol/errors.ts';
+import { LeaseholdError } from '../../lib/wire/leasehold-error.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { type JournalLine, writeJournal } from './journal.ts';
 

@@ -1,4 +1,4 @@
-import { configurationFromEnvironment } from '../../lib/jobs/settings-environment.ts';
+import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { startWorkerProcess } from '../../lib/worker/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

@@ -1,16 +1,16 @@
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { createTableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
+import { createSqsClient } from '../../lib/aws/sqs/client.ts';
+import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
 import { type Console, startConsole } from '../../lib/console/start-console.ts';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createDynamoDbTable } from '../../lib/dynamodb/dynamodb-table.ts';
-import { createTableInspection } from '../../lib/dynamodb/table-inspection.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
 import { consoleWorkers } from '../../lib/local/console-workers.ts';
 import { demoSettings } from '../../lib/local/demo/settings.ts';
 import { localEnvironment } from '../../lib/local/local-environment.ts';
 import { type LocalStack, startLocalStack } from '../../lib/local/stack.ts';
-import { createSqsClient } from '../../lib/sqs/client.ts';
-import { createSqsQueue } from '../../lib/sqs/sqs-queue.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 
 /** The local stack with its console, as `leasehold dev` starts them, on engines of its own. */
 export interface LocalConsole {

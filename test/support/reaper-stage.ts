@@ -1,10 +1,10 @@
-import type { LeaseholdEvent } from '../../lib/contract/events.ts';
-import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { Chance, Clock, Hint, JobStore, Table, Telemetry } from '../../lib/jobs/ports.ts';
-import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import type { Chance, Clock, Hint, JobStore, Table, Telemetry } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { WatchDeps } from '../../lib/reaper/watch.ts';
+import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
+import type { LeaseholdEvent } from '../../lib/wire/events.ts';
 
 /** Telemetry that remembers everything. */
 export interface KeptTelemetry extends Telemetry {

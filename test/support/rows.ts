@@ -1,4 +1,4 @@
-import type { Row } from '../../lib/jobs/row-write.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 
 /** A complete pending row as the table keeps it, with attributes of every status; `undefined` leaves one out. */
 export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {

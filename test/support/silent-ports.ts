@@ -1,4 +1,4 @@
-import type { Events, Telemetry } from '../../lib/jobs/ports.ts';
+import type { Events, Telemetry } from '../../lib/protocol/ports.ts';
 
 /** Nobody reads logs and metrics of thousands of schedules. */
 export const silentTelemetry: Telemetry = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { checkEvidence } from '../chaos/check-evidence.ts';
 import type { Evidence } from '../chaos/evidence.ts';
 import { tell } from '../chaos/tell.ts';

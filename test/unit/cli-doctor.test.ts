@@ -12,13 +12,14 @@ import {
   unseenByTheIndex,
 } from '../../lib/cli/doctor/row-checks.ts';
 import { checkClock, checkReaper, checkSettings, checkTable } from '../../lib/cli/doctor/system-checks.ts';
-import { byFailure, byLease } from '../../lib/contract/table.ts';
-import { parseJob } from '../../lib/jobs/parse-row.ts';
-import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { claimWrite, completeWrite, scheduleWrite } from '../../lib/jobs/worker-writes.ts';
-import { createMemoryTable, rowAfter } from '../../lib/testing/memory-table.ts';
+import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
+import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { claimWrite, completeWrite, scheduleWrite } from '../../lib/protocol/writes/worker-writes.ts';
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { byFailure, byLease } from '../../lib/wire/table.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'w/1', now: NOW, shards: 8 };

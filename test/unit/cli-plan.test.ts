@@ -4,9 +4,9 @@ import { leaseChoices, leaseCurve, withLease } from '../../lib/cost/lease-trade.
 import { beatsOf, planFor, SECONDS_A_MONTH, type Workload } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { rowBytes, scanReadUnits, writeUnits } from '../../lib/cost/write-units.ts';
-import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { shardsNeeded } from '../../lib/jobs/settings-relations.ts';
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
+import { shardsNeeded } from '../../lib/settings/relations.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { runInProcess } from '../support/cli.ts';
 
 const workload: Workload = {

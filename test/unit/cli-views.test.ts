@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { systemChance } from '../../lib/aws/clock.ts';
 import { decodeCursor, encodeCursor } from '../../lib/cli/cursor.ts';
-import { allLeases } from '../../lib/jobs/all-leases.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { nextSteps } from '../../lib/jobs/next-steps.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
-import { allShards } from '../../lib/jobs/shard.ts';
-import { timelineOf } from '../../lib/jobs/timeline.ts';
-import { workerOf, workerViews } from '../../lib/jobs/worker-view.ts';
-import { systemChance } from '../../lib/system/system-clock.ts';
+import { nextSteps } from '../../lib/inspect/next-steps.ts';
+import { timelineOf } from '../../lib/inspect/timeline.ts';
+import { workerOf, workerViews } from '../../lib/inspect/worker-view.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
+import { allShards } from '../../lib/protocol/shards.ts';
+import { allLeases } from '../../lib/protocol/store/all-leases.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Moment } from '../../lib/console/protocol.ts';
 import { timelineOf } from '../../lib/console/timeline.ts';
-import { parseJob } from '../../lib/jobs/parse-row.ts';
+import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { finishedRow } from '../support/console-stage.ts';
 
 const lapsed = { attempt: 1, owner: 'w/1', from: 1_000, to: 5_000, outcome: 'lapsed' };

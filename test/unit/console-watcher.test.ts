@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../lib/console/watcher.ts';
-import { claimOf, type RunningJob } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { finishedRow, jobRow } from '../support/console-stage.ts';
 

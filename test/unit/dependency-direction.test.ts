@@ -6,52 +6,42 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** What each folder of lib may import of the others. A folder that is not named here needs a line first. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
-  jobs: ['contract'],
-  dynamodb: ['system', 'jobs', 'contract'],
-  sqs: ['system', 'jobs', 'contract'],
-  telemetry: ['jobs', 'contract'],
-  events: ['jobs', 'contract'],
-  system: ['jobs'],
-  reaper: ['dynamodb', 'sqs', 'telemetry', 'events', 'system', 'jobs', 'contract'],
-  worker: ['dynamodb', 'sqs', 'telemetry', 'events', 'system', 'jobs', 'contract'],
-  testing: ['reaper', 'worker', 'jobs', 'contract'],
-  cost: ['testing', 'jobs', 'contract'],
-  infra: ['jobs', 'contract'],
-  console: ['jobs', 'contract'],
-  local: [
-    'console',
-    'reaper',
-    'worker',
-    'dynamodb',
-    'sqs',
-    'telemetry',
-    'events',
-    'system',
-    'jobs',
-    'contract',
-  ],
+  wire: [],
+  settings: ['wire'],
+  protocol: ['settings', 'wire'],
+  aws: ['protocol', 'settings', 'wire'],
+  reaper: ['aws', 'protocol', 'settings', 'wire'],
+  worker: ['aws', 'protocol', 'settings', 'wire'],
+  producer: ['worker', 'aws', 'protocol', 'settings', 'wire'],
+  inspect: ['protocol', 'settings', 'wire'],
+  testing: ['reaper', 'worker', 'protocol', 'settings', 'wire'],
+  cost: ['inspect', 'protocol', 'settings', 'wire'],
+  cdk: ['aws', 'settings', 'wire'],
+  console: ['inspect', 'protocol', 'settings', 'wire'],
+  local: ['console', 'inspect', 'reaper', 'worker', 'aws', 'protocol', 'settings', 'wire'],
   cli: [
     'local',
     'console',
     'cost',
+    'inspect',
+    'producer',
     'reaper',
     'worker',
-    'dynamodb',
-    'sqs',
-    'telemetry',
-    'events',
-    'system',
-    'jobs',
-    'contract',
+    'aws',
+    'protocol',
+    'settings',
+    'wire',
   ],
 };
 
+/** The folders that know no network, no machine and no time of their own. */
+const PURE = ['wire', 'settings', 'protocol', 'inspect'] as const;
+
 /** Who alone may import a package at run time. The local stack plays SQS's part towards Lambda, so it speaks to SQS itself. */
 const ONLY_IN: readonly { readonly packages: RegExp; readonly folders: readonly string[] }[] = [
-  { packages: /^@aws-sdk\/(client-dynamodb|util-dynamodb)$/, folders: ['dynamodb'] },
-  { packages: /^@aws-sdk\/client-sqs$/, folders: ['sqs', 'local'] },
-  { packages: /^(aws-cdk-lib(\/.*)?|constructs)$/, folders: ['infra'] },
+  { packages: /^@aws-sdk\/(client-dynamodb|util-dynamodb)$/, folders: ['aws'] },
+  { packages: /^@aws-sdk\/client-sqs$/, folders: ['aws', 'local'] },
+  { packages: /^(aws-cdk-lib(\/.*)?|constructs)$/, folders: ['cdk'] },
 ];
 
 interface Import {
@@ -88,10 +78,10 @@ describe('the direction of dependencies', () => {
   it('is read from imports that are really there', () => {
     expect(imports.length).toBeGreaterThan(100);
     expect(imports).toContainEqual({
-      file: 'lib/jobs/json.ts',
-      folder: 'jobs',
+      file: 'lib/protocol/rows/json-text.ts',
+      folder: 'protocol',
       typesOnly: false,
-      specifier: './errors.ts',
+      specifier: '../errors.ts',
     });
   });
 
@@ -104,7 +94,7 @@ describe('the direction of dependencies', () => {
       .filter((each) => each.folder === folder && each.specifier.startsWith('.'))
       .filter((each) => {
         const target = folderOf(each);
-        return target.startsWith('lib/') && ![folder, ...allowed].includes(target.slice('lib/'.length));
+        return target !== 'package.json' && ![folder, ...allowed].includes(target.replace(/^lib\//, ''));
       });
     expect(wrong).toEqual([]);
   });
@@ -123,26 +113,25 @@ describe('the direction of dependencies', () => {
     expect(importers.filter(({ folder }) => !folders.includes(folder))).toEqual([]);
   });
 
-  it('keeps what producers, stack and functions share free of everything', () => {
-    const wanted = ['fastest-levenshtein', 'node:path', 'node:url'];
-    const packages = imports.filter(
-      ({ folder, specifier }) => folder === 'contract' && !specifier.startsWith('.'),
-    );
-    expect(packages.filter(({ specifier }) => !wanted.includes(specifier))).toEqual([]);
+  it('lets the constructs see of aws only how functions are bundled', () => {
+    const seen = imports.filter((each) => each.folder === 'cdk' && folderOf(each) === 'lib/aws');
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.filter(({ specifier }) => !specifier.endsWith('/aws/lambda/bundling.ts'))).toEqual([]);
   });
 });
 
-describe('the core is pure', () => {
-  it('imports nothing but the contract', () => {
-    expect(
-      imports.filter(({ folder, specifier }) => folder === 'jobs' && !specifier.startsWith('.')),
-    ).toEqual([]);
+describe.each(PURE)('lib/%s is pure', (folder) => {
+  it('imports no package but the one that finds the nearest word', () => {
+    const packages = imports.filter((each) => each.folder === folder && !each.specifier.startsWith('.'));
+    expect(packages.filter(({ specifier }) => specifier !== 'fastest-levenshtein')).toEqual([]);
   });
 
   it('has no time, chance, process or network of its own', () => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b\.|\bperformance\.|\bset(Timeout|Interval|Immediate)\(|\bfetch\(|\bconsole\./;
-    const wrong = globSync('lib/jobs/**/*.ts', { cwd: root }).filter((file) =>
+    const files = globSync(`lib/${folder}/**/*.ts`, { cwd: root });
+    expect(files.length).toBeGreaterThan(0);
+    const wrong = files.filter((file) =>
       impure.test(readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')),
     );
     expect(wrong).toEqual([]);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import {
   settingsTable,
   shortSettingsTable,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { defaultProvider } from '../../lib/system/function-credentials.ts';
+import { defaultProvider } from '../../lib/aws/lambda/function-credentials.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobBody, type ParsedMessage, parseMessage, type SendOptions } from '../../lib/contract/message.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { messageLimits } from '../../lib/jobs/message-limits.ts';
-import { defaultSettings } from '../../lib/jobs/settings.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { messageLimits } from '../../lib/settings/message-limits.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { jobBody, type ParsedMessage, parseMessage, type SendOptions } from '../../lib/wire/message.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 
 const limits = messageLimits(defaultSettings);

@@ -1,17 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideReap } from '../../lib/jobs/decide-reap.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { BadRowError, LeaseholdError } from '../../lib/jobs/errors.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import { parseJob, parseLeaseEntry } from '../../lib/jobs/parse-row.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
-import type { Row } from '../../lib/jobs/row-write.ts';
-import { defaultSettings as settings } from '../../lib/jobs/settings.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { BadRowError } from '../../lib/protocol/errors.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { parseJob, parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
+import { defaultSettings as settings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock, HAND_CLOCK_START } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { LeaseholdError } from '../../lib/wire/leasehold-error.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { settingVariable } from '../../lib/contract/environment.ts';
-import { SettingsError } from '../../lib/jobs/errors.ts';
+import {
+  configurationFromEnvironment,
+  settingsFromEnvironment,
+  toEnvironment,
+} from '../../lib/settings/environment.ts';
+import { brokenRelations } from '../../lib/settings/relations.ts';
 import {
   declarations,
   lowest,
@@ -9,13 +13,9 @@ import {
   type SettingDeclaration,
   type Settings,
   settingNames,
-} from '../../lib/jobs/settings.ts';
-import {
-  configurationFromEnvironment,
-  settingsFromEnvironment,
-  toEnvironment,
-} from '../../lib/jobs/settings-environment.ts';
-import { brokenRelations } from '../../lib/jobs/settings-relations.ts';
+} from '../../lib/settings/settings.ts';
+import { SettingsError } from '../../lib/settings/settings-error.ts';
+import { settingVariable } from '../../lib/wire/environment.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 
 const odd = fc.oneof(

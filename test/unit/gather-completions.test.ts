@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Claim } from '../../lib/jobs/job.ts';
-import { claimOf } from '../../lib/jobs/job.ts';
-import { createJobStore } from '../../lib/jobs/job-store.ts';
-import type { JobStore } from '../../lib/jobs/ports.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
+import type { Claim } from '../../lib/protocol/job.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';

@@ -2,9 +2,9 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createDynamoDbClient } from '../../lib/dynamodb/client.ts';
-import { createSqsClient } from '../../lib/sqs/client.ts';
-import { SigningHash } from '../../lib/system/signing-hash.ts';
+import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { SigningHash } from '../../lib/aws/signing-hash.ts';
+import { createSqsClient } from '../../lib/aws/sqs/client.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 
 /** A handler that keeps the headers of each request. */

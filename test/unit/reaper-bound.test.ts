@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunningJob } from '../../lib/jobs/job.ts';
-import type { Clock, Table } from '../../lib/jobs/ports.ts';
-import { recoveryBound } from '../../lib/jobs/recovery-bound.ts';
-import { resolveSettings, type Settings } from '../../lib/jobs/settings.ts';
+import type { RunningJob } from '../../lib/protocol/job.ts';
+import type { Clock, Table } from '../../lib/protocol/ports.ts';
 import { watch } from '../../lib/reaper/watch.ts';
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
+import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';

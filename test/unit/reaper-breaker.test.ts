@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CountQuery, Table } from '../../lib/jobs/ports.ts';
+import type { CountQuery, Table } from '../../lib/protocol/ports.ts';
 import { assessBreaker, isMassLapse, shareOut } from '../../lib/reaper/breaker.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';

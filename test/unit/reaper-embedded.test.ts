@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { LEADER_KEY } from '../../lib/contract/table.ts';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { reaperStage } from '../support/reaper-stage.ts';
 
 const stage = (settings: Readonly<Record<string, unknown>> = {}) => {

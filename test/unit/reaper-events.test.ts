@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { LeaseholdEvent } from '../../lib/contract/events.ts';
 import { watch } from '../../lib/reaper/watch.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import type { LeaseholdEvent } from '../../lib/wire/events.ts';
 import { reaperStage } from '../support/reaper-stage.ts';
 
 describe('the page about events', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { planFor, type Workload } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 
 /** Long jobs that keep 8 shards busy. */
 const workload: Workload = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailableError, ThrottledError } from '../../lib/jobs/errors.ts';
-import { LEASE_EXPIRED } from '../../lib/jobs/job.ts';
-import type { Table } from '../../lib/jobs/ports.ts';
+import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors.ts';
+import { LEASE_EXPIRED } from '../../lib/protocol/job.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';

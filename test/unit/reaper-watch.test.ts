@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { LEADER_KEY } from '../../lib/contract/table.ts';
-import type { ClockGuard } from '../../lib/jobs/clock-guard.ts';
-import type { Table } from '../../lib/jobs/ports.ts';
+import type { ClockGuard } from '../../lib/protocol/clock-guard.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
 import { type WatchOptions, type WatchResult, watch } from '../../lib/reaper/watch.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable, type MemoryTable } from '../../lib/testing/memory-table.ts';
+import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { beat, type ReaperStage, reaperStage } from '../support/reaper-stage.ts';
 
 const WINDOW = 110_000;

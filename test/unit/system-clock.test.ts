@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/system/system-clock.ts';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 
 describe('the system clock', () => {
   it('wakes a sleeper with the reason of the signal, and leaves no timer behind', async () => {

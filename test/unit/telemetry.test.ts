@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createPowertoolsTelemetry } from '../../lib/telemetry/powertools-telemetry.ts';
+import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 
 describe('telemetry', () => {
   const unreadable = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { declarations } from '../../lib/jobs/settings.ts';
+import { declarations } from '../../lib/settings/settings.ts';
 import * as reasons from '../../lib/worker/abort-reasons.ts';
 
 const read = (...path: readonly string[]) =>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { jobBody } from '../../lib/contract/message.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import { NonRetryableError, TooLargeError } from '../../lib/jobs/errors.ts';
-import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { NonRetryableError, TooLargeError } from '../../lib/protocol/errors.ts';
+import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import { createTestStack, type TestStack } from '../../lib/testing/index.ts';
+import { jobBody } from '../../lib/wire/message.ts';
 import { LeaseLost, ShuttingDown } from '../../lib/worker/abort-reasons.ts';
 import {
   defineJob,

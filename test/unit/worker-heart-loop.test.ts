@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Claim } from '../../lib/jobs/job.ts';
-import type { HeartbeatOutcome } from '../../lib/jobs/ports.ts';
+import type { Claim } from '../../lib/protocol/job.ts';
+import type { HeartbeatOutcome } from '../../lib/protocol/ports.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import type { HeartReport, Patient } from '../../lib/worker/heart/heart.ts';

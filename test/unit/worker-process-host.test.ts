@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { jobBody } from '../../lib/contract/message.ts';
-import type { JobQueue } from '../../lib/jobs/ports.ts';
+import type { JobQueue } from '../../lib/protocol/ports.ts';
 import { createTestStack, type TestStack } from '../../lib/testing/index.ts';
+import { jobBody } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess } from '../../lib/worker/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

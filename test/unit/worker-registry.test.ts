@@ -2,7 +2,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod/mini';
-import { resolveSettings } from '../../lib/jobs/settings.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
 import { testJob } from '../../lib/testing/index.ts';
 import { defineJob, type JobOptions } from '../../lib/worker/define-job.ts';
 import {

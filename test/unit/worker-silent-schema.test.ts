@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { expect, it } from 'vitest';
-import { jobBody } from '../../lib/contract/message.ts';
-import { planDispatch } from '../../lib/jobs/dispatch.ts';
-import type { ReceivedMessage } from '../../lib/jobs/ports.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import { createTestStack } from '../../lib/testing/index.ts';
+import { jobBody } from '../../lib/wire/message.ts';
 import { SCHEMA_PATIENCE_MS } from '../../lib/worker/check-schema.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createEngine } from '../../lib/worker/engine.ts';

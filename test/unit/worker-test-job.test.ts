@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { NO_PROGRESS } from '../../lib/jobs/decide-failure.ts';
-import { NonRetryableError } from '../../lib/jobs/errors.ts';
-import { LEASE_EXPIRED } from '../../lib/jobs/job.ts';
+import { NO_PROGRESS } from '../../lib/protocol/decisions/decide-failure.ts';
+import { NonRetryableError } from '../../lib/protocol/errors.ts';
+import { LEASE_EXPIRED } from '../../lib/protocol/job.ts';
 import { testJob } from '../../lib/testing/index.ts';
 import { Cancelled, LeaseLost } from '../../lib/worker/abort-reasons.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';

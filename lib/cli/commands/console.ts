@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { resourceVariables } from '../../contract/environment.ts';
 import { formatDollars } from '../../cost/format-dollars.ts';
 import { LOCAL_STATE_FILE } from '../../local/state-file.ts';
+import { resourceVariables } from '../../wire/environment.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import { readLocalState, type SystemOptions } from '../find-system.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { parseMessage } from '../../contract/message.ts';
-import { messageLimits } from '../../jobs/message-limits.ts';
-import type { JobQueue, ReceivedMessage } from '../../jobs/ports.ts';
-import { describeQueue, queueUrlOf } from '../../sqs/queue-inspection.ts';
+import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
+import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
+import { messageLimits } from '../../settings/message-limits.ts';
+import { parseMessage } from '../../wire/message.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirm.ts';
 import {

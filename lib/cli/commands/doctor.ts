@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { formatDollars } from '../../cost/format-dollars.ts';
-import { SettingsError } from '../../jobs/errors.ts';
-import { defaultSettings } from '../../jobs/settings.ts';
-import { settingsFromEnvironment } from '../../jobs/settings-environment.ts';
+import { settingsFromEnvironment } from '../../settings/environment.ts';
+import { defaultSettings } from '../../settings/settings.ts';
+import { SettingsError } from '../../settings/settings-error.ts';
 import { type ExitCode, exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirm.ts';
 import { type CliContext, withExamples, withSystem } from '../define-command.ts';

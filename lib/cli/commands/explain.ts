@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Timeline, type TimelineEvent, timelineOf } from '../../jobs/timeline.ts';
+import { type Timeline, type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';

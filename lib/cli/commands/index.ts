@@ -10,11 +10,11 @@ import { lsCommand } from './ls.ts';
 import { planCommand } from './plan.ts';
 import { reapCommand } from './reap.ts';
 import { redriveCommand } from './redrive.ts';
-import { releaseCommand } from './release.ts';
 import { reviveCommand } from './revive.ts';
 import { sendCommand } from './send.ts';
 import { showCommand } from './show.ts';
 import { statsCommand } from './stats.ts';
+import { releaseCommand } from './take-back.ts';
 import { watchCommand } from './watch.ts';
 import { workersCommand } from './workers.ts';
 

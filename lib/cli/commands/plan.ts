@@ -3,8 +3,8 @@ import { Command, Option } from 'commander';
 import { leaseChoices, leaseCurve, withLease } from '../../cost/lease-trade.ts';
 import { type PlanSettings, planFor, type Workload } from '../../cost/plan.ts';
 import { listPrices, type Prices } from '../../cost/prices.ts';
-import { declarations, resolveSettings } from '../../jobs/settings.ts';
-import { settingsFromEnvironment } from '../../jobs/settings-environment.ts';
+import { settingsFromEnvironment } from '../../settings/environment.ts';
+import { declarations, resolveSettings } from '../../settings/settings.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,

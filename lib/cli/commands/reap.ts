@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { resourceVariables } from '../../contract/environment.ts';
-import { allLeases } from '../../jobs/all-leases.ts';
-import { decideReap, type ReapVerdict } from '../../jobs/decide-reap.ts';
-import type { LeaseEntry } from '../../jobs/job.ts';
-import type { Events, Telemetry } from '../../jobs/ports.ts';
-import { allShards } from '../../jobs/shard.ts';
+import { decideReap, type ReapVerdict } from '../../protocol/decisions/decide-reap.ts';
+import type { LeaseEntry } from '../../protocol/job.ts';
+import type { Events, Telemetry } from '../../protocol/ports.ts';
+import { allShards } from '../../protocol/shards.ts';
+import { allLeases } from '../../protocol/store/all-leases.ts';
 import type { SweepResult } from '../../reaper/sweep.ts';
+import { resourceVariables } from '../../wire/environment.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import { clientConfig, type SystemOptions } from '../find-system.ts';
@@ -74,7 +74,7 @@ const notesOnly = (output: Output): Telemetry => ({
 /** A sweep by hand is told to the bus like any other, where one is named. */
 async function eventsOf({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
   const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
-    import('../../events/eventbridge-events.ts'),
+    import('../../aws/eventbridge.ts'),
     import('@aws-sdk/client-eventbridge'),
   ]);
   const busName = found.environment[resourceVariables.eventBusName];

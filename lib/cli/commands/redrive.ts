@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { BAD_MESSAGE_TYPE } from '../../contract/table.ts';
-import { planDispatch } from '../../jobs/dispatch.ts';
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirm.ts';
 import {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { planDispatch } from '../../jobs/dispatch.ts';
-import type { Job } from '../../jobs/job.ts';
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import type { Job } from '../../protocol/job.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated, sendHintsFor } from '../operate.ts';

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { jobBody, parseMessage } from '../../contract/message.ts';
-import { messageLimits } from '../../jobs/message-limits.ts';
+import { messageLimits } from '../../settings/message-limits.ts';
+import { jobBody, parseMessage } from '../../wire/message.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { isFinished, type Job } from '../../jobs/job.ts';
-import { entryOf } from '../../jobs/next-steps.ts';
+import { entryOf } from '../../inspect/next-steps.ts';
+import { isFinished, type Job } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { allLeases } from '../../jobs/all-leases.ts';
-import type { LeaseEntry } from '../../jobs/job.ts';
-import { allShards } from '../../jobs/shard.ts';
-import { type WorkerView, workerViews } from '../../jobs/worker-view.ts';
+import { type WorkerView, workerViews } from '../../inspect/worker-view.ts';
+import type { LeaseEntry } from '../../protocol/job.ts';
+import { allShards } from '../../protocol/shards.ts';
+import { allLeases } from '../../protocol/store/all-leases.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';

@@ -1,5 +1,5 @@
-import type { Dispatch } from '../../jobs/dispatch.ts';
-import type { RowWrite } from '../../jobs/row-write.ts';
+import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
+import type { RowWrite } from '../../protocol/writes/row-write.ts';
 
 /** Something that a check found wrong, and what to do about it. */
 export interface Finding {

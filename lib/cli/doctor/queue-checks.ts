@@ -1,6 +1,6 @@
-import { jobQueueAttributes } from '../../contract/queues.ts';
-import { declarations, type Settings } from '../../jobs/settings.ts';
-import type { QueueDescription } from '../../sqs/queue-inspection.ts';
+import type { QueueDescription } from '../../aws/sqs/queue-inspection.ts';
+import { declarations, type Settings } from '../../settings/settings.ts';
+import { jobQueueAttributes } from '../../wire/queues.ts';
 import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 

@@ -1,9 +1,9 @@
-import type { JsonValue } from '../../contract/message.ts';
-import { BAD_MESSAGE_PREFIX } from '../../contract/table.ts';
-import { planDispatch } from '../../jobs/dispatch.ts';
-import type { Clause, Row, RowWrite } from '../../jobs/row-write.ts';
-import { pendingShard } from '../../jobs/shard.ts';
-import { pendingAttributes } from '../../jobs/worker-writes.ts';
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import { pendingShard } from '../../protocol/shards.ts';
+import type { Clause, Row, RowWrite } from '../../protocol/writes/row-write.ts';
+import { pendingAttributes } from '../../protocol/writes/worker-writes.ts';
+import type { JsonValue } from '../../wire/message.ts';
+import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { Repair } from './check.ts';
 import type { RowContext } from './row-checks.ts';
 

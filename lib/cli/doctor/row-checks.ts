@@ -1,9 +1,9 @@
-import { BadRowError } from '../../jobs/errors.ts';
-import { isFinished } from '../../jobs/job.ts';
-import { parseJob } from '../../jobs/parse-row.ts';
-import type { Row } from '../../jobs/row-write.ts';
-import type { Settings } from '../../jobs/settings.ts';
-import { allShards } from '../../jobs/shard.ts';
+import { BadRowError } from '../../protocol/errors.ts';
+import { isFinished } from '../../protocol/job.ts';
+import { parseJob } from '../../protocol/rows/parse-row.ts';
+import { allShards } from '../../protocol/shards.ts';
+import type { Row } from '../../protocol/writes/row-write.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { formatDuration } from '../time.ts';
 import type { Finding } from './check.ts';
 import { buryRepair, hintRepair, mendRepair, outOfIndexRepair, toPendingRepair } from './repairs.ts';

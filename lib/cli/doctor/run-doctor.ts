@@ -1,7 +1,7 @@
-import { LEADER_KEY } from '../../contract/table.ts';
-import type { Cursor } from '../../jobs/ports.ts';
-import { allShards } from '../../jobs/shard.ts';
-import { describeQueue, queueUrlOf } from '../../sqs/queue-inspection.ts';
+import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
+import type { Cursor } from '../../protocol/ports.ts';
+import { allShards } from '../../protocol/shards.ts';
+import { LEADER_KEY } from '../../wire/table.ts';
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../scan-cost.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';

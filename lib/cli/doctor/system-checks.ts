@@ -1,11 +1,11 @@
-import { byFailure, byLease } from '../../contract/table.ts';
-import type { TableDescription } from '../../dynamodb/table-inspection.ts';
-import type { ClockOffset } from '../../jobs/clock-guard.ts';
-import { SettingsError } from '../../jobs/errors.ts';
-import { recoveryBound, SCHEDULE_JITTER_MS } from '../../jobs/recovery-bound.ts';
-import type { Row } from '../../jobs/row-write.ts';
-import type { Settings } from '../../jobs/settings.ts';
-import { settingsFromEnvironment } from '../../jobs/settings-environment.ts';
+import type { TableDescription } from '../../aws/dynamodb/table-inspection.ts';
+import type { ClockOffset } from '../../protocol/clock-guard.ts';
+import type { Row } from '../../protocol/writes/row-write.ts';
+import { settingsFromEnvironment } from '../../settings/environment.ts';
+import { recoveryBound, SCHEDULE_JITTER_MS } from '../../settings/recovery-bound.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { SettingsError } from '../../settings/settings-error.ts';
+import { byFailure, byLease } from '../../wire/table.ts';
 import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../jobs/job.ts';
+import type { JobStatus } from '../../protocol/job.ts';
 import type { JobView } from '../protocol.ts';
 
 export type StatusFilter = JobStatus | 'all';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobStatus } from '../../jobs/job.ts';
+import type { JobStatus } from '../../protocol/job.ts';
 import type {
   ActionReply,
   Hello,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobBody } from '../../contract/message.ts';
-import { isFinished, type Job } from '../../jobs/job.ts';
-import type { JobQueue, JobStore } from '../../jobs/ports.ts';
+import { isFinished, type Job } from '../../protocol/job.ts';
+import type { JobQueue, JobStore } from '../../protocol/ports.ts';
+import { jobBody } from '../../wire/message.ts';
 import { jobIdsOf } from '../message-jobs.ts';
 import type { LocalStack } from '../stack.ts';
 

@@ -1,4 +1,4 @@
-import { LeaseholdError } from '../../jobs/errors.ts';
+import { LeaseholdError } from '../../wire/leasehold-error.ts';
 
 /** What went wrong with a local engine: it can't run here, or it was started and broke. */
 export type EngineErrorCode = 'ENGINE_UNAVAILABLE' | 'ENGINE_FAILED';

@@ -1,6 +1,6 @@
-import type { Claim } from '../../jobs/job.ts';
-import { HEART_JITTER } from '../../jobs/lease-length.ts';
-import type { Chance, Clock, JobStore } from '../../jobs/ports.ts';
+import type { Claim } from '../../protocol/job.ts';
+import type { Chance, Clock, JobStore } from '../../protocol/ports.ts';
+import { HEART_JITTER } from '../../settings/lease-length.ts';
 import { momentOf } from '../lease-clock.ts';
 import { type Heart, overstepped, type Patient, rhythmOf } from './heart.ts';
 

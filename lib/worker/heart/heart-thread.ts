@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { createDynamoDbClient } from '../../dynamodb/client.ts';
-import { createDynamoDbTable } from '../../dynamodb/dynamodb-table.ts';
-import { createJobStore } from '../../jobs/job-store.ts';
-import { systemChance, systemClock } from '../../system/system-clock.ts';
+import { systemChance, systemClock } from '../../aws/clock.ts';
+import { createDynamoDbClient } from '../../aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../aws/dynamodb/dynamodb-table.ts';
+import { createJobStore } from '../../protocol/store/job-store.ts';
 import { openLeaseClock } from '../lease-clock.ts';
 import { createHeartLoop } from './heart-loop.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';

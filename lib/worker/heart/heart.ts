@@ -1,6 +1,6 @@
-import type { Claim } from '../../jobs/job.ts';
-import { type LeaseGrowth, leaseLength } from '../../jobs/lease-length.ts';
-import type { Settings } from '../../jobs/settings.ts';
+import type { Claim } from '../../protocol/job.ts';
+import { type LeaseGrowth, leaseLength } from '../../settings/lease-length.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { TimeoutKind } from '../abort-reasons.ts';
 import type { LeaseClock } from '../lease-clock.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
-import { HEART_JITTER } from '../../jobs/lease-length.ts';
-import type { Clock, Telemetry } from '../../jobs/ports.ts';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import { HEART_JITTER } from '../../settings/lease-length.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
 // Only for a bundle in one file, whose second copy becomes the heart by this module's own check.

@@ -1,5 +1,5 @@
-import type { Claim } from '../../jobs/job.ts';
-import type { Settings } from '../../jobs/settings.ts';
+import type { Claim } from '../../protocol/job.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { HeartReport, Vitals } from './heart.ts';
 
 /** What the main thread says to the heart's thread, several things at a time, and what it hears from there. */

@@ -1,0 +1,48 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { convertToAttr, convertToNative } from '@aws-sdk/util-dynamodb';
+import type { Row } from '../../protocol/writes/row-write.ts';
+
+/**
+ * Rows and values as the wire has them. The document client does the same for every kind of value, but walks each request
+ * and reply twice for it; nearly all of ours are texts and whole numbers (docs/decisions/0016-plain-client.md).
+ */
+
+type Item = Record<string, AttributeValue>;
+
+const isPlainObject = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+export function toValue(value: unknown): AttributeValue {
+  if (typeof value === 'string') return { S: value };
+  if (Number.isSafeInteger(value)) return { N: String(value) };
+  if (isPlainObject(value)) return { M: toItem(value) };
+  return convertToAttr(value, { removeUndefinedValues: true });
+}
+
+export function toItem(row: Row): Item {
+  const item: Item = {};
+  for (const name of Object.keys(row)) {
+    const value = row[name];
+    if (value !== undefined) put(item, name, toValue(value));
+  }
+  return item;
+}
+
+function fromValue(value: AttributeValue): unknown {
+  if (value.S !== undefined) return value.S;
+  // Whatever its size: one number beyond the safe range, in one hand-edited row, must not make a page unreadable.
+  if (value.N !== undefined) return Number(value.N);
+  return convertToNative(value, { wrapNumbers: Number });
+}
+
+export function fromItem(item: Item): Row {
+  const row: Record<string, unknown> = {};
+  for (const name of Object.keys(item)) put(row, name, fromValue(item[name] as AttributeValue));
+  return row;
+}
+
+/** An attribute named `__proto__` is one like any other, which assigning it would not make it. */
+function put<T>(target: Record<string, T>, name: string, value: T): void {
+  if (name !== '__proto__') target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,76 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
+import { toValue } from './attributes.ts';
+
+/** One statement of a BatchExecuteStatement. */
+export interface BatchStatement {
+  readonly Statement: string;
+  readonly Parameters: AttributeValue[];
+  readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
+}
+
+/**
+ * The write as PartiQL, or undefined where PartiQL cannot say it with the same meaning on every engine; such a write goes
+ * by UpdateItem. A write to an absent row becomes an INSERT, which refuses to overwrite; any other becomes an UPDATE, which
+ * never creates.
+ */
+export function batchStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
+  const creates = write.when.some((all) => all.some(isRowAbsent));
+  return creates ? insertStatement(write, tableName) : updateStatement(write, tableName);
+}
+
+const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' && clause.is === 'absent';
+
+/** The row that a write to an absent one leaves: every attribute is known beforehand, sums start from what is set. */
+export function insertedRow(write: RowWrite): Record<string, unknown> {
+  const sums = Object.entries(write.sum ?? {}).map(([name, { of, otherwise, plus }]) => {
+    const base = write.keep?.[of];
+    return [name, (typeof base === 'number' ? base : otherwise) + plus] as const;
+  });
+  return { jobId: write.jobId, ...write.keep, ...write.set, ...Object.fromEntries(sums) };
+}
+
+function insertStatement(write: RowWrite, tableName: string): BatchStatement {
+  const row = insertedRow(write);
+  const names = Object.keys(row);
+  return {
+    Statement: `INSERT INTO "${tableName}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
+    Parameters: names.map((name) => toValue(row[name])),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  };
+}
+
+/** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, and plain comparisons. */
+function updateStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
+  const [all, ...others] = write.when;
+  const [removed, ...more] = write.remove ?? [];
+  if (all === undefined || others.length + more.length > 0 || hasAny(write.sum) || hasAny(write.keep))
+    return undefined;
+  const parameters: AttributeValue[] = [];
+  // Put together by hand: a mass reclaim makes one for every job.
+  let text = '';
+  for (const name of Object.keys(write.set)) {
+    text += `${text === '' ? '' : ', '}"${name}" = ?`;
+    parameters.push(toValue(write.set[name]));
+  }
+  if (removed !== undefined) text += ` REMOVE "${removed}"`;
+  text += ' WHERE "jobId" = ?';
+  parameters.push({ S: write.jobId });
+  for (const clause of all) {
+    const comparison = COMPARISONS[clause.is];
+    if (comparison === undefined || !('value' in clause)) return undefined;
+    text += ` AND "${clause.attribute}" ${comparison} ?`;
+    parameters.push(toValue(clause.value));
+  }
+  return {
+    Statement: `UPDATE "${tableName}" SET ${text}`,
+    Parameters: parameters,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  };
+}
+
+const hasAny = (attributes: object | undefined): boolean =>
+  attributes !== undefined && Object.keys(attributes).length > 0;
+
+/** What PartiQL can say of one attribute on every engine. */
+const COMPARISONS: Readonly<Partial<Record<Clause['is'], string>>> = { equal: '=', below: '<', atMost: '<=' };

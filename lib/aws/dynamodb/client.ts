@@ -1,0 +1,55 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { ClockGuard } from '../../protocol/clock-guard.ts';
+import type { Clock } from '../../protocol/ports.ts';
+import { leanRequests } from '../lean-requests.ts';
+import { SigningHash } from '../signing-hash.ts';
+
+/**
+ * Attempts × timeout stays below the shortest heartbeat interval, so that a beat is decided before the next is due. The
+ * timeout throws: a request that hangs must end while its lease is still known to be held.
+ */
+export const REQUEST_TIMEOUT_MS = 2000;
+const CONNECTION_TIMEOUT_MS = 1000;
+const MAX_SDK_ATTEMPTS = 3;
+
+export interface DynamoDbClientOptions {
+  readonly clock: Clock;
+  /** Told the time of DynamoDB's every reply. */
+  readonly clockGuard?: ClockGuard;
+  readonly config?: DynamoDBClientConfig;
+  /** Connections open at once. */
+  readonly maxSockets?: number;
+}
+
+/** A client with bounded waits, which shows each reply's `Date` to the clock guard. */
+export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBClient {
+  const { clock, clockGuard, config = {}, maxSockets = 64 } = options;
+  const client = new DynamoDBClient({
+    maxAttempts: MAX_SDK_ATTEMPTS,
+    // Without it every request puts its chain of middleware together anew.
+    cacheMiddleware: true,
+    sha256: SigningHash,
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      httpsAgent: { maxSockets },
+      httpAgent: { maxSockets },
+    },
+    ...config,
+  });
+  client.middlewareStack.use(leanRequests);
+  if (clockGuard !== undefined) {
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        const sentAt = clock.now();
+        const output = await next(args);
+        const date = (output.response as { headers?: Record<string, string> }).headers?.date;
+        if (date !== undefined) clockGuard.observe({ sentAt, receivedAt: clock.now(), date });
+        return output;
+      },
+      { step: 'deserialize', name: 'leaseholdClockGuard', priority: 'low' },
+    );
+  }
+  return client;
+}

@@ -1,0 +1,86 @@
+import { DescribeTableCommand, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { Cursor } from '../../protocol/ports.ts';
+import type { Row } from '../../protocol/writes/row-write.ts';
+import { fromItem, toItem } from './attributes.ts';
+import { storeError } from './errors.ts';
+
+/** Looks at the table as a whole, for operators: nothing here is on the path of a job. */
+export interface TableInspection {
+  /** Reads a page of the whole table, eventually consistent: costs by the bytes of every row it passes. */
+  scan(request: {
+    readonly cursor?: Cursor;
+    readonly limit?: number;
+    /** Only rows with this status are returned; the others cost the same. */
+    readonly status?: string;
+  }): Promise<{ readonly rows: readonly Row[]; readonly cursor?: Cursor }>;
+  describe(): Promise<TableDescription>;
+}
+
+export interface TableDescription {
+  readonly status: string;
+  /** DynamoDB counts these about every six hours. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly indexes: readonly {
+    readonly name: string;
+    readonly partitionKey?: string;
+    readonly sortKey?: string;
+    readonly projects: readonly string[];
+  }[];
+}
+
+export function createTableInspection(options: {
+  readonly client: DynamoDBClient;
+  readonly tableName: string;
+}): TableInspection {
+  const { client, tableName: TableName } = options;
+  return {
+    async scan({ cursor, limit, status }) {
+      try {
+        const reply = await client.send(
+          new ScanCommand({
+            TableName,
+            ...(limit === undefined ? {} : { Limit: limit }),
+            ...(cursor === undefined ? {} : { ExclusiveStartKey: toItem(cursor) }),
+            ...(status === undefined
+              ? {}
+              : {
+                  FilterExpression: '#status = :status',
+                  ExpressionAttributeNames: { '#status': 'status' },
+                  ExpressionAttributeValues: toItem({ ':status': status }),
+                }),
+          }),
+        );
+        return {
+          rows: (reply.Items ?? []).map(fromItem),
+          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: fromItem(reply.LastEvaluatedKey) }),
+        };
+      } catch (error) {
+        throw storeError('Scan', error);
+      }
+    },
+
+    async describe() {
+      try {
+        const { Table: table } = await client.send(new DescribeTableCommand({ TableName }));
+        return {
+          status: table?.TableStatus ?? 'UNKNOWN',
+          rows: table?.ItemCount ?? 0,
+          bytes: table?.TableSizeBytes ?? 0,
+          indexes: (table?.GlobalSecondaryIndexes ?? []).map((index) => {
+            const key = (kind: string) =>
+              index.KeySchema?.find((each) => each.KeyType === kind)?.AttributeName;
+            return {
+              name: index.IndexName ?? '',
+              partitionKey: key('HASH'),
+              sortKey: key('RANGE'),
+              projects: index.Projection?.NonKeyAttributes ?? [],
+            };
+          }),
+        };
+      } catch (error) {
+        throw storeError('DescribeTable', error);
+      }
+    },
+  };
+}

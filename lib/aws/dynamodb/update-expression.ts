@@ -1,0 +1,68 @@
+import type { AttributeValue, UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
+import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
+import { toItem, toValue } from './attributes.ts';
+
+/** Collects names and values: every attribute is referred to as `#name`, because `status` and `type` are reserved words. */
+class Placeholders {
+  readonly names: Record<string, string> = {};
+  readonly values: Record<string, AttributeValue> = {};
+  #count = 0;
+
+  name(attribute: string): string {
+    this.names[`#${attribute}`] = attribute;
+    return `#${attribute}`;
+  }
+
+  value(value: unknown): string {
+    const placeholder = `:v${this.#count++}`;
+    this.values[placeholder] = toValue(value);
+    return placeholder;
+  }
+}
+
+const returnValues = { nothing: 'NONE', changed: 'UPDATED_NEW', row: 'ALL_NEW' } as const;
+
+/** The write as one UpdateItem, which on refusal brings back the row that refused it. */
+export function updateExpression(write: RowWrite, tableName: string): UpdateItemCommandInput {
+  const at = new Placeholders();
+  const sets = [
+    ...Object.entries(write.set).map(([name, value]) => `${at.name(name)} = ${at.value(value)}`),
+    ...Object.entries(write.keep ?? {}).map(
+      ([name, value]) => `${at.name(name)} = if_not_exists(${at.name(name)}, ${at.value(value)})`,
+    ),
+    ...Object.entries(write.sum ?? {}).map(
+      ([name, { of, otherwise, plus }]) =>
+        `${at.name(name)} = if_not_exists(${at.name(of)}, ${at.value(otherwise)}) + ${at.value(plus)}`,
+    ),
+  ];
+  const removes = (write.remove ?? []).map((name) => at.name(name));
+  const condition = write.when.map((all) => all.map((clause) => conditionOf(clause, at)).join(' AND '));
+  return {
+    TableName: tableName,
+    Key: toItem({ jobId: write.jobId }),
+    UpdateExpression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
+    ConditionExpression: condition.length === 1 ? condition[0] : condition.map((c) => `(${c})`).join(' OR '),
+    ExpressionAttributeNames: at.names,
+    ExpressionAttributeValues: at.values,
+    ReturnValues: returnValues[write.returns],
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  };
+}
+
+function conditionOf(clause: Clause, at: Placeholders): string {
+  const name = at.name(clause.attribute);
+  switch (clause.is) {
+    case 'absent':
+      return `attribute_not_exists(${name})`;
+    case 'present':
+      return `attribute_exists(${name})`;
+    case 'differs':
+      return `(attribute_not_exists(${name}) OR ${name} <> ${at.value(clause.value)})`;
+    case 'equal':
+      return `${name} = ${at.value(clause.value)}`;
+    case 'below':
+      return `${name} < ${at.value(clause.value)}`;
+    case 'atMost':
+      return `${name} <= ${at.value(clause.value)}`;
+  }
+}

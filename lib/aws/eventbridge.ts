@@ -1,0 +1,60 @@
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import type { Events, Telemetry } from '../protocol/ports.ts';
+import { EVENT_SOURCE } from '../wire/events.ts';
+
+/** EventBridge takes at most this many events in one request. */
+const MAX_ENTRIES = 10;
+const CONNECTION_TIMEOUT_MS = 1000;
+const REQUEST_TIMEOUT_MS = 2000;
+
+export interface EventBridgeEventsOptions {
+  readonly busName: string;
+  readonly serviceName: string;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+  readonly client?: EventBridgeClient;
+}
+
+/** Puts events on a bus, best effort: the jobs never wait for a bus that does not answer. */
+export function createEventBridgeEvents(options: EventBridgeEventsOptions): Events {
+  const { busName, serviceName, telemetry } = options;
+  let client = options.client;
+  return {
+    async publish(events) {
+      client ??= new EventBridgeClient({
+        maxAttempts: 2,
+        requestHandler: {
+          connectionTimeout: CONNECTION_TIMEOUT_MS,
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          throwOnRequestTimeout: true,
+        },
+      });
+      for (let start = 0; start < events.length; start += MAX_ENTRIES) {
+        const batch = events.slice(start, start + MAX_ENTRIES);
+        try {
+          const reply = await client.send(
+            new PutEventsCommand({
+              Entries: batch.map(({ name, detail }) => ({
+                EventBusName: busName,
+                Source: EVENT_SOURCE,
+                DetailType: name,
+                Time: new Date(detail.at),
+                Detail: JSON.stringify({ service: serviceName, ...detail }),
+              })),
+            }),
+          );
+          if (reply.FailedEntryCount)
+            telemetry.warn('events refused by the bus', { busName, count: reply.FailedEntryCount });
+        } catch (error) {
+          telemetry.warn('events not published', {
+            busName,
+            count: batch.length,
+            reason: error instanceof Error ? error.message : String(error),
+          });
+        }
+      }
+    },
+  };
+}
+
+/** For systems with events switched off. */
+export const noEvents: Events = { publish: async () => {} };

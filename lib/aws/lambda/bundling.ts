@@ -1,0 +1,30 @@
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * How every function is bundled. The stack bundles by this for deployment and the local host for a run, so that what is
+ * watched on a laptop is what is deployed.
+ */
+export const bundling = {
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  minify: true,
+  keepNames: true,
+  /** The SDK's ES modules: a third smaller than what `main` names. */
+  mainFields: ['module', 'main'],
+  /** Packages in CommonJS call `require` for Node's own modules, which an ES module lacks. */
+  banner:
+    "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
+  /** Packages that are replaced, by a module beside this one: see what each says. */
+  replaced: { '@aws-sdk/credential-provider-node': 'function-credentials' },
+} as const;
+
+/** The replaced packages with the files that take their place, seen from this one: in the sources and in the built package. */
+export const replacedPackages = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(bundling.replaced).map(([name, module]) => [
+      name,
+      fileURLToPath(new URL(`./${module}${extname(import.meta.url)}`, import.meta.url)),
+    ]),
+  );

@@ -1,0 +1,28 @@
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { leanRequests } from '../lean-requests.ts';
+import { SigningHash } from '../signing-hash.ts';
+
+const CONNECTION_TIMEOUT_MS = 1000;
+/** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
+const REQUEST_TIMEOUT_MS = 25_000;
+const MAX_SDK_ATTEMPTS = 3;
+
+/** An SQS client with bounded waits. Region, credentials and endpoint come from the standard chain. */
+export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
+  const client = new SQSClient({
+    maxAttempts: MAX_SDK_ATTEMPTS,
+    // Without it every request puts its chain of middleware together anew.
+    cacheMiddleware: true,
+    sha256: SigningHash,
+    // TLS already vouches for what arrives; ten checksums a request only cost time.
+    md5: false,
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+    },
+    ...config,
+  });
+  client.middlewareStack.use(leanRequests);
+  return client;
+}

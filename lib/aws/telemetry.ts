@@ -1,0 +1,53 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { Telemetry } from '../protocol/ports.ts';
+import { METRIC_NAMESPACE, type MetricName, metrics } from '../wire/metrics.ts';
+
+export interface PowertoolsTelemetry extends Telemetry {
+  readonly logger: Logger;
+  /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
+  flush(): void;
+}
+
+/** Whether it could be done. No job fails, and no sweep ends, for what cannot be told of it. */
+function harmlessly(tell: () => void): boolean {
+  try {
+    tell();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Structured logs and EMF metrics by Powertools. The dimension `service` is the deployment's name. */
+export function createPowertoolsTelemetry(options: { readonly serviceName: string }): PowertoolsTelemetry {
+  const { serviceName } = options;
+  const logger = new Logger({ serviceName });
+  const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const add = (metric: MetricName, value: number) =>
+    harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
+  /** Added up until the line is written: a line of a thousand ones says no more than a thousand. */
+  const counts = new Map<MetricName, number>();
+  const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
+    if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
+  };
+  return {
+    logger,
+    info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
+    warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
+    error: (message, error, fields = {}) =>
+      log('error', message, () => ({
+        ...fields,
+        error: error instanceof Error ? error : new Error(String(error)),
+      })),
+    count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
+    gauge: (metric, value) => void add(metric, value),
+    flush: () => {
+      for (const [metric, value] of counts) add(metric, value);
+      counts.clear();
+      // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
+      harmlessly(() => void (emitter.hasStoredMetrics() && emitter.publishStoredMetrics()));
+    },
+  };
+}

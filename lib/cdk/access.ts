@@ -1,0 +1,109 @@
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { byFailure, byLease } from '../wire/table.ts';
+import type { FunctionName } from './bundling.ts';
+
+/** What can be accessed; an index has an ARN and permissions of its own. */
+export interface AccessTargets {
+  readonly table: TableV2;
+  readonly queue: IQueue;
+  readonly deadLetterQueue: IQueue;
+  /** Undefined when events are switched off. */
+  readonly eventBus: IEventBus | undefined;
+  readonly encryptionKey: IKey | undefined;
+}
+
+/** Actions by what they act on. */
+export interface Access {
+  readonly table?: readonly string[];
+  readonly byLease?: readonly string[];
+  readonly byFailure?: readonly string[];
+  readonly queue?: readonly string[];
+  readonly deadLetterQueue?: readonly string[];
+  readonly eventBus?: readonly string[];
+}
+
+/** What Lambda calls on a queue, with the function's role, to feed a function from it. */
+export const EVENT_SOURCE = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
+
+/**
+ * What each function may do: test/cdk/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem
+ * is for a refused write that comes back without its row, because there is none, and for asking DynamoDB the time; the
+ * dead-letter consumer only creates rows and does neither.
+ */
+export const functionAccess = {
+  worker: {
+    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    queue: [...EVENT_SOURCE, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    eventBus: ['events:PutEvents'],
+  },
+  reaper: {
+    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+    byLease: ['dynamodb:Query'],
+    queue: ['sqs:SendMessage'],
+    eventBus: ['events:PutEvents'],
+  },
+  'dead-letter': {
+    table: ['dynamodb:UpdateItem'],
+    queue: ['sqs:SendMessage'],
+    deadLetterQueue: [...EVENT_SOURCE],
+  },
+} as const satisfies Record<FunctionName, Access>;
+
+const DESCRIBE_QUEUE = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
+const OBSERVE = {
+  table: ['dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
+  byLease: ['dynamodb:Query'],
+  byFailure: ['dynamodb:Query'],
+  queue: [...DESCRIBE_QUEUE],
+  deadLetterQueue: [...DESCRIBE_QUEUE],
+} as const satisfies Access;
+
+/** What people and other systems may be granted. */
+export const granteeAccess = {
+  produce: { queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'] },
+  // A process takes whole batches of messages, so it claims and completes by batch statements as well.
+  work: {
+    table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate'],
+    queue: functionAccess.worker.queue,
+    eventBus: functionAccess.worker.eventBus,
+  },
+  reap: functionAccess.reaper,
+  observe: OBSERVE,
+  operate: {
+    ...OBSERVE,
+    table: [...OBSERVE.table, 'dynamodb:UpdateItem'],
+    queue: [...DESCRIBE_QUEUE, 'sqs:SendMessage'],
+    deadLetterQueue: [
+      ...DESCRIBE_QUEUE,
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:ChangeMessageVisibility',
+    ],
+  },
+} as const satisfies Record<string, Access>;
+
+/** Adds these permissions, one statement for each thing that is accessed. */
+export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
+  const { table, queue, deadLetterQueue, eventBus, encryptionKey } = targets;
+  const arns: Record<keyof Access, string | undefined> = {
+    table: table.tableArn,
+    byLease: `${table.tableArn}/index/${byLease.name}`,
+    byFailure: `${table.tableArn}/index/${byFailure.name}`,
+    queue: queue.queueArn,
+    deadLetterQueue: deadLetterQueue.queueArn,
+    eventBus: eventBus?.eventBusArn,
+  };
+  let grant = Grant.drop(grantee, 'nothing granted yet');
+  for (const [target, actions] of Object.entries(access) as [keyof Access, readonly string[]][]) {
+    const arn = arns[target];
+    if (arn === undefined) continue;
+    grant = grant.combine(Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [arn] }));
+  }
+  return encryptionKey === undefined
+    ? grant
+    : grant.combine(encryptionKey.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey'));
+}

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  Architecture,
+  Code,
+  type FunctionProps,
+  Function as LambdaFunction,
+  RecursiveLoop,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { Settings } from '../settings/settings.ts';
+import { DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
+import { bundlingOptions, type FunctionName, type FunctionSource, functionSource } from './bundling.ts';
+import type { ResourceProps } from './leasehold-jobs-props.ts';
+
+/** A reaper that was watching to the end still finishes the sweep that it is in. */
+const LAST_SWEEP = Duration.seconds(30);
+/** A tick that could not be delivered within a minute is of no use: the next one is there. */
+export const TICK_AGE = Duration.seconds(60);
+
+const DEFAULT_WORKER_MEMORY = 512;
+/** Reaper and dead-letter consumer wait for the network most of the time. */
+const SMALL_MEMORY = 256;
+
+type FunctionContext = Pick<ResourceProps, 'logRetention' | 'removalPolicy'> & {
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/** Runs the handlers. Recursion is allowed: a job that releases itself at each deadline is a chain of invocations, which Lambda would cut after 16. */
+export function createWorker(
+  scope: Construct,
+  settings: Settings,
+  props: ResourceProps,
+  context: FunctionContext,
+): LambdaFunction {
+  const { workerEntry, workerMemorySize = DEFAULT_WORKER_MEMORY, workerEnvironment = {} } = props;
+  return createFunction(scope, 'Worker', sourceOf('worker', workerEntry), {
+    ...context,
+    environment: { ...workerEnvironment, ...context.environment },
+    description: 'Leasehold worker: claims jobs and runs their handlers',
+    memorySize: workerMemorySize,
+    timeout: Duration.millis(settings.functionTimeoutMs),
+    recursiveLoop: RecursiveLoop.ALLOW,
+  });
+}
+
+/** Takes back what lapsed. A failed run is not repeated: the next tick does the same, later. */
+export function createReaper(scope: Construct, settings: Settings, context: FunctionContext): LambdaFunction {
+  return createFunction(scope, 'Reaper', functionSource('reaper'), {
+    ...context,
+    description: 'Leasehold reaper: gives jobs with lapsed leases to the next worker',
+    memorySize: SMALL_MEMORY,
+    timeout: Duration.seconds(Math.ceil(settings.watchMs / 1000) + LAST_SWEEP.toSeconds()),
+    retryAttempts: 0,
+    maxEventAge: TICK_AGE,
+  });
+}
+
+/** Gives a row to messages that no worker ever claimed, so that the reaper looks after them. */
+export function createDeadLetter(
+  scope: Construct,
+  { deadLetterEntry }: ResourceProps,
+  context: FunctionContext,
+): LambdaFunction {
+  return createFunction(scope, 'DeadLetter', sourceOf('dead-letter', deadLetterEntry), {
+    ...context,
+    description: 'Leasehold dead-letter consumer: keeps messages that were never claimed as pending jobs',
+    memorySize: SMALL_MEMORY,
+    timeout: Duration.seconds(DEAD_LETTER_TIMEOUT_SECONDS),
+  });
+}
+
+const sourceOf = (name: FunctionName, entry: string | undefined): FunctionSource =>
+  entry === undefined ? functionSource(name) : { kind: 'source', entry };
+
+type OwnProps = FunctionContext &
+  Pick<
+    FunctionProps,
+    'description' | 'memorySize' | 'timeout' | 'recursiveLoop' | 'retryAttempts' | 'maxEventAge'
+  >;
+
+function createFunction(
+  scope: Construct,
+  id: string,
+  source: FunctionSource,
+  { logRetention = RetentionDays.ONE_MONTH, removalPolicy = RemovalPolicy.RETAIN, ...own }: OwnProps,
+): LambdaFunction {
+  // A scope of its own keeps the paths short: Worker/Function, Worker/Role, Worker/Logs.
+  const home = new Construct(scope, id);
+  const logGroup = new LogGroup(home, 'Logs', { retention: logRetention, removalPolicy });
+  const role = new Role(home, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  // Not AWSLambdaBasicExecutionRole, which may write to every log group of the account.
+  Grant.addToPrincipal({
+    grantee: role,
+    actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+    resourceArns: [logGroup.logGroupArn],
+  });
+  Validations.of(role).acknowledge({
+    id: 'AwsSolutions-IAM5[Resource::*]',
+    reason:
+      'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
+  });
+  const shared = {
+    ...own,
+    environment: { ...own.environment, NODE_OPTIONS: '--enable-source-maps' },
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    tracing: Tracing.ACTIVE,
+    handler: 'index.handler',
+    role,
+    logGroup,
+  };
+  if (source.kind === 'bundle')
+    return new LambdaFunction(home, 'Function', { ...shared, code: Code.fromAsset(source.directory) });
+  return new NodejsFunction(home, 'Function', {
+    ...shared,
+    entry: source.entry,
+    handler: 'handler',
+    bundling: bundlingOptions,
+    // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
+    ...(source.projectRoot !== undefined && {
+      projectRoot: source.projectRoot,
+      depsLockFilePath: join(source.projectRoot, 'package-lock.json'),
+    }),
+  });
+}

@@ -1,0 +1,43 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import type { Settings } from '../settings/settings.ts';
+import { deadLetterQueueAttributes, jobQueueAttributes } from '../wire/queues.ts';
+import type { ResourceProps } from './leasehold-jobs-props.ts';
+
+export interface JobQueues {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+}
+
+/** The queue of job messages and hints, and the one for messages that no worker ever claimed. */
+export function createQueues(
+  scope: Construct,
+  settings: Settings,
+  props: Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>,
+): JobQueues {
+  const { encryptionKey, removalPolicy = RemovalPolicy.RETAIN } = props;
+  const shared = {
+    enforceSSL: true,
+    removalPolicy,
+    ...(encryptionKey === undefined
+      ? { encryption: QueueEncryption.SQS_MANAGED }
+      : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+  };
+  const dead = deadLetterQueueAttributes(settings);
+  const deadLetterQueue = new Queue(scope, 'DeadLetterQueue', {
+    ...shared,
+    retentionPeriod: Duration.seconds(dead.retentionSeconds),
+    visibilityTimeout: Duration.seconds(dead.visibilityTimeoutSeconds),
+  });
+  const jobs = jobQueueAttributes(settings);
+  const queue = new Queue(scope, 'Queue', {
+    ...shared,
+    retentionPeriod: Duration.seconds(jobs.retentionSeconds),
+    visibilityTimeout: Duration.seconds(jobs.visibilityTimeoutSeconds),
+    maxMessageSizeBytes: jobs.maxMessageBytes,
+    receiveMessageWaitTime: Duration.seconds(jobs.receiveWaitSeconds),
+    deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: jobs.maxReceiveCount },
+  });
+  return { queue, deadLetterQueue };
+}

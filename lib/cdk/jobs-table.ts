@@ -1,0 +1,53 @@
+import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
+import {
+  type Attribute,
+  AttributeType,
+  Billing,
+  ProjectionType,
+  TableEncryptionV2,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import { SettingsError } from '../settings/settings-error.ts';
+import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
+import type { ResourceProps } from './leasehold-jobs-props.ts';
+
+const attribute = ({ name, type }: { readonly name: string; readonly type: KeyType }): Attribute => ({
+  name,
+  type: type === 'S' ? AttributeType.STRING : AttributeType.NUMBER,
+});
+
+/** The jobs table, from the same contract that the store reads and the local engines create. */
+export function createTable(
+  scope: Construct,
+  props: Pick<
+    ResourceProps,
+    'encryptionKey' | 'pointInTimeRecovery' | 'deletionProtection' | 'removalPolicy'
+  >,
+): TableV2 {
+  const { encryptionKey, removalPolicy = RemovalPolicy.RETAIN, pointInTimeRecovery = true } = props;
+  if (encryptionKey !== undefined && Token.isUnresolved(Stack.of(scope).region))
+    throw new SettingsError([
+      `prop 'encryptionKey' needs a stack whose region is known at synth, because a table names its key by region. Give the stack an 'env' with account and region`,
+    ]);
+  const indexes: readonly IndexDefinition[] = jobsTable.indexes;
+  return new TableV2(scope, 'Table', {
+    partitionKey: attribute(jobsTable.partitionKey),
+    timeToLiveAttribute: jobsTable.timeToLiveAttribute,
+    billing: Billing.onDemand(),
+    globalSecondaryIndexes: indexes.map((index) => ({
+      indexName: index.name,
+      partitionKey: attribute(index.partitionKey),
+      sortKey: attribute(index.sortKey),
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: [...index.projects],
+    })),
+    encryption:
+      encryptionKey === undefined
+        ? TableEncryptionV2.dynamoOwnedKey()
+        : TableEncryptionV2.customerManagedKey(encryptionKey),
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: pointInTimeRecovery },
+    deletionProtection: props.deletionProtection ?? removalPolicy !== RemovalPolicy.DESTROY,
+    removalPolicy,
+  });
+}

@@ -1,0 +1,186 @@
+import type { RemovalPolicy } from 'aws-cdk-lib';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { SettingsError } from '../settings/settings-error.ts';
+import { didYouMean } from '../wire/nearest.ts';
+import type { SettingProps } from './setting-props.ts';
+import { deployedSettings, propOf } from './settings-from-props.ts';
+
+/** What a deployment chooses besides its settings. Every prop has a default. */
+export interface ResourceProps {
+  /**
+   * Tells this deployment's metrics, logs and events from another's: the value of the metric dimension `service`.
+   *
+   * @default - the stack's name and the construct's path in it, such as `Leasehold-Jobs`
+   */
+  readonly serviceName?: string;
+
+  /**
+   * The file that calls `createWorkerHandler` with your job types and exports the result as `handler`.
+   *
+   * @default - the example jobs in functions/worker
+   */
+  readonly workerEntry?: string;
+
+  /**
+   * The file that calls `createDeadLetterHandler` with the same job types and exports the result as `handler`. Needed
+   * with a worker of your own, because a row is given its type's lease and budgets when it is first written.
+   *
+   * @default - the example jobs in functions/dead-letter
+   */
+  readonly deadLetterEntry?: string;
+
+  /**
+   * A function of your own instead of the one built from `workerEntry`. It is given the environment, the permissions and
+   * the queue; its timeout must be `functionTimeout`.
+   *
+   * @default - a function is built from `workerEntry`
+   */
+  readonly workerFunction?: LambdaFunction;
+
+  /**
+   * Memory of the worker in MB. CPU grows with it: 1769 MB are one core.
+   *
+   * @default 512
+   */
+  readonly workerMemorySize?: number;
+
+  /**
+   * Variables for your handlers, besides Leasehold's own.
+   *
+   * @default - none
+   */
+  readonly workerEnvironment?: Readonly<Record<string, string>>;
+
+  /**
+   * Encrypts the table and both queues of messages.
+   *
+   * @default - keys that DynamoDB and SQS own
+   */
+  readonly encryptionKey?: IKey;
+
+  /**
+   * Whether the table can be restored to any second of the last 35 days.
+   *
+   * @default true
+   */
+  readonly pointInTimeRecovery?: boolean;
+
+  /**
+   * Whether DynamoDB refuses to delete the table until this is switched off.
+   *
+   * @default - true, unless `removalPolicy` is DESTROY
+   */
+  readonly deletionProtection?: boolean;
+
+  /**
+   * What becomes of everything that holds data (table, queues, logs) when it leaves the stack.
+   *
+   * @default RemovalPolicy.RETAIN
+   */
+  readonly removalPolicy?: RemovalPolicy;
+
+  /**
+   * How long CloudWatch keeps the functions' logs.
+   *
+   * @default RetentionDays.ONE_MONTH
+   */
+  readonly logRetention?: RetentionDays;
+
+  /**
+   * The bus that events go to.
+   *
+   * @default - the account's default bus
+   */
+  readonly eventBus?: IEventBus;
+
+  /**
+   * Told of every alarm, and of its end.
+   *
+   * @default - alarms change their state and tell nobody
+   */
+  readonly alarmTopic?: ITopic;
+
+  /**
+   * Reclaimed jobs in five minutes from which the alarm ReclaimSpike goes off.
+   *
+   * @default 20
+   */
+  readonly reclaimAlarmThreshold?: number;
+
+  /**
+   * Failed jobs in five minutes from which the alarm JobsFailed goes off.
+   *
+   * @default 1
+   */
+  readonly failureAlarmThreshold?: number;
+
+  /**
+   * Where the alarms' descriptions send the reader; the paragraph's anchor is appended.
+   *
+   * @default 'docs/runbook.md'
+   */
+  readonly runbook?: string;
+}
+
+/** Props of LeaseholdJobs: the settings, and what is deployed around them. */
+export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}
+
+const resourceProps = {
+  serviceName: true,
+  workerEntry: true,
+  deadLetterEntry: true,
+  workerFunction: true,
+  workerMemorySize: true,
+  workerEnvironment: true,
+  encryptionKey: true,
+  pointInTimeRecovery: true,
+  deletionProtection: true,
+  removalPolicy: true,
+  logRetention: true,
+  eventBus: true,
+  alarmTopic: true,
+  reclaimAlarmThreshold: true,
+  failureAlarmThreshold: true,
+  runbook: true,
+} as const satisfies Record<keyof ResourceProps, true>;
+
+/** Why a FIFO queue or a replicated table is refused, wherever somebody asks for one. */
+export const refusals = {
+  fifo: 'FIFO queues are refused: they take no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
+  replicas:
+    'table replicas are refused: replication is last writer wins, so two regions could each grant the same lease. Deploy one stack in each region and send a job to one of them',
+} as const;
+
+const refusedProps: Readonly<Record<string, string>> = {
+  fifo: refusals.fifo,
+  fifoQueue: refusals.fifo,
+  replicas: refusals.replicas,
+  replicaRegions: refusals.replicas,
+};
+
+const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
+
+/** Refuses props that nobody reads (a misspelt one would silently keep its default) or that contradict each other. */
+export function checkProps(props: LeaseholdJobsProps): void {
+  const problems = Object.entries(props)
+    .filter(([name, value]) => value !== undefined && !knownProps.includes(name))
+    .map(
+      ([name]) =>
+        refusedProps[name] ??
+        `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
+    );
+  const { workerEntry, workerFunction, deadLetterEntry } = props;
+  if (workerEntry !== undefined && workerFunction !== undefined)
+    problems.push(
+      `props 'workerEntry' and 'workerFunction' are both given; a system has one worker. Remove one`,
+    );
+  if ((workerEntry ?? workerFunction) !== undefined && deadLetterEntry === undefined)
+    problems.push(
+      `prop 'deadLetterEntry' is missing: the dead-letter function must know the leases and budgets of your job types. Point it to a file with: export const handler = createDeadLetterHandler(registry)`,
+    );
+  if (problems.length > 0) throw new SettingsError(problems);
+}

@@ -1,0 +1,218 @@
+import { Duration, Stack, Token, Validations } from 'aws-cdk-lib';
+import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { EventBus, type IEventBus, Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { CfnFunction, EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { CfnQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { toEnvironment } from '../settings/environment.ts';
+import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
+import type { Settings } from '../settings/settings.ts';
+import { SettingsError } from '../settings/settings-error.ts';
+import { DEAD_LETTER_BATCH_SIZE } from '../wire/queues.ts';
+import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
+import { createAlarms } from './alarms.ts';
+import type { FunctionName } from './bundling.ts';
+import { createDashboard } from './dashboard.ts';
+import { createDeadLetter, createReaper, createWorker, TICK_AGE } from './functions.ts';
+import { createQueues } from './job-queues.ts';
+import { createTable } from './jobs-table.ts';
+import { LeaseholdGrants } from './leasehold-grants.ts';
+import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
+import { MeteredConstruct } from './metered-construct.ts';
+import { settingsFromProps } from './settings-from-props.ts';
+import { refuseFewerShards, type Sharded, shardsKeyOf } from './shard-memory.ts';
+
+/** Dead letters come seldom; two invocations at a time leave the account's concurrency to the workers. */
+const DEAD_LETTER_CONCURRENCY = 2;
+
+/**
+ * A job system: table, queues, worker, reaper, dead-letter consumer, alarms and dashboard. Everything it creates is a
+ * public child, to be adjusted where the props do not reach.
+ */
+export class LeaseholdJobs extends MeteredConstruct implements Sharded {
+  override readonly serviceName: string;
+  readonly settings: Settings;
+  /** From a worker's death to the reset of its job. */
+  readonly recoveryBound: RecoveryBound;
+  readonly shardsKey: string | undefined;
+
+  readonly table: TableV2;
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+  /** Ticks of the schedule that never reached the reaper. */
+  readonly missedTicks: Queue;
+  readonly eventBus: IEventBus;
+
+  readonly workerFunction: LambdaFunction;
+  readonly reaperFunction: LambdaFunction;
+  readonly deadLetterFunction: LambdaFunction;
+  readonly workerSource: EventSourceMapping;
+  readonly deadLetterSource: EventSourceMapping;
+  readonly schedule: Rule;
+
+  readonly alarms: Readonly<Record<string, Alarm>>;
+  readonly dashboard: Dashboard;
+  /** Permissions for producers, operators and observers. */
+  readonly grants: LeaseholdGrants;
+
+  constructor(scope: Construct, id: string, props: LeaseholdJobsProps = {}) {
+    super(scope, id);
+    checkProps(props);
+    this.settings = settingsFromProps(props);
+    this.recoveryBound = recoveryBound(this.settings);
+    this.serviceName = props.serviceName ?? defaultServiceName(this);
+    this.shardsKey = shardsKeyOf(this, this.serviceName);
+    refuseFewerShards(this, this);
+
+    this.table = createTable(this, props);
+    ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = createQueues(this, this.settings, props));
+    this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
+
+    const context = { ...props, environment: this.#environment() };
+    this.workerFunction =
+      props.workerFunction === undefined
+        ? createWorker(this, this.settings, props, context)
+        : this.#adopt(props.workerFunction, context.environment);
+    this.reaperFunction = createReaper(this, this.settings, context);
+    this.deadLetterFunction = createDeadLetter(this, props, context);
+    const functions = {
+      worker: this.workerFunction,
+      reaper: this.reaperFunction,
+      'dead-letter': this.deadLetterFunction,
+    } satisfies Record<FunctionName, LambdaFunction>;
+
+    const targets: AccessTargets = {
+      table: this.table,
+      queue: this.queue,
+      deadLetterQueue: this.deadLetterQueue,
+      eventBus: this.settings.eventsEnabled ? this.eventBus : undefined,
+      encryptionKey: props.encryptionKey,
+    };
+    this.grants = new LeaseholdGrants(targets);
+    this.workerSource = this.#feedWorker(targets);
+    this.deadLetterSource = this.#feedDeadLetter(targets);
+    grantAccess(this.reaperFunction, functionAccess.reaper, targets);
+    this.missedTicks = this.#createMissedTicks();
+    this.schedule = this.#scheduleReaper();
+
+    const watched = {
+      metered: this,
+      settings: this.settings,
+      functions,
+      deadLetterQueue: this.deadLetterQueue,
+    };
+    this.alarms = createAlarms(this, watched, props);
+    this.dashboard = createDashboard(this, {
+      ...watched,
+      table: this.table,
+      queue: this.queue,
+      alarms: this.alarms,
+    });
+    this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
+  }
+
+  #environment(): Record<string, string> {
+    return toEnvironment({
+      settings: this.settings,
+      resources: {
+        tableName: this.table.tableName,
+        queueUrl: this.queue.queueUrl,
+        serviceName: this.serviceName,
+        eventBusName: this.eventBus.eventBusName,
+      },
+    });
+  }
+
+  /** Makes a user's function the worker. */
+  #adopt(worker: LambdaFunction, environment: Readonly<Record<string, string>>): LambdaFunction {
+    const timeoutMs = worker.timeout?.toMilliseconds();
+    if (timeoutMs !== this.settings.functionTimeoutMs)
+      throw new SettingsError([
+        `the timeout of 'workerFunction' is ${timeoutMs ?? 'the default of 3000'} ms, and 'functionTimeout' is ${this.settings.functionTimeoutMs} ms; they must be the same, because deadlines and the queue's visibility timeout follow from it. Set both to the same Duration`,
+      ]);
+    for (const [name, value] of Object.entries(environment)) worker.addEnvironment(name, value);
+    const resource = worker.node.defaultChild;
+    if (resource instanceof CfnFunction) resource.recursiveLoop = 'Allow';
+    return worker;
+  }
+
+  #feedWorker(targets: AccessTargets): EventSourceMapping {
+    const { batchSize, batchWindowMs, workerConcurrency } = this.settings;
+    const grant = grantAccess(this.workerFunction, functionAccess.worker, targets);
+    const source = new EventSourceMapping(this, 'WorkerSource', {
+      target: this.workerFunction,
+      eventSourceArn: this.queue.queueArn,
+      batchSize,
+      maxBatchingWindow: Duration.millis(batchWindowMs),
+      maxConcurrency: workerConcurrency,
+      reportBatchItemFailures: true,
+    });
+    grant.applyBefore(source);
+    return source;
+  }
+
+  #feedDeadLetter(targets: AccessTargets): EventSourceMapping {
+    const grant = grantAccess(this.deadLetterFunction, functionAccess['dead-letter'], targets);
+    const source = new EventSourceMapping(this, 'DeadLetterSource', {
+      target: this.deadLetterFunction,
+      eventSourceArn: this.deadLetterQueue.queueArn,
+      batchSize: DEAD_LETTER_BATCH_SIZE,
+      maxConcurrency: DEAD_LETTER_CONCURRENCY,
+      reportBatchItemFailures: true,
+    });
+    grant.applyBefore(source);
+    return source;
+  }
+
+  /** Holds no job's data, so it needs no key of the user's, whose policy would have to let EventBridge in. */
+  #createMissedTicks(): Queue {
+    const missedTicks = new Queue(this, 'MissedTicks', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    Validations.of(missedTicks).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'It is itself the dead-letter queue of the schedule, which the rule does not look at.',
+    });
+    return missedTicks;
+  }
+
+  #scheduleReaper(): Rule {
+    return new Rule(this, 'Schedule', {
+      description: `Starts the reaper of ${this.serviceName}`,
+      schedule: Schedule.rate(Duration.millis(this.settings.reaperIntervalMs)),
+      targets: [
+        new LambdaTarget(this.reaperFunction, {
+          retryAttempts: 0,
+          maxEventAge: TICK_AGE,
+          deadLetterQueue: this.missedTicks,
+        }),
+      ],
+    });
+  }
+
+  /** What the props do not offer can still be set on the children; these two would break claims. */
+  #refusedByEscapeHatch(): string[] {
+    const problems: string[] = [];
+    const table = this.table.node.defaultChild;
+    if (table instanceof CfnGlobalTable) {
+      const replicas: unknown = Stack.of(this).resolve(table.replicas);
+      if (Array.isArray(replicas) && replicas.length > 1) problems.push(refusals.replicas);
+    }
+    for (const { node } of [this.queue, this.deadLetterQueue])
+      if (node.defaultChild instanceof CfnQueue && node.defaultChild.fifoQueue === true)
+        problems.push(refusals.fifo);
+    return problems;
+  }
+}
+
+/** Unique in an account and region: the stack's name, and the path within the stack. */
+function defaultServiceName(jobs: Construct): string {
+  const stack = Stack.of(jobs);
+  if (Token.isUnresolved(stack.stackName)) return jobs.node.path.replaceAll('/', '-');
+  const within = jobs.node.scopes.slice(stack.node.scopes.length).map((scope) => scope.node.id);
+  return [stack.stackName, ...within].join('-');
+}

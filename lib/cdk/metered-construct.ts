@@ -1,0 +1,132 @@
+import { Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import {
+  METRIC_DIMENSION,
+  METRIC_NAMESPACE,
+  type MetricName,
+  type MetricUnit,
+  metrics,
+} from '../wire/metrics.ts';
+
+/** One method for each metric of the contract: a metric without one fails compilation. */
+type MetricMethods = { [name in MetricName as `metric${name}`]: (options?: MetricOptions) => Metric };
+
+/** Metrics that tell a state: adding their samples up would mean nothing. */
+const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset', 'BreakerOpen'];
+
+const statisticOf = (name: MetricName, unit: MetricUnit): string => {
+  if (states.includes(name)) return Stats.MAXIMUM;
+  return unit === 'Count' ? Stats.SUM : Stats.p(99);
+};
+
+/** A construct with Leasehold's metrics: counts as sums, durations as p99, states as maxima, unless told otherwise. */
+export abstract class MeteredConstruct extends Construct implements MetricMethods {
+  /** The value of the metrics' dimension. */
+  abstract readonly serviceName: string;
+
+  /** Any of the metrics by name. */
+  metric(name: MetricName, options: MetricOptions = {}): Metric {
+    return new Metric({
+      namespace: METRIC_NAMESPACE,
+      metricName: name,
+      dimensionsMap: { [METRIC_DIMENSION]: this.serviceName },
+      statistic: statisticOf(name, metrics[name].unit),
+      ...options,
+    });
+  }
+
+  /** Claims that were granted a lease. */
+  metricJobsClaimed(options?: MetricOptions): Metric {
+    return this.metric('JobsClaimed', options);
+  }
+
+  /** Jobs completed by the holder of their lease. */
+  metricJobsDone(options?: MetricOptions): Metric {
+    return this.metric('JobsDone', options);
+  }
+
+  /** Jobs handed back after their handler threw. */
+  metricJobsRetried(options?: MetricOptions): Metric {
+    return this.metric('JobsRetried', options);
+  }
+
+  /** Jobs buried, for whatever reason. */
+  metricJobsFailed(options?: MetricOptions): Metric {
+    return this.metric('JobsFailed', options);
+  }
+
+  /** Jobs ended by an operator. */
+  metricJobsCancelled(options?: MetricOptions): Metric {
+    return this.metric('JobsCancelled', options);
+  }
+
+  /** Jobs taken back from a worker whose lease lapsed. */
+  metricJobsReclaimed(options?: MetricOptions): Metric {
+    return this.metric('JobsReclaimed', options);
+  }
+
+  /** Jobs handed back on purpose. */
+  metricJobsReleased(options?: MetricOptions): Metric {
+    return this.metric('JobsReleased', options);
+  }
+
+  /** Jobs buried because they kept killing their worker. */
+  metricJobsQuarantined(options?: MetricOptions): Metric {
+    return this.metric('JobsQuarantined', options);
+  }
+
+  /** Queue messages sent by Leasehold itself. */
+  metricHintsSent(options?: MetricOptions): Metric {
+    return this.metric('HintsSent', options);
+  }
+
+  /** Attempts that ended because their lease was gone. */
+  metricLeasesLost(options?: MetricOptions): Metric {
+    return this.metric('LeasesLost', options);
+  }
+
+  /** Writes of a stale claim that were refused. */
+  metricWritesFenced(options?: MetricOptions): Metric {
+    return this.metric('WritesFenced', options);
+  }
+
+  /** Results accepted after the worker had given up its lease. */
+  metricLateCompletions(options?: MetricOptions): Metric {
+    return this.metric('LateCompletions', options);
+  }
+
+  /** Messages kept as failed rows because they could not be read. */
+  metricMessagesRejected(options?: MetricOptions): Metric {
+    return this.metric('MessagesRejected', options);
+  }
+
+  /** Time from the end of a lease to the reset of its job. */
+  metricReclaimDelay(options?: MetricOptions): Metric {
+    return this.metric('ReclaimDelay', options);
+  }
+
+  /** Time one sweep took. */
+  metricSweepDuration(options?: MetricOptions): Metric {
+    return this.metric('SweepDuration', options);
+  }
+
+  /** Running jobs whose lease is live. */
+  metricLeasesLive(options?: MetricOptions): Metric {
+    return this.metric('LeasesLive', options);
+  }
+
+  /** Age of the oldest lapsed lease that a sweep left behind. */
+  metricOldestLapsedLease(options?: MetricOptions): Metric {
+    return this.metric('OldestLapsedLease', options);
+  }
+
+  /** Offset of this clock against DynamoDB’s. */
+  metricClockOffset(options?: MetricOptions): Metric {
+    return this.metric('ClockOffset', options);
+  }
+
+  /** 1 while so many leases lapse at once that reclaiming is rate-limited. */
+  metricBreakerOpen(options?: MetricOptions): Metric {
+    return this.metric('BreakerOpen', options);
+  }
+}

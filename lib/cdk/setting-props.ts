@@ -1,0 +1,283 @@
+import type { Duration } from 'aws-cdk-lib';
+
+/**
+ * The settings as construct props. Written from lib/settings/settings.ts by test/cdk/setting-props.test.ts: change the
+ * settings there, then run that test with `-u`.
+ */
+export interface SettingProps {
+  /**
+   * How long a claim holds without a heartbeat.
+   * @default Duration.seconds(30)
+   */
+  readonly lease?: Duration;
+
+  /**
+   * Shortest lease that a job type or a message may ask for.
+   * @default - 10 seconds, or `lease` if that is shorter
+   */
+  readonly minLease?: Duration;
+
+  /**
+   * How often a running job’s lease is extended.
+   * @default - a third of `lease`
+   */
+  readonly heartbeat?: Duration;
+
+  /**
+   * Share of an attempt’s age to which its lease grows, so that long jobs beat seldom; 0 keeps it fixed.
+   * @default 0
+   */
+  readonly leaseGrowth?: number;
+
+  /**
+   * Length at which a growing lease stops growing.
+   * @default Duration.minutes(10)
+   */
+  readonly leaseGrowthCap?: Duration;
+
+  /**
+   * How far two clocks may be apart; added to every lease before it is reclaimed.
+   * @default Duration.seconds(2)
+   */
+  readonly skew?: Duration;
+
+  /**
+   * How much longer than the skew a lapsed lease is left alone.
+   * @default Duration.millis(0)
+   */
+  readonly grace?: Duration;
+
+  /**
+   * Errors and crashes together after which a job is buried.
+   * @default 5
+   */
+  readonly maxAttempts?: number;
+
+  /**
+   * Crashes after which a job is quarantined.
+   * @default 3
+   */
+  readonly maxCrashes?: number;
+
+  /**
+   * Hand-backs after which a job is buried.
+   * @default 1000
+   */
+  readonly maxReleases?: number;
+
+  /**
+   * Ceiling of the first retry’s wait; doubles with each error.
+   * @default Duration.seconds(2)
+   */
+  readonly backoffBase?: Duration;
+
+  /**
+   * Highest ceiling of a retry’s wait.
+   * @default Duration.minutes(15)
+   */
+  readonly backoffCap?: Duration;
+
+  /**
+   * How long the queue may hold a hint before it is sent again; doubles each time.
+   * @default Duration.minutes(1)
+   */
+  readonly dispatchLease?: Duration;
+
+  /**
+   * Longest that the queue may hold a hint.
+   * @default Duration.hours(4)
+   */
+  readonly dispatchLeaseCap?: Duration;
+
+  /**
+   * Partitions of the lease index; may only grow.
+   * @default 8
+   */
+  readonly shards?: number;
+
+  /**
+   * Running jobs at once that the shards must carry.
+   * @default 1000
+   */
+  readonly maxRunning?: number;
+
+  /**
+   * How long a finished job’s row is kept.
+   * @default Duration.days(15)
+   */
+  readonly rowRetention?: Duration;
+
+  /**
+   * How long SQS keeps a message.
+   * @default Duration.days(4)
+   */
+  readonly queueRetention?: Duration;
+
+  /**
+   * How long the dead-letter queue keeps a message.
+   * @default Duration.days(14)
+   */
+  readonly deadLetterRetention?: Duration;
+
+  /**
+   * Largest payload.
+   * @default 65536
+   */
+  readonly maxPayloadBytes?: number;
+
+  /**
+   * Largest checkpoint.
+   * @default 32768
+   */
+  readonly maxCheckpointBytes?: number;
+
+  /**
+   * Largest result.
+   * @default 32768
+   */
+  readonly maxResultBytes?: number;
+
+  /**
+   * Longest text of an error.
+   * @default 4096
+   */
+  readonly maxErrorBytes?: number;
+
+  /**
+   * Messages that one invocation of the worker takes.
+   * @default 1
+   */
+  readonly batchSize?: number;
+
+  /**
+   * How long SQS gathers messages for a batch.
+   * @default Duration.millis(0)
+   */
+  readonly batchWindow?: Duration;
+
+  /**
+   * Jobs of one batch that run at the same time.
+   * @default 1
+   */
+  readonly batchConcurrency?: number;
+
+  /**
+   * Invocations of the worker at the same time.
+   * @default 50
+   */
+  readonly workerConcurrency?: number;
+
+  /**
+   * Longest invocation of the worker.
+   * @default Duration.minutes(15)
+   */
+  readonly functionTimeout?: Duration;
+
+  /**
+   * How long SQS hides a message that a worker has.
+   * @default - `functionTimeout` plus `batchWindow` plus one minute
+   */
+  readonly visibilityTimeout?: Duration;
+
+  /**
+   * Deliveries after which a message goes to the dead-letter queue.
+   * @default 10
+   */
+  readonly maxReceiveCount?: number;
+
+  /**
+   * Time before the invocation’s end at which a job is asked to hand itself back.
+   * @default Duration.seconds(10)
+   */
+  readonly deadlineMargin?: Duration;
+
+  /**
+   * Jobs that one worker process runs at the same time.
+   * @default 10
+   */
+  readonly processConcurrency?: number;
+
+  /**
+   * How long a stopping process lets its jobs finish before it hands them back.
+   * @default Duration.seconds(20)
+   */
+  readonly shutdownGrace?: Duration;
+
+  /**
+   * Age of one attempt at which its heart stops.
+   * @default Duration.days(1)
+   */
+  readonly maxRun?: Duration;
+
+  /**
+   * How long a handler may block the event loop before its heart stops.
+   * @default Duration.minutes(2)
+   */
+  readonly maxStall?: Duration;
+
+  /**
+   * Longest silence between progress reports before the heart stops; 0 means none is expected.
+   * @default Duration.millis(0)
+   */
+  readonly progressTimeout?: Duration;
+
+  /**
+   * Whether the reaper acts at all.
+   * @default true
+   */
+  readonly reaperEnabled?: boolean;
+
+  /**
+   * How often the schedule starts a reaper.
+   * @default Duration.minutes(1)
+   */
+  readonly reaperInterval?: Duration;
+
+  /**
+   * When a reaper stays to watch the next lease: while any is live, always, or never (one sweep a tick).
+   * @default 'whileBusy'
+   */
+  readonly watch?: 'whileBusy' | 'always' | 'never';
+
+  /**
+   * How long one reaper watches before the next takes over.
+   * @default Duration.seconds(110)
+   */
+  readonly watchDuration?: Duration;
+
+  /**
+   * Shortest time between two sweeps of one reaper.
+   * @default Duration.millis(500)
+   */
+  readonly minSweepInterval?: Duration;
+
+  /**
+   * How long a reaper leads without completing a sweep.
+   * @default Duration.seconds(15)
+   */
+  readonly leaderLease?: Duration;
+
+  /**
+   * Lapsed leases at once from which the breaker may open.
+   * @default 50
+   */
+  readonly breakerThreshold?: number;
+
+  /**
+   * Share of the running leases that must have lapsed for the breaker to open.
+   * @default 0.5
+   */
+  readonly breakerShare?: number;
+
+  /**
+   * Jobs that one sweep reclaims while the breaker is open.
+   * @default 1000
+   */
+  readonly breakerPerSweep?: number;
+
+  /**
+   * Whether events go to EventBridge.
+   * @default true
+   */
+  readonly eventsEnabled?: boolean;
+}

@@ -1,0 +1,45 @@
+import { Command } from 'commander';
+import { hintDelaySecondsOf } from '../../protocol/decisions/dispatch.ts';
+import type { Hint } from '../../protocol/ports.ts';
+import { exitCodes } from '../cli-error.ts';
+import { confirmed } from '../confirm.ts';
+import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { operate, reportOperated, sendHints } from '../operate.ts';
+
+interface ReleaseOptions extends SystemOptions {
+  readonly yes?: boolean;
+}
+
+/** `leasehold release`: takes running jobs from their worker, which is fenced from then on. */
+export function releaseCommand(context: CliContext): Command {
+  const command = new Command('release')
+    .description('take running jobs from their workers and give them to the next')
+    .argument('<id...>', 'job ids')
+    .option('-y, --yes', 'do not ask, even for several jobs')
+    .action((ids: string[], options: ReleaseOptions) =>
+      onSystem(context, options, async (system, output) => {
+        system.queueUrl();
+        const question = `Take ${ids.length} jobs from their workers?`;
+        if (ids.length > 1 && !(await confirmed(context.terminal, question, options)))
+          return exitCodes.refused;
+        const hints: Hint[] = [];
+        const results = await operate(system, ids, {
+          apply: async (jobId) => {
+            const result = await system.store.takeBack(jobId);
+            if (result.outcome === 'written' && result.job.status === 'pending') {
+              const delaySeconds = hintDelaySecondsOf(result.job, context.terminal.clock.now());
+              hints.push({ jobId, delaySeconds });
+            }
+            return result;
+          },
+          done: (job) =>
+            `taken from ${job.leaseOwner ?? 'its worker'}, which is fenced; a hint is in the queue`,
+          refused: () => 'only a running job can be taken from its worker',
+        });
+        await sendHints(system, output, hints);
+        return reportOperated(output, results);
+      }),
+    );
+  return withExamples(withSystem(command), 'leasehold release report-2026-03');
+}

@@ -1,0 +1,132 @@
+import { decideReap, lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import type { Job, LeaseEntry, PendingJob, RunningJob, UnfinishedJob } from '../protocol/job.ts';
+import { lastBeatAt } from '../settings/lease-length.ts';
+import { recoveryBound } from '../settings/recovery-bound.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Something that will happen, or that an operator can do. */
+export interface NextStep {
+  /** Undefined: not bound to a moment. */
+  readonly at?: number;
+  readonly says: string;
+}
+
+/** What happens to the job if nobody intervenes. Pure: `now` only tells what is overdue. */
+export function nextSteps(job: Job, now: number, settings: Settings): NextStep[] {
+  switch (job.status) {
+    case 'running':
+      return nextOfRunning(job, now, settings);
+    case 'pending':
+      return nextOfPending(job, now, settings);
+    case 'done':
+      return [
+        { says: 'nothing: it is done' },
+        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+      ];
+    case 'failed':
+      return [
+        {
+          says:
+            job.rawMessage === undefined
+              ? `nothing, until an operator runs 'leasehold revive ${job.jobId}'`
+              : 'nothing: a message that cannot be read cannot be revived; have its producer send a good one',
+        },
+        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+      ];
+    case 'cancelled':
+      return [
+        { says: `nothing, until an operator runs 'leasehold revive ${job.jobId}'` },
+        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+      ];
+  }
+}
+
+/** By when the reaper has acted, if the worker died right after its last beat. */
+export function recoveredBy(job: RunningJob, settings: Settings): number {
+  // The row's own end already shows how far the lease has grown.
+  const leaseMs = job.leaseUntil - lastBeatAt(job, settings);
+  return job.leaseUntil - leaseMs + recoveryBound({ ...settings, leaseMs, leaseGrowth: 0 }).worstMs;
+}
+
+function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {
+  const lapse = lapsesAt(job, settings);
+  const by = recoveredBy(job, settings);
+  const then = {
+    at: by,
+    says: `if the worker is dead, the reaper has acted by then: ${verdictOf(job, lapse, settings)}`,
+  };
+  const cancel = job.cancelRequested
+    ? [{ says: 'the worker sees the cancellation in the reply to its next heartbeat' }]
+    : [];
+  if (now < job.leaseUntil)
+    return [
+      ...cancel,
+      { at: job.leaseUntil, says: 'its lease ends, unless the worker’s heart beats before' },
+      then,
+    ];
+  if (now < by)
+    return [...cancel, { at: lapse, says: 'its lease has ended; the reaper may take it back' }, then];
+  return [
+    ...cancel,
+    {
+      at: by,
+      says: "OVERDUE: the reaper should have taken it back by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+    },
+  ];
+}
+
+function nextOfPending(job: PendingJob, now: number, settings: Settings): NextStep[] {
+  if (job.cancelRequested)
+    return [{ at: job.leaseUntil, says: 'whoever meets it first ends it, the reaper at the latest' }];
+  const due = now < job.notBefore ? [{ at: job.notBefore, says: 'it becomes due' }] : [];
+  if (job.dispatches === 0 && now < job.leaseUntil)
+    return [
+      ...due,
+      { at: job.leaseUntil, says: 'the reaper sends it to the queue (SQS itself holds nothing that long)' },
+    ];
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0, skewMs: 0, graceMs: 0 });
+  const isOverdue = now > job.leaseUntil + worstMs;
+  return [
+    ...due,
+    { says: `a worker claims it as soon as it takes its hint from the queue (sent ${job.dispatches} times)` },
+    {
+      at: job.leaseUntil,
+      says: isOverdue
+        ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now"
+        : 'if no worker has claimed it, the reaper sends another hint',
+    },
+  ];
+}
+
+function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
+  const verdict = decideReap(entryOf(job), { now: lapse, settings, breakerOpen: false });
+  if (verdict.kind === 'reclaim')
+    return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
+  if (verdict.kind === 'bury')
+    return verdict.quarantined
+      ? `buried: crash ${verdict.crashes} of ${job.maxCrashes}`
+      : `buried: errors and crashes reach ${job.maxAttempts}`;
+  // A running job at the moment of its lapse is neither left alone nor dispatched.
+  return 'cancelled, as an operator asked';
+}
+
+/** What the lease index holds of an unfinished job. */
+export const entryOf = (job: UnfinishedJob): LeaseEntry => ({
+  jobId: job.jobId,
+  type: job.type,
+  status: job.status,
+  leaseShard: job.leaseShard,
+  leaseUntil: job.leaseUntil,
+  leaseMs: job.leaseMs,
+  attempt: job.attempt,
+  errors: job.errors,
+  crashes: job.crashes,
+  releases: job.releases,
+  maxAttempts: job.maxAttempts,
+  maxCrashes: job.maxCrashes,
+  notBefore: job.status === 'pending' ? job.notBefore : 0,
+  dispatches: job.status === 'pending' ? job.dispatches : 0,
+  cancelRequested: job.cancelRequested,
+  ...(job.leaseOwner === undefined ? {} : { leaseOwner: job.leaseOwner }),
+  ...(job.status === 'running' ? { startedAt: job.startedAt } : {}),
+});

@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { defineJob } from '../../../worker/define-job.ts';
+
+/** Works in steps of a given length, and keeps its place after each: what a killed worker leaves behind is at most one step. */
+export const slowSteps = defineJob({
+  type: 'slow-steps',
+  payload: z.object({
+    steps: z.int().check(z.gte(1), z.lte(10_000)),
+    stepMs: z.int().check(z.gte(0), z.lte(60_000)),
+  }),
+  checkpoint: z.object({ step: z.int() }),
+  async run({ payload, checkpoint }, { signal, checkpoint: store, progress }) {
+    const from = checkpoint?.step ?? 0;
+    for (let step = from; step < payload.steps; step++) {
+      await sleep(payload.stepMs, undefined, { signal });
+      progress({ step: step + 1, of: payload.steps });
+      if (step + 1 < payload.steps) await store({ step: step + 1 });
+    }
+    return { steps: payload.steps, resumedAt: from };
+  },
+});

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../aws/clock.ts';
+import { createSqsClient } from '../aws/sqs/client.ts';
+import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
+import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
+import { QueueUnavailableError } from '../protocol/errors.ts';
+import type { Clock, JobQueue, SentMessage } from '../protocol/ports.ts';
+import { messageLimits } from '../settings/message-limits.ts';
+import { defaultSettings, type Settings } from '../settings/settings.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
+import { jobBody, parseMessage, quoted, type SendOptions } from '../wire/message.ts';
+import { checkText } from '../worker/handler-job.ts';
+import { type PayloadIn, type Registry, type TypeIn, UnknownTypeError } from '../worker/registry.ts';
+
+/** A message that no worker would run was not sent. */
+export class MessageRefusedError extends LeaseholdError {
+  constructor(type: string, reason: string) {
+    super('MESSAGE_REFUSED', `a job of type ${quoted(type)} was not sent: ${reason}`);
+  }
+}
+
+export interface Sent {
+  /** The id under which the job is found: the one asked for, else a new one. */
+  readonly jobId: string;
+  readonly messageId: string;
+}
+
+/** One job to send. */
+export type Outgoing<R extends Registry> = {
+  [Type in TypeIn<R>]: {
+    readonly type: Type;
+    readonly payload: PayloadIn<R, Type>;
+    readonly options?: SendOptions;
+  };
+}[TypeIn<R>];
+
+export type SendOutcome =
+  | ({ readonly outcome: 'sent' } & Sent)
+  | { readonly outcome: 'failed'; readonly reason: string };
+
+export interface Producer<R extends Registry> {
+  /** Sends one job, or throws: nothing is sent that a worker would reject. */
+  send<Type extends TypeIn<R>>(type: Type, payload: PayloadIn<R, Type>, options?: SendOptions): Promise<Sent>;
+  /** Sends many, 10 a request. Throws before sending any if one of them would be rejected. */
+  sendMany(jobs: readonly Outgoing<R>[]): Promise<readonly SendOutcome[]>;
+}
+
+export interface ProducerOptions<R extends Registry> {
+  readonly registry: R;
+  /** The job queue: its URL, or a queue that is put together already. */
+  readonly queue: string | Pick<JobQueue, 'sendJobs'>;
+  /** The worker's limits. @default - the default settings */
+  readonly settings?: Settings;
+  readonly clock?: Pick<Clock, 'now'>;
+}
+
+/** Sends the same messages as a plain `SendMessage` would, with types and checks from the registry. */
+export function createProducer<R extends Registry>(options: ProducerOptions<R>): Producer<R> {
+  const { registry, settings = defaultSettings, clock = systemClock } = options;
+  const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
+
+  const messageFor = async (type: string, payload: unknown, sendOptions: SendOptions = {}) => {
+    const definition = registry.find(type);
+    if (definition === undefined)
+      throw new UnknownTypeError(
+        type,
+        registry.definitions.map((each) => each.type),
+      );
+    // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
+    const jobId = sendOptions.jobId ?? randomUUID();
+    const body = jobBody(type, payload, { ...sendOptions, jobId });
+    const now = clock.now();
+    const parsed = parseMessage(body, messageLimits(settings), { sentAt: now, now });
+    if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
+    if (parsed.message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
+    // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
+    const checked = await checkText(definition.payload, parsed.message.payload);
+    if (!checked.ok) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
+    return { jobId, body, ...delayOf(parsed.message.notBefore, now) };
+  };
+
+  return {
+    async send(type, payload, sendOptions) {
+      const message = await messageFor(type, payload, sendOptions);
+      const [sent] = await queue.sendJobs([message]);
+      if (sent?.outcome !== 'sent')
+        throw new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
+      return { messageId: sent.messageId, jobId: message.jobId };
+    },
+    async sendMany(jobs) {
+      const messages = await Promise.all(
+        jobs.map(({ type, payload, options: own }) => messageFor(type, payload, own)),
+      );
+      const sent: readonly SentMessage[] = await queue.sendJobs(messages);
+      return sent.map((each, i) =>
+        each.outcome === 'sent'
+          ? {
+              outcome: 'sent',
+              messageId: each.messageId,
+              jobId: messages[i]?.jobId ?? each.messageId,
+            }
+          : each,
+      );
+    },
+  };
+}
+
+const queueAt = (queueUrl: string): JobQueue =>
+  createSqsQueue({ client: createSqsClient(), queueUrl, clock: systemClock });
+
+/** A delay that SQS can keep needs no row until the job is due; the worker keeps longer ones. */
+function delayOf(notBefore: number | undefined, now: number): { delaySeconds?: number } {
+  const delayMs = (notBefore ?? now) - now;
+  return delayMs > 0 && delayMs <= MAX_HINT_DELAY_MS ? { delaySeconds: Math.ceil(delayMs / 1000) } : {};
+}

@@ -1,0 +1,77 @@
+import type { Settings } from '../../settings/settings.ts';
+import type { Budgets, Tally } from '../job.ts';
+import { type Backoff, backoffMs } from './backoff.ts';
+import { tooManyReleases } from './decide-reap.ts';
+import { type Dispatch, planDispatch } from './dispatch.ts';
+
+type Spent = Tally & Budgets;
+type FailureSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
+
+/** What follows when a handler threw. */
+export type FailureVerdict =
+  | { readonly kind: 'retry'; readonly errors: number; readonly dispatch: Dispatch }
+  | { readonly kind: 'bury'; readonly errors: number };
+
+/** Charges the error, and retries while both budgets last and the error is of a kind that running again can mend. */
+export function decideFailure(
+  job: Spent,
+  context: {
+    readonly now: number;
+    readonly random: number;
+    readonly retryable: boolean;
+    readonly backoff: Backoff;
+    readonly settings: FailureSettings;
+  },
+): FailureVerdict {
+  const errors = job.errors + 1;
+  if (!context.retryable || errors + job.crashes >= job.maxAttempts) return { kind: 'bury', errors };
+  const wait = backoffMs(errors, context.backoff, context.random);
+  return {
+    kind: 'retry',
+    errors,
+    dispatch: planDispatch(context.now, context.now + wait, context.settings),
+  };
+}
+
+/** What follows when a worker hands a job back on purpose. */
+export type ReleaseVerdict =
+  | {
+      readonly kind: 'release';
+      readonly errors: number;
+      readonly releases: number;
+      readonly lastError?: string;
+      readonly dispatch: Dispatch;
+    }
+  | { readonly kind: 'bury'; readonly errors: number; readonly lastError: string };
+
+/** `lastError` of a run that was cut off by its invocation's deadline with nothing to show for it. */
+export const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
+
+/**
+ * A hand-back at the deadline that stored no new checkpoint would come to nothing for ever, so it is charged as an error.
+ * Any other is free, up to `maxReleases`.
+ */
+export function decideRelease(
+  job: Spent,
+  context: {
+    readonly now: number;
+    readonly reason: 'deadline' | 'shutdown';
+    readonly progressed: boolean;
+    readonly settings: FailureSettings & Pick<Settings, 'maxReleases'>;
+  },
+): ReleaseVerdict {
+  const charged = context.reason === 'deadline' && !context.progressed;
+  const errors = job.errors + (charged ? 1 : 0);
+  const releases = job.releases + (charged ? 0 : 1);
+  if (charged && errors + job.crashes >= job.maxAttempts)
+    return { kind: 'bury', errors, lastError: NO_PROGRESS };
+  if (releases > context.settings.maxReleases)
+    return { kind: 'bury', errors, lastError: tooManyReleases(releases) };
+  return {
+    kind: 'release',
+    errors,
+    releases,
+    ...(charged ? { lastError: NO_PROGRESS } : {}),
+    dispatch: planDispatch(context.now, context.now, context.settings),
+  };
+}

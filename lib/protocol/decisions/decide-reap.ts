@@ -1,0 +1,73 @@
+import type { Settings } from '../../settings/settings.ts';
+import { LEASE_EXPIRED, type LeaseEntry } from '../job.ts';
+import { type Dispatch, planDispatch, planRedispatch } from './dispatch.ts';
+
+/** What is to become of one entry of the lease index. */
+export type ReapVerdict =
+  /** The lease is live until `lapsesAt`: nobody but its holder may act. */
+  | { readonly kind: 'leave'; readonly lapsesAt: number }
+  | {
+      readonly kind: 'reclaim';
+      /** What the lapse is charged to: releases while the breaker is open, else crashes. */
+      readonly chargedTo: 'crashes' | 'releases';
+      readonly crashes: number;
+      readonly releases: number;
+      readonly lastError: string;
+      readonly dispatch: Dispatch;
+    }
+  | {
+      readonly kind: 'bury';
+      /** The job kept killing its workers, as opposed to having spent its attempts on errors as well. */
+      readonly quarantined: boolean;
+      readonly crashes: number;
+      readonly releases: number;
+      readonly lastError: string;
+    }
+  | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
+  | { readonly kind: 'cancel' };
+
+export type ReapSettings = Pick<
+  Settings,
+  'skewMs' | 'graceMs' | 'dispatchLeaseMs' | 'dispatchLeaseCapMs' | 'maxReleases'
+>;
+
+/**
+ * The moment from which the reaper may act on an entry. A worker's lease gets the allowed clock skew and the grace on
+ * top; the queue's lease needs neither, because a claim that comes a little early is accepted.
+ */
+export const lapsesAt = (
+  entry: Pick<LeaseEntry, 'status' | 'leaseUntil'>,
+  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
+): number => entry.leaseUntil + (entry.status === 'running' ? settings.skewMs + settings.graceMs : 0);
+
+/** Decides from the index entry alone. Pure: the write that follows checks that the entry still tells the truth. */
+export function decideReap(
+  entry: LeaseEntry,
+  context: { readonly now: number; readonly settings: ReapSettings; readonly breakerOpen: boolean },
+): ReapVerdict {
+  const { now, settings, breakerOpen } = context;
+  const due = lapsesAt(entry, settings);
+  if (now < due) return { kind: 'leave', lapsesAt: due };
+  if (entry.cancelRequested) return { kind: 'cancel' };
+  if (entry.status === 'pending')
+    return { kind: 'redispatch', dispatch: planRedispatch(now, entry, settings) };
+  const crashes = entry.crashes + (breakerOpen ? 0 : 1);
+  const releases = entry.releases + (breakerOpen ? 1 : 0);
+  const quarantined = crashes >= entry.maxCrashes;
+  if (quarantined || entry.errors + crashes >= entry.maxAttempts)
+    return { kind: 'bury', quarantined, crashes, releases, lastError: LEASE_EXPIRED };
+  if (releases > settings.maxReleases)
+    return { kind: 'bury', quarantined: false, crashes, releases, lastError: tooManyReleases(releases) };
+  return {
+    kind: 'reclaim',
+    chargedTo: breakerOpen ? 'releases' : 'crashes',
+    crashes,
+    releases,
+    lastError: LEASE_EXPIRED,
+    dispatch: planDispatch(now, now, settings),
+  };
+}
+
+/** `lastError` of a job that was handed back more often than is allowed. */
+export const tooManyReleases = (releases: number): string =>
+  `handed back ${releases} times without finishing; make each run do more, or raise 'maxReleases'`;

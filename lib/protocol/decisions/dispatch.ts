@@ -1,0 +1,62 @@
+import type { Settings } from '../../settings/settings.ts';
+
+/** The longest delay that SQS takes; what lies further ahead is dispatched by the reaper when it is due. */
+export const MAX_HINT_DELAY_MS = 900_000;
+
+/** How a pending job comes to its next worker: by a hint in the queue, or by the reaper once it is due. */
+export interface Dispatch {
+  readonly notBefore: number;
+  /** The end of the queue's lease: when the reaper must act if no worker has claimed by then. */
+  readonly leaseUntil: number;
+  readonly dispatches: number;
+  /** Undefined: no hint now, the reaper sends it at `leaseUntil`. */
+  readonly hintDelaySeconds?: number;
+}
+
+/** When the hint for a job that is pending now is to be seen. */
+export const hintDelaySecondsOf = (job: { readonly notBefore: number }, now: number): number =>
+  Math.ceil(Math.max(0, job.notBefore - now) / 1000);
+
+type DispatchSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
+
+/** The first dispatch of a job that becomes pending now. */
+export function planDispatch(now: number, notBefore: number, settings: DispatchSettings): Dispatch {
+  const due = Math.max(now, notBefore);
+  const delayMs = due - now;
+  if (delayMs > MAX_HINT_DELAY_MS) return { notBefore: due, leaseUntil: due, dispatches: 0 };
+  return {
+    notBefore: due,
+    leaseUntil: due + settings.dispatchLeaseMs,
+    dispatches: 1,
+    hintDelaySeconds: Math.ceil(delayMs / 1000),
+  };
+}
+
+/**
+ * The dispatch of a job that is taken from its worker, which may be frozen with a repeat of its claim still to be sent. The
+ * repeat says when the claim was first sent; the job is due so long after that, that the repeat is refused as too early
+ * even when another has claimed and given back the job in between.
+ */
+export const planTakeBack = (
+  startedAt: number,
+  now: number,
+  settings: DispatchSettings & Pick<Settings, 'skewMs'>,
+): Dispatch => planDispatch(now, startedAt + 2 * settings.skewMs + 1, settings);
+
+/**
+ * The next hint for a job that the queue seems to have forgotten. The queue's lease doubles each time, so that a backlog
+ * of waiting jobs does not multiply its own messages.
+ */
+export function planRedispatch(
+  now: number,
+  entry: { readonly notBefore: number; readonly dispatches: number },
+  settings: DispatchSettings,
+): Dispatch {
+  const lease = Math.min(settings.dispatchLeaseMs * 2 ** entry.dispatches, settings.dispatchLeaseCapMs);
+  return {
+    notBefore: entry.notBefore,
+    leaseUntil: now + lease,
+    dispatches: entry.dispatches + 1,
+    hintDelaySeconds: 0,
+  };
+}

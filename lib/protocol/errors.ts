@@ -1,0 +1,79 @@
+import { LeaseholdError } from '../wire/leasehold-error.ts';
+
+/** A row has an attribute that is missing or of the wrong type, so no decision can be made from it. */
+export class BadRowError extends LeaseholdError {
+  readonly jobId: string;
+
+  constructor(jobId: string, problem: string) {
+    super('BAD_ROW', `row '${jobId}': ${problem}. Run 'leasehold doctor --repair' to mend or bury it`);
+    this.jobId = jobId;
+  }
+}
+
+/** A value is larger than what a row may keep. Nothing was written. */
+export class TooLargeError extends LeaseholdError {
+  readonly bytes: number;
+  readonly limit: number;
+
+  constructor(what: string, bytes: number, limit: number) {
+    super(
+      'TOO_LARGE',
+      `the ${what} has ${bytes} bytes; at most ${limit} are kept. Put the data into S3 and keep its key`,
+    );
+    this.bytes = bytes;
+    this.limit = limit;
+  }
+}
+
+/** A value cannot be written as JSON (a function, a BigInt, a cycle). Nothing was written. */
+export class NotJsonError extends LeaseholdError {
+  constructor(what: string, cause: unknown) {
+    super(
+      'NOT_JSON',
+      `the ${what} cannot be kept as JSON; return plain objects, arrays, strings and numbers`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The store refused for load, and kept refusing through the client's own retries. */
+export class ThrottledError extends LeaseholdError {
+  constructor(operation: string, cause: unknown) {
+    super(
+      'THROTTLED',
+      `DynamoDB throttled '${operation}'; it is found again by the next sweep. Raise the table's maximum throughput, or 'shards' if one index key is hot`,
+      { cause },
+    );
+  }
+}
+
+/** The store could not be asked, or its answer never came: the outcome of the write is unknown. */
+export class StoreUnavailableError extends LeaseholdError {
+  constructor(operation: string, cause: unknown) {
+    super(
+      'STORE_UNAVAILABLE',
+      `DynamoDB did not answer '${operation}' (${cause instanceof Error ? cause.message : String(cause)}); check the table's name, region and network, then retry`,
+      { cause },
+    );
+  }
+}
+
+/** The queue refused or could not be reached. The rows are safe: the reaper sends their hints again. */
+export class QueueUnavailableError extends LeaseholdError {
+  constructor(operation: string, cause: unknown) {
+    super(
+      'QUEUE_UNAVAILABLE',
+      `SQS did not answer '${operation}' (${cause instanceof Error ? cause.message : String(cause)}); check the queue's URL, region and permissions, then retry`,
+      { cause },
+    );
+  }
+}
+
+/** Thrown by a handler to say that running the job again cannot help: it is buried at once. */
+export class NonRetryableError extends LeaseholdError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('NON_RETRYABLE', message, options);
+  }
+}

@@ -1,0 +1,133 @@
+import type { JsonValue } from '../wire/message.ts';
+
+/**
+ * A job as its row tells it. Five statuses:
+ *
+ * - `pending`: leased to the queue; a worker's claim moves it on, the reaper hints again when the queue forgot it.
+ * - `running`: leased to one claim of one worker; that claim ends it, or the reaper takes it back when the lease lapses.
+ * - `done`, `failed`, `cancelled`: finished. Only an operator's `revive` moves the last two on; TTL removes all three.
+ */
+export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
+
+export const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
+
+/** How a claim ended, as kept in the ring for `explain`. */
+export type ClaimEnd = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lapsed';
+
+export interface PastClaim {
+  readonly attempt: number;
+  readonly owner: string;
+  readonly from: number;
+  readonly to: number;
+  readonly outcome: ClaimEnd;
+}
+
+export interface Budgets {
+  readonly maxAttempts: number;
+  readonly maxCrashes: number;
+}
+
+/** How claims ended so far. */
+export interface Tally {
+  /** Number of claims so far; never falls: the fencing token. */
+  readonly attempt: number;
+  readonly errors: number;
+  readonly crashes: number;
+  readonly releases: number;
+}
+
+export interface JobCore extends Tally, Budgets {
+  readonly jobId: string;
+  readonly type: string;
+  readonly leaseMs: number;
+  readonly leaseShard: string;
+  readonly createdAt: number;
+  readonly changedBy: string;
+  /** The payload as JSON text. */
+  readonly payload: string;
+  readonly checkpoint?: JsonValue;
+  readonly checkpointSeq: number;
+  readonly progress?: JsonValue;
+  readonly lastError?: string;
+  readonly cancelRequested: boolean;
+  /** The last claims, oldest first. */
+  readonly claims: readonly PastClaim[];
+}
+
+export interface PendingJob extends JobCore {
+  readonly status: 'pending';
+  readonly leaseUntil: number;
+  readonly notBefore: number;
+  readonly dispatches: number;
+  readonly leaseOwner?: string;
+}
+
+export interface RunningJob extends JobCore {
+  readonly status: 'running';
+  readonly leaseOwner: string;
+  readonly leaseUntil: number;
+  readonly startedAt: number;
+  readonly heartbeatAt: number;
+}
+
+interface Finished extends JobCore {
+  readonly finishedAt: number;
+  /** Epoch seconds: DynamoDB deletes the row some time after. */
+  readonly expiresAt: number;
+  readonly leaseOwner?: string;
+  readonly startedAt?: number;
+}
+
+export interface DoneJob extends Finished {
+  readonly status: 'done';
+  readonly result?: JsonValue;
+}
+
+export interface FailedJob extends Finished {
+  readonly status: 'failed';
+  /** Text of a rejected message, when that is what this row keeps. */
+  readonly rawMessage?: { readonly text: string; readonly bytes: number; readonly sha256: string };
+}
+
+export interface CancelledJob extends Finished {
+  readonly status: 'cancelled';
+}
+
+export type UnfinishedJob = PendingJob | RunningJob;
+export type FinishedJob = DoneJob | FailedJob | CancelledJob;
+export type Job = UnfinishedJob | FinishedJob;
+
+/** What the index `byLease` tells of an unfinished job: all that the reaper decides from. */
+export interface LeaseEntry extends Tally, Budgets {
+  readonly jobId: string;
+  readonly type: string;
+  readonly status: 'pending' | 'running';
+  readonly leaseShard: string;
+  readonly leaseUntil: number;
+  readonly leaseMs: number;
+  readonly leaseOwner?: string;
+  readonly startedAt?: number;
+  readonly notBefore: number;
+  readonly dispatches: number;
+  readonly cancelRequested: boolean;
+}
+
+/** The claim that a worker holds: what every one of its writes must name. */
+export interface Claim {
+  readonly jobId: string;
+  readonly owner: string;
+  readonly attempt: number;
+  readonly startedAt: number;
+}
+
+export const claimOf = (job: RunningJob): Claim => ({
+  jobId: job.jobId,
+  owner: job.leaseOwner,
+  attempt: job.attempt,
+  startedAt: job.startedAt,
+});
+
+export const isFinished = (job: Job): job is FinishedJob => !UNFINISHED.includes(job.status);
+
+/** `lastError` of a job whose worker stopped renewing its lease. */
+export const LEASE_EXPIRED = 'worker lease expired';

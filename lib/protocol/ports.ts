@@ -1,0 +1,226 @@
+import type { LeaseholdEvent } from '../wire/events.ts';
+import type { JsonValue } from '../wire/message.ts';
+import type { MetricName } from '../wire/metrics.ts';
+import type { ClaimOutcome } from './decisions/decide-claim.ts';
+import type { Dispatch } from './decisions/dispatch.ts';
+import type { Claim, Job, LeaseEntry, PendingJob } from './job.ts';
+import type { RejectedMessage } from './writes/operator-writes.ts';
+import type { ReapAction } from './writes/reaper-writes.ts';
+import type { BatchResult, Row, RowWrite, WriteResult } from './writes/row-write.ts';
+import type { NewJob } from './writes/worker-writes.ts';
+
+/** The only source of time. */
+export interface Clock {
+  /** Wall time, epoch ms: what leases are made of. */
+  now(): number;
+  /** Monotonic ms: what elapsed time is made of. */
+  monotonic(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The only source of chance. */
+export interface Chance {
+  /** In [0, 1). */
+  random(): number;
+  /** A short string that no other call in any process returns. */
+  unique(): string;
+}
+
+/**
+ * The storage driver: conditional writes to single rows, and sorted reading of the lease index. DynamoDB implements it,
+ * and memory does for tests; everything above it is the same code.
+ */
+export interface Table {
+  /** Applies one write if its condition holds. Throws typed errors only for what is broken. */
+  apply(write: RowWrite): Promise<WriteResult>;
+  /** Applies many writes to different rows, 25 a request, with a verdict for each, in the order given. */
+  applyMany(writes: readonly RowWrite[]): Promise<BatchResult[]>;
+  /** Reads one row consistently. */
+  read(jobId: string): Promise<Row | undefined>;
+  /** One page of one partition of an index, in key order. */
+  query(request: IndexQuery): Promise<IndexPage>;
+  /**
+   * Counts entries of one partition with a sort key in (after, upTo], giving up at `atMost` to bound the cost; the cursor
+   * of an incomplete count says where to go on.
+   */
+  count(request: CountQuery): Promise<EntryCount>;
+}
+
+export interface IndexQuery {
+  readonly index: 'byLease' | 'byFailure';
+  readonly partition: string;
+  /** Only entries whose sort key is at most this. */
+  readonly upTo?: number;
+  /** Only entries whose sort key is above this. */
+  readonly after?: number;
+  readonly limit: number;
+  readonly newestFirst?: boolean;
+  readonly cursor?: Cursor;
+}
+
+export type Cursor = Readonly<Record<string, unknown>>;
+
+export interface IndexPage {
+  readonly rows: readonly Row[];
+  readonly cursor?: Cursor;
+}
+
+export interface CountQuery {
+  /** The lease index, unless said otherwise. */
+  readonly index?: IndexQuery['index'];
+  readonly partition: string;
+  readonly after?: number;
+  readonly upTo?: number;
+  readonly atMost: number;
+  readonly cursor?: Cursor;
+}
+
+export interface EntryCount {
+  readonly count: number;
+  readonly complete: boolean;
+  readonly cursor?: Cursor;
+}
+
+/** A fenced write either stood, or found that the claim was no longer the holder. */
+export type FencedOutcome =
+  | { readonly outcome: 'written' }
+  | { readonly outcome: 'lost'; readonly job?: Job };
+
+export type HeartbeatOutcome =
+  | { readonly outcome: 'extended'; readonly cancelRequested: boolean }
+  | { readonly outcome: 'lost'; readonly job?: Job };
+
+export type ReapOutcome =
+  | { readonly outcome: 'written' }
+  /** The row had moved on: a stale index read, or a rival reaper. */
+  | { readonly outcome: 'moved' }
+  | { readonly outcome: 'failed'; readonly error: Error };
+
+export type OperatorOutcome =
+  | { readonly outcome: 'written'; readonly job: Job }
+  | { readonly outcome: 'absent' }
+  /** The job is in a status from which this verb does not lead. */
+  | { readonly outcome: 'refused'; readonly job: Job };
+
+/** A claim to be made: by a job message, or by a hint that names a row. */
+export interface ClaimRequest {
+  readonly job: NewJob | { readonly jobId: string };
+  readonly owner: string;
+}
+
+/** The life of a job: each verb is one conditional write, and recognises its own success after a lost reply. */
+export interface JobStore {
+  /** Takes the lease of a new or pending job. */
+  claim(request: ClaimRequest): Promise<ClaimOutcome>;
+  /** Claims many new jobs with one request for up to 25; the outcomes come in the order given. */
+  claimMany(
+    requests: readonly ClaimRequest[],
+  ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
+  /** Keeps a job for later. Refused when it has a row already, which is as good. */
+  schedule(
+    job: NewJob,
+    dispatch: Dispatch,
+  ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
+  /** Extends the lease to `leaseUntil`. */
+  heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
+  /** Keeps the handler's place and progress; `seq` must rise with each call of one claim. */
+  checkpoint(
+    claim: Claim,
+    kept: { seq: number; checkpoint?: JsonValue; progress?: JsonValue },
+  ): Promise<FencedOutcome>;
+  complete(claim: Claim, result?: JsonValue): Promise<FencedOutcome>;
+  /** Completes many claims with one request for up to 25. */
+  completeMany(
+    ends: readonly { readonly claim: Claim; readonly result?: JsonValue }[],
+  ): Promise<(FencedOutcome | { outcome: 'failed'; error: Error })[]>;
+  retry(
+    claim: Claim,
+    next: { errors: number; lastError: string; dispatch: Dispatch },
+  ): Promise<FencedOutcome>;
+  bury(claim: Claim, end: { errors: number; lastError: string }): Promise<FencedOutcome>;
+  release(
+    claim: Claim,
+    next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
+  ): Promise<FencedOutcome>;
+  /** Gives back a claim whose reply never came, if it was granted at all. */
+  handBack(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
+  /** Ends a running job whose cancellation was requested. */
+  cancelRunning(claim: Claim): Promise<FencedOutcome>;
+  /** Ends a pending job whose cancellation was requested. */
+  cancelPending(observed: { jobId: string; attempt: number }): Promise<FencedOutcome>;
+  /** Keeps a message that cannot be run. */
+  reject(message: RejectedMessage): Promise<FencedOutcome>;
+  /** Carries out a reaper's verdict on one entry. */
+  reap(entry: LeaseEntry, action: ReapAction): Promise<ReapOutcome>;
+  /** Carries out many, 25 a request. */
+  reapMany(verdicts: readonly { entry: LeaseEntry; action: ReapAction }[]): Promise<ReapOutcome[]>;
+  cancel(jobId: string): Promise<OperatorOutcome>;
+  revive(jobId: string, dispatch: Dispatch): Promise<OperatorOutcome>;
+  /** Takes a running job from its worker. The job that comes back says when its next hint is due. */
+  takeBack(jobId: string): Promise<OperatorOutcome>;
+  /** Reads one job consistently; rows past their retention are as good as gone. */
+  read(jobId: string): Promise<Job | undefined>;
+}
+
+export interface Hint {
+  readonly jobId: string;
+  readonly delaySeconds: number;
+}
+
+/** A message as received, with what is needed to end or return it. */
+export interface ReceivedMessage {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly sentAt: number;
+  readonly receiveCount: number;
+}
+
+export interface HintsSent {
+  readonly sent: number;
+  /** The jobs whose hint could not be sent. */
+  readonly failed: readonly string[];
+  /** Why the first of them could not. */
+  readonly reason?: string;
+}
+
+/** The queue of hints and job messages. */
+export interface JobQueue {
+  /** Sends hints, 10 a request, repeating those that failed. */
+  sendHints(hints: readonly Hint[]): Promise<HintsSent>;
+  /** Sends job messages, 10 a request, repeating those that failed. */
+  sendJobs(
+    bodies: readonly { readonly body: string; readonly delaySeconds?: number }[],
+  ): Promise<readonly SentMessage[]>;
+  receive(request: {
+    max: number;
+    waitSeconds: number;
+    signal?: AbortSignal;
+  }): Promise<readonly ReceivedMessage[]>;
+  /** Deletes messages, 10 a request. Best effort: a message that stays is recognised when it comes again. */
+  delete(messages: readonly Pick<ReceivedMessage, 'messageId' | 'receiptHandle'>[]): Promise<void>;
+  /** Makes messages visible again after `seconds`. Best effort. */
+  changeVisibility(
+    messages: readonly Pick<ReceivedMessage, 'messageId' | 'receiptHandle'>[],
+    seconds: number,
+  ): Promise<void>;
+}
+
+export type SentMessage =
+  | { readonly outcome: 'sent'; readonly messageId: string }
+  | { readonly outcome: 'failed'; readonly reason: string };
+
+/** Structured logs and metrics. */
+export interface Telemetry {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
+  count(metric: MetricName, value?: number): void;
+  gauge(metric: MetricName, value: number): void;
+}
+
+/** Where events go. Publishing is best effort: an event that cannot be published is logged, and nothing waits for it. */
+export interface Events {
+  publish(events: readonly LeaseholdEvent[]): Promise<void>;
+}

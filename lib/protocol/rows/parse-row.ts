@@ -1,0 +1,205 @@
+import { type JsonValue, quoted } from '../../wire/message.ts';
+import { CLAIM_RING_SIZE, claimAttribute } from '../../wire/table.ts';
+import { BadRowError } from '../errors.ts';
+import type { Job, JobCore, LeaseEntry, PastClaim } from '../job.ts';
+import type { Row } from '../writes/row-write.ts';
+
+const CLAIM_ATTRIBUTES = Array.from({ length: CLAIM_RING_SIZE }, (_, slot) => claimAttribute(slot));
+
+/** Attributes that may hold what a producer or handler would not want to see in a log. */
+const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
+
+/** Reads attributes of a row that anybody may have edited; what is missing or of the wrong type is a BadRowError. */
+class RowReader {
+  readonly row: Row;
+  readonly jobId: string;
+
+  constructor(row: Row) {
+    this.row = row;
+    this.jobId = typeof row.jobId === 'string' ? row.jobId : '(no jobId)';
+  }
+
+  fail(attribute: string, wanted: string): never {
+    const value = this.row[attribute];
+    throw new BadRowError(
+      this.jobId,
+      value === undefined
+        ? `'${attribute}' is missing`
+        : `'${attribute}' is ${PRIVATE.has(attribute) ? 'something else' : shown(value)}; it must be ${wanted}`,
+    );
+  }
+
+  text(attribute: string): string {
+    const value = this.row[attribute];
+    return typeof value === 'string' ? value : this.fail(attribute, 'a string');
+  }
+
+  number(attribute: string): number {
+    const value = this.row[attribute];
+    return Number.isSafeInteger(value) ? (value as number) : this.fail(attribute, 'a whole number');
+  }
+
+  /** Where an old or foreign row lacks the attribute, the default; a wrong type is still refused. */
+  numberOr(attribute: string, otherwise: number): number {
+    return this.row[attribute] === undefined ? otherwise : this.number(attribute);
+  }
+
+  optionalText(attribute: string): string | undefined {
+    return this.row[attribute] === undefined ? undefined : this.text(attribute);
+  }
+
+  optionalNumber(attribute: string): number | undefined {
+    return this.row[attribute] === undefined ? undefined : this.number(attribute);
+  }
+
+  optionalJson(attribute: string): JsonValue | undefined {
+    const text = this.optionalText(attribute);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text) as JsonValue;
+    } catch {
+      return this.fail(attribute, 'JSON text');
+    }
+  }
+}
+
+/** With its type, because a number kept as a string looks right otherwise. */
+const shown = (value: unknown): string => `${quoted(value)} (${value === null ? 'null' : typeof value})`;
+
+/** The row as a job, or a BadRowError that names the attribute. */
+export function parseJob(row: Row): Job {
+  const read = new RowReader(row);
+  const core = parseCore(read);
+  const status = read.text('status');
+  const optional = defined({
+    leaseOwner: read.optionalText('leaseOwner'),
+    startedAt: read.optionalNumber('startedAt'),
+  });
+  switch (status) {
+    case 'pending':
+      return {
+        ...core,
+        ...optional,
+        status,
+        leaseUntil: read.number('leaseUntil'),
+        notBefore: read.numberOr('notBefore', 0),
+        dispatches: read.numberOr('dispatches', 0),
+      };
+    case 'running':
+      return {
+        ...core,
+        status,
+        leaseOwner: read.text('leaseOwner'),
+        leaseUntil: read.number('leaseUntil'),
+        startedAt: read.number('startedAt'),
+        heartbeatAt: read.numberOr('heartbeatAt', read.number('startedAt')),
+      };
+    case 'done':
+      return {
+        ...core,
+        ...optional,
+        ...parseEnd(read),
+        status,
+        ...defined({ result: read.optionalJson('result') }),
+      };
+    case 'failed':
+      return { ...core, ...optional, ...parseEnd(read), status, ...parseRawMessage(read) };
+    case 'cancelled':
+      return { ...core, ...optional, ...parseEnd(read), status };
+    default:
+      return read.fail('status', 'one of pending, running, done, failed, cancelled');
+  }
+}
+
+/** An entry of the lease index, or a BadRowError: a sweep logs it, skips it, and goes on. */
+export function parseLeaseEntry(row: Row): LeaseEntry {
+  const read = new RowReader(row);
+  const status = read.text('status');
+  if (status !== 'pending' && status !== 'running')
+    return read.fail('status', 'pending or running while the row has a lease');
+  return {
+    jobId: read.text('jobId'),
+    type: read.text('type'),
+    status,
+    leaseShard: read.text('leaseShard'),
+    leaseUntil: read.number('leaseUntil'),
+    leaseMs: read.number('leaseMs'),
+    attempt: read.number('attempt'),
+    errors: read.number('errors'),
+    crashes: read.number('crashes'),
+    releases: read.number('releases'),
+    maxAttempts: read.number('maxAttempts'),
+    maxCrashes: read.number('maxCrashes'),
+    notBefore: read.numberOr('notBefore', 0),
+    dispatches: read.numberOr('dispatches', 0),
+    cancelRequested: row.cancelRequested === true,
+    ...defined({
+      leaseOwner: read.optionalText('leaseOwner'),
+      startedAt: read.optionalNumber('startedAt'),
+    }),
+  };
+}
+
+function parseCore(read: RowReader): JobCore {
+  return {
+    jobId: read.text('jobId'),
+    type: read.text('type'),
+    payload: read.text('payload'),
+    attempt: read.number('attempt'),
+    errors: read.number('errors'),
+    crashes: read.number('crashes'),
+    releases: read.number('releases'),
+    maxAttempts: read.number('maxAttempts'),
+    maxCrashes: read.number('maxCrashes'),
+    leaseMs: read.number('leaseMs'),
+    leaseShard: read.text('leaseShard'),
+    createdAt: read.number('createdAt'),
+    changedBy: read.text('changedBy'),
+    checkpointSeq: read.numberOr('checkpointSeq', 0),
+    cancelRequested: read.row.cancelRequested === true,
+    claims: parseClaims(read.row),
+    ...defined({
+      checkpoint: read.optionalJson('checkpoint'),
+      progress: read.optionalJson('progress'),
+      lastError: read.optionalText('lastError'),
+    }),
+  };
+}
+
+const parseEnd = (read: RowReader) => ({
+  finishedAt: read.number('finishedAt'),
+  expiresAt: read.number('expiresAt'),
+});
+
+function parseRawMessage(read: RowReader) {
+  const text = read.optionalText('rawText');
+  if (text === undefined) return {};
+  return { rawMessage: { text, bytes: read.number('rawBytes'), sha256: read.text('rawSha256') } };
+}
+
+/** The ring only informs: an entry that cannot be read is left out rather than making the job unreadable. */
+function parseClaims(row: Row): readonly PastClaim[] {
+  const claims: PastClaim[] = [];
+  for (const name of CLAIM_ATTRIBUTES) {
+    const past = row[name];
+    if (isPastClaim(past)) claims.push(past);
+  }
+  return claims.sort((a, b) => a.attempt - b.attempt);
+}
+
+const isPastClaim = (value: unknown): value is PastClaim =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as PastClaim).attempt === 'number' &&
+  typeof (value as PastClaim).owner === 'string' &&
+  typeof (value as PastClaim).from === 'number' &&
+  typeof (value as PastClaim).to === 'number' &&
+  typeof (value as PastClaim).outcome === 'string';
+
+/** Drops undefined values, so that optional properties are absent rather than present and undefined. */
+function defined<T extends object>(values: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
+  const kept: Partial<T> = {};
+  for (const name of Object.keys(values) as (keyof T)[])
+    if (values[name] !== undefined) kept[name] = values[name];
+  return kept as { [key in keyof T]?: Exclude<T[key], undefined> };
+}

@@ -1,0 +1,80 @@
+import type { Claim, JobStatus, LeaseEntry } from '../job.ts';
+import type { Clause } from './row-write.ts';
+
+/** The conditions of the protocol, each named for what must be true. */
+
+export const rowIsAbsent: Clause = { attribute: 'jobId', is: 'absent' };
+
+export const statusIs = (status: JobStatus): Clause => ({
+  attribute: 'status',
+  is: 'equal',
+  value: status,
+});
+
+export const attemptIs = (attempt: number): Clause => ({
+  attribute: 'attempt',
+  is: 'equal',
+  value: attempt,
+});
+
+/** Due, by a clock that may be off by the allowed skew. */
+export const isDue = (now: number, skewMs: number): Clause => ({
+  attribute: 'notBefore',
+  is: 'atMost',
+  value: now + skewMs,
+});
+
+export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'differs', value: true };
+
+export const cancelIsRequested: Clause = { attribute: 'cancelRequested', is: 'equal', value: true };
+
+/** A claim's own retry, after its reply was lost and the job came back, must not claim a second time. */
+export const wasNeverMine = (owner: string): Clause => ({
+  attribute: 'leaseOwner',
+  is: 'differs',
+  value: owner,
+});
+
+/** Fenced twice: the owner tells claims of different workers apart, the attempt two claims of one worker. */
+export const leaseIsMine = (claim: Claim): readonly Clause[] => [
+  statusIs('running'),
+  { attribute: 'leaseOwner', is: 'equal', value: claim.owner },
+  attemptIs(claim.attempt),
+];
+
+/** For a claim whose reply never came: its attempt is unknown, but its owner is like no other claim's. */
+export const leaseIsOwnedBy = (owner: string): readonly Clause[] => [
+  statusIs('running'),
+  { attribute: 'leaseOwner', is: 'equal', value: owner },
+];
+
+export const leaseEndsBefore = (leaseUntil: number): Clause => ({
+  attribute: 'leaseUntil',
+  is: 'below',
+  value: leaseUntil,
+});
+
+export const leaseEndsAt = (leaseUntil: number): Clause => ({
+  attribute: 'leaseUntil',
+  is: 'equal',
+  value: leaseUntil,
+});
+
+export const finishedAtIs = (finishedAt: number): Clause => ({
+  attribute: 'finishedAt',
+  is: 'equal',
+  value: finishedAt,
+});
+
+/** What the index showed is still so: stale reads and rival reapers are refused here. */
+export const leaseIsAsObserved = (entry: LeaseEntry): readonly Clause[] => [
+  statusIs(entry.status),
+  attemptIs(entry.attempt),
+  leaseEndsAt(entry.leaseUntil),
+];
+
+export const checkpointIsNewer = (seq: number): Clause => ({
+  attribute: 'checkpointSeq',
+  is: 'below',
+  value: seq,
+});

@@ -1,0 +1,132 @@
+import { BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../../wire/table.ts';
+import type { Dispatch } from '../decisions/dispatch.ts';
+import type { Job, RunningJob } from '../job.ts';
+import { pendingShard } from '../shards.ts';
+import { attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
+import type { Clause, RowWrite } from './row-write.ts';
+import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
+
+/**
+ * The row as the operator saw it: a job that moved on meanwhile is not touched. Status and attempt alone can come back (a
+ * cancelled job that is revived is pending with the same attempt), and then a late repeat of the write would act again.
+ */
+const asRead = (job: Job): readonly Clause[] => {
+  const seen = [statusIs(job.status), attemptIs(job.attempt)];
+  switch (job.status) {
+    case 'pending':
+      return [...seen, leaseEndsAt(job.leaseUntil)];
+    case 'running':
+      return seen;
+    default:
+      return [...seen, finishedAtIs(job.finishedAt)];
+  }
+};
+
+/** Ends a pending job; asks the worker of a running one, which sees it in its next heartbeat's reply. */
+export const cancelWrite = (
+  job: Job & { readonly status: 'pending' | 'running' },
+  expiresAt: number,
+  { changedBy, now }: WriteContext,
+): RowWrite =>
+  job.status === 'pending'
+    ? {
+        transition: 'cancel',
+        jobId: job.jobId,
+        when: [asRead(job)],
+        set: { status: 'cancelled', ...finishedAttributes(now, expiresAt), changedBy },
+        remove: ['leaseUntil'],
+        returns: 'row',
+      }
+    : {
+        transition: 'requestCancel',
+        jobId: job.jobId,
+        when: [asRead(job)],
+        set: { cancelRequested: true, changedBy },
+        returns: 'row',
+      };
+
+/** Runs a failed or cancelled job again. Budgets start anew; `attempt` does not, or old claims would be unfenced. */
+export const reviveWrite = (
+  job: Job & { readonly status: 'failed' | 'cancelled' },
+  dispatch: Dispatch,
+  { changedBy, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'revive',
+  jobId: job.jobId,
+  when: [asRead(job)],
+  set: {
+    ...pendingAttributes(job.jobId, dispatch, shards),
+    errors: 0,
+    crashes: 0,
+    releases: 0,
+    cancelRequested: false,
+    changedBy,
+  },
+  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
+  returns: 'row',
+});
+
+/** Takes a running job from its worker, which is fenced from then on. Counts as a release. */
+export const takeBackWrite = (
+  job: RunningJob,
+  dispatch: Dispatch,
+  { changedBy, now, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'takeBack',
+  jobId: job.jobId,
+  when: [asRead(job)],
+  set: {
+    ...pendingAttributes(job.jobId, dispatch, shards),
+    releases: job.releases + 1,
+    ...claimEnded(
+      { jobId: job.jobId, owner: job.leaseOwner, attempt: job.attempt, startedAt: job.startedAt },
+      now,
+      'released',
+    ),
+    changedBy,
+  },
+  returns: 'row',
+});
+
+/** A message that cannot be run, kept for its producer to find: never under the producer's own id. */
+export interface RejectedMessage {
+  readonly messageId: string;
+  readonly reason: string;
+  readonly text: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export const rejectWrite = (
+  message: RejectedMessage,
+  expiresAt: number,
+  { changedBy, now, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'reject',
+  jobId: `${BAD_MESSAGE_PREFIX}${message.messageId}`,
+  when: [[rowIsAbsent]],
+  set: {
+    status: 'failed',
+    type: BAD_MESSAGE_TYPE,
+    payload: 'null',
+    rawText: message.text,
+    rawBytes: message.bytes,
+    rawSha256: message.sha256,
+    lastError: message.reason,
+    leaseShard: pendingShard(message.messageId, shards),
+    leaseMs: 0,
+    attempt: 0,
+    errors: 0,
+    crashes: 0,
+    releases: 0,
+    maxAttempts: 1,
+    maxCrashes: 1,
+    checkpointSeq: 0,
+    cancelRequested: false,
+    createdAt: now,
+    failedAt: now,
+    ...finishedAttributes(now, expiresAt),
+    changedBy,
+  },
+  returns: 'nothing',
+});

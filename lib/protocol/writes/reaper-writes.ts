@@ -1,0 +1,83 @@
+import type { ReapVerdict } from '../decisions/decide-reap.ts';
+import type { LeaseEntry } from '../job.ts';
+import { cancelIsRequested, leaseIsAsObserved } from './clauses.ts';
+import type { RowWrite } from './row-write.ts';
+import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
+
+/** The verdicts that need a write. */
+export type ReapAction = Exclude<ReapVerdict, { kind: 'leave' }>;
+
+/**
+ * Carries a verdict out, provided that the row is still as the index showed it. Counters are absolute values: a reaper
+ * that repeats itself cannot charge a crash twice.
+ */
+export function reapWrite(
+  entry: LeaseEntry,
+  action: ReapAction,
+  expiresAt: number,
+  { changedBy, now, shards }: WriteContext,
+): RowWrite {
+  const observed = { jobId: entry.jobId, when: [leaseIsAsObserved(entry)], returns: 'nothing' } as const;
+  switch (action.kind) {
+    case 'reclaim':
+      return {
+        ...observed,
+        transition: 'reclaim',
+        set: {
+          ...pendingAttributes(entry.jobId, action.dispatch, shards),
+          crashes: action.crashes,
+          releases: action.releases,
+          lastError: action.lastError,
+          ...lapsedClaim(entry, now),
+          changedBy,
+        },
+      };
+    case 'bury':
+      return {
+        ...observed,
+        transition: 'quarantine',
+        set: {
+          status: 'failed',
+          crashes: action.crashes,
+          releases: action.releases,
+          lastError: action.lastError,
+          failedAt: now,
+          ...finishedAttributes(now, expiresAt),
+          ...lapsedClaim(entry, now),
+          changedBy,
+        },
+        remove: ['leaseUntil'],
+      };
+    case 'redispatch':
+      return {
+        ...observed,
+        transition: 'redispatch',
+        set: { ...pendingAttributes(entry.jobId, action.dispatch, shards), changedBy },
+      };
+    case 'cancel':
+      return {
+        ...observed,
+        transition: 'cancelLapsed',
+        when: [[...leaseIsAsObserved(entry), cancelIsRequested]],
+        set: {
+          status: 'cancelled',
+          ...finishedAttributes(now, expiresAt),
+          ...(entry.status === 'running' ? lapsedClaim(entry, now) : {}),
+          changedBy,
+        },
+        remove: ['leaseUntil'],
+      };
+  }
+}
+
+const lapsedClaim = (entry: LeaseEntry, now: number) =>
+  claimEnded(
+    {
+      jobId: entry.jobId,
+      owner: entry.leaseOwner ?? 'unknown',
+      attempt: entry.attempt,
+      startedAt: entry.startedAt ?? entry.leaseUntil - entry.leaseMs,
+    },
+    now,
+    'lapsed',
+  );

@@ -1,0 +1,288 @@
+import { claimAttribute } from '../../wire/table.ts';
+import type { Dispatch } from '../decisions/dispatch.ts';
+import type { Claim, ClaimEnd, PastClaim } from '../job.ts';
+import { pendingShard, runningShard } from '../shards.ts';
+import {
+  attemptIs,
+  cancelIsRequested,
+  checkpointIsNewer,
+  isDue,
+  isNotToBeCancelled,
+  leaseEndsBefore,
+  leaseIsMine,
+  leaseIsOwnedBy,
+  rowIsAbsent,
+  statusIs,
+  wasNeverMine,
+} from './clauses.ts';
+import type { RowWrite } from './row-write.ts';
+
+/** What a job message says of a job that may have no row yet. */
+export interface NewJob {
+  readonly jobId: string;
+  readonly type: string;
+  readonly payload: string;
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+  readonly maxCrashes: number;
+}
+
+/** In every request: who writes, when, and over how many index shards the rows are spread. */
+export interface WriteContext {
+  readonly changedBy: string;
+  readonly now: number;
+  readonly shards: number;
+}
+
+/** The attributes that a row gets once, from the first message: later messages with the same id change nothing. */
+const firstMessageWins = (job: NewJob, now: number) => ({
+  type: job.type,
+  payload: job.payload,
+  leaseMs: job.leaseMs,
+  maxAttempts: job.maxAttempts,
+  maxCrashes: job.maxCrashes,
+  createdAt: now,
+  errors: 0,
+  crashes: 0,
+  releases: 0,
+  checkpointSeq: 0,
+  cancelRequested: false,
+});
+
+/** Grants a lease: owner, expiry and `running` in one write. By a hint (`jobId` only) the row must exist. */
+export function claimWrite(
+  request: {
+    readonly job: NewJob | { readonly jobId: string };
+    readonly owner: string;
+    readonly skewMs: number;
+  },
+  { changedBy, now, shards }: WriteContext,
+): RowWrite {
+  const { job, owner, skewMs } = request;
+  const isClaimable = [statusIs('pending'), isDue(now, skewMs), isNotToBeCancelled, wasNeverMine(owner)];
+  const isNew = 'payload' in job;
+  return {
+    transition: 'claim',
+    jobId: job.jobId,
+    when: isNew ? [[rowIsAbsent], isClaimable] : [isClaimable],
+    set: {
+      status: 'running',
+      leaseOwner: owner,
+      leaseShard: runningShard(job.jobId, shards),
+      startedAt: now,
+      heartbeatAt: now,
+      changedBy,
+    },
+    keep: isNew ? firstMessageWins(job, now) : {},
+    sum: {
+      attempt: { of: 'attempt', otherwise: 0, plus: 1 },
+      leaseUntil: { of: 'leaseMs', otherwise: isNew ? job.leaseMs : 0, plus: now },
+    },
+    remove: ['notBefore', 'dispatches'],
+    returns: 'row',
+  };
+}
+
+/** Keeps a job for later, before its first claim. */
+export const scheduleWrite = (
+  job: NewJob,
+  dispatch: Dispatch,
+  { changedBy, now, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'schedule',
+  jobId: job.jobId,
+  when: [[rowIsAbsent]],
+  set: {
+    ...firstMessageWins(job, now),
+    ...pendingAttributes(job.jobId, dispatch, shards),
+    attempt: 0,
+    changedBy,
+  },
+  returns: 'row',
+});
+
+/** Extends the lease. The reply tells whether an operator asked for cancellation. */
+export const heartbeatWrite = (
+  claim: Claim,
+  leaseUntil: number,
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'heartbeat',
+  jobId: claim.jobId,
+  when: [[...leaseIsMine(claim), leaseEndsBefore(leaseUntil)]],
+  set: { leaseUntil, heartbeatAt: now, changedBy },
+  // Touched so that a reply of changed attributes alone brings it along: the payload need not travel with every beat.
+  keep: { cancelRequested: false },
+  returns: 'changed',
+});
+
+/** Keeps the handler's place. Never touches the lease: only the heart proves that the worker is alive. */
+export const checkpointWrite = (
+  claim: Claim,
+  kept: { readonly seq: number; readonly checkpoint?: string; readonly progress?: string },
+  { changedBy }: WriteContext,
+): RowWrite => ({
+  transition: 'checkpoint',
+  jobId: claim.jobId,
+  when: [[...leaseIsMine(claim), checkpointIsNewer(kept.seq)]],
+  set: {
+    checkpointSeq: kept.seq,
+    ...(kept.checkpoint === undefined ? {} : { checkpoint: kept.checkpoint }),
+    ...(kept.progress === undefined ? {} : { progress: kept.progress }),
+    changedBy,
+  },
+  returns: 'nothing',
+});
+
+export const completeWrite = (
+  claim: Claim,
+  end: { readonly result?: string; readonly expiresAt: number },
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'complete',
+  jobId: claim.jobId,
+  when: [leaseIsMine(claim)],
+  set: {
+    status: 'done',
+    ...(end.result === undefined ? {} : { result: end.result }),
+    ...finishedAttributes(now, end.expiresAt),
+    ...claimEnded(claim, now, 'done'),
+    changedBy,
+  },
+  remove: ['leaseUntil'],
+  returns: 'nothing',
+});
+
+/** After an error, with budget left. */
+export const retryWrite = (
+  claim: Claim,
+  next: { readonly errors: number; readonly lastError: string; readonly dispatch: Dispatch },
+  { changedBy, now, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'retry',
+  jobId: claim.jobId,
+  when: [leaseIsMine(claim)],
+  set: {
+    ...pendingAttributes(claim.jobId, next.dispatch, shards),
+    errors: next.errors,
+    lastError: next.lastError,
+    ...claimEnded(claim, now, 'retried'),
+    changedBy,
+  },
+  returns: 'nothing',
+});
+
+/** After an error, with no budget left, or none wanted. */
+export const buryWrite = (
+  claim: Claim,
+  end: { readonly errors: number; readonly lastError: string; readonly expiresAt: number },
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'bury',
+  jobId: claim.jobId,
+  when: [leaseIsMine(claim)],
+  set: {
+    status: 'failed',
+    errors: end.errors,
+    lastError: end.lastError,
+    failedAt: now,
+    ...finishedAttributes(now, end.expiresAt),
+    ...claimEnded(claim, now, 'failed'),
+    changedBy,
+  },
+  remove: ['leaseUntil'],
+  returns: 'nothing',
+});
+
+/** On purpose: out of invocation time, or shutting down. Spends no budget unless it is charged as an error. */
+export const releaseWrite = (
+  claim: Claim,
+  next: {
+    readonly errors: number;
+    readonly releases: number;
+    readonly lastError?: string;
+    readonly dispatch: Dispatch;
+  },
+  { changedBy, now, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'release',
+  jobId: claim.jobId,
+  when: [leaseIsMine(claim)],
+  set: {
+    ...pendingAttributes(claim.jobId, next.dispatch, shards),
+    errors: next.errors,
+    releases: next.releases,
+    ...(next.lastError === undefined ? {} : { lastError: next.lastError }),
+    ...claimEnded(claim, now, 'released'),
+    changedBy,
+  },
+  returns: 'nothing',
+});
+
+/** Gives back a claim that may or may not have been granted. */
+export const handBackWrite = (
+  jobId: string,
+  owner: string,
+  dispatch: Dispatch,
+  { changedBy, shards }: WriteContext,
+): RowWrite => ({
+  transition: 'handBack',
+  jobId,
+  when: [leaseIsOwnedBy(owner)],
+  set: { ...pendingAttributes(jobId, dispatch, shards), changedBy },
+  sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
+  returns: 'nothing',
+});
+
+export const cancelRunningWrite = (
+  claim: Claim,
+  expiresAt: number,
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'cancelRunning',
+  jobId: claim.jobId,
+  when: [[...leaseIsMine(claim), cancelIsRequested]],
+  set: {
+    status: 'cancelled',
+    ...finishedAttributes(now, expiresAt),
+    ...claimEnded(claim, now, 'cancelled'),
+    changedBy,
+  },
+  remove: ['leaseUntil'],
+  returns: 'nothing',
+});
+
+/** A pending row whose cancellation was requested while it ran is ended by whoever meets it first. */
+export const cancelPendingWrite = (
+  observed: { readonly jobId: string; readonly attempt: number },
+  expiresAt: number,
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'cancelPending',
+  jobId: observed.jobId,
+  when: [[statusIs('pending'), attemptIs(observed.attempt), cancelIsRequested]],
+  set: { status: 'cancelled', ...finishedAttributes(now, expiresAt), changedBy },
+  remove: ['leaseUntil'],
+  returns: 'nothing',
+});
+
+export const pendingAttributes = (jobId: string, dispatch: Dispatch, shards: number) => ({
+  status: 'pending',
+  leaseShard: pendingShard(jobId, shards),
+  leaseUntil: dispatch.leaseUntil,
+  notBefore: dispatch.notBefore,
+  dispatches: dispatch.dispatches,
+});
+
+export const finishedAttributes = (now: number, expiresAt: number) => ({ finishedAt: now, expiresAt });
+
+export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd) => {
+  const past: PastClaim = {
+    attempt: claim.attempt,
+    owner: claim.owner,
+    from: claim.startedAt,
+    to: now,
+    outcome,
+  };
+  return { [claimAttribute(claim.attempt)]: { ...past } };
+};

@@ -1,0 +1,28 @@
+import type { Settings } from './settings.ts';
+
+/**
+ * A heartbeat moves an index key, which DynamoDB bills as a delete and a put besides the row. With `leaseGrowth` above 0
+ * the lease grows with the attempt's age, so an old job beats seldom, and the time to notice its crash stays that share of
+ * the work that the crash puts at risk.
+ */
+export type LeaseGrowth = Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>;
+
+/** Hearts beat up to this share early, so that the beats of jobs claimed together spread out. */
+export const HEART_JITTER = 0.2;
+
+/** How long the lease of an attempt of this age is. Never shorter than the job's own lease. */
+export const leaseLength = (leaseMs: number, ageMs: number, growth: LeaseGrowth): number =>
+  Math.max(leaseMs, Math.floor(Math.min(growth.leaseGrowth * ageMs, growth.leaseGrowthCapMs)));
+
+/** When the last beat of a running entry was sent, read back from where it put the lease's end. */
+export function lastBeatAt(
+  entry: { readonly leaseUntil: number; readonly leaseMs: number; readonly startedAt?: number },
+  growth: LeaseGrowth,
+): number {
+  const ungrown = entry.leaseUntil - entry.leaseMs;
+  if (growth.leaseGrowth === 0 || entry.startedAt === undefined) return ungrown;
+  // From leaseUntil = beat + growth × (beat − startedAt), unless the cap or the floor applied.
+  const grown = (entry.leaseUntil + growth.leaseGrowth * entry.startedAt) / (1 + growth.leaseGrowth);
+  const capped = entry.leaseUntil - Math.max(entry.leaseMs, growth.leaseGrowthCapMs);
+  return Math.round(Math.min(ungrown, Math.max(grown, capped)));
+}

@@ -1,0 +1,11 @@
+import { LeaseholdError } from '../wire/leasehold-error.ts';
+
+/** A setting is unknown, out of its limits, or at odds with another one. */
+export class SettingsError extends LeaseholdError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super('SETTINGS', problems.join('\n'));
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { Duration, type Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { type CfnFunction, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import type { CfnQueue } from 'aws-cdk-lib/aws-sqs';
+import { describe, expect, it } from 'vitest';
+import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
+import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
+import {
+  newApp,
+  projectRoot,
+  resourceOf,
+  someEnv,
+  synthesize,
+  synthesizeIn,
+  withoutValidation,
+} from './support.ts';
+
+withoutValidation();
+
+describe('a worker of the user’s own', () => {
+  const deadLetterEntry = join(projectRoot, 'functions', 'dead-letter', 'index.ts');
+  const build = (timeout: Duration | undefined, props: LeaseholdJobsProps = {}) =>
+    synthesizeIn((stack: Stack) => {
+      const workerFunction = new LambdaFunction(stack, 'MyWorker', {
+        runtime: Runtime.NODEJS_24_X,
+        handler: 'index.handler',
+        code: Code.fromInline('exports.handler = async () => ({ batchItemFailures: [] })'),
+        ...(timeout && { timeout }),
+      });
+      return new LeaseholdJobs(stack, 'Jobs', { workerFunction, deadLetterEntry, ...props });
+    });
+
+  it('is given the environment, the queue and recursion', () => {
+    const own = build(Duration.minutes(15));
+    const { Properties } = resourceOf(own, own.jobs.workerFunction);
+    const variables = (Properties.Environment as { Variables: Record<string, unknown> }).Variables;
+    expect(variables).toMatchObject({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' });
+    expect(Properties.RecursiveLoop).toBe('Allow');
+    own.template.resourceCountIs('AWS::Lambda::Function', 3);
+    own.template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      FunctionName: {
+        Ref: own.stack.resolve((own.jobs.workerFunction.node.defaultChild as CfnFunction).logicalId),
+      },
+    });
+  });
+
+  it('is refused when its timeout is not the one that the deadlines are computed from', () => {
+    expect(() => build(Duration.minutes(5))).toThrow(
+      /the timeout of 'workerFunction' is 300000 ms, and 'functionTimeout' is 900000 ms/,
+    );
+    expect(() => build(undefined)).toThrow(/the timeout of 'workerFunction' is the default of 3000 ms/);
+    expect(() => build(Duration.minutes(5), { functionTimeout: Duration.minutes(5) })).not.toThrow();
+  });
+});
+
+describe('job types of the user’s own', () => {
+  it('must be known to the dead-letter function too, which writes the first row of their jobs', () => {
+    const workerEntry = join(projectRoot, 'functions', 'worker', 'index.ts');
+    expect(() => synthesize({ workerEntry })).toThrow(/prop 'deadLetterEntry' is missing/);
+    expect(() => synthesize({ workerEntry, deadLetterEntry: workerEntry })).not.toThrow();
+  });
+});
+
+describe('a key of the user’s own', () => {
+  const withKey = (stack: Stack) =>
+    new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+
+  it('is refused where the region is not known, with the way out', () => {
+    expect(() => synthesizeIn(withKey)).toThrow(/prop 'encryptionKey' needs a stack whose region is known/);
+  });
+
+  it('encrypts table and queues of messages, and is granted to those who need it', () => {
+    const own = synthesizeIn(withKey, { env: someEnv });
+    expect(resourceOf(own, own.jobs.table).Properties).toMatchObject({
+      SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
+    });
+    for (const queue of [own.jobs.queue, own.jobs.deadLetterQueue])
+      expect(resourceOf(own, queue).Properties).toHaveProperty('KmsMasterKeyId');
+    own.template.resourcePropertiesCountIs(
+      'AWS::IAM::Policy',
+      {
+        PolicyDocument: {
+          Statement: Match.arrayWith([Match.objectLike({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'] })]),
+        },
+      },
+      3,
+    );
+  });
+});
+
+describe('events', () => {
+  it('go to a bus of the user’s own, and to no other', () => {
+    const own = synthesizeIn(
+      (stack) => new LeaseholdJobs(stack, 'Jobs', { eventBus: new EventBus(stack, 'Bus') }),
+    );
+    const statements = Object.values(own.template.findResources('AWS::IAM::Policy')).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement,
+    );
+    const puts = statements.filter(({ Action }) => Action === 'events:PutEvents');
+    expect(puts.length).toBeGreaterThan(0);
+    for (const { Resource } of puts) expect(Resource['Fn::GetAtt'][0]).toMatch(/^Bus/);
+  });
+
+  it('need no permission when they are switched off', () => {
+    const silent = synthesize({ eventsEnabled: false });
+    expect(JSON.stringify(silent.template.toJSON())).not.toContain('events:PutEvents');
+  });
+});
+
+describe('what cannot work', () => {
+  it('is refused at synth: settings that contradict each other', () => {
+    expect(() => synthesize({ lease: Duration.seconds(30), heartbeat: Duration.seconds(20) })).toThrow(
+      /heartbeatMs \(20000\) must be at most a third of leaseMs \(30000\)/,
+    );
+    expect(() =>
+      synthesize({ functionTimeout: Duration.minutes(15), visibilityTimeout: Duration.minutes(5) }),
+    ).toThrow(/functionTimeoutMs \(900000\) plus batchWindowMs \(0\) must be at most visibilityTimeoutMs/);
+  });
+
+  it('is refused at synth: props that nobody knows, with the near one', () => {
+    const misspelt = { leese: Duration.seconds(30) } as LeaseholdJobsProps;
+    expect(() => synthesize(misspelt)).toThrow(/prop 'leese' is unknown.* 'lease'/);
+    expect(() => synthesize({ timeScale: 10 } as LeaseholdJobsProps)).toThrow(/prop 'timeScale' is unknown/);
+  });
+
+  it('is refused at synth: replicas, by prop and by escape hatch', () => {
+    expect(() => synthesize({ replicas: ['eu-west-2'] } as LeaseholdJobsProps)).toThrow(/last writer wins/);
+    const stack = new LeaseholdStack(newApp(), 'Leasehold', {
+      env: someEnv,
+    });
+    stack.jobs.table.addReplica({ region: 'eu-central-1' });
+    expect(() => Template.fromStack(stack)).toThrow(/last writer wins/);
+  });
+
+  it('is refused at synth: FIFO queues, by prop and by escape hatch', () => {
+    expect(() => synthesize({ fifo: true } as LeaseholdJobsProps)).toThrow(/no delay per message/);
+    const stack = new LeaseholdStack(newApp(), 'Leasehold');
+    (stack.jobs.queue.node.defaultChild as CfnQueue).fifoQueue = true;
+    expect(() => Template.fromStack(stack)).toThrow(/no delay per message/);
+  });
+});

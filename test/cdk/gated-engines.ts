@@ -1,0 +1,133 @@
+import { ReceiveMessageCommand, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSEvent } from 'aws-lambda';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { createQueues, type LocalQueue } from '../../lib/local/create-queues.ts';
+import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
+import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
+import { type BusEvent, startEventBus } from '../../lib/local/event-bus.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
+import { resourceVariables } from '../../lib/wire/environment.ts';
+import { dynamoDbClient, sqsClient } from '../support/engines.ts';
+import { type IamGate, startIamGate } from './iam-gate.ts';
+
+const NAME = 'leasehold-gated';
+const REGION = 'eu-west-1';
+
+/** A gate, and the variables by which a program comes to it and finds the system behind. */
+export interface Gate extends IamGate {
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Table, queues and bus on real engines, to which programs come only through gates. */
+export interface GatedEngines {
+  readonly queues: { readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue };
+  readonly events: readonly BusEvent[];
+  /** A gate that lets pass what these permissions allow. */
+  gateFor(permissions: readonly string[]): Promise<Gate>;
+  /** The store at a time of one's choice, past all gates: rows can be made to have lapsed. */
+  storeAt(shiftMs: number): JobStore;
+  /** Sends these bodies to a queue, and takes them out again as Lambda would. */
+  batch(queue: LocalQueue, bodies: readonly string[]): Promise<SQSEvent>;
+  send(queue: LocalQueue, bodies: readonly string[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startGatedEngines(settings: Settings): Promise<GatedEngines> {
+  const events: BusEvent[] = [];
+  const gates: IamGate[] = [];
+  const [dynamoDb, sqs, bus] = await Promise.all([
+    startDynamoDb(),
+    startSqs(),
+    startEventBus((event) => events.push(event)),
+  ]);
+  const client = dynamoDbClient(dynamoDb.endpoint);
+  const sqsDirect = sqsClient(sqs.endpoint);
+  await createJobsTable(client, NAME);
+  const queues = await createQueues(sqsDirect, NAME, settings);
+  const table = createDynamoDbTable({ client, tableName: NAME });
+
+  return {
+    queues,
+    events,
+    async gateFor(permissions) {
+      const gate = await startIamGate(
+        new Set(permissions),
+        { dynamodb: dynamoDb.endpoint, sqs: sqs.endpoint, events: bus.endpoint },
+        { queues: { [NAME]: 'Queue', [`${NAME}-dead-letter`]: 'DeadLetterQueue' } },
+      );
+      gates.push(gate);
+      return {
+        ...gate,
+        environment: {
+          AWS_ENDPOINT_URL: gate.endpoint,
+          AWS_REGION: REGION,
+          AWS_ACCESS_KEY_ID: 'local',
+          AWS_SECRET_ACCESS_KEY: 'local',
+          [resourceVariables.tableName]: NAME,
+          [resourceVariables.queueUrl]: `${gate.endpoint}${new URL(queues.queue.url).pathname}`,
+        },
+      };
+    },
+    storeAt: (shiftMs) =>
+      createJobStore({
+        table,
+        clock: { ...systemClock, now: () => systemClock.now() + shiftMs },
+        chance: systemChance,
+        settings,
+        actor: 'test',
+      }),
+    async batch(queue, bodies) {
+      await send(sqsDirect, queue, bodies);
+      return receive(sqsDirect, queue, bodies);
+    },
+    send: (queue, bodies) => send(sqsDirect, queue, bodies),
+    async stop() {
+      await Promise.all(gates.map((gate) => gate.stop()));
+      client.destroy();
+      sqsDirect.destroy();
+      await Promise.all([dynamoDb.stop(), sqs.stop(), bus.stop()]);
+    },
+  };
+}
+
+async function send(sqs: SQSClient, { url }: LocalQueue, bodies: readonly string[]): Promise<void> {
+  const Entries = bodies.map((MessageBody, i) => ({ Id: String(i), MessageBody }));
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }));
+}
+
+async function receive(
+  sqs: SQSClient,
+  { url, arn }: LocalQueue,
+  bodies: readonly string[],
+): Promise<SQSEvent> {
+  const Records: SQSEvent['Records'] = [];
+  while (Records.length < bodies.length) {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: bodies.length - Records.length,
+        WaitTimeSeconds: 1,
+        MessageSystemAttributeNames: ['All'],
+      }),
+    );
+    // Hints that functions sent meanwhile are left alone: they stay invisible for as long as the suite runs.
+    const own = Messages.filter(({ Body = '' }) => bodies.includes(Body));
+    for (const { MessageId = '', ReceiptHandle = '', Body = '', Attributes = {} } of own)
+      Records.push({
+        messageId: MessageId,
+        receiptHandle: ReceiptHandle,
+        body: Body,
+        attributes: Attributes as unknown as SQSEvent['Records'][number]['attributes'],
+        messageAttributes: {},
+        md5OfBody: '',
+        eventSource: 'aws:sqs',
+        eventSourceARN: arn,
+        awsRegion: REGION,
+      });
+  }
+  return { Records };
+}

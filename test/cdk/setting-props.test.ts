@@ -1,0 +1,156 @@
+import { Duration } from 'aws-cdk-lib';
+import { describe, expect, it } from 'vitest';
+import {
+  deployedSettings,
+  propOf,
+  propsFromSettings,
+  settingsFromProps,
+} from '../../lib/cdk/settings-from-props.ts';
+import {
+  declarations,
+  defaultSettings,
+  resolveSettings,
+  type SettingDeclaration,
+  type SettingName,
+} from '../../lib/settings/settings.ts';
+
+const UNITS = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+  ['seconds', 1000],
+  ['millis', 1],
+] as const;
+
+/** Defaults that move along with another setting. */
+const followers: Partial<Record<SettingName, string>> = {
+  heartbeatMs: '- a third of `lease`',
+  minLeaseMs: '- 10 seconds, or `lease` if that is shorter',
+  visibilityTimeoutMs: '- `functionTimeout` plus `batchWindow` plus one minute',
+};
+
+function defaultOf(name: SettingName, declaration: SettingDeclaration): string {
+  const follower = followers[name];
+  if (follower !== undefined) return follower;
+  if (declaration.kind === 'choice') return `'${declaration.default}'`;
+  if (declaration.kind === 'switch' || declaration.unit !== 'ms') return String(declaration.default);
+  const ms = declaration.default;
+  const [unit, size] = UNITS.find(([, each]) => ms > 0 && ms % each === 0) ?? ['millis', 1];
+  return `Duration.${unit}(${ms / size})`;
+}
+
+function typeOf(declaration: SettingDeclaration): string {
+  switch (declaration.kind) {
+    case 'switch':
+      return 'boolean';
+    case 'choice':
+      return declaration.choices.map((choice) => `'${choice}'`).join(' | ');
+    case 'number':
+      return declaration.unit === 'ms' ? 'Duration' : 'number';
+  }
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** The interface as the declarations of the settings say it. */
+function rendered(): string {
+  const props = deployedSettings.map((name) => {
+    const declaration = declarations[name];
+    return [
+      '  /**',
+      `   * ${sentence(declaration.says)}`,
+      `   * @default ${defaultOf(name, declaration)}`,
+      '   */',
+      `  readonly ${propOf(name)}?: ${typeOf(declaration)};`,
+    ].join('\n');
+  });
+  return `import type { Duration } from 'aws-cdk-lib';
+
+/**
+ * The settings as construct props. Written from lib/settings/settings.ts by test/cdk/setting-props.test.ts: change the
+ * settings there, then run that test with \`-u\`.
+ */
+export interface SettingProps {
+${props.join('\n\n')}
+}
+`;
+}
+
+describe('setting props', () => {
+  it('are the settings, with their meaning and default, and nothing typed twice', async () => {
+    await expect(rendered()).toMatchFileSnapshot('../../lib/cdk/setting-props.ts');
+  });
+
+  it('have a name of their own for each setting', () => {
+    expect(new Set(deployedSettings.map(propOf)).size).toBe(deployedSettings.length);
+    expect(propOf('leaseMs')).toBe('lease');
+    expect(propOf('watchMs')).toBe('watchDuration');
+  });
+
+  it.each(deployedSettings)('carry %s from props to settings and back', (name) => {
+    const declaration: SettingDeclaration = declarations[name];
+    const [lease, other] = [{ leaseMs: 3_600_000 }, anotherValue(declaration)];
+    const given = { ...(name === 'minLeaseMs' || name === 'heartbeatMs' ? lease : {}), [name]: other };
+    const props = propsFromSettings(consistent(given));
+    expect(settingsFromProps(props)[name]).toBe(other);
+    expect(settingsFromProps(props)).toEqual(resolveSettings(consistent(given)));
+  });
+
+  it('stand for the defaults when none is given', () => {
+    expect(settingsFromProps({})).toEqual(defaultSettings);
+  });
+
+  it('let followers follow', () => {
+    const settings = settingsFromProps({ lease: Duration.minutes(1), functionTimeout: Duration.minutes(5) });
+    expect(settings.heartbeatMs).toBe(20_000);
+    expect(settings.visibilityTimeoutMs).toBe(360_000);
+  });
+
+  it('refuse a number where a Duration belongs', () => {
+    expect(() => settingsFromProps({ lease: 30 as unknown as Duration })).toThrow(
+      "prop 'lease' is 30; it must be a Duration",
+    );
+  });
+
+  it('refuse what AWS cannot take: half seconds and half minutes', () => {
+    expect(() => settingsFromProps({ functionTimeout: Duration.millis(60_500) })).toThrow(
+      /setting 'functionTimeoutMs' is 60500; AWS takes whole seconds here. Set it to 61000/,
+    );
+    expect(() => settingsFromProps({ reaperInterval: Duration.seconds(90) })).toThrow(
+      /setting 'reaperIntervalMs' is 90000; AWS takes whole minutes here. Set it to 120000/,
+    );
+  });
+
+  it('refuse a time scale, which is for demonstrations', () => {
+    expect(() => propsFromSettings({ timeScale: 10 })).toThrow(
+      /setting 'timeScale' is 10; a deployed stack takes only 1/,
+    );
+    expect(propsFromSettings({ timeScale: 1 })).toEqual({});
+  });
+});
+
+/** A permitted value that is not the default. */
+function anotherValue(declaration: SettingDeclaration): unknown {
+  switch (declaration.kind) {
+    case 'switch':
+      return !declaration.default;
+    case 'choice':
+      return declaration.choices.find((choice) => choice !== declaration.default);
+    case 'number': {
+      if (declaration.unit === 'share') return declaration.max;
+      const up = declaration.default + (declaration.unit === 'ms' ? 60_000 : 1);
+      return up <= declaration.max ? up : declaration.default - (declaration.unit === 'ms' ? 60_000 : 1);
+    }
+  }
+}
+
+/** Moves what must move along for the relations to hold. */
+function consistent(given: Partial<Record<SettingName, unknown>>): Partial<Record<SettingName, unknown>> {
+  const moved: Partial<Record<SettingName, unknown>> = { ...given };
+  if ('heartbeatMs' in given) moved.leaseMs = 3_600_000;
+  if ('minLeaseMs' in given) moved.leaseMs = 3_600_000;
+  if ('skewMs' in given) Object.assign(moved, { leaseMs: 3_600_000, minLeaseMs: 3_600_000 });
+  if ('batchConcurrency' in given) moved.batchSize = 10;
+  if ('leaderLeaseMs' in given) moved.watchMs = 600_000;
+  return moved;
+}

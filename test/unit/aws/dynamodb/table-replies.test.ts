@@ -1,0 +1,217 @@
+import {
+  BatchExecuteStatementCommand,
+  ConditionalCheckFailedException,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+  ScanCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
+import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
+import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
+import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
+import { notANumber, statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
+import { createTableInspection } from '../../../../lib/aws/dynamodb/table-inspection.ts';
+import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
+import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+
+const dynamoDb = mockClient(DynamoDBClient);
+const client = new DynamoDBClient({ region: 'eu-west-1' });
+const table = createDynamoDbTable({ client, tableName: 'jobs' });
+const write = (jobId: string, over: Partial<RowWrite> = {}): RowWrite => ({
+  transition: 'complete',
+  jobId,
+  when: [[{ attribute: 'attempt', is: 'equal', value: 1 }]],
+  set: { status: 'done' },
+  returns: 'nothing',
+  ...over,
+});
+/** The jobs of each batch, and those written by themselves. */
+const sent = () => ({
+  batches: dynamoDb
+    .commandCalls(BatchExecuteStatementCommand)
+    .map(({ args }) => args[0].input.Statements?.map(({ Parameters }) => Parameters?.[1]?.S)),
+  singles: dynamoDb.commandCalls(UpdateItemCommand).map(({ args }) => args[0].input.Key?.jobId?.S),
+});
+
+beforeEach(() => {
+  dynamoDb.reset();
+  dynamoDb.on(UpdateItemCommand).resolves({});
+  dynamoDb
+    .on(BatchExecuteStatementCommand)
+    .callsFake(({ Statements }) => ({ Responses: Statements.map(() => ({})) }));
+});
+
+describe('many writes', () => {
+  it('go into one batch from three on, and below that side by side', async () => {
+    expect(await table.applyMany([write('a'), write('b')])).toHaveLength(2);
+    expect(sent()).toEqual({ batches: [], singles: ['a', 'b'] });
+    dynamoDb.resetHistory();
+    await table.applyMany([write('a'), write('b'), write('c')]);
+    expect(sent()).toEqual({ batches: [['a', 'b', 'c']], singles: [] });
+  });
+
+  it('leave a second write to a row, and one that PartiQL cannot say, out of the batch', async () => {
+    const unsayable = write('x', { remove: ['b', 'c'] });
+    const writes = [write('a'), write('b'), unsayable, write('c'), write('a')];
+    expect((await table.applyMany(writes)).map(({ applied }) => applied)).toEqual(writes.map(() => true));
+    expect(sent()).toEqual({ batches: [['a', 'b', 'c']], singles: ['x', 'a'] });
+  });
+
+  it('go one by one where batches are switched off', async () => {
+    const plain = createDynamoDbTable({ client, tableName: 'jobs', batches: false });
+    await plain.applyMany(['a', 'b', 'c', 'd'].map((jobId) => write(jobId)));
+    expect(sent()).toEqual({ batches: [], singles: ['a', 'b', 'c', 'd'] });
+  });
+});
+
+describe('a refusal that brings its row', () => {
+  const row = { jobId: 'a', status: 'done', attempt: 3 };
+
+  it('is not followed by a read', async () => {
+    dynamoDb
+      .on(UpdateItemCommand)
+      .rejects(new ConditionalCheckFailedException({ message: 'no', $metadata: {}, Item: toItem(row) }));
+    expect(await table.apply(write('a'))).toEqual({ applied: false, row });
+    dynamoDb.on(BatchExecuteStatementCommand).resolves({
+      Responses: [{}, { Error: { Code: 'ConditionalCheckFailed', Item: toItem(row) } }, {}],
+    });
+    expect((await table.applyMany([write('b'), write('a'), write('c')]))[1]).toEqual({ applied: false, row });
+    expect(dynamoDb.commandCalls(GetItemCommand)).toEqual([]);
+  });
+});
+
+describe('a statement', () => {
+  const statement = (over: Partial<RowWrite>) => batchStatement(write('j', over), 'jobs');
+
+  it('says exactly what the write says', () => {
+    const when = [
+      [
+        { attribute: 'attempt', is: 'equal', value: 1 },
+        { attribute: 'leaseUntil', is: 'below', value: 7 },
+        { attribute: 'notBefore', is: 'atMost', value: 9 },
+      ],
+    ] as const;
+    expect(statement({ when, remove: ['leaseUntil'] })).toEqual({
+      Statement:
+        'UPDATE "jobs" SET "status" = ? REMOVE "leaseUntil" WHERE "jobId" = ? AND "attempt" = ? AND "leaseUntil" < ? AND "notBefore" <= ?',
+      Parameters: [{ S: 'done' }, { S: 'j' }, { N: '1' }, { N: '7' }, { N: '9' }],
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+    expect(statement({})?.Statement).toBe(
+      'UPDATE "jobs" SET "status" = ? WHERE "jobId" = ? AND "attempt" = ?',
+    );
+  });
+
+  it('inserts only where the row itself must be absent', () => {
+    const absent = { attribute: 'jobId', is: 'absent' } as const;
+    const pending = { attribute: 'status', is: 'equal', value: 'pending' } as const;
+    expect(
+      statement({ when: [[absent], [pending]], sum: { n: { of: 'n', otherwise: 0, plus: 1 } } }),
+    ).toEqual({
+      Statement: `INSERT INTO "jobs" VALUE {'jobId': ?, 'status': ?, 'n': ?}`,
+      Parameters: [{ S: 'j' }, { S: 'done' }, { N: '1' }],
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+    expect(statement({ when: [[pending, absent]] })?.Statement).toMatch(/^INSERT/);
+    expect(statement({ when: [[{ attribute: 'owner', is: 'absent' }]] })).toBeUndefined();
+    expect(statement({ when: [[{ ...absent, is: 'equal', value: 'j' }]] })?.Statement).toMatch(/^UPDATE/);
+  });
+
+  it('leaves out what is undefined inside a list', () => {
+    expect(toItem({ list: [1, undefined] })).toEqual({ list: { L: [{ N: '1' }] } });
+  });
+});
+
+describe('errors', () => {
+  it('name the request, the limit and the counters', async () => {
+    dynamoDb.on(QueryCommand).rejects(new Error('gone'));
+    await expect(table.count({ partition: 'r0', atMost: 1 })).rejects.toThrow(/Query/);
+    await expect(table.query({ index: 'byLease', partition: 'r0', limit: 1 })).rejects.toThrow(/Query/);
+    expect(storeError('PutItem', new Error('Item size has exceeded the maximum')).message).toMatch(
+      /row.*409601.*409600/s,
+    );
+    expect((statementError('complete', {}).cause as Error).name).toBe('Unknown');
+    const sum = { a: { of: 'a', otherwise: 0, plus: 1 }, b: { of: 'b', otherwise: 0, plus: 1 } };
+    expect(notANumber(write('j', { sum })).message).toContain("'a', 'b' is not a number, so 'complete'");
+  });
+
+  it('a count that is complete has no cursor', async () => {
+    dynamoDb.on(QueryCommand).resolves({ Count: 3 });
+    expect(await table.count({ partition: 'r0', atMost: 5 })).toStrictEqual({ count: 3, complete: true });
+  });
+});
+
+describe('a look at the table', () => {
+  const inspection = createTableInspection({ client, tableName: 'jobs' });
+
+  it('takes a reply that says nothing', async () => {
+    dynamoDb.on(ScanCommand).resolves({});
+    dynamoDb.on(DescribeTableCommand).resolves({});
+    expect(await inspection.scan({})).toStrictEqual({ rows: [] });
+    expect(dynamoDb.commandCalls(ScanCommand)[0]?.args[0].input).toStrictEqual({ TableName: 'jobs' });
+    expect(await inspection.describe()).toEqual({ status: 'UNKNOWN', rows: 0, bytes: 0, indexes: [] });
+    dynamoDb
+      .on(DescribeTableCommand)
+      .resolves({ Table: { GlobalSecondaryIndexes: [{}, { KeySchema: [] }] } });
+    expect((await inspection.describe()).indexes).toEqual([
+      { name: '', partitionKey: undefined, sortKey: undefined, projects: [] },
+      { name: '', partitionKey: undefined, sortKey: undefined, projects: [] },
+    ]);
+  });
+
+  it('tells rows and bytes as DynamoDB counts them', async () => {
+    dynamoDb.on(DescribeTableCommand).resolves({ Table: { ItemCount: 5, TableSizeBytes: 700 } });
+    expect(await inspection.describe()).toMatchObject({ rows: 5, bytes: 700 });
+  });
+});
+
+describe('the client', () => {
+  interface Handler {
+    readonly configProvider: Promise<Record<string, unknown>>;
+  }
+
+  it('waits no longer than its limits, throws when they are reached, and keeps its middleware', async () => {
+    const made = createDynamoDbClient({
+      clock: createHandClock(),
+      maxSockets: 7,
+      config: { region: 'eu-west-1' },
+    });
+    expect(await (made.config.requestHandler as unknown as Handler).configProvider).toMatchObject({
+      connectionTimeout: 1000,
+      requestTimeout: 2000,
+      throwOnRequestTimeout: true,
+      httpsAgent: { maxSockets: 7 },
+    });
+    expect(made.config.cacheMiddleware).toBe(true);
+    expect(made.middlewareStack.identify().join()).not.toContain('logger');
+  });
+
+  it('shows the clock guard the date of each reply that has one', async () => {
+    const clock = createHandClock(1_000);
+    const seen: unknown[] = [];
+    const headers: Record<string, string>[] = [{ date: 'Thu, 01 Jan 1970 00:00:01 GMT' }, {}];
+    const made = createDynamoDbClient({
+      clock,
+      clockGuard: { observe: (reply: unknown) => void seen.push(reply) } as never,
+      config: {
+        region: 'eu-west-1',
+        credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+        requestHandler: {
+          handle: async () => ({
+            response: { statusCode: 200, headers: headers.shift(), body: new Uint8Array(Buffer.from('{}')) },
+          }),
+        } as never,
+      },
+    });
+    dynamoDb.restore();
+    const look = () => createDynamoDbTable({ client: made, tableName: 'jobs' }).read('j');
+    await look();
+    await look();
+    expect(seen).toEqual([{ sentAt: 1_000, receivedAt: 1_000, date: 'Thu, 01 Jan 1970 00:00:01 GMT' }]);
+  });
+});

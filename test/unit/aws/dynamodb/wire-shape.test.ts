@@ -1,0 +1,281 @@
+import {
+  BatchExecuteStatementCommand,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
+import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
+import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
+import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression.ts';
+import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
+import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
+import { createLeadership } from '../../../../lib/protocol/store/leader-lease.ts';
+import { type TransitionName, transitions } from '../../../../lib/protocol/transitions.ts';
+import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
+import { createHandChance } from '../../../../lib/testing/hand-chance.ts';
+import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
+import { arrange, drivers } from '../../../contract/drivers.ts';
+import { createHarness } from '../../../contract/harness.ts';
+import { newJob, settings } from '../../../support/jobs.ts';
+import { row } from '../../../support/rows.ts';
+
+const dynamoDb = mockClient(DynamoDBClient);
+const client = new DynamoDBClient({ region: 'eu-west-1' });
+const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
+const table = createDynamoDbTable({ client, tableName: 'jobs' });
+const clock = createHandClock(1_000);
+const store = () => createJobStore({ table, clock, chance: createHandChance(), settings, actor: 'w' });
+const claim = { jobId: 'j1', owner: 'w/1', attempt: 2, startedAt: 500 };
+
+beforeEach(() => {
+  dynamoDb.reset();
+});
+
+describe('a request on the wire', () => {
+  it('UpdateItem names what must be true, and asks for the row that refuses it', async () => {
+    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: { cancelRequested: { BOOL: true } } });
+    expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: true });
+    expect(dynamoDb.call(0).args[0].input).toEqual({
+      TableName: 'jobs',
+      Key: { jobId: { S: 'j1' } },
+      UpdateExpression:
+        'SET #leaseUntil = :v0, #heartbeatAt = :v1, #changedBy = :v2, #cancelRequested = if_not_exists(#cancelRequested, :v3)',
+      ConditionExpression: '#status = :v4 AND #leaseOwner = :v5 AND #attempt = :v6 AND #leaseUntil < :v7',
+      ExpressionAttributeNames: {
+        '#leaseUntil': 'leaseUntil',
+        '#heartbeatAt': 'heartbeatAt',
+        '#changedBy': 'changedBy',
+        '#cancelRequested': 'cancelRequested',
+        '#status': 'status',
+        '#leaseOwner': 'leaseOwner',
+        '#attempt': 'attempt',
+      },
+      ExpressionAttributeValues: {
+        ':v0': { N: '31000' },
+        ':v1': { N: '1000' },
+        ':v2': { S: 'w/u1' },
+        ':v3': { BOOL: false },
+        ':v4': { S: 'running' },
+        ':v5': { S: 'w/1' },
+        ':v6': { N: '2' },
+        ':v7': { N: '31000' },
+      },
+      ReturnValues: 'UPDATED_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+  });
+
+  it('a claim may create the row or take a pending one, and removes what only a pending one has', async () => {
+    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: wire(row({ status: 'running' })) });
+    await store().claim({ job: newJob('j1'), owner: 'w/1' });
+    const input = dynamoDb.commandCalls(UpdateItemCommand)[0]?.args[0].input;
+    expect(input?.ConditionExpression?.replace(/:v\d+/g, ':v')).toBe(
+      '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v))',
+    );
+    expect(input?.UpdateExpression).toContain('#leaseUntil = if_not_exists(#leaseMs, ');
+    expect(input?.UpdateExpression).toMatch(/ REMOVE #notBefore, #dispatches$/);
+    expect(input?.ReturnValues).toBe('ALL_NEW');
+  });
+
+  it('BatchExecuteStatement has one conditional statement for each row', async () => {
+    dynamoDb.on(BatchExecuteStatementCommand).resolves({ Responses: [{}, {}, {}] });
+    await store().completeMany(
+      [1, 2, 3].map((attempt) => ({ claim: { ...claim, jobId: `j${attempt}`, attempt } })),
+    );
+    const { Statements = [] } = dynamoDb.commandCalls(BatchExecuteStatementCommand)[0]?.args[0].input ?? {};
+    expect(Statements).toHaveLength(3);
+    expect(Statements[1]).toEqual({
+      Statement:
+        'UPDATE "jobs" SET "status" = ?, "finishedAt" = ?, "expiresAt" = ?, "claim02" = ?, "changedBy" = ? REMOVE "leaseUntil" WHERE "jobId" = ? AND "status" = ? AND "leaseOwner" = ? AND "attempt" = ?',
+      Parameters: [
+        { S: 'done' },
+        { N: '1000' },
+        { N: '1296001' },
+        { M: wire({ attempt: 2, owner: 'w/1', from: 500, to: 1_000, outcome: 'done' }) },
+        { S: 'w/u2' },
+        { S: 'j2' },
+        { S: 'running' },
+        { S: 'w/1' },
+        { N: '2' },
+      ],
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+  });
+
+  it('a batch of new claims inserts, which refuses a row that exists', async () => {
+    dynamoDb.on(BatchExecuteStatementCommand).resolves({ Responses: [{}, {}, {}] });
+    const claims = await store().claimMany(
+      ['a', 'b', 'c'].map((jobId) => ({ job: newJob(jobId), owner: `w/${jobId}` })),
+    );
+    expect(claims[0]).toMatchObject({ outcome: 'claimed', job: { attempt: 1, leaseUntil: 31_000 } });
+    const { Statements = [] } = dynamoDb.commandCalls(BatchExecuteStatementCommand)[0]?.args[0].input ?? {};
+    expect(Statements[0]?.Statement).toMatch(/^INSERT INTO "jobs" VALUE \{'jobId': \?, /);
+  });
+
+  it('GetItem reads consistently', async () => {
+    dynamoDb.on(GetItemCommand).resolves({});
+    expect(await store().read('j1')).toBeUndefined();
+    expect(dynamoDb.call(0).args[0].input).toEqual({
+      TableName: 'jobs',
+      Key: { jobId: { S: 'j1' } },
+      ConsistentRead: true,
+    });
+  });
+
+  it('Query asks one partition of an index, in order, from the cursor on', async () => {
+    dynamoDb.on(QueryCommand).resolves({});
+    const cursor = { jobId: 'j9', leaseShard: 'r0', leaseUntil: 4 };
+    expect(
+      await table.query({ index: 'byLease', partition: 'r0', after: 5, upTo: 9, limit: 3, cursor }),
+    ).toEqual({ rows: [] });
+    await table.query({ index: 'byFailure', partition: 'report', limit: 1, newestFirst: true });
+    expect(dynamoDb.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
+      {
+        TableName: 'jobs',
+        IndexName: 'byLease',
+        KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :after AND :upTo',
+        ExpressionAttributeNames: { '#partition': 'leaseShard', '#sort': 'leaseUntil' },
+        ExpressionAttributeValues: wire({ ':partition': 'r0', ':after': 6, ':upTo': 9 }),
+        Limit: 3,
+        ScanIndexForward: true,
+        ExclusiveStartKey: wire(cursor),
+      },
+      {
+        TableName: 'jobs',
+        IndexName: 'byFailure',
+        KeyConditionExpression: '#partition = :partition',
+        ExpressionAttributeNames: { '#partition': 'type' },
+        ExpressionAttributeValues: { ':partition': { S: 'report' } },
+        Limit: 1,
+        ScanIndexForward: false,
+      },
+    ]);
+  });
+
+  it('a count brings no rows', async () => {
+    dynamoDb.on(QueryCommand).resolves({});
+    expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0, complete: true });
+    expect(dynamoDb.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
+  });
+});
+
+describe('replies that no engine here would give', () => {
+  const refused = new ConditionalCheckFailedException({ message: 'refused', $metadata: {} });
+
+  it('a refusal without its row is followed by one consistent read', async () => {
+    dynamoDb.on(UpdateItemCommand).rejects(refused);
+    dynamoDb
+      .on(GetItemCommand)
+      .resolves({ Item: wire(row({ status: 'done', leaseOwner: 'w/1', attempt: 2 })) });
+    expect(await store().complete(claim)).toEqual({ outcome: 'written' });
+    dynamoDb.on(GetItemCommand).resolves({});
+    expect(await store().complete(claim)).toEqual({ outcome: 'lost' });
+  });
+
+  it('a success without attributes is a success', async () => {
+    dynamoDb.on(UpdateItemCommand).resolves({});
+    expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: false });
+  });
+
+  const three = () => [1, 2, 3].map((attempt) => ({ claim: { ...claim, jobId: `j${attempt}`, attempt } }));
+
+  it('a batch of which the reply says too little is done over by UpdateItem', async () => {
+    dynamoDb.on(BatchExecuteStatementCommand).resolves({});
+    dynamoDb.on(UpdateItemCommand).resolves({});
+    expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
+    expect(dynamoDb.commandCalls(UpdateItemCommand)).toHaveLength(3);
+  });
+
+  it('a batch refused whole is done over by UpdateItem', async () => {
+    const whole = new Error('Too many parameters');
+    whole.name = 'ValidationException';
+    dynamoDb.on(BatchExecuteStatementCommand).rejects(whole);
+    dynamoDb.on(UpdateItemCommand).resolves({});
+    expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
+  });
+
+  it('an error without a name or message is unavailability', () => {
+    expect(storeError('GetItem', 'gone')).toBeInstanceOf(StoreUnavailableError);
+    expect(statementError('complete', {}).message).toContain('no message');
+    const typed = new StoreUnavailableError('x', 'y');
+    expect(storeError('GetItem', typed)).toBe(typed);
+  });
+});
+
+describe('no write is unconditional', () => {
+  /** Every write that the protocol can make, as handed to the table. */
+  const allWrites = async (): Promise<RowWrite[]> => {
+    const writes: RowWrite[] = [];
+    const memory = createMemoryTable();
+    const apply = (write: RowWrite) => {
+      writes.push(write);
+      return memory.apply(write);
+    };
+    const recorded = { ...memory, apply };
+    const harness = createHarness({ table: recorded, put: async (each) => memory.put(each) });
+    for (const name of Object.keys(transitions) as TransitionName[])
+      for (const from of transitions[name].from)
+        await drivers[name](harness, await arrange(harness, name, from));
+    const leadership = createLeadership({ table: recorded, clock, name: 'r1', leaseMs: 1_000, shards: 2 });
+    await leadership.take();
+    await leadership.extend(1);
+    await leadership.release(1);
+    await createLeadership({ table: recorded, clock, name: 'r2', leaseMs: 1_000, shards: 4 }).take();
+    return writes;
+  };
+
+  it('by UpdateItem or in a batch', async () => {
+    const writes = await allWrites();
+    const names = new Set(writes.map(({ transition }) => transition));
+    for (const name of [...Object.keys(transitions), 'takeLead', 'extendLead', 'releaseLead', 'raiseShards'])
+      expect(names).toContain(name);
+    for (const write of writes) {
+      const update = updateExpression(write, 'jobs');
+      expect(update.ConditionExpression?.length).toBeGreaterThan(10);
+      expect(update.ReturnValuesOnConditionCheckFailure).toBe('ALL_OLD');
+      const statement = batchStatement(write, 'jobs');
+      if (statement !== undefined) expect(statement.Statement).toMatch(/^INSERT |WHERE "jobId" = \? AND "/);
+    }
+  });
+
+  it('a write without a condition would be refused by DynamoDB, and goes into no batch', () => {
+    const write: RowWrite = { transition: 'x', jobId: 'j1', when: [], set: { a: 1 }, returns: 'nothing' };
+    expect(updateExpression(write, 'jobs').ConditionExpression).toBe('');
+    expect(batchStatement(write, 'jobs')).toBeUndefined();
+  });
+
+  it('what PartiQL cannot say alike on every engine goes into no batch', () => {
+    const write = (over: Partial<RowWrite>): RowWrite => ({
+      transition: 'x',
+      jobId: 'j1',
+      when: [[{ attribute: 'attempt', is: 'equal', value: 1 }]],
+      set: { a: 1 },
+      returns: 'nothing',
+      ...over,
+    });
+    expect(batchStatement(write({}), 'jobs')?.Parameters).toEqual([{ N: '1' }, { S: 'j1' }, { N: '1' }]);
+    for (const is of ['below', 'atMost'] as const)
+      expect(
+        batchStatement(write({ when: [[{ attribute: 'attempt', is, value: 1 }]] }), 'jobs'),
+      ).toBeDefined();
+    const unsayable: Partial<RowWrite>[] = [
+      { remove: ['b', 'c'] },
+      { keep: { b: 1 } },
+      { sum: { b: { of: 'b', otherwise: 0, plus: 1 } } },
+      { when: [[{ attribute: 'b', is: 'differs', value: 1 }]] },
+      { when: [[{ attribute: 'b', is: 'present' }]] },
+      { when: [[{ attribute: 'a', is: 'equal', value: 1 }], [{ attribute: 'b', is: 'equal', value: 1 }]] },
+    ];
+    for (const over of unsayable) expect(batchStatement(write(over), 'jobs')).toBeUndefined();
+    expect(
+      updateExpression(write({ when: [[{ attribute: 'b', is: 'present' }]] }), 'jobs').ConditionExpression,
+    ).toBe('attribute_exists(#b)');
+  });
+});

@@ -1,0 +1,103 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSqsQueue } from '../../../../lib/aws/sqs/sqs-queue.ts';
+import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+
+const queueUrl = 'https://sqs.example/jobs';
+const sqs = mockClient(SQSClient);
+const queue = createSqsQueue({
+  client: new SQSClient({ region: 'eu-west-1' }),
+  queueUrl,
+  clock: { sleep: async () => {} },
+});
+
+beforeEach(() => {
+  sqs.reset();
+});
+
+describe('the queue on the wire', () => {
+  it('sends hints as entries with a delay only where there is one', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({
+      Successful: ['0', '1'].map((Id) => ({ Id, MessageId: `m${Id}`, MD5OfMessageBody: '' })),
+    });
+    await queue.sendHints([
+      { jobId: 'a', delaySeconds: 0 },
+      { jobId: 'b', delaySeconds: 7 },
+    ]);
+    expect(sqs.call(0).args[0].input).toEqual({
+      QueueUrl: queueUrl,
+      Entries: [
+        { Id: '0', MessageBody: '{"hint":"a"}' },
+        { Id: '1', MessageBody: '{"hint":"b"}', DelaySeconds: 7 },
+      ],
+    });
+  });
+
+  it('does not send again what is the sender’s own fault', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({
+      Failed: [{ Id: '0', SenderFault: true, Code: 'InvalidParameterValue', Message: 'too long' }],
+    });
+    expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
+      { outcome: 'failed', reason: 'InvalidParameterValue: too long' },
+    ]);
+    expect(sqs.calls()).toHaveLength(1);
+  });
+
+  it('counts an entry of which the reply says nothing as failed', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({});
+    expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
+      { outcome: 'failed', reason: 'NoReply: SQS said nothing of this entry' },
+    ]);
+    expect(sqs.calls()).toHaveLength(3);
+  });
+
+  it('receives with what a worker needs to know of each message', async () => {
+    sqs
+      .on(ReceiveMessageCommand)
+      .resolves({ Messages: [{}, { MessageId: 'm', ReceiptHandle: 'r', Body: 'b' }] });
+    expect(await queue.receive({ max: 11, waitSeconds: 20 })).toEqual([
+      { messageId: '', receiptHandle: '', body: '', sentAt: 0, receiveCount: 1 },
+      { messageId: 'm', receiptHandle: 'r', body: 'b', sentAt: 0, receiveCount: 1 },
+    ]);
+    expect(sqs.call(0).args[0].input).toEqual({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: 10,
+      WaitTimeSeconds: 20,
+      MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
+    });
+  });
+
+  it('deletes and returns messages by their handles', async () => {
+    const messages = [{ messageId: 'm', receiptHandle: 'r' }];
+    await queue.delete(messages);
+    await queue.changeVisibility(messages, 5);
+    expect(sqs.commandCalls(DeleteMessageBatchCommand)[0]?.args[0].input.Entries).toEqual([
+      { Id: '0', ReceiptHandle: 'r' },
+    ]);
+    expect(sqs.commandCalls(ChangeMessageVisibilityBatchCommand)[0]?.args[0].input.Entries).toEqual([
+      { Id: '0', ReceiptHandle: 'r', VisibilityTimeout: 5 },
+    ]);
+  });
+
+  it('waits between rounds by the clock', async () => {
+    const clock = createHandClock();
+    const patient = createSqsQueue({ client: new SQSClient({ region: 'eu-west-1' }), queueUrl, clock });
+    sqs.on(SendMessageBatchCommand).rejects(new Error('refused'));
+    const sending = patient.sendHints([{ jobId: 'a', delaySeconds: 0 }]);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    await clock.advance(99);
+    expect(sqs.calls()).toHaveLength(1);
+    await clock.advance(1);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    expect(sqs.calls()).toHaveLength(2);
+    await clock.advance(200);
+    expect(await sending).toEqual({ sent: 0, failed: ['a'], reason: expect.stringContaining('refused') });
+  });
+});

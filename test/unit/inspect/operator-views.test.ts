@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { entryOf, nextSteps } from '../../../lib/inspect/next-steps.ts';
+import { timelineOf } from '../../../lib/inspect/timeline.ts';
+import { workerOf, workerViews } from '../../../lib/inspect/worker-view.ts';
+import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { allLeases, type Positions } from '../../../lib/protocol/store/all-leases.ts';
+import { lastBeatAt, leaseLength } from '../../../lib/settings/lease-length.ts';
+import { reclaimDelayBound, recoveryBound } from '../../../lib/settings/recovery-bound.ts';
+import { resolveSettings } from '../../../lib/settings/settings.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { leaseEntry, settings } from '../../support/jobs.ts';
+import { row } from '../../support/rows.ts';
+
+const grown = { leaseGrowth: 0.1, leaseGrowthCapMs: 60_000 };
+const fixed = { leaseGrowth: 0, leaseGrowthCapMs: 60_000 };
+
+describe('the length of a lease', () => {
+  it.each([
+    [0, 30_000],
+    [300_000, 30_000],
+    [300_010, 30_001],
+    [600_000, 60_000],
+    [9_000_000, 60_000],
+  ])('of an attempt of age %i ms is %i ms where leases grow', (age, length) => {
+    expect(leaseLength(30_000, age, grown)).toBe(length);
+    expect(leaseLength(30_000, age, fixed)).toBe(30_000);
+  });
+
+  it.each([0, 100_000, 400_000, 9_000_000])('tells when its last beat was sent, at age %i ms', (age) => {
+    const beat = 70_000 + age;
+    const entry = leaseEntry({ startedAt: 70_000, leaseUntil: beat + leaseLength(30_000, age, grown) });
+    expect(lastBeatAt(entry, grown)).toBe(beat);
+    expect(lastBeatAt({ leaseUntil: 100_000, leaseMs: 30_000 }, grown)).toBe(70_000);
+    expect(lastBeatAt(leaseEntry(), fixed)).toBe(70_000);
+  });
+
+  it('is part of the bound on recovery, as the oldest attempt has it', () => {
+    expect(
+      recoveryBound(resolveSettings({ watch: 'always', leaseGrowth: 1, leaseGrowthCapMs: 600_000 })).worstMs,
+    ).toBe(613_000);
+  });
+});
+
+describe('the longest delay of a reclaim', () => {
+  it.each([
+    ['always', 13_000],
+    ['whileBusy', 110_500],
+    ['never', 122_500],
+  ])('where the reaper watches %s is %i ms', (watch, ms) => {
+    expect(reclaimDelayBound(resolveSettings({ watch }))).toBe(ms);
+  });
+});
+
+describe('all leases', () => {
+  const table = createMemoryTable();
+  for (const [n, leaseUntil] of [5, 1, 3, 4, 2, 6].entries())
+    table.put(row({ jobId: `j${n}`, leaseShard: `r${n % 2}`, leaseUntil }));
+  table.put(row({ jobId: 'bad', leaseShard: 'r1', leaseUntil: 0, attempt: 'x' }));
+  const read = async (request: { upTo?: number; positions?: Positions }) => {
+    const ends: (number | string)[] = [];
+    let last: Positions = {};
+    for await (const found of allLeases(table, { shards: ['r0', 'r1', 'r2'], pageSize: 1, ...request })) {
+      ends.push(found.entry?.leaseUntil ?? 'bad');
+      last = found.positions ?? last;
+      if (found.entry?.leaseUntil === 3 && request.positions === undefined && request.upTo === undefined)
+        break;
+    }
+    return { ends, last };
+  };
+
+  it('of several shards come as one list, soonest first, unreadable rows apart', async () => {
+    expect((await read({ upTo: 9 })).ends).toEqual(['bad', 1, 2, 3, 4, 5, 6]);
+    expect((await read({ upTo: 2 })).ends).toEqual(['bad', 1, 2]);
+  });
+
+  it('go on where an earlier reader stopped', async () => {
+    const { ends, last } = await read({});
+    expect(ends).toEqual(['bad', 1, 2, 3]);
+    expect((await read({ positions: last })).ends).toEqual([4, 5, 6]);
+  });
+});
+
+describe('the workers that leases show', () => {
+  it('are named by what stands before the last slash', () => {
+    expect(['host/a/x1', 'host', '/x'].map(workerOf)).toEqual(['host/a', 'host', '/x']);
+  });
+
+  it('are STALE when every lease they hold has ended, the most silent first', () => {
+    const views = workerViews(
+      [
+        leaseEntry({ jobId: 'a', leaseOwner: 'w2/1', leaseUntil: 200_000 }),
+        leaseEntry({ jobId: 'b', leaseOwner: 'w2/2', leaseUntil: 100_000 }),
+        leaseEntry({ jobId: 'c', leaseOwner: 'w1/1', leaseUntil: 150_000 }),
+        leaseEntry({ jobId: 'd', leaseOwner: 'w0/1', leaseUntil: 150_000 }),
+        leaseEntry({ jobId: 'e', leaseOwner: undefined as never, leaseUntil: 400_000 }),
+        leaseEntry({ jobId: 'p', status: 'pending' }),
+      ],
+      150_000,
+      settings,
+    );
+    expect(
+      views.map(({ worker, state, jobs }) => [worker, state, jobs.map(({ isLapsed }) => isLapsed)]),
+    ).toEqual([
+      ['w0', 'STALE', [true]],
+      ['w1', 'STALE', [true]],
+      ['w2', 'live', [false, true]],
+      ['unknown', 'live', [false]],
+    ]);
+    const tied = ['b', 'c', 'a'].map((worker) => leaseEntry({ leaseOwner: `${worker}/1` }));
+    expect(workerViews(tied, 0, settings).map(({ worker }) => worker)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('what happens next', () => {
+  const says = (over: Record<string, unknown>, now: number) =>
+    nextSteps(parseJob(row(over)), now, settings)
+      .map((step) => step.says)
+      .join(' | ');
+  const running = { status: 'running', startedAt: 70_000, heartbeatAt: 70_000, leaseUntil: 100_000 };
+
+  it('to a running job is its lease’s end, then the reaper’s verdict, then a delay that somebody must look into', () => {
+    expect(says(running, 99_999)).toContain('its lease ends, unless');
+    expect(says(running, 100_000)).toContain('its lease has ended; the reaper may take it back');
+    expect(says(running, 1_000_000)).toContain('OVERDUE');
+    expect(says(running, 0)).toContain('given to the next worker (crash 1 of 3)');
+    expect(says({ ...running, crashes: 2 }, 0)).toContain('buried: crash 3 of 3');
+    expect(says({ ...running, errors: 4 }, 0)).toContain('buried: errors and crashes reach 5');
+    expect(says({ ...running, cancelRequested: true }, 0)).toMatch(
+      /next heartbeat.*cancelled, as an operator asked/,
+    );
+  });
+
+  it('to a pending job is its due time, a claim, or another hint', () => {
+    expect(says({ notBefore: 50 }, 10)).toMatch(/becomes due.*sent 1 times.*sends another hint/);
+    expect(says({ dispatches: 0 }, 10)).toContain('the reaper sends it to the queue');
+    expect(says({ dispatches: 0 }, 100_000)).toContain('sent 0 times');
+    expect(says({}, 1_000_000)).toContain('OVERDUE');
+    expect(says({ cancelRequested: true }, 0)).toContain('whoever meets it first ends it');
+  });
+
+  it('to a finished job is up to an operator', () => {
+    expect(says({ status: 'done' }, 0)).toContain('nothing');
+    expect(says({ status: 'failed' }, 0)).toContain('leasehold revive j1');
+    expect(says({ status: 'cancelled' }, 0)).toContain('leasehold revive j1');
+    expect(says({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' }, 0)).toContain(
+      'cannot be revived',
+    );
+  });
+
+  it('is decided from what the index would show of the job', () => {
+    for (const over of [{}, running, { leaseOwner: undefined }]) {
+      const job = parseJob(row(over));
+      if (job.status === 'pending' || job.status === 'running')
+        expect(entryOf(job)).toMatchObject({ jobId: 'j1', status: job.status, attempt: 1 });
+    }
+  });
+});
+
+describe('the timeline of a job', () => {
+  const claim = (attempt: number, outcome: string) => ({
+    attempt,
+    owner: `w/${attempt}`,
+    from: attempt * 10,
+    to: attempt * 10 + 5,
+    outcome,
+  });
+  const told = (over: Record<string, unknown>) => {
+    const { events, facts } = timelineOf(parseJob(row({ createdAt: 1, ...over })), 0, settings);
+    return { events: events.map(({ what, says }) => `${what}: ${says}`), facts: facts.join(' | ') };
+  };
+
+  it('tells every claim that the row remembers, and how it ended', () => {
+    const { events, facts } = told({
+      status: 'failed',
+      attempt: 6,
+      lastError: 'boom',
+      claim01: claim(1, 'lapsed'),
+      claim02: claim(2, 'retried'),
+      claim03: claim(3, 'released'),
+      claim04: claim(4, 'mystery'),
+      claim06: claim(6, 'failed'),
+    });
+    expect(events).toEqual([
+      "created: first seen as a 'report' job",
+      'claimed: claimed by w/1',
+      'reclaimed: its lease lapsed; the reaper took the job back',
+      'fenced: w/1 is fenced: whatever it still writes is refused',
+      'claimed: claimed by w/2',
+      'ended: its handler threw; the job was handed back for another attempt',
+      'claimed: claimed by w/3',
+      'ended: handed the job back (deadline, shutdown or operator)',
+      'claimed: claimed by w/4',
+      'ended: ended (mystery)',
+      'claimed: claimed by w/6',
+      'ended: its handler threw: boom; the job was buried',
+      'finished: failed: boom',
+    ]);
+    expect(facts).toContain('attempt 5 left no entry');
+  });
+
+  it('tells of the claim that runs now, and its last beat', () => {
+    const running = {
+      status: 'running',
+      attempt: 25,
+      startedAt: 60_000,
+      leaseUntil: 100_000,
+      progress: '0.5',
+      checkpointSeq: 2,
+      cancelRequested: true,
+    };
+    const { events, facts } = told(running);
+    expect(events.slice(-2)).toEqual(['claimed: claimed by w/1', 'heartbeat: last heartbeat of w/1']);
+    expect(facts).toMatch(
+      /attempts 1 to 4 are older.*checkpoint 2 is stored.*progress: 0.5.*asked for its cancellation/,
+    );
+    expect(told({ ...running, heartbeatAt: 60_000, leaseUntil: 90_000 }).events.at(-1)).toBe(
+      'claimed: claimed by w/1',
+    );
+  });
+
+  it('tells what a last lapse led to, and what is left of a job that went on from a checkpoint', () => {
+    const lapsed = (status: string) => told({ status, claim01: claim(1, 'lapsed') }).events.join(' | ');
+    expect(lapsed('failed')).toContain('buried the job');
+    expect(lapsed('cancelled')).toContain('ended the job, as an operator had asked');
+    expect(lapsed('pending')).toContain('took the job back');
+    expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is stored |');
+    expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('goes on from there');
+  });
+
+  it('tells the end of a job that never failed, and of a message that is none', () => {
+    expect(told({ status: 'done', claim01: claim(1, 'done') }).events.at(-1)).toBe('finished: done');
+    expect(told({}).events).toHaveLength(1);
+    expect(told({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' }).events[0]).toContain(
+      'cannot be run',
+    );
+  });
+});

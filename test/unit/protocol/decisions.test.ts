@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import { backoffMs } from '../../../lib/protocol/decisions/backoff.ts';
+import { decideClaim } from '../../../lib/protocol/decisions/decide-claim.ts';
+import { decideFailure, decideRelease, NO_PROGRESS } from '../../../lib/protocol/decisions/decide-failure.ts';
+import { decideReap, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
+import { MAX_HINT_DELAY_MS, planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
+import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
+import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { leaseEntry, settings } from '../../support/jobs.ts';
+import { row } from '../../support/rows.ts';
+
+const now = 200_000;
+
+describe('the retry policy', () => {
+  const backoff = { baseMs: 2_000, capMs: 900_000 };
+
+  it.each([
+    [1, 2_000],
+    [2, 4_000],
+    [9, 512_000],
+    [10, 900_000],
+    [5_000, 900_000],
+  ])('waits up to a ceiling that doubles, then stays: error %i, %i ms', (errors, ceiling) => {
+    expect(backoffMs(errors, backoff, 0)).toBe(0);
+    expect(backoffMs(errors, backoff, 0.5)).toBe(Math.floor((ceiling + 1) / 2));
+    expect(backoffMs(errors, backoff, 1 - Number.EPSILON)).toBe(ceiling);
+  });
+
+  it('waits no longer than the base when nothing was charged', () => {
+    expect(backoffMs(0, backoff, 0.9999999)).toBe(2_000);
+  });
+
+  it('waits not at all where base and cap say so', () => {
+    expect(backoffMs(3, { baseMs: 0, capMs: 0 }, 0.99)).toBe(0);
+  });
+});
+
+describe('a dispatch', () => {
+  it('of a job that is due sends a hint now, and leases the job to the queue', () => {
+    expect(planDispatch(now, now - 5, settings)).toEqual({
+      notBefore: now,
+      leaseUntil: now + 60_000,
+      dispatches: 1,
+      hintDelaySeconds: 0,
+    });
+  });
+
+  it.each([
+    [1, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [MAX_HINT_DELAY_MS, 900],
+  ])('%i ms ahead rounds the delay up to %i s', (ahead, seconds) => {
+    expect(planDispatch(now, now + ahead, settings)).toEqual({
+      notBefore: now + ahead,
+      leaseUntil: now + ahead + 60_000,
+      dispatches: 1,
+      hintDelaySeconds: seconds,
+    });
+  });
+
+  it('beyond the longest delay of SQS is left to the reaper', () => {
+    const due = now + MAX_HINT_DELAY_MS + 1;
+    expect(planDispatch(now, due, settings)).toEqual({ notBefore: due, leaseUntil: due, dispatches: 0 });
+  });
+
+  it.each([
+    [0, 60_000],
+    [1, 120_000],
+    [7, 7_680_000],
+    [8, 14_400_000],
+    [2_000, 14_400_000],
+  ])('that is repeated after %i hints leases the job to the queue for %i ms', (dispatches, lease) => {
+    expect(planRedispatch(now, { notBefore: 5, dispatches }, settings)).toEqual({
+      notBefore: 5,
+      leaseUntil: now + lease,
+      dispatches: dispatches + 1,
+      hintDelaySeconds: 0,
+    });
+  });
+});
+
+describe('a refused claim', () => {
+  const mine = { owner: 'me/1', now, skewMs: 2_000 };
+  const outcome = (over: Record<string, unknown>) => decideClaim(parseJob(row(over)), mine).outcome;
+
+  it('means that there is no row for a hint', () => {
+    expect(decideClaim(undefined, mine)).toEqual({ outcome: 'absent' });
+  });
+
+  it.each([
+    ['done', 'finished'],
+    ['failed', 'finished'],
+    ['cancelled', 'cancelled'],
+  ])('%s means %s', (status, expected) => {
+    expect(outcome({ status })).toBe(expected);
+  });
+
+  it('is the lease of another, live or lapsed', () => {
+    expect(outcome({ status: 'running', leaseOwner: 'other/1', leaseUntil: now + 1 })).toBe('held');
+    expect(outcome({ status: 'running', leaseOwner: 'other/1', leaseUntil: 1 })).toBe('held');
+  });
+
+  it('is an own success whose reply was lost', () => {
+    expect(outcome({ status: 'running', leaseOwner: 'me/1' })).toBe('claimed');
+  });
+
+  it('is too early until one tick before the skew reaches the due time', () => {
+    expect(outcome({ notBefore: now + 2_001 })).toBe('notYet');
+    expect(outcome({ notBefore: now + 2_000 })).toBe('contended');
+    expect(outcome({ notBefore: now + 1_999 })).toBe('contended');
+  });
+
+  it('leaves a job that an operator wants ended to be ended', () => {
+    expect(outcome({ cancelRequested: true, notBefore: now + 10_000 })).toBe('cancelRequested');
+  });
+});
+
+describe('a failed attempt', () => {
+  const budgets = { attempt: 1, errors: 0, crashes: 0, releases: 0, maxAttempts: 3, maxCrashes: 3 };
+  const context = {
+    now,
+    random: 0.5,
+    retryable: true,
+    backoff: { baseMs: 2_000, capMs: 900_000 },
+    settings,
+  };
+
+  it('is retried after a wait while attempts are left', () => {
+    expect(decideFailure({ ...budgets, errors: 1 }, context)).toEqual({
+      kind: 'retry',
+      errors: 2,
+      dispatch: planDispatch(now, now + 2_000, settings),
+    });
+  });
+
+  it('is buried when errors and crashes together have spent the attempts', () => {
+    expect(decideFailure({ ...budgets, errors: 1, crashes: 1 }, context)).toEqual({
+      kind: 'bury',
+      errors: 2,
+    });
+    expect(decideFailure({ ...budgets, errors: 2 }, context)).toEqual({ kind: 'bury', errors: 3 });
+  });
+
+  it('is buried at once when running again cannot help', () => {
+    expect(decideFailure(budgets, { ...context, retryable: false })).toEqual({ kind: 'bury', errors: 1 });
+  });
+});
+
+describe('a hand-back', () => {
+  const budgets = { attempt: 1, errors: 0, crashes: 0, releases: 4, maxAttempts: 2, maxCrashes: 2 };
+  const context = { now, reason: 'deadline', progressed: true, settings } as const;
+  const dispatch = planDispatch(now, now, settings);
+
+  it('at the deadline is free when the handler got further', () => {
+    expect(decideRelease(budgets, context)).toEqual({ kind: 'release', errors: 0, releases: 5, dispatch });
+  });
+
+  it('at shutdown is free in any case', () => {
+    expect(decideRelease(budgets, { ...context, reason: 'shutdown', progressed: false })).toEqual({
+      kind: 'release',
+      errors: 0,
+      releases: 5,
+      dispatch,
+    });
+  });
+
+  it('at the deadline is charged as an error when the handler got nowhere', () => {
+    expect(decideRelease(budgets, { ...context, progressed: false })).toEqual({
+      kind: 'release',
+      errors: 1,
+      releases: 4,
+      lastError: NO_PROGRESS,
+      dispatch,
+    });
+  });
+
+  it('that is charged buries the job when it spends the last attempt', () => {
+    expect(decideRelease({ ...budgets, errors: 1 }, { ...context, progressed: false })).toEqual({
+      kind: 'bury',
+      errors: 2,
+      lastError: NO_PROGRESS,
+    });
+    expect(decideRelease({ ...budgets, crashes: 1 }, { ...context, progressed: false }).kind).toBe('bury');
+  });
+
+  it('buries the job once it has been handed back too often', () => {
+    const few = { ...settings, maxReleases: 5 };
+    expect(decideRelease(budgets, { ...context, settings: few }).kind).toBe('release');
+    expect(decideRelease({ ...budgets, releases: 5 }, { ...context, settings: few })).toEqual({
+      kind: 'bury',
+      errors: 0,
+      lastError: "handed back 6 times without finishing; make each run do more, or raise 'maxReleases'",
+    });
+  });
+});
+
+describe('the reaper’s verdict', () => {
+  const graced = { ...settings, skewMs: 2_000, graceMs: 500 };
+  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, breakerOpen = false) =>
+    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, breakerOpen });
+
+  it('on a worker’s lease waits for skew and grace, to the tick', () => {
+    expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, graced)).toBe(102_500);
+    expect(at(102_499)).toEqual({ kind: 'leave', lapsesAt: 102_500 });
+    expect(at(102_500).kind).toBe('reclaim');
+    expect(at(102_501).kind).toBe('reclaim');
+  });
+
+  it('on the queue’s lease waits for neither', () => {
+    expect(at(99_999, { status: 'pending' })).toEqual({ kind: 'leave', lapsesAt: 100_000 });
+    expect(at(100_000, { status: 'pending', notBefore: 7, dispatches: 1 })).toEqual({
+      kind: 'redispatch',
+      dispatch: { notBefore: 7, leaseUntil: 220_000, dispatches: 2, hintDelaySeconds: 0 },
+    });
+  });
+
+  it('charges a lapse as a crash and gives the job to the next worker at once', () => {
+    expect(at(now, { errors: 1, crashes: 1, releases: 3 })).toEqual({
+      kind: 'reclaim',
+      chargedTo: 'crashes',
+      crashes: 2,
+      releases: 3,
+      lastError: LEASE_EXPIRED,
+      dispatch: planDispatch(now, now, graced),
+    });
+  });
+
+  it('quarantines a job that keeps killing its workers', () => {
+    expect(at(now, { crashes: 2 })).toEqual({
+      kind: 'bury',
+      quarantined: true,
+      crashes: 3,
+      releases: 0,
+      lastError: LEASE_EXPIRED,
+    });
+  });
+
+  it('buries a job whose errors and crashes have spent the attempts', () => {
+    expect(at(now, { errors: 4 })).toMatchObject({ kind: 'bury', quarantined: false, crashes: 1 });
+    expect(at(now, { errors: 3 })).toMatchObject({ kind: 'reclaim' });
+  });
+
+  it('charges a lapse as a release while the breaker is open, up to the bound', () => {
+    expect(at(now, { crashes: 2 }, true)).toMatchObject({
+      kind: 'reclaim',
+      chargedTo: 'releases',
+      crashes: 2,
+      releases: 1,
+    });
+    expect(at(now, { releases: settings.maxReleases }, true)).toMatchObject({
+      kind: 'bury',
+      quarantined: false,
+      lastError: expect.stringContaining('handed back 1001 times'),
+    });
+  });
+
+  it('ends a job that an operator wants ended, whatever it was', () => {
+    expect(at(now, { cancelRequested: true })).toEqual({ kind: 'cancel' });
+    expect(at(now, { cancelRequested: true, status: 'pending' })).toEqual({ kind: 'cancel' });
+    expect(at(102_499, { cancelRequested: true }).kind).toBe('leave');
+  });
+});

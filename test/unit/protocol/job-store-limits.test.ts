@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { claimOf } from '../../../lib/protocol/job.ts';
+import type { Table } from '../../../lib/protocol/ports.ts';
+import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
+import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
+import { createHandChance } from '../../../lib/testing/hand-chance.ts';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { claimedJob } from '../../contract/harness.ts';
+import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
+
+const small = { ...settings, maxCheckpointBytes: 256, maxResultBytes: 256, maxErrorBytes: 256 };
+const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
+const memory = createMemoryTable();
+const storeOn = (table: Table) =>
+  createJobStore({
+    table,
+    clock: createHandClock(),
+    chance: createHandChance(),
+    settings: small,
+    actor: 'w',
+  });
+const store = storeOn(memory);
+const claimed = async (jobId: string) =>
+  claimOf(await claimedJob(store, { job: newJob(jobId), owner: 'w/1' }));
+
+describe('what a row may keep', () => {
+  const fits = 'x'.repeat(254);
+  const tooLong = 'x'.repeat(255);
+
+  it('is refused before anything is written', async () => {
+    const claim = await claimed('limits');
+    const before = await memory.read('limits');
+    await expect(store.complete(claim, tooLong)).rejects.toThrow(
+      'the result has 257 bytes; at most 256 are kept',
+    );
+    await expect(store.completeMany([{ claim, result: tooLong }])).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+    });
+    await expect(store.checkpoint(claim, { seq: 1, checkpoint: tooLong })).rejects.toThrow(
+      'the checkpoint has 257 bytes',
+    );
+    await expect(store.checkpoint(claim, { seq: 1, progress: tooLong })).rejects.toThrow(
+      'the progress has 257 bytes',
+    );
+    expect(await memory.read('limits')).toEqual(before);
+    await store.checkpoint(claim, { seq: 1, checkpoint: fits, progress: fits });
+    expect(await store.complete(claim, fits)).toEqual({ outcome: 'written' });
+  });
+
+  it.each(['retry', 'bury', 'release', 'reject'] as const)(
+    'is cut where it is an error’s text: %s',
+    async (verb) => {
+      const text = 'ü'.repeat(300);
+      const claim = await claimed(`cut-${verb}`);
+      const verbs = {
+        retry: () => store.retry(claim, { errors: 1, lastError: text, dispatch }),
+        bury: () => store.bury(claim, { errors: 1, lastError: text }),
+        release: () => store.release(claim, { errors: 1, releases: 0, lastError: text, dispatch }),
+        reject: () => store.reject({ messageId: 'm', reason: text, text: '', bytes: 0, sha256: '' }),
+      };
+      await verbs[verb]();
+      const row = await memory.read(verb === 'reject' ? 'bad:m' : claim.jobId);
+      expect(Buffer.byteLength(String(row?.lastError))).toBeLessThanOrEqual(256);
+      expect(row?.lastError).toMatch(/^ü+… \(cut\)$/);
+    },
+  );
+});
+
+describe('a job that moves while an operator looks at it', () => {
+  /** Moves the job on just before each of the first `times` writes. */
+  const moving = (jobId: string, times: number): Table => ({
+    ...memory,
+    apply: async (write: RowWrite) => {
+      if (times-- > 0) {
+        const row = await memory.read(jobId);
+        memory.put({ ...row, attempt: Number(row?.attempt) + 1 });
+      }
+      return memory.apply(write);
+    },
+  });
+
+  it('is looked at again, up to three times', async () => {
+    await claimed('moves-twice');
+    expect(await storeOn(moving('moves-twice', 2)).cancel('moves-twice')).toMatchObject({
+      outcome: 'written',
+      job: { attempt: 3, cancelRequested: true },
+    });
+    await claimed('moves-on');
+    expect(await storeOn(moving('moves-on', 3)).cancel('moves-on')).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('may have gone by the time that a refusal is looked into', async () => {
+    const vanishing: Table = { ...memory, apply: async () => ({ applied: false, row: undefined }) };
+    expect(await storeOn(vanishing).schedule(newJob('gone'), dispatch)).toEqual({ outcome: 'exists' });
+    expect(
+      await storeOn(vanishing).heartbeat({ jobId: 'gone', owner: 'w', attempt: 1, startedAt: 0 }, 5),
+    ).toEqual({
+      outcome: 'lost',
+    });
+    await claimed('vanishes');
+    expect(await storeOn(vanishing).cancel('vanishes')).toMatchObject({ outcome: 'refused' });
+  });
+});
+
+describe('a batch that failed', () => {
+  it('fails each of its rows with the same reason', async () => {
+    const error = new Error('no network');
+    const broken: Table = {
+      ...memory,
+      applyMany: async (writes) => writes.map(() => ({ applied: 'failed', error })),
+    };
+    const claim = { jobId: 'j', owner: 'w', attempt: 1, startedAt: 0 };
+    expect(await storeOn(broken).completeMany([{ claim }])).toEqual([{ outcome: 'failed', error }]);
+    const reaped = { entry: leaseEntry(), action: { kind: 'cancel' } } as const;
+    expect(await storeOn(broken).reapMany([reaped])).toEqual([{ outcome: 'failed', error }]);
+    expect(await storeOn(broken).claimMany([{ job: newJob('j'), owner: 'w' }])).toEqual([
+      { outcome: 'failed', error },
+    ]);
+  });
+});

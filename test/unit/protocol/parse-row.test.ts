@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { BadRowError } from '../../../lib/protocol/errors.ts';
+import { claimOf, isFinished, type RunningJob } from '../../../lib/protocol/job.ts';
+import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
+import { row } from '../../support/rows.ts';
+
+const problem = (parse: () => unknown): string => {
+  try {
+    parse();
+    return 'accepted';
+  } catch (error) {
+    expect(error).toBeInstanceOf(BadRowError);
+    expect(error).toMatchObject({ code: 'BAD_ROW', jobId: expect.any(String) });
+    return (error as Error).message;
+  }
+};
+
+describe('a row as a job', () => {
+  it('has what its status needs, and nothing else', () => {
+    expect(parseJob(row())).toMatchObject({
+      status: 'pending',
+      notBefore: 0,
+      dispatches: 1,
+      leaseOwner: 'w/1',
+    });
+    const running = parseJob(row({ status: 'running' }));
+    expect(running).toMatchObject({ status: 'running', startedAt: 60_000, heartbeatAt: 61_000 });
+    expect(claimOf(running as RunningJob)).toEqual({
+      jobId: 'j1',
+      owner: 'w/1',
+      attempt: 1,
+      startedAt: 60_000,
+    });
+    const done = parseJob(row({ status: 'done', leaseUntil: undefined, result: '[1]' }));
+    expect(done).toMatchObject({ status: 'done', result: [1], finishedAt: 70_000, expiresAt: 2_000_000_000 });
+    expect('leaseUntil' in done).toBe(false);
+    expect([running, done].map(isFinished)).toEqual([false, true]);
+    expect(parseJob(row({ status: 'done', leaseOwner: undefined, startedAt: undefined }))).not.toHaveProperty(
+      'leaseOwner',
+    );
+    expect(parseJob(row({ status: 'cancelled' }))).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('reads checkpoint, progress and error where there are any', () => {
+    expect(parseJob(row())).not.toHaveProperty('checkpoint');
+    expect(parseJob(row({ checkpoint: '{"page":3}', progress: '0.5', lastError: 'boom' }))).toMatchObject({
+      checkpoint: { page: 3 },
+      progress: 0.5,
+      lastError: 'boom',
+    });
+  });
+
+  it('keeps the text of a rejected message', () => {
+    expect(parseJob(row({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: 'ab' }))).toMatchObject({
+      rawMessage: { text: '{', bytes: 1, sha256: 'ab' },
+    });
+    expect(problem(() => parseJob(row({ status: 'failed', rawText: '{' })))).toContain(
+      "'rawBytes' is missing",
+    );
+  });
+
+  it('puts the ring of claims in order, leaving out what cannot be read', () => {
+    const claim = (attempt: number) => ({ attempt, owner: 'w/1', from: 1, to: 2, outcome: 'lapsed' });
+    const broken = [
+      'text',
+      null,
+      7,
+      {},
+      { ...claim(1), owner: 1 },
+      { ...claim(1), from: '' },
+      { ...claim(1), to: null },
+      { ...claim(1), outcome: 0 },
+    ];
+    const ring = Object.fromEntries(broken.map((past, i) => [`claim1${i}`, past]));
+    expect(
+      parseJob(row({ ...ring, claim00: claim(20), claim09: claim(9), claim01: claim(21) })).claims,
+    ).toEqual([claim(9), claim(20), claim(21)]);
+  });
+
+  it('does without what older rows lack', () => {
+    expect(
+      parseJob(
+        row({
+          notBefore: undefined,
+          dispatches: undefined,
+          checkpointSeq: undefined,
+          cancelRequested: undefined,
+        }),
+      ),
+    ).toMatchObject({ notBefore: 0, dispatches: 0, checkpointSeq: 0, cancelRequested: false });
+    expect(parseJob(row({ status: 'running', heartbeatAt: undefined }))).toMatchObject({
+      heartbeatAt: 60_000,
+    });
+  });
+});
+
+describe('a row that cannot be read', () => {
+  const needed = [
+    'type',
+    'payload',
+    'attempt',
+    'errors',
+    'crashes',
+    'releases',
+    'maxAttempts',
+    'maxCrashes',
+    'leaseMs',
+    'leaseShard',
+    'createdAt',
+    'changedBy',
+    'status',
+    'leaseUntil',
+  ];
+
+  it.each(needed)('names %s when it is missing', (name) => {
+    const message = problem(() => parseJob(row({ [name]: undefined })));
+    expect(message).toContain(`row 'j1': '${name}' is missing`);
+    expect(message).toContain('leasehold doctor');
+  });
+
+  it.each([
+    ['running', 'startedAt'],
+    ['running', 'leaseOwner'],
+    ['done', 'finishedAt'],
+    ['failed', 'expiresAt'],
+  ])('names what a %s job lacks: %s', (status, name) => {
+    expect(problem(() => parseJob(row({ status, [name]: undefined })))).toContain(`'${name}' is missing`);
+  });
+
+  it.each([
+    ['attempt', '1', "'attempt' is '1' (string); it must be a whole number"],
+    ['attempt', 1.5, "'attempt' is 1.5 (number); it must be a whole number"],
+    ['attempt', 2 ** 60, "'attempt' is 1152921504606847000 (number)"],
+    ['errors', null, "'errors' is null (null); it must be a whole number"],
+    ['type', 7, "'type' is 7 (number); it must be a string"],
+    ['type', new Set(['a']), "'type' is {} (object); it must be a string"],
+    [
+      'status',
+      'paused',
+      "'status' is 'paused' (string); it must be one of pending, running, done, failed, cancelled",
+    ],
+    ['dispatches', 'x', "'dispatches' is 'x' (string)"],
+    ['startedAt', 'x', "'startedAt' is 'x' (string)"],
+  ])('names %s when it is %s', (name, value, message) => {
+    expect(problem(() => parseJob(row({ [name]: value })))).toContain(message);
+  });
+
+  it('never shows what may be private', () => {
+    expect(problem(() => parseJob(row({ payload: 12345 })))).toContain(
+      "'payload' is something else; it must be a string",
+    );
+    expect(problem(() => parseJob(row({ checkpoint: '{secret' })))).not.toContain('secret');
+  });
+
+  it('without an id is named as such', () => {
+    expect(problem(() => parseJob(row({ jobId: undefined })))).toContain("row '(no jobId)'");
+  });
+});
+
+describe('an entry of the lease index', () => {
+  it('is read from what the index projects', () => {
+    expect(parseLeaseEntry(row({ payload: undefined, changedBy: undefined }))).toMatchObject({
+      jobId: 'j1',
+      status: 'pending',
+    });
+    expect(parseLeaseEntry(row({ leaseOwner: undefined, startedAt: undefined }))).not.toHaveProperty(
+      'leaseOwner',
+    );
+  });
+
+  it.each([
+    'type',
+    'leaseShard',
+    'leaseUntil',
+    'leaseMs',
+    'attempt',
+    'errors',
+    'crashes',
+    'releases',
+    'maxAttempts',
+    'maxCrashes',
+    'status',
+  ])('names %s when it is missing', (name) => {
+    expect(problem(() => parseLeaseEntry(row({ [name]: undefined })))).toContain(`'${name}' is missing`);
+  });
+
+  it('is not a finished job, however it came to have a lease', () => {
+    expect(problem(() => parseLeaseEntry(row({ status: 'done' })))).toContain(
+      "'status' is 'done' (string); it must be pending or running while the row has a lease",
+    );
+  });
+});

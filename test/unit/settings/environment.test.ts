@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import {
+  configurationFromEnvironment,
+  settingsFromEnvironment,
+  toEnvironment,
+} from '../../../lib/settings/environment.ts';
+import { resolveSettings } from '../../../lib/settings/settings.ts';
+import { resourceVariables } from '../../../lib/wire/environment.ts';
+
+const resources = {
+  tableName: 'jobs',
+  queueUrl: 'https://sqs.example/jobs',
+  serviceName: 'reports',
+  eventBusName: 'default',
+};
+
+describe('a configuration in environment variables', () => {
+  it('comes out as it went in', () => {
+    const settings = resolveSettings({
+      leaseMs: 60_000,
+      watch: 'always',
+      reaperEnabled: false,
+      breakerShare: 0.25,
+    });
+    const environment = toEnvironment({ resources, settings });
+    expect(environment).toMatchObject({
+      LEASEHOLD_TABLE_NAME: 'jobs',
+      LEASEHOLD_LEASE_MS: '60000',
+      LEASEHOLD_REAPER_ENABLED: 'false',
+      LEASEHOLD_BREAKER_SHARE: '0.25',
+    });
+    expect(configurationFromEnvironment({ ...environment, PATH: '/bin' })).toEqual({ resources, settings });
+  });
+
+  it('keeps the default of what is not set, or empty', () => {
+    expect(settingsFromEnvironment({ LEASEHOLD_SHARDS: '', OTHER: 'x' })).toEqual(resolveSettings());
+  });
+
+  it.each([
+    [{ LEASEHOLD_LEASE_MS: 'soon' }, "setting 'leaseMs' is 'soon'"],
+    [{ LEASEHOLD_LEASE_MS: ' ' }, "setting 'leaseMs' is ' '"],
+    [{ LEASEHOLD_REAPER_ENABLED: 'TRUE' }, "setting 'reaperEnabled' is 'TRUE'; it must be true or false"],
+    [{ LEASEHOLD_REAPER_ENABLED: 'true', LEASEHOLD_WATCH: 'x' }, "setting 'watch' is 'x'"],
+    [
+      { LEASEHOLD_LEASE_SM: '1' },
+      "variable 'LEASEHOLD_LEASE_SM' is unknown. Did you mean 'LEASEHOLD_LEASE_MS'?",
+    ],
+  ])('refuses %j', (environment, message) => {
+    expect(() => settingsFromEnvironment(environment)).toThrow(message);
+  });
+
+  it('names every resource that is missing, with its variable', () => {
+    expect(() => configurationFromEnvironment({ LEASEHOLD_TABLE_NAME: 'jobs' })).toThrow(
+      Object.values(resourceVariables)
+        .filter((name) => name !== 'LEASEHOLD_TABLE_NAME')
+        .map(
+          (name) => `environment variable '${name}' is not set; the stack sets it, a process must export it`,
+        )
+        .join('\n'),
+    );
+  });
+});

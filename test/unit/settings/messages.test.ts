@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { givenSettings } from '../../../lib/settings/environment.ts';
+import { resolveSettings, settingNames } from '../../../lib/settings/settings.ts';
+import { SettingsError } from '../../../lib/settings/settings-error.ts';
+
+const refusal = (given: Record<string, unknown>): SettingsError => {
+  try {
+    resolveSettings(given);
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+  }
+  throw new Error('it was accepted');
+};
+
+describe('a setting that is refused', () => {
+  it.each([
+    [
+      { leaseMs: 5 },
+      "setting 'leaseMs' is 5; it must be a whole number from 10000 to 3600000 ms (how long a claim holds without a heartbeat)",
+    ],
+    [
+      { maxErrorBytes: 5 },
+      "setting 'maxErrorBytes' is 5; it must be a whole number from 256 to 8192 bytes (longest text of an error)",
+    ],
+    [
+      { shards: 0 },
+      "setting 'shards' is 0; it must be a whole number from 1 to 256 (partitions of the lease index; may only grow)",
+    ],
+    [
+      { breakerShare: 2 },
+      "setting 'breakerShare' is 2; it must be a number from 0.05 to 1 (share of the running leases that must have lapsed for the breaker to open)",
+    ],
+  ])('says what it is, what is allowed in which unit, and what it means: %o', (given, message) => {
+    expect(refusal(given)).toMatchObject({ code: 'SETTINGS', message, problems: [message] });
+  });
+
+  it('stands on a line of its own among several', () => {
+    const { message, problems } = refusal({ shards: 0, watch: 'x' });
+    expect(message.split('\n')).toEqual(problems);
+    expect(problems).toHaveLength(2);
+  });
+
+  it('is told all names when its own is unknown', () => {
+    expect(refusal({ zzzzzzzzzz: 1 }).message).toBe(
+      `setting 'zzzzzzzzzz' is unknown. Allowed: ${settingNames.join(', ')}`,
+    );
+  });
+
+  it('is shown as it was written in its variable', () => {
+    expect(givenSettings({ LEASEHOLD_WATCH: 'true', LEASEHOLD_REAPER_ENABLED: 'true' })).toEqual({
+      watch: 'true',
+      reaperEnabled: true,
+    });
+  });
+});
+
+describe('the visibility timeout', () => {
+  it('follows nothing where neither the function’s timeout nor the batch’s window is given', () => {
+    expect(resolveSettings({ timeScale: 100 }).visibilityTimeoutMs).toBe(960_000);
+  });
+
+  it('must cover the batch’s window as well', () => {
+    const window = { functionTimeoutMs: 900_000, batchWindowMs: 1_000 };
+    expect(refusal({ ...window, visibilityTimeoutMs: 900_999 }).message).toBe(
+      'functionTimeoutMs (900000) plus batchWindowMs (1000) must be at most visibilityTimeoutMs (900999), or SQS delivers a message again while its worker still runs; set visibilityTimeoutMs to 901000 or more',
+    );
+    expect(resolveSettings({ ...window, visibilityTimeoutMs: 901_000 })).toMatchObject(window);
+  });
+});
+
+describe('two settings that are related', () => {
+  it.each([
+    { backoffBaseMs: 5_000, backoffCapMs: 5_000 },
+    { dispatchLeaseMs: 60_000, dispatchLeaseCapMs: 60_000 },
+    { maxPayloadBytes: 256 * 1024, maxResultBytes: 60 * 1024 },
+    { minSweepIntervalMs: 110_000, watchMs: 110_000 },
+  ])('may be equal where one is the other’s bound: %o', (given) => {
+    expect(resolveSettings(given)).toMatchObject(given);
+  });
+
+  it('may not be equal where one must be less', () => {
+    expect(refusal({ skewMs: 3_334, minLeaseMs: 10_002 }).message).toContain(
+      'skewMs (3334) must be less than a third of minLeaseMs (10002)',
+    );
+  });
+
+  it('say how much of an index key can be planned for', () => {
+    expect(refusal({ shards: 1, maxRunning: 4_251 }).message).toContain(
+      'an index key takes 1000 write units a second, of which 85% can be planned for, and a beat uses 2;',
+    );
+  });
+});

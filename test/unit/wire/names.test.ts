@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
+import { settingVariable } from '../../../lib/wire/environment.ts';
+import { METRIC_DIMENSION, METRIC_NAMESPACE, metrics } from '../../../lib/wire/metrics.ts';
+import { didYouMean, nearest } from '../../../lib/wire/nearest.ts';
+import { byFailure, byLease, claimAttribute, jobsTable } from '../../../lib/wire/table.ts';
+import { leaseEntry } from '../../support/jobs.ts';
+
+describe('the nearest name', () => {
+  it.each([
+    ['leasems', 'leaseMs'],
+    ['laeseMs', 'leaseMs'],
+    ['SHARDS', 'shards'],
+    ['colour', undefined],
+  ])('of %s is %s', (name, near) => {
+    expect(nearest(name, ['leaseMs', 'shards'])).toBe(near);
+  });
+
+  it('is nothing where nothing is known', () => {
+    expect(nearest('a', [])).toBeUndefined();
+    expect(didYouMean('a', [])).toBe('');
+  });
+
+  it('is put as a question', () => {
+    expect(didYouMean('shard', ['shards'])).toBe(" Did you mean 'shards'?");
+  });
+});
+
+describe('names that both sides share', () => {
+  it('turns a setting into its environment variable', () => {
+    expect(settingVariable('leaseMs')).toBe('LEASEHOLD_LEASE_MS');
+    expect(settingVariable('watch')).toBe('LEASEHOLD_WATCH');
+  });
+
+  it('gives the attributes of the claim ring two digits, and wraps after twenty', () => {
+    expect([0, 1, 19, 20, 41].map(claimAttribute)).toEqual([
+      'claim00',
+      'claim01',
+      'claim19',
+      'claim00',
+      'claim01',
+    ]);
+  });
+
+  it('projects into the lease index exactly what the reaper decides from', () => {
+    const keys = ['jobId', byLease.partitionKey.name, byLease.sortKey.name];
+    expect([...keys, ...byLease.projects].sort()).toEqual(
+      Object.keys(parseLeaseEntry({ ...leaseEntry() })).sort(),
+    );
+  });
+
+  it('keys both indexes by attributes that only the rows which belong there have', () => {
+    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil', 'failedAt']);
+    expect(byFailure.partitionKey.name).toBe('type');
+  });
+
+  it('says of every metric what it counts', () => {
+    expect([METRIC_NAMESPACE, METRIC_DIMENSION]).toEqual(['Leasehold', 'service']);
+    for (const [name, { says }] of Object.entries(metrics)) {
+      expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
+      expect(says.length).toBeGreaterThan(10);
+    }
+  });
+});

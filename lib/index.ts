@@ -6,9 +6,9 @@ export type { JsonValue, SendOptions } from './wire/message.ts';
 export { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './worker/abort-reasons.ts';
 export {
   defineJob,
+  type HandlerJob,
   type JobContext,
   type JobDefinition,
   type JobOptions,
-  type JobView,
 } from './worker/define-job.ts';
 export { createRegistry, type Registry, RegistryError } from './worker/registry.ts';

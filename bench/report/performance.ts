@@ -153,7 +153,7 @@ const poisonSection = (results: Results): string =>
       'processes killed',
       'then',
       'neighbours done',
-      'buried',
+      'failed',
       'unfinished',
       'most starts of a neighbour',
     ],

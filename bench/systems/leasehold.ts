@@ -7,7 +7,7 @@ import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createSqsClient } from '../../lib/aws/sqs/client.ts';
 import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
-import { createQueues } from '../../lib/local/create-queues.ts';
+import { createLocalQueues } from '../../lib/local/create-local-queues.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
@@ -66,7 +66,7 @@ export async function start(): Promise<System> {
     tellsReclaims: true,
     async prepare(name) {
       await createJobsTable(client, name);
-      const { queue } = await createQueues(sqsClient, name, resolveSettings());
+      const { queue } = await createLocalQueues(sqsClient, name, resolveSettings());
       urls.set(name, queue.url);
     },
     async enqueue(name, jobs) {

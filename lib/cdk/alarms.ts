@@ -102,13 +102,13 @@ function jobAlarms(
     },
     JobsFailed: {
       anchor: 'jobs-failed',
-      says: `${failureAlarmThreshold} or more jobs were buried within 5 minutes.`,
+      says: `${failureAlarmThreshold} or more jobs failed for good within 5 minutes.`,
       metric: metered.metricJobsFailed(perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
     JobsQuarantined: {
       anchor: 'jobs-quarantined',
-      says: 'A job kept killing its worker and was buried.',
+      says: 'A job kept killing its worker and failed for good.',
       metric: metered.metricJobsQuarantined(perFiveMinutes),
       threshold: 1,
     },

@@ -50,7 +50,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsRetried', options);
   }
 
-  /** Jobs buried, for whatever reason. */
+  /** Jobs that failed for good, for whatever reason. */
   metricJobsFailed(options?: MetricOptions): Metric {
     return this.metric('JobsFailed', options);
   }
@@ -70,7 +70,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsReleased', options);
   }
 
-  /** Jobs buried because they kept killing their worker. */
+  /** Jobs failed because they kept killing their worker. */
   metricJobsQuarantined(options?: MetricOptions): Metric {
     return this.metric('JobsQuarantined', options);
   }

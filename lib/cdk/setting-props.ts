@@ -48,7 +48,7 @@ export interface SettingProps {
   readonly grace?: Duration;
 
   /**
-   * Errors and crashes together after which a job is buried.
+   * Errors and crashes together after which a job fails for good.
    * @default 5
    */
   readonly maxAttempts?: number;
@@ -60,7 +60,7 @@ export interface SettingProps {
   readonly maxCrashes?: number;
 
   /**
-   * Hand-backs after which a job is buried.
+   * Releases after which a job fails for good.
    * @default 1000
    */
   readonly maxReleases?: number;

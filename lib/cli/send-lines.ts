@@ -18,7 +18,7 @@ interface Failure {
   readonly reason: string;
 }
 
-interface Tally {
+interface SendTally {
   sent: number;
   readonly failures: Failure[];
 }
@@ -34,7 +34,7 @@ export async function sendLines(
   input: AsyncIterable<string | Uint8Array>,
   given: { readonly type: string | undefined; readonly fields: object },
 ): Promise<ExitCode> {
-  const tally: Tally = { sent: 0, failures: [] };
+  const tally: SendTally = { sent: 0, failures: [] };
   const progress = createProgress(terminal, output, 'sending');
   const queue = system.queue();
   let chunk: { line: number; body: string }[] = [];
@@ -84,7 +84,7 @@ function bodyOf(text: string, { type, fields }: { type: string | undefined; fiel
   }
 }
 
-function report(output: Output, { sent, failures }: Tally, isCut: boolean): ExitCode {
+function report(output: Output, { sent, failures }: SendTally, isCut: boolean): ExitCode {
   failures.sort((a, b) => a.line - b.line);
   output.json({ sent, failed: failures.length, failures, ...(isCut ? { interrupted: true } : {}) });
   output.line(

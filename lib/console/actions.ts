@@ -12,7 +12,7 @@ export interface ActionParts {
 
 const done: Readonly<Record<JobAction, string>> = {
   cancel: 'Cancelled',
-  release: 'Taken from its worker and given to the next',
+  takeBack: 'Taken from its worker and given to the next',
   retry: 'Sent to the next worker, with new budgets',
   revive: 'Sent to the next worker, with new budgets',
 };
@@ -31,7 +31,7 @@ export async function actOnJob(parts: ActionParts, jobId: string, action: JobAct
     switch (action) {
       case 'cancel':
         return store.cancel(jobId);
-      case 'release':
+      case 'takeBack':
         return store.takeBack(jobId);
       case 'retry':
       case 'revive':

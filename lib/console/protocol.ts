@@ -93,7 +93,7 @@ export interface JobDetail {
 }
 
 /** What can be done to a job from the console. */
-export const jobActions = ['cancel', 'release', 'retry', 'revive'] as const;
+export const jobActions = ['cancel', 'takeBack', 'retry', 'revive'] as const;
 export type JobAction = (typeof jobActions)[number];
 
 export const workerActions = ['kill', 'pause', 'resume'] as const;

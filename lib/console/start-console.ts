@@ -16,7 +16,7 @@ export interface ConsoleOptions {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Given, the page may cancel, release, retry and revive jobs; absent, it only shows. */
+  /** Given, the page may cancel, take back, retry and revive jobs; absent, it only shows. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
   /** @default a free port */
   readonly port?: number;

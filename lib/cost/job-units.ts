@@ -6,10 +6,10 @@ import { rowAfter } from '../protocol/writes/evaluate.ts';
 import { reapWrite } from '../protocol/writes/reaper-writes.ts';
 import type { Row, RowWrite } from '../protocol/writes/row-write.ts';
 import {
-  buryWrite,
   checkpointWrite,
   claimWrite,
   completeWrite,
+  failWrite,
   heartbeatWrite,
   retryWrite,
 } from '../protocol/writes/worker-writes.ts';
@@ -32,7 +32,7 @@ export interface JobUnits {
   readonly complete: WriteUnits;
   readonly retry: WriteUnits;
   readonly reclaim: WriteUnits;
-  readonly bury: WriteUnits;
+  readonly fail: WriteUnits;
   readonly doneRowBytes: number;
 }
 
@@ -81,7 +81,7 @@ export function jobUnits(size: JobSize): JobUnits {
     complete: done.units,
     retry: retried.units,
     reclaim: step(before, reapWrite(entryOf(job), lapse, expiresAt, at)).units,
-    bury: step(before, buryWrite(claim, { errors: 1, lastError: ERROR, expiresAt }, at)).units,
+    fail: step(before, failWrite(claim, { errors: 1, lastError: ERROR, expiresAt }, at)).units,
     doneRowBytes: rowBytes(done.after),
   };
 }

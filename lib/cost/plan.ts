@@ -1,5 +1,5 @@
 import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
-import { lookAgainMs } from '../settings/longest-sleep.ts';
+import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -228,7 +228,7 @@ function reaper(shards: number, settings: PlanSettings, prices: Prices): CostLin
   const watches = settings.watch !== 'never';
   // While one watches, the next is there already and waits for the lead.
   const reapers = Math.max(1, settings.watchMs / settings.reaperIntervalMs);
-  const sweeps = (SECONDS_A_MONTH * 1000) / (watches ? lookAgainMs(settings) : settings.reaperIntervalMs);
+  const sweeps = (SECONDS_A_MONTH * 1000) / (watches ? longestSleepMs(settings) : settings.reaperIntervalMs);
   const pendingSweeps = watches ? (SECONDS_A_MONTH * 1000) / settings.dispatchLeaseMs : sweeps;
   const seconds = watches ? SECONDS_A_MONTH * reapers : sweeps * SHORT_SWEEP_SECONDS;
   const gbSeconds = (seconds * REAPER_MEMORY_MB) / 1024;

@@ -102,10 +102,10 @@ function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
   const verdict = decideReap(entryOf(job), { now: lapse, settings, breakerOpen: false });
   if (verdict.kind === 'reclaim')
     return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
-  if (verdict.kind === 'bury')
+  if (verdict.kind === 'fail')
     return verdict.quarantined
-      ? `buried: crash ${verdict.crashes} of ${job.maxCrashes}`
-      : `buried: errors and crashes reach ${job.maxAttempts}`;
+      ? `quarantined: crash ${verdict.crashes} of ${job.maxCrashes}`
+      : `failed: errors and crashes reach ${job.maxAttempts}`;
   // A running job at the moment of its lapse is neither left alone nor dispatched.
   return 'cancelled, as an operator asked';
 }

@@ -49,7 +49,7 @@ function ended(claim: PastClaim, job: Job): TimelineEvent[] {
   const ends = {
     done: 'finished its work',
     retried: `its handler threw${cause}; the job was handed back for another attempt`,
-    failed: `its handler threw${cause}; the job was buried`,
+    failed: `its handler threw${cause}; the job failed for good`,
     released: 'handed the job back (deadline, shutdown or operator)',
     cancelled: 'ended the job, as an operator had asked',
     lapsed: `its lease lapsed${cause}; the reaper ${isLast ? verdictOf(job) : 'took the job back'}`,
@@ -77,7 +77,7 @@ function ended(claim: PastClaim, job: Job): TimelineEvent[] {
 
 /** What a lapse led to, where it was the last thing that happened. */
 function verdictOf(job: Job): string {
-  if (job.status === 'failed') return 'buried the job';
+  if (job.status === 'failed') return 'failed the job';
   return job.status === 'cancelled' ? 'ended the job, as an operator had asked' : 'took the job back';
 }
 
@@ -102,7 +102,7 @@ function factsOf(job: Job): string[] {
   const { attempt, errors, crashes, releases } = job;
   facts.push(
     `claimed ${attempt === 1 ? 'once' : `${attempt} times`}; since it was last revived or created, ${errors} ended by errors, ${crashes} by crashes, ${releases} handed back`,
-    `buried at ${job.maxAttempts} errors and crashes together, or ${job.maxCrashes} crashes`,
+    `fails for good at ${job.maxAttempts} errors and crashes together, or ${job.maxCrashes} crashes`,
   );
   const past = job.status === 'running' ? attempt - 1 : attempt;
   const known = new Set(job.claims.map((claim) => claim.attempt));

@@ -35,7 +35,7 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
     },
     signal(pid, action) {
       const worker = stack.workers().find((each) => each.pid === pid);
-      const kind = momentOf[action];
+      const kind = readClock[action];
       if (kind !== undefined)
         for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: nameOf(pid) });
       return stack.signal(pid, action);
@@ -60,7 +60,7 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
   };
 }
 
-const momentOf: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = { pause: 'paused', resume: 'resumed' };
+const readClock: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = { pause: 'paused', resume: 'resumed' };
 
 const isWorker = ({ functionName }: { readonly functionName: string }) => functionName.endsWith('-worker');
 const nameOf = (pid: number) => `process ${pid}`;

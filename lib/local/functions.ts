@@ -2,7 +2,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Settings } from '../settings/settings.ts';
 import { DEAD_LETTER_BATCH_SIZE, DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import type { Bundles } from './bundles.ts';
-import type { LocalQueue } from './create-queues.ts';
+import type { LocalQueue } from './create-local-queues.ts';
 import { startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
 import { createLambdaFunction, type HostEvent, type LambdaFunction } from './lambda-host/lambda-function.ts';
 import { startSchedule } from './lambda-host/schedule.ts';

@@ -4,7 +4,7 @@ import { createJobsTable } from '../aws/dynamodb/create-jobs-table.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
-import { createQueues } from './create-queues.ts';
+import { createLocalQueues } from './create-local-queues.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type BusEvent, startEventBus } from './event-bus.ts';
 import { type LocalFunctionName, localFunctions, startFunctions } from './functions.ts';
@@ -101,7 +101,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       config: { ...clientConfig, endpoint: endpoints.dynamodb },
     });
     const [queues] = await Promise.all([
-      createQueues(sqs, name, settings),
+      createLocalQueues(sqs, name, settings),
       createJobsTable(dynamodb, name).finally(() => dynamodb.destroy()),
     ]);
     const environment = {

@@ -5,7 +5,7 @@ export class BadRowError extends LeaseholdError {
   readonly jobId: string;
 
   constructor(jobId: string, problem: string) {
-    super('BAD_ROW', `row '${jobId}': ${problem}. Run 'leasehold doctor --repair' to mend or bury it`);
+    super('BAD_ROW', `row '${jobId}': ${problem}. Run 'leasehold doctor --repair' to repair it or fail it`);
     this.jobId = jobId;
   }
 }
@@ -71,7 +71,7 @@ export class QueueUnavailableError extends LeaseholdError {
   }
 }
 
-/** Thrown by a handler to say that running the job again cannot help: it is buried at once. */
+/** Thrown by a handler to say that running the job again cannot help: it fails for good at once. */
 export class NonRetryableError extends LeaseholdError {
   constructor(message: string, options?: ErrorOptions) {
     super('NON_RETRYABLE', message, options);

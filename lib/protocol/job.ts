@@ -28,7 +28,7 @@ export interface Budgets {
 }
 
 /** How claims ended so far. */
-export interface Tally {
+export interface ClaimCounts {
   /** Number of claims so far; never falls: the fencing token. */
   readonly attempt: number;
   readonly errors: number;
@@ -36,7 +36,7 @@ export interface Tally {
   readonly releases: number;
 }
 
-export interface JobCore extends Tally, Budgets {
+export interface JobCore extends ClaimCounts, Budgets {
   readonly jobId: string;
   readonly type: string;
   readonly leaseMs: number;
@@ -98,7 +98,7 @@ export type FinishedJob = DoneJob | FailedJob | CancelledJob;
 export type Job = UnfinishedJob | FinishedJob;
 
 /** What the index `byLease` tells of an unfinished job: all that the reaper decides from. */
-export interface LeaseEntry extends Tally, Budgets {
+export interface LeaseEntry extends ClaimCounts, Budgets {
   readonly jobId: string;
   readonly type: string;
   readonly status: 'pending' | 'running';

@@ -138,13 +138,13 @@ export interface JobStore {
     claim: Claim,
     next: { errors: number; lastError: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
-  bury(claim: Claim, end: { errors: number; lastError: string }): Promise<FencedOutcome>;
+  fail(claim: Claim, end: { errors: number; lastError: string }): Promise<FencedOutcome>;
   release(
     claim: Claim,
     next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
   /** Gives back a claim whose reply never came, if it was granted at all. */
-  handBack(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
+  releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
   /** Ends a running job whose cancellation was requested. */
   cancelRunning(claim: Claim): Promise<FencedOutcome>;
   /** Ends a pending job whose cancellation was requested. */

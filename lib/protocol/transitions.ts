@@ -55,9 +55,9 @@ export const transitions = {
     proof: 'done, with my owner and attempt',
   },
   retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
-  bury: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },
+  fail: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },
   release: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
-  handBack: {
+  releaseUnknown: {
     by: 'worker',
     from: ['running'],
     to: 'pending',

@@ -1,7 +1,7 @@
 import type { Clock } from './ports.ts';
 
 /** The promise's value, or undefined when it takes longer than this; it goes on, but nobody waits any more. */
-export async function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
+export async function waitAtMost<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
   const enough = new AbortController();
   const patience = clock.sleep(ms, enough.signal).then(
     () => undefined,

@@ -1,4 +1,4 @@
-import { within } from '../protocol/wait-at-most.ts';
+import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { LeaseholdEvent } from '../wire/events.ts';
 import type { ReaperDeps } from './deps.ts';
 
@@ -47,7 +47,7 @@ export function createEventOutlet({
       draining ??= drain();
     },
     async settle() {
-      if (draining !== undefined) await within(PATIENCE_MS, draining, clock);
+      if (draining !== undefined) await waitAtMost(PATIENCE_MS, draining, clock);
       const lost = dropped + waiting.length;
       if (lost > 0) telemetry.warn('events not published', { count: lost, reason: 'the bus is too slow' });
       dropped = 0;

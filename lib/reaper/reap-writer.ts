@@ -2,11 +2,11 @@ import { decideReap } from '../protocol/decisions/decide-reap.ts';
 import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
-import { within } from '../protocol/wait-at-most.ts';
+import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
-import { leaveBehind, type Tally } from './sweep-counts.ts';
+import { leaveBehind, type SweepTally } from './sweep-counts.ts';
 import { asSeen, type SweepMemory } from './sweep-memory.ts';
 
 /** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
@@ -34,7 +34,7 @@ interface Verdict {
 
 export function createReapWriter(
   deps: ReaperDeps,
-  context: { readonly tally: Tally; readonly memory: SweepMemory; readonly breakerOpen: boolean },
+  context: { readonly tally: SweepTally; readonly memory: SweepMemory; readonly breakerOpen: boolean },
 ): ReapWriter {
   const { store, queue, telemetry, clock, settings, clockGuard } = deps;
   const { tally, memory, breakerOpen } = context;
@@ -111,8 +111,8 @@ export function createReapWriter(
         tally.reclaimed += 1;
         telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
         return;
-      case 'bury':
-        tally.buried += 1;
+      case 'fail':
+        tally.failed += 1;
         if (action.quarantined) tally.quarantined += 1;
         return;
       case 'redispatch':
@@ -131,7 +131,7 @@ export function createReapWriter(
     });
     if (hints.length === 0) return;
     try {
-      const outcome = await within(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
+      const outcome = await waitAtMost(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
       tally.hintsSent += outcome?.sent ?? 0;
       if (outcome?.reason !== undefined) tally.firstError ??= new Error(outcome.reason);
       tally.hintsFailed += outcome === undefined ? hints.length : outcome.failed.length;

@@ -4,11 +4,11 @@ import type { LeaseholdEvent } from '../wire/events.ts';
 import type { BreakerVerdict } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { SweepResult } from './sweep.ts';
-import { changes, type Tally } from './sweep-counts.ts';
+import { changes, type SweepTally } from './sweep-counts.ts';
 
 /** The events that tell of one written verdict. */
 export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): LeaseholdEvent[] {
-  if (action.kind !== 'reclaim' && action.kind !== 'bury') return [];
+  if (action.kind !== 'reclaim' && action.kind !== 'fail') return [];
   const detail = {
     jobId: entry.jobId,
     type: entry.type,
@@ -32,11 +32,11 @@ export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): Lea
 export function reportSweep(
   { telemetry, clockGuard }: Pick<ReaperDeps, 'telemetry' | 'clockGuard'>,
   result: SweepResult,
-  tally: Pick<Tally, 'firstError'>,
+  tally: Pick<SweepTally, 'firstError'>,
 ): void {
   const counted = {
     JobsReclaimed: result.reclaimed,
-    JobsFailed: result.buried,
+    JobsFailed: result.failed,
     JobsQuarantined: result.quarantined,
     JobsCancelled: result.cancelled,
     HintsSent: result.hintsSent,
@@ -51,12 +51,12 @@ export function reportSweep(
 
   const fields = logFields(result, tally);
   const trouble = result.errors + result.skipped.unwritten + result.hintsFailed + result.skipped.stopped;
-  if (result.reclaimed + result.buried > 0) telemetry.info('released stale running jobs', fields);
+  if (result.reclaimed + result.failed > 0) telemetry.info('released stale running jobs', fields);
   else if (changes(result) > 0) telemetry.info('dispatched waiting jobs', fields);
   else if (trouble > 0) telemetry.warn('sweep left rows behind', fields);
 }
 
-function logFields(result: SweepResult, { firstError }: Pick<Tally, 'firstError'>) {
+function logFields(result: SweepResult, { firstError }: Pick<SweepTally, 'firstError'>) {
   const { nextLapseAt: _next, nextDueAt: _due, skipped, ...counts } = result;
   return {
     count: result.reclaimed,

@@ -23,7 +23,7 @@ export interface SweepCounts {
   /** Running jobs given to the next worker. */
   readonly reclaimed: number;
   /** Running jobs ended as failed, the quarantined ones among them. */
-  readonly buried: number;
+  readonly failed: number;
   readonly quarantined: number;
   /** Pending jobs hinted again, or for the first time. */
   readonly redispatched: number;
@@ -39,7 +39,7 @@ export interface SweepCounts {
 type Counting<T> = { -readonly [key in keyof T]: T[key] extends number ? number : Counting<T[key]> };
 
 /** The counts of a sweep under way. */
-export interface Tally extends Counting<SweepCounts> {
+export interface SweepTally extends Counting<SweepCounts> {
   /** Lease end of the oldest lapsed entry left behind. */
   oldestLeft?: number;
   /** The first thing that went wrong, for the log. */
@@ -48,10 +48,10 @@ export interface Tally extends Counting<SweepCounts> {
   readonly unwrittenShards: Set<string>;
 }
 
-export const createTally = (): Tally => ({
+export const createSweepTally = (): SweepTally => ({
   scanned: 0,
   reclaimed: 0,
-  buried: 0,
+  failed: 0,
   quarantined: 0,
   redispatched: 0,
   cancelled: 0,
@@ -64,7 +64,7 @@ export const createTally = (): Tally => ({
 
 /** Counts an entry that stays lapsed. */
 export function leaveBehind(
-  tally: Tally,
+  tally: SweepTally,
   why: 'unwritten' | 'heldBack' | 'before' | 'stopped',
   entries: readonly Pick<LeaseEntry, 'leaseUntil'>[],
 ): void {
@@ -74,4 +74,4 @@ export function leaveBehind(
 }
 
 /** How many rows a sweep changed. */
-export const changes = (c: SweepCounts): number => c.reclaimed + c.buried + c.redispatched + c.cancelled;
+export const changes = (c: SweepCounts): number => c.reclaimed + c.failed + c.redispatched + c.cancelled;

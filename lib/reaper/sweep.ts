@@ -3,13 +3,13 @@ import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { allShards } from '../protocol/shards.ts';
 import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
-import { lookAgainMs } from '../settings/longest-sleep.ts';
+import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './large-reads.ts';
 import { CHUNK, createReapWriter, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
-import { createTally, leaveBehind, type SweepCounts, type Tally } from './sweep-counts.ts';
+import { createSweepTally, leaveBehind, type SweepCounts, type SweepTally } from './sweep-counts.ts';
 import {
   asSeen,
   createSweepMemory,
@@ -48,7 +48,7 @@ const SHARDS_AT_ONCE = 32;
 
 interface Round {
   readonly startedAt: number;
-  readonly tally: Tally;
+  readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly shouldStop: () => boolean;
   /** For all pages but the first, which are small. */
@@ -77,7 +77,7 @@ interface Look {
 export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promise<SweepResult> {
   const { clock, settings } = deps;
   const memory = options.memory ?? createSweepMemory(deps);
-  const tally = createTally();
+  const tally = createSweepTally();
   const round: Round = {
     startedAt: clock.now(),
     tally,
@@ -217,7 +217,7 @@ function outlookOf(
   { settings }: ReaperDeps,
 ): Omit<ShardOutlook, 'failures'> {
   const unseen = look.shard.startsWith('r')
-    ? lookAgainMs(settings)
+    ? longestSleepMs(settings)
     : // A job that becomes pending after this look has a hint under way, or is due beyond the longest delay of one.
       Math.min(settings.dispatchLeaseMs, MAX_HINT_DELAY_MS);
   const nextLapseAt = live && lapsesAt(live, settings);
@@ -273,7 +273,7 @@ function noteFailure(
   outlook?: Omit<ShardOutlook, 'failures'>,
 ): void {
   const failures = (memory.outlooks.get(shard)?.failures ?? 0) + 1;
-  const pause = Math.min(settings.minSweepIntervalMs * 2 ** failures, lookAgainMs(settings));
+  const pause = Math.min(settings.minSweepIntervalMs * 2 ** failures, longestSleepMs(settings));
   const retryAt = clock.now() + pause;
   memory.outlooks.set(shard, {
     ...outlook,

@@ -1,4 +1,4 @@
-import { lookAgainMs } from '../settings/longest-sleep.ts';
+import { longestSleepMs } from '../settings/longest-sleep.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { ReaperDeps } from './deps.ts';
@@ -26,7 +26,7 @@ export interface WatchOptions {
 export interface WatchResult {
   readonly sweeps: number;
   readonly reclaimed: number;
-  readonly buried: number;
+  readonly failed: number;
   readonly redispatched: number;
   readonly cancelled: number;
   /** Why: nothing to wait for, out of time, told to stop, one sweep was asked for, a wrong clock, or switched off. */
@@ -46,7 +46,7 @@ const TIMER_SLACK_MS = 20;
  */
 export async function watch(deps: WatchDeps, options: WatchOptions): Promise<WatchResult> {
   const { clock, settings, telemetry } = deps;
-  const totals = { sweeps: 0, reclaimed: 0, buried: 0, redispatched: 0, cancelled: 0 };
+  const totals = { sweeps: 0, reclaimed: 0, failed: 0, redispatched: 0, cancelled: 0 };
   if (!settings.reaperEnabled) {
     telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
     return { ...totals, ended: 'disabled' };
@@ -69,10 +69,10 @@ export async function watch(deps: WatchDeps, options: WatchOptions): Promise<Wat
     }
     const role = await lead.seek();
     if (!role.leads)
-      return { wakeAt: Math.max(notBefore, Math.min(role.leaderUntil, begunAt + lookAgainMs(settings))) };
+      return { wakeAt: Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings))) };
     const result = await sweep(deps, { shards: role.shards, memory, shouldStop: timeIsUp });
     totals.sweeps += 1;
-    for (const key of ['reclaimed', 'buried', 'redispatched', 'cancelled'] as const)
+    for (const key of ['reclaimed', 'failed', 'redispatched', 'cancelled'] as const)
       totals[key] += result[key];
     await gaugeLive(role.shards);
     deps.flush?.();
@@ -81,7 +81,7 @@ export async function watch(deps: WatchDeps, options: WatchOptions): Promise<Wat
     if (mode === 'whileBusy' && !isBusy(memory, { now: clock.now(), deadlineAt })) return { ended: 'idle' };
     if (result.complete || changes(result) > 0) await lead.keep();
     const next = soonest([...memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
-    return { wakeAt: Math.max(notBefore, Math.min(next, begunAt + lookAgainMs(settings))) };
+    return { wakeAt: Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings))) };
   };
 
   const run = async (): Promise<Ended> => {

@@ -65,9 +65,9 @@ export const declarations = {
     'how far two clocks may be apart; added to every lease before it is reclaimed',
   ),
   graceMs: ms(0, 0, DAY, 'how much longer than the skew a lapsed lease is left alone'),
-  maxAttempts: count(5, 1, 25, 'errors and crashes together after which a job is buried'),
+  maxAttempts: count(5, 1, 25, 'errors and crashes together after which a job fails for good'),
   maxCrashes: count(3, 1, 25, 'crashes after which a job is quarantined'),
-  maxReleases: count(1000, 1, 100_000, 'hand-backs after which a job is buried'),
+  maxReleases: count(1000, 1, 100_000, 'releases after which a job fails for good'),
   backoffBaseMs: ms(2 * SECOND, 0, HOUR, 'ceiling of the first retry’s wait; doubles with each error'),
   backoffCapMs: ms(15 * MINUTE, 0, DAY, 'highest ceiling of a retry’s wait'),
   dispatchLeaseMs: ms(

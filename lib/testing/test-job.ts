@@ -116,7 +116,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
     await queue.delete([message]);
     if (claimed?.kind !== 'claimed') return 'refused';
-    const bounds = { stopping, handBackMs: settings.deadlineMarginMs / 2 };
+    const bounds = { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 };
     return patiently(engine.run(claimed, bounds), stopping);
   };
 

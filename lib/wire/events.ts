@@ -18,9 +18,9 @@ export interface EventDetails {
   JobReclaimed: JobEventDetail & { readonly reclaimDelayMs: number };
   /** A handler threw and the job will run again. */
   JobRetried: JobEventDetail & { readonly lastError: string; readonly notBefore: number };
-  /** A job was buried. */
+  /** A job failed for good. */
   JobFailed: JobEventDetail & { readonly lastError: string };
-  /** A job was buried because it kept killing its worker. Comes with a JobFailed. */
+  /** A job was failed because it kept killing its worker. Comes with a JobFailed. */
   JobQuarantined: JobEventDetail & { readonly lastError: string };
   ReaperLeadershipChanged: {
     readonly service: string;

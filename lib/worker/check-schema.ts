@@ -1,5 +1,5 @@
 import type { Clock } from '../protocol/ports.ts';
-import { within } from '../protocol/wait-at-most.ts';
+import { waitAtMost } from '../protocol/wait-at-most.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import type { Schema } from './define-job.ts';
 
@@ -36,7 +36,7 @@ export async function checkSchema(schema: Schema, value: unknown, clock?: Clock)
     const answer = schema['~standard'].validate(value);
     const result =
       answer instanceof Promise && clock !== undefined
-        ? await within(SCHEMA_PATIENCE_MS, answer, clock)
+        ? await waitAtMost(SCHEMA_PATIENCE_MS, answer, clock)
         : await answer;
     if (result === undefined) throw new SchemaSilentError();
     if (result.issues === undefined) return { ok: true, value: result.value };

@@ -8,8 +8,8 @@ export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Ou
 type Out<S extends Schema> = StandardSchemaV1.InferOutput<S>;
 
 /** What a handler is told of its job. */
-export interface JobView<Payload = unknown, Checkpoint = unknown> {
-  readonly id: string;
+export interface HandlerJob<Payload = unknown, Checkpoint = unknown> {
+  readonly jobId: string;
   readonly type: string;
   /** As the schema returned it. */
   readonly payload: Payload;
@@ -32,7 +32,7 @@ export interface JobContext<Checkpoint = JsonValue> {
   /** Fires with a reason from abort-reasons: stop, and throw. */
   readonly signal: AbortSignal;
   /** Stores the place from which another run can go on. Resolves when it is stored; throws when the lease is gone. */
-  checkpoint(place: Checkpoint): Promise<void>;
+  save(place: Checkpoint): Promise<void>;
   /** Tells how far the job is. Costs no write of its own more often than the lease is renewed. */
   progress(value: JsonValue): void;
   /** Writes log lines that name the job and its attempt. */
@@ -49,7 +49,7 @@ export interface LeaseOptions {
 export interface JobOptions {
   /** @default - the setting `leaseMs`, renewed by heartbeats */
   readonly lease?: LeaseOptions;
-  /** Errors and crashes together after which the job is buried. @default - the setting `maxAttempts` */
+  /** Errors and crashes together after which the job fails for good. @default - the setting `maxAttempts` */
   readonly maxAttempts?: number;
   /** Crashes after which the job is quarantined. @default - the setting `maxCrashes` */
   readonly maxCrashes?: number;
@@ -70,11 +70,11 @@ export interface JobDefinition<
 > extends JobOptions {
   readonly type: Type;
   readonly payload: Payload;
-  /** Gives `job.checkpoint` and `checkpoint()` their type. @default - any JSON */
+  /** Gives `job.checkpoint` and `save()` their type. @default - any JSON */
   readonly checkpoint?: Checkpoint;
   /** Does the work. Returning means done, throwing means not done: see docs/handlers.md for what a handler owes. */
   run(
-    job: JobView<Out<Payload>, Out<Checkpoint>>,
+    job: HandlerJob<Out<Payload>, Out<Checkpoint>>,
     context: JobContext<StandardSchemaV1.InferInput<Checkpoint>>,
   ): Promise<JsonValue | undefined> | Promise<void> | JsonValue | undefined;
 }

@@ -14,8 +14,8 @@ import type { WorkerParts } from './worker-parts.ts';
 /** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
 export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
 
-/** A claim at its end, and the lease under which it ran. */
-export interface EndingClaim {
+/** A claim that this worker holds, with its job and its lease. */
+export interface HeldClaim {
   readonly job: RunningJob;
   readonly claim: Claim;
   readonly lease: LeaseClock;
@@ -30,7 +30,7 @@ export function createEnds(parts: WorkerParts) {
 
   /** Carries out one write; a refusal is counted, a store that does not answer is logged, and the lease then lapses. */
   const settle = async (
-    { job }: EndingClaim,
+    { job }: HeldClaim,
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unsaved'>,
   ): Promise<Ending> => {
@@ -51,47 +51,47 @@ export function createEnds(parts: WorkerParts) {
       .publish([event])
       .catch((error: unknown) => telemetry.error('event not published', error, { name: event.name }));
 
-  const bury = async (ending: EndingClaim, errors: number, lastError: string): Promise<Ending> => {
-    const end = await settle(ending, () => store.bury(ending.claim, { errors, lastError }), 'failed');
+  const failForGood = async (held: HeldClaim, errors: number, lastError: string): Promise<Ending> => {
+    const end = await settle(held, () => store.fail(held.claim, { errors, lastError }), 'failed');
     if (end === 'failed') {
       telemetry.count('JobsFailed');
-      const detail = { ...detailOf(ending.job), errors, lastError, at: clock.now() };
+      const detail = { ...detailOf(held.job), errors, lastError, at: clock.now() };
       await publish({ name: 'JobFailed', detail });
     }
     return end;
   };
 
   const release = async (
-    ending: EndingClaim,
+    held: HeldClaim,
     verdict: ReleaseVerdict,
     hint: (jobId: string, dispatch: Dispatch) => Promise<void>,
   ): Promise<Ending> => {
-    if (verdict.kind === 'bury') return bury(ending, verdict.errors, verdict.lastError);
-    const end = await settle(ending, () => store.release(ending.claim, verdict), 'released');
+    if (verdict.kind === 'fail') return failForGood(held, verdict.errors, verdict.lastError);
+    const end = await settle(held, () => store.release(held.claim, verdict), 'released');
     if (end === 'released') {
       telemetry.count('JobsReleased');
-      await hint(ending.job.jobId, verdict.dispatch);
+      await hint(held.job.jobId, verdict.dispatch);
     }
     return end;
   };
 
   return {
     /** Offers a result. A store that does not answer is asked again while the lease lasts: the work is done. */
-    async complete(ending: EndingClaim, result: JsonValue | undefined, late: boolean): Promise<Ending> {
+    async complete(held: HeldClaim, result: JsonValue | undefined, late: boolean): Promise<Ending> {
       for (let wait = REPEAT_MS; ; wait *= 2) {
-        const end = await settle(ending, () => store.complete(ending.claim, result), 'done');
+        const end = await settle(held, () => store.complete(held.claim, result), 'done');
         if (end === 'done') {
           telemetry.count('JobsDone');
           if (late) telemetry.count('LateCompletions');
         }
-        if (end !== 'unsaved' || ending.lease.remainingMs() <= wait) return end;
+        if (end !== 'unsaved' || held.lease.remainingMs() <= wait) return end;
         await clock.sleep(wait * (1 + chance.random()));
       }
     },
 
-    /** Charges an error: the job runs again after a wait, or is buried. */
-    async fail(ending: EndingClaim, thrown: unknown): Promise<Ending> {
-      const { job } = ending;
+    /** Charges an error: the job runs again after a wait, or fails for good. */
+    async fail(held: HeldClaim, thrown: unknown): Promise<Ending> {
+      const { job } = held;
       const lastError = describeError(thrown);
       const verdict = decideFailure(job, {
         now: clock.now(),
@@ -106,11 +106,11 @@ export function createEnds(parts: WorkerParts) {
         reason: loggableError(thrown),
       });
       const { errors } = verdict;
-      if (verdict.kind === 'bury') return bury(ending, errors, lastError);
+      if (verdict.kind === 'fail') return failForGood(held, errors, lastError);
       const { dispatch } = verdict;
       const end = await settle(
-        ending,
-        () => store.retry(ending.claim, { errors, lastError, dispatch }),
+        held,
+        () => store.retry(held.claim, { errors, lastError, dispatch }),
         'retried',
       );
       if (end !== 'retried') return end;
@@ -127,23 +127,23 @@ export function createEnds(parts: WorkerParts) {
     },
 
     /** Hands the job on: at the invocation's deadline, or because this worker goes. */
-    release: (ending: EndingClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> =>
+    release: (held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> =>
       release(
-        ending,
-        decideRelease(ending.job, { now: clock.now(), reason, progressed, settings }),
+        held,
+        decideRelease(held.job, { now: clock.now(), reason, progressed, settings }),
         (jobId, dispatch) => sendHint(parts, jobId, dispatch),
       ),
 
     /** Puts an unstarted job back, for a message that stays in hand or in the queue: no hint is needed. */
-    putBack: (ending: EndingClaim): Promise<Ending> =>
+    releaseUnstarted: (held: HeldClaim): Promise<Ending> =>
       release(
-        ending,
-        decideRelease(ending.job, { now: clock.now(), reason: 'shutdown', progressed: false, settings }),
+        held,
+        decideRelease(held.job, { now: clock.now(), reason: 'shutdown', progressed: false, settings }),
         async () => {},
       ),
 
-    async cancel(ending: EndingClaim): Promise<Ending> {
-      const end = await settle(ending, () => store.cancelRunning(ending.claim), 'cancelled');
+    async cancel(held: HeldClaim): Promise<Ending> {
+      const end = await settle(held, () => store.cancelRunning(held.claim), 'cancelled');
       if (end === 'cancelled') telemetry.count('JobsCancelled');
       return end;
     },

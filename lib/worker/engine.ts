@@ -4,7 +4,7 @@ import { BadRowError } from '../protocol/errors.ts';
 import type { ReceivedMessage } from '../protocol/ports.ts';
 import type { NewJob } from '../protocol/writes/worker-writes.ts';
 import type { CheckedPayload } from './handler-job.ts';
-import { momentOf } from './lease-clock.ts';
+import { readClock } from './lease-clock.ts';
 import { readMessage } from './read-message.ts';
 import { rejectMessage } from './reject-message.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from './run-claim.ts';
@@ -98,14 +98,14 @@ export function createEngine(parts: WorkerParts): Engine {
   const unknown = async (owner: string, { job, message }: Claimable, error: unknown): Promise<Claimed> => {
     telemetry.error('claim failed', error, { jobId: job.jobId });
     const dispatch = planDispatch(clock.now(), clock.now(), settings);
-    await store.handBack(job.jobId, owner, dispatch).catch(() => {});
+    await store.releaseUnknown(job.jobId, owner, dispatch).catch(() => {});
     // A row that cannot be read does not get better by the message coming again: the reaper finds it.
     return error instanceof BadRowError ? SETTLED : returned(message);
   };
 
   const claimOne = async (claimable: Claimable): Promise<Claimed> => {
     const owner = `${parts.worker}/${chance.unique()}`;
-    const sentAt = momentOf(clock);
+    const sentAt = readClock(clock);
     try {
       return await judge(await store.claim({ job: claimable.job, owner }), claimable, sentAt);
     } catch (error) {
@@ -115,7 +115,7 @@ export function createEngine(parts: WorkerParts): Engine {
 
   const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
     const requests = claimables.map(({ job }) => ({ job, owner: `${parts.worker}/${chance.unique()}` }));
-    const sentAt = momentOf(clock);
+    const sentAt = readClock(clock);
     const outcomes = await store.claimMany(requests);
     return Promise.all(
       claimables.map(async (claimable, i) => {

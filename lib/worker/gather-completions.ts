@@ -1,6 +1,6 @@
 import type { Claim } from '../protocol/job.ts';
 import type { Clock, FencedOutcome, JobStore } from '../protocol/ports.ts';
-import { within } from '../protocol/wait-at-most.ts';
+import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { JsonValue } from '../wire/message.ts';
 
 /** DynamoDB takes this many rows in one request. */
@@ -48,7 +48,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const plan = async (): Promise<void> => {
     isPlanned = true;
     await clock.sleep(windowMs);
-    await within(LONGEST_WAIT_MS, underWay, clock);
+    await waitAtMost(LONGEST_WAIT_MS, underWay, clock);
     isPlanned = false;
     while (waiting.length > 0) flush();
   };

@@ -1,7 +1,7 @@
 import type { RunningJob } from '../protocol/job.ts';
 import type { Clock } from '../protocol/ports.ts';
 import { type Checked, checkSchema, SchemaRefusedError } from './check-schema.ts';
-import type { JobDefinition, JobView, Schema } from './define-job.ts';
+import type { HandlerJob, JobDefinition, Schema } from './define-job.ts';
 import { type Registry, UnknownTypeError } from './registry.ts';
 
 /** A payload as its schema returned it, and the text it was read from. */
@@ -11,11 +11,11 @@ export interface CheckedPayload {
 }
 
 export type View =
-  | { readonly ok: true; readonly definition: JobDefinition; readonly job: JobView }
+  | { readonly ok: true; readonly definition: JobDefinition; readonly job: HandlerJob }
   | { readonly ok: false; readonly error: Error };
 
 /** What the handler is given. The row decides: its type and its payload, whatever the message said. */
-export async function viewOfJob(
+export async function handlerJobOf(
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
   job: RunningJob,
   checked?: CheckedPayload,
@@ -49,8 +49,8 @@ export async function checkText(schema: Schema, text: string, clock?: Clock): Pr
   return checkSchema(schema, value, clock);
 }
 
-const viewFor = (job: RunningJob, payload: unknown, checkpoint: unknown): JobView => ({
-  id: job.jobId,
+const viewFor = (job: RunningJob, payload: unknown, checkpoint: unknown): HandlerJob => ({
+  jobId: job.jobId,
   type: job.type,
   payload,
   attempt: job.attempt,

@@ -102,7 +102,7 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
   return {
     context: {
       signal,
-      checkpoint(place) {
+      save(place) {
         const storing = noteCheckpoint(place).then(send);
         // A handler that does not wait for it must not have its process killed by an unhandled rejection: the signal tells.
         storing.catch(() => {});

@@ -54,8 +54,8 @@ function timesOf(settings: Settings, clock: Clock, remainingMs: () => number, ov
     },
     () => {},
   );
-  const fresh = { stopping: own.signal, handBackMs: deadlineMarginMs / 2 };
-  const belated = { stopping: shared.signal, handBackMs: deadlineMarginMs / 2 };
+  const fresh = { stopping: own.signal, releaseWithinMs: deadlineMarginMs / 2 };
+  const belated = { stopping: shared.signal, releaseWithinMs: deadlineMarginMs / 2 };
   return {
     fresh,
     belated,
@@ -78,7 +78,7 @@ function createBatch(
   const waiting = [...messages];
   const lanes = Math.min(settings.batchConcurrency, messages.length);
 
-  const giveBack = async (given: readonly ReceivedMessage[], seconds: number): Promise<void> => {
+  const returnMessages = async (given: readonly ReceivedMessage[], seconds: number): Promise<void> => {
     if (given.length === 0) return;
     await queue
       .changeVisibility(given, seconds)
@@ -89,9 +89,9 @@ function createBatch(
     const { message } = claimable;
     const [claimed] = await engine.claim([claimable]);
     if (claimed === undefined || claimed.kind === 'returned')
-      return giveBack([message], claimed?.delaySeconds ?? 0);
+      return returnMessages([message], claimed?.delaySeconds ?? 0);
     if (claimed.kind === 'claimed' && claimed.job.crashes > 0 && !alone) {
-      await engine.putBack(claimed);
+      await engine.releaseUnstarted(claimed);
       unstarted.add(message);
       suspects.push(claimable);
       return;
@@ -107,7 +107,7 @@ function createBatch(
       unstarted.delete(message);
       const opened = await engine.open(message);
       if (opened.kind === 'settled') open.delete(message);
-      else if (opened.kind === 'returned') await giveBack([message], opened.delaySeconds);
+      else if (opened.kind === 'returned') await returnMessages([message], opened.delaySeconds);
       else await claimAndRun(opened, bounds, lanes === 1);
     }
   };
@@ -121,7 +121,7 @@ function createBatch(
         unstarted.delete(suspect.message);
         await claimAndRun(suspect, belated, true);
       }
-      await giveBack([...unstarted], 0);
+      await returnMessages([...unstarted], 0);
     },
   };
 }

@@ -1,12 +1,15 @@
 import type { Clock } from '../protocol/ports.ts';
 
 /** A moment by both clocks. */
-export interface Moment {
+export interface ClockReading {
   readonly wall: number;
   readonly monotonic: number;
 }
 
-export const momentOf = (clock: Clock): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
+export const readClock = (clock: Clock): ClockReading => ({
+  wall: clock.now(),
+  monotonic: clock.monotonic(),
+});
 
 /**
  * How long a claim's lease still holds, in memory that the worker's thread and its heart's thread both read. The lease
@@ -16,7 +19,7 @@ export const momentOf = (clock: Clock): Moment => ({ wall: clock.now(), monotoni
 export interface LeaseClock {
   readonly memory: SharedArrayBuffer;
   /** A beat sent at this moment was accepted, for a lease of this length. */
-  renew(sentAt: Moment, leaseMs: number): void;
+  renew(sentAt: ClockReading, leaseMs: number): void;
   remainingMs(): number;
   /** Time since the claim or the last good beat was sent. */
   sinceRenewalMs(): number;
@@ -44,7 +47,7 @@ const REFUSED = 1n;
 const ENDED = 2n;
 
 /** A new lease, sent at this moment. */
-export function createLeaseClock(clock: Clock, sentAt: Moment, leaseMs: number): LeaseClock {
+export function createLeaseClock(clock: Clock, sentAt: ClockReading, leaseMs: number): LeaseClock {
   const lease = openLeaseClock(clock, new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT));
   lease.renew(sentAt, leaseMs);
   lease.noteProgress();

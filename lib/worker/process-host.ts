@@ -55,7 +55,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     parts,
     slots,
     engine: createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts),
-    bounds: { stopping: handingBack.signal, handBackMs: settings.deadlineMarginMs / 2 },
+    bounds: { stopping: handingBack.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
     draining: draining.signal,
   });
   const { promise: stopped, resolve: hasStopped } = Promise.withResolvers<void>();
@@ -145,7 +145,7 @@ function createReceiver(options: {
       for (let pause = FIRST_PAUSE_MS; !draining.aborted; ) {
         try {
           const messages = await receive();
-          if (draining.aborted) await taker.giveBack(messages, 0);
+          if (draining.aborted) await taker.returnMessages(messages, 0);
           else if (messages.length > 0) await taker.take(messages);
           pause = FIRST_PAUSE_MS;
         } catch (error) {

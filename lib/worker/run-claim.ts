@@ -1,9 +1,9 @@
 import { NonRetryableError } from '../protocol/errors.ts';
 import { claimOf, type RunningJob } from '../protocol/job.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './abort-reasons.ts';
-import { createEnds, type Ending, type EndingClaim, nameOf } from './end-claim.ts';
-import { type CheckedPayload, viewOfJob } from './handler-job.ts';
-import { createLeaseClock, type Moment } from './lease-clock.ts';
+import { createEnds, type Ending, type HeldClaim, nameOf } from './end-claim.ts';
+import { type CheckedPayload, handlerJobOf } from './handler-job.ts';
+import { type ClockReading, createLeaseClock } from './lease-clock.ts';
 import { type RunBounds, type Supervised, supervise } from './supervise.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -11,7 +11,7 @@ import type { WorkerParts } from './worker-parts.ts';
 export interface ClaimedJob {
   readonly job: RunningJob;
   /** When the claim was sent: the lease runs from there. */
-  readonly sentAt: Moment;
+  readonly sentAt: ClockReading;
   /** What the schema made of the message's payload, which is the row's unless an earlier message came first. */
   readonly checked?: CheckedPayload;
 }
@@ -20,7 +20,7 @@ export interface ClaimRunner {
   /** Runs one claimed job to its end, tells of it, and says how it ended. */
   run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
   /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
-  putBack(claimed: ClaimedJob): Promise<Ending>;
+  releaseUnstarted(claimed: ClaimedJob): Promise<Ending>;
 }
 
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
@@ -28,56 +28,56 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const { clock, telemetry } = parts;
   const ends = createEnds(parts);
 
-  const endingOf = ({ job, sentAt }: ClaimedJob): EndingClaim => ({
+  const heldBy = ({ job, sentAt }: ClaimedJob): HeldClaim => ({
     job,
     claim: claimOf(job),
     lease: createLeaseClock(clock, sentAt, job.leaseMs),
   });
 
-  const runUnder = async (ending: EndingClaim, claimed: ClaimedJob, bounds: RunBounds): Promise<Ending> => {
-    const view = await viewOfJob(parts, claimed.job, claimed.checked).catch((error: Error) => ({
+  const runUnder = async (held: HeldClaim, claimed: ClaimedJob, bounds: RunBounds): Promise<Ending> => {
+    const view = await handlerJobOf(parts, claimed.job, claimed.checked).catch((error: Error) => ({
       ok: false as const,
       error,
     }));
-    if (!view.ok) return ends.fail(ending, view.error);
+    if (!view.ok) return ends.fail(held, view.error);
     const work = { definition: view.definition, view: view.job, startedAt: claimed.sentAt.monotonic };
-    return store(ending, await supervise(parts, ending, work, bounds));
+    return end(held, await supervise(parts, held, work, bounds));
   };
 
   /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
-  const store = async (ending: EndingClaim, run: Supervised): Promise<Ending> => {
+  const end = async (held: HeldClaim, run: Supervised): Promise<Ending> => {
     const { outcome, reason, progressed } = run;
-    const lost = reason instanceof LeaseLost || !ending.lease.isHeld();
-    if (outcome.kind === 'returned') return ends.complete(ending, outcome.result, lost);
+    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
+    if (outcome.kind === 'returned') return ends.complete(held, outcome.result, lost);
     if (outcome.kind === 'abandoned')
       telemetry.warn('handler ignored its signal and was left behind', {
-        ...nameOf(ending.job),
+        ...nameOf(held.job),
         signal: reason?.code,
       });
     if (lost) return 'lost';
-    if (reason instanceof Cancelled) return ends.cancel(ending);
+    if (reason instanceof Cancelled) return ends.cancel(held);
     const error = outcome.kind === 'threw' ? outcome.error : reason;
-    if (error instanceof NonRetryableError) return ends.fail(ending, error);
-    if (reason instanceof ShuttingDown) return ends.release(ending, reason.why, progressed);
-    return ends.fail(ending, reason instanceof TimedOut ? reason : error);
+    if (error instanceof NonRetryableError) return ends.fail(held, error);
+    if (reason instanceof ShuttingDown) return ends.release(held, reason.why, progressed);
+    return ends.fail(held, reason instanceof TimedOut ? reason : error);
   };
 
   return {
     async run(claimed, bounds) {
-      const ending = endingOf(claimed);
-      const end = await runUnder(ending, claimed, bounds).catch((error: unknown): Ending => {
+      const held = heldBy(claimed);
+      const ending = await runUnder(held, claimed, bounds).catch((error: unknown): Ending => {
         telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
         return 'unsaved';
       });
-      ending.lease.end();
-      if (end === 'lost') telemetry.count('LeasesLost');
+      held.lease.end();
+      if (ending === 'lost') telemetry.count('LeasesLost');
       telemetry.info('run ended', {
         ...nameOf(claimed.job),
-        outcome: end,
+        outcome: ending,
         durationMs: Math.round(clock.monotonic() - claimed.sentAt.monotonic),
       });
-      return end;
+      return ending;
     },
-    putBack: (claimed) => ends.putBack(endingOf(claimed)),
+    releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
   };
 }

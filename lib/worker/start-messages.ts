@@ -9,7 +9,7 @@ export interface MessageTaker {
   /** Opens, claims and starts what was received together; resolves when more can be received. */
   take(messages: readonly ReceivedMessage[]): Promise<void>;
   /** Puts messages back into the queue. */
-  giveBack(messages: readonly ReceivedMessage[], seconds: number): Promise<void>;
+  returnMessages(messages: readonly ReceivedMessage[], seconds: number): Promise<void>;
   /** After a job that has killed a worker, messages are to be received one by one until a harmless one comes. */
   isCautious(): boolean;
 }
@@ -40,7 +40,7 @@ export function createMessageTaker(options: {
     if (messages.length === 0) return;
     await act().catch((error: unknown) => telemetry.error(failure, error, { count: messages.length }));
   };
-  const giveBack = (messages: readonly ReceivedMessage[], seconds: number) =>
+  const returnMessages = (messages: readonly ReceivedMessage[], seconds: number) =>
     bestEffort('messages not given back', messages, () => queue.changeVisibility(messages, seconds));
   const drop = (messages: readonly ReceivedMessage[]) =>
     bestEffort('messages not deleted', messages, () => queue.delete(messages));
@@ -69,21 +69,21 @@ export function createMessageTaker(options: {
       void drop([message]);
       return runAlone(first.claimed);
     }
-    await Promise.all(suspects.map(({ claimed }) => engine.putBack(claimed)));
-    void giveBack(
+    await Promise.all(suspects.map(({ claimed }) => engine.releaseUnstarted(claimed)));
+    void returnMessages(
       others.map(({ claimable }) => claimable.message),
       0,
     );
     if (!(await slots.empty(patienceFor(message), draining)))
-      return giveBack([message], draining.aborted ? 0 : Math.ceil(settings.dispatchLeaseMs / 1000));
+      return returnMessages([message], draining.aborted ? 0 : Math.ceil(settings.dispatchLeaseMs / 1000));
     const [again] = await engine.claim([first.claimable]);
-    if (again?.kind === 'returned') return giveBack([message], again.delaySeconds);
+    if (again?.kind === 'returned') return returnMessages([message], again.delaySeconds);
     void drop([message]);
     if (again?.kind === 'claimed') await runAlone(again);
   };
 
   return {
-    giveBack,
+    returnMessages,
     isCautious: () => cautious,
     async take(messages) {
       const opened = await Promise.all(messages.map((message) => engine.open(message)));
@@ -95,7 +95,7 @@ export function createMessageTaker(options: {
       for (const [i, message] of messages.entries()) {
         const first = opened[i];
         const verdict = first?.kind === 'claimable' ? verdicts.get(first) : first;
-        if (verdict?.kind === 'returned') void giveBack([message], verdict.delaySeconds);
+        if (verdict?.kind === 'returned') void returnMessages([message], verdict.delaySeconds);
         else if (verdict?.kind === 'claimed' && verdict.job.crashes > 0 && first?.kind === 'claimable')
           suspects.push({ claimable: first, claimed: verdict });
         else {

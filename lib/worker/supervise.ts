@@ -1,8 +1,8 @@
 import { toJsonText } from '../protocol/rows/json-text.ts';
 import type { JsonValue } from '../wire/message.ts';
 import { type AbortReason, Cancelled, LeaseLost } from './abort-reasons.ts';
-import type { JobContext, JobDefinition, JobView } from './define-job.ts';
-import type { EndingClaim } from './end-claim.ts';
+import type { HandlerJob, JobContext, JobDefinition } from './define-job.ts';
+import type { HeldClaim } from './end-claim.ts';
 import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart/heart.ts';
 import { createJobContext } from './job-context.ts';
 import { termsOf } from './registry.ts';
@@ -17,7 +17,7 @@ export interface RunBounds {
   /** Fires with a `ShuttingDown` when the job is to hand itself back. */
   readonly stopping: AbortSignal;
   /** How long a handler that was asked to hand itself back is waited for. */
-  readonly handBackMs: number;
+  readonly releaseWithinMs: number;
 }
 
 export type Outcome =
@@ -37,8 +37,8 @@ export interface Supervised {
 /** Runs a handler with its heart beating, and aborts it when its lease, its limits, an operator or the host say so. */
 export async function supervise(
   parts: WorkerParts,
-  { job, claim, lease }: EndingClaim,
-  work: { readonly definition: JobDefinition; readonly view: JobView; readonly startedAt: number },
+  { job, claim, lease }: HeldClaim,
+  work: { readonly definition: JobDefinition; readonly view: HandlerJob; readonly startedAt: number },
   bounds: RunBounds,
 ): Promise<Supervised> {
   const { settings, clock, telemetry, heart } = parts;
@@ -82,7 +82,7 @@ export async function supervise(
 
 async function handle(
   definition: JobDefinition,
-  view: JobView,
+  view: HandlerJob,
   context: JobContext,
   maxResultBytes: number,
 ): Promise<Outcome> {
@@ -101,12 +101,12 @@ async function abandonment(
   { clock }: WorkerParts,
   signal: AbortSignal,
   over: AbortSignal,
-  { stopping, handBackMs }: RunBounds,
+  { stopping, releaseWithinMs }: RunBounds,
   leaseMs: number,
 ): Promise<Outcome> {
   await aborted(signal, over);
   const wait = (ms: number) => clock.sleep(ms, over).catch(() => {});
-  await Promise.race([wait(leaseMs), aborted(stopping, over).then(() => wait(handBackMs))]);
+  await Promise.race([wait(leaseMs), aborted(stopping, over).then(() => wait(releaseWithinMs))]);
   return { kind: 'abandoned' };
 }
 

@@ -94,13 +94,13 @@ describe('the worker, from its bundle', () => {
 });
 
 describe('the reaper, from its bundle', () => {
-  it('gives lapsed jobs to the next worker, and buries one that kept crashing', async () => {
+  it('gives lapsed jobs to the next worker, and fails one that kept crashing', async () => {
     const { functions, events } = deployed;
     const lapsed = Array.from({ length: 8 }, (_, i) => `lapsed-${i}`);
     for (const jobId of lapsed) await lapsedJob(jobId);
     await lapsedJob('poison', 1);
     const reply = await functions.reaper.invoke({});
-    expect(reply).toMatchObject({ outcome: 'response', payload: { sweeps: 1, reclaimed: 8, buried: 1 } });
+    expect(reply).toMatchObject({ outcome: 'response', payload: { sweeps: 1, reclaimed: 8, failed: 1 } });
     for (const jobId of lapsed) expect(await statusOf(jobId)).toBe('pending');
     expect(await statusOf('poison')).toBe('failed');
     expect(events.map(({ name }) => name)).toEqual(

@@ -3,7 +3,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
-import { createQueues, type LocalQueue } from '../../lib/local/create-queues.ts';
+import { createLocalQueues, type LocalQueue } from '../../lib/local/create-local-queues.ts';
 import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/local/event-bus.ts';
@@ -47,7 +47,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   const client = dynamoDbClient(dynamoDb.endpoint);
   const sqsDirect = sqsClient(sqs.endpoint);
   await createJobsTable(client, NAME);
-  const queues = await createQueues(sqsDirect, NAME, settings);
+  const queues = await createLocalQueues(sqsDirect, NAME, settings);
   const table = createDynamoDbTable({ client, tableName: NAME });
 
   return {

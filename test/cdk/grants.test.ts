@@ -48,7 +48,7 @@ async function seed(prefix: string): Promise<{ readonly running: string; readonl
   await store.claim({ job: job(running), owner: `somebody/${running}` });
   const outcome = await store.claim({ job: job(failed), owner: `somebody/${failed}` });
   if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
-  await store.bury(claimOf(outcome.job), { errors: 1, lastError: 'Error: no' });
+  await store.fail(claimOf(outcome.job), { errors: 1, lastError: 'Error: no' });
   return { running, failed };
 }
 

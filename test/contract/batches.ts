@@ -164,7 +164,7 @@ export function describeBatches(open: () => Harness): void {
     });
     expect(verdicts.map(({ action }) => action.kind)).toEqual([
       'reclaim',
-      'bury',
+      'fail',
       'redispatch',
       'cancel',
       'reclaim',

@@ -66,12 +66,12 @@ export const drivers: Record<TransitionName, Driver> = {
   retry: written((store, { claim }, harness) =>
     store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
   ),
-  bury: written((store, { claim }) => store.bury(claim, { errors: 1, lastError: 'boom' })),
+  fail: written((store, { claim }) => store.fail(claim, { errors: 1, lastError: 'boom' })),
   release: written((store, { claim }, harness) =>
     store.release(claim, { errors: 0, releases: 1, dispatch: harness.dispatch() }),
   ),
-  handBack: written((store, { jobId, claim }, harness) =>
-    store.handBack(jobId, claim.owner, harness.dispatch()),
+  releaseUnknown: written((store, { jobId, claim }, harness) =>
+    store.releaseUnknown(jobId, claim.owner, harness.dispatch()),
   ),
   cancelRunning: written((store, { claim }) => store.cancelRunning(claim)),
   cancelPending: written((store, { claim }) => store.cancelPending(claim)),
@@ -84,7 +84,7 @@ export const drivers: Record<TransitionName, Driver> = {
     dispatch: harness.dispatch(),
   })),
   quarantine: reaped(() => ({
-    kind: 'bury',
+    kind: 'fail',
     quarantined: true,
     crashes: 1,
     releases: 0,

@@ -11,7 +11,7 @@ const verbs: Readonly<Record<string, FencedVerb>> = {
   complete: ({ store }, claim) => store.complete(claim, 'stale'),
   retry: ({ store, dispatch }, claim) =>
     store.retry(claim, { errors: 9, lastError: 'stale', dispatch: dispatch() }),
-  bury: ({ store }, claim) => store.bury(claim, { errors: 9, lastError: 'stale' }),
+  fail: ({ store }, claim) => store.fail(claim, { errors: 9, lastError: 'stale' }),
   release: ({ store, dispatch }, claim) =>
     store.release(claim, { errors: 9, releases: 9, lastError: 'stale', dispatch: dispatch() }),
   cancelRunning: ({ store }, claim) => store.cancelRunning(claim),

@@ -50,7 +50,7 @@ export function createHarness({ table, put }: TableUnderTest): Harness {
     running: async () => {},
     pending: (claim) => store.release(claim, { errors: 0, releases: 1, dispatch: dispatch() }),
     done: (claim) => store.complete(claim, { ok: true }),
-    failed: (claim) => store.bury(claim, { errors: 1, lastError: 'boom' }),
+    failed: (claim) => store.fail(claim, { errors: 1, lastError: 'boom' }),
     cancelled: async (claim) => {
       await store.cancel(claim.jobId);
       await store.cancelRunning(claim);

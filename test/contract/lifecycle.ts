@@ -154,7 +154,7 @@ export function describeLifecycle(open: () => Harness): void {
       checkpoint: { page: 3 },
       progress: { done: 0.3 },
     });
-    await harness.store.handBack(job.jobId, 'w/1', harness.dispatch());
+    await harness.store.releaseUnknown(job.jobId, 'w/1', harness.dispatch());
     expect(await harness.store.read(job.jobId)).toMatchObject({
       status: 'pending',
       attempt: 1,
@@ -165,7 +165,7 @@ export function describeLifecycle(open: () => Harness): void {
     });
     const again = await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
     expect(again).toMatchObject({ attempt: 2, checkpoint: { page: 3 } });
-    expect(await harness.store.handBack(job.jobId, 'w/1', harness.dispatch())).toMatchObject({
+    expect(await harness.store.releaseUnknown(job.jobId, 'w/1', harness.dispatch())).toMatchObject({
       outcome: 'lost',
     });
   });
@@ -206,8 +206,8 @@ export function describeLifecycle(open: () => Harness): void {
   it('a revived job gets new budgets but keeps its attempt, so that old claims stay fenced', async () => {
     const harness = open();
     const jobId = harness.jobId();
-    const buried = claimOf(await harness.claimed(jobId));
-    await harness.store.bury(buried, { errors: 5, lastError: 'boom' });
+    const failed = claimOf(await harness.claimed(jobId));
+    await harness.store.fail(failed, { errors: 5, lastError: 'boom' });
     expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({
       outcome: 'written',
       job: { status: 'pending', attempt: 1, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
@@ -216,7 +216,7 @@ export function describeLifecycle(open: () => Harness): void {
     for (const name of ['expiresAt', 'finishedAt', 'failedAt', 'result'])
       expect(row).not.toHaveProperty(name);
     expect(await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' })).toMatchObject({ attempt: 2 });
-    expect(await harness.store.complete(buried)).toMatchObject({ outcome: 'lost' });
+    expect(await harness.store.complete(failed)).toMatchObject({ outcome: 'lost' });
     expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
   });
 

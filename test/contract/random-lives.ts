@@ -19,7 +19,7 @@ export type Move =
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'claim'; readonly byHint: boolean }
   | {
-      readonly do: 'heartbeat' | 'checkpoint' | 'complete' | 'fail' | 'release' | 'handBack';
+      readonly do: 'heartbeat' | 'checkpoint' | 'complete' | 'fail' | 'release' | 'releaseUnknown';
       readonly which: number;
     }
   | { readonly do: 'cancelRunning' | 'cancelPending'; readonly which: number }
@@ -34,7 +34,7 @@ const verbs = [
   'complete',
   'fail',
   'release',
-  'handBack',
+  'releaseUnknown',
   'cancelRunning',
   'cancelPending',
 ] as const;
@@ -134,14 +134,14 @@ function asWorker(world: World, verb: (typeof verbs)[number], job: RunningJob): 
       const backoff = { baseMs: 0, capMs: 0 };
       const verdict = decideFailure(job, { now, random: 0, retryable: true, backoff, settings });
       const ended = { errors: verdict.errors, lastError: 'boom' };
-      return verdict.kind === 'bury' ? store.bury(claim, ended) : store.retry(claim, { ...ended, dispatch });
+      return verdict.kind === 'fail' ? store.fail(claim, ended) : store.retry(claim, { ...ended, dispatch });
     }
     case 'release': {
       const verdict = decideRelease(job, { now, reason: 'shutdown', progressed: false, settings });
-      return verdict.kind === 'bury' ? store.bury(claim, verdict) : store.release(claim, verdict);
+      return verdict.kind === 'fail' ? store.fail(claim, verdict) : store.release(claim, verdict);
     }
-    case 'handBack':
-      return store.handBack(job.jobId, job.leaseOwner, dispatch);
+    case 'releaseUnknown':
+      return store.releaseUnknown(job.jobId, job.leaseOwner, dispatch);
     case 'cancelRunning':
       return store.cancelRunning(claim);
     case 'cancelPending':

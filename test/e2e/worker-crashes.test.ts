@@ -21,18 +21,18 @@ const good = Array.from({ length: 9 }, (_, i) => `good-${i}`);
 
 describe('a worker process that dies', () => {
   it.each(['exit', 'SIGKILL'] as const)(
-    'buries a job that kills it by %s, and none of its nine neighbours',
+    'fails a job that kills it by %s, and none of its nine neighbours',
     async (how) => {
       await Promise.all([
         ...good.map((jobId) => stack.send('harmless', { ms: 500 }, { jobId })),
         stack.send('poison', { how }, { jobId: 'poison' }),
       ]);
       worker = superviseWorker(stack);
-      const buried = await stack.until('poison', (job) => job?.status === 'failed');
+      const failed = await stack.until('poison', (job) => job?.status === 'failed');
       const neighbours = await Promise.all(
         good.map((jobId) => stack.until(jobId, (job) => job?.status === 'done')),
       );
-      expect(buried).toMatchObject({ crashes: 3, errors: 0 });
+      expect(failed).toMatchObject({ crashes: 3, errors: 0 });
       expect(worker.deaths).toBe(3);
       expect(neighbours).toHaveLength(9);
       // Only the first death, which nobody could foresee, can have hit a neighbour.

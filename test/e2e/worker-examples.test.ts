@@ -99,7 +99,7 @@ describe('the example jobs in the example process', () => {
     }
   });
 
-  it('bury a call that the service refuses for good', async () => {
+  it('fail a call that the service refuses for good', async () => {
     const service = createServer((_request, response) => {
       response.statusCode = 404;
       response.end();

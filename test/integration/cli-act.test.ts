@@ -24,7 +24,7 @@ describeOnEachEngine('acting on jobs', (engine) => {
     return claimOf(outcome.job);
   };
   const fail = async (jobId: string, lastError: string, type = 'email') =>
-    system.store.bury(await claim(jobId, `worker-a/${jobId}`, type), { errors: 1, lastError });
+    system.store.fail(await claim(jobId, `worker-a/${jobId}`, type), { errors: 1, lastError });
   const status = async (jobId: string) => (await system.store.read(jobId))?.status;
   /** Bodies waiting in a queue. */
   const bodies = async (url = system.queueUrl) => {
@@ -99,10 +99,10 @@ describeOnEachEngine('acting on jobs', (engine) => {
     });
   });
 
-  describe('release', () => {
+  describe('take-back', () => {
     it('takes a job from its worker, whose writes are refused from then on', async () => {
       const held = await claim('r');
-      const run = await system.run(['release', 'r']);
+      const run = await system.run(['take-back', 'r']);
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('taken from worker-a/r, which is fenced');
       expect((await system.store.complete(held)).outcome).toBe('lost');
@@ -113,7 +113,7 @@ describeOnEachEngine('acting on jobs', (engine) => {
 
     it('refuses a job that is not running', async () => {
       await fail('f', 'boom');
-      const run = await system.run(['release', 'f']);
+      const run = await system.run(['take-back', 'f']);
       expect(run.code).toBe(1);
       expect(run.stderr).toContain('only a running job');
     });

@@ -16,10 +16,10 @@ import { reviveWrite } from '../../lib/protocol/writes/operator-writes.ts';
 import { type ReapAction, reapWrite } from '../../lib/protocol/writes/reaper-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import {
-  buryWrite,
   checkpointWrite,
   claimWrite,
   completeWrite,
+  failWrite,
   heartbeatWrite,
   releaseWrite,
   retryWrite,
@@ -143,11 +143,11 @@ describeOnEachEngine('the cost model', ({ endpoint }) => {
       claimWrite({ job: { jobId: 'fails' }, owner: 'worker-2/y', skewMs: 2000 }, at),
     );
     const claim = claimOf(parseJob(again.after) as RunningJob);
-    const buried = await step(again.after, buryWrite(claim, { errors: 2, lastError: 'boom', expiresAt }, at));
-    expect(buried.reported).toEqual({ table: 1, byLease: 1, byFailure: 1 });
-    expect(buried.foreseen).toEqual(buried.reported);
-    const failed = parseJob(buried.after) as Job & { status: 'failed' };
-    const revived = await step(buried.after, reviveWrite(failed, dispatch, at));
+    const ended = await step(again.after, failWrite(claim, { errors: 2, lastError: 'boom', expiresAt }, at));
+    expect(ended.reported).toEqual({ table: 1, byLease: 1, byFailure: 1 });
+    expect(ended.foreseen).toEqual(ended.reported);
+    const failed = parseJob(ended.after) as Job & { status: 'failed' };
+    const revived = await step(ended.after, reviveWrite(failed, dispatch, at));
     expect(revived.reported).toEqual({ table: 1, byLease: 1, byFailure: 1 });
     expect(revived.foreseen).toEqual(revived.reported);
   });
@@ -179,7 +179,7 @@ describeOnEachEngine('the cost model', ({ endpoint }) => {
     expect(units.heartbeat).toEqual({ table: 1, byLease: 2, byFailure: 0 });
     expect(units.complete).toEqual({ table: 1, byLease: 1, byFailure: 0 });
     expect(units.reclaim).toEqual({ table: 1, byLease: 2, byFailure: 0 });
-    expect(units.bury).toEqual({ table: 1, byLease: 1, byFailure: 1 });
+    expect(units.fail).toEqual({ table: 1, byLease: 1, byFailure: 1 });
     expect(jobUnits({ payloadBytes: 4096, resultBytes: 2, checkpointBytes: 0 }).heartbeat.table).toBe(5);
   });
 });

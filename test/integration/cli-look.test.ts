@@ -35,7 +35,7 @@ describeOnEachEngine('looking at jobs', (engine) => {
       planDispatch(clock.now(), clock.now() + 3_600_000, defaultSettings),
     );
     const failing = await claim('broken', 'worker-a/9');
-    await system.store.bury(failing, { errors: 1, lastError: 'Error: no such mailbox\n  at send' });
+    await system.store.fail(failing, { errors: 1, lastError: 'Error: no such mailbox\n  at send' });
     const finishing = await claim('finished', 'worker-a/10');
     await system.store.checkpoint(finishing, { seq: 1, checkpoint: { page: 3 } });
     await system.store.complete(finishing, { sent: true });

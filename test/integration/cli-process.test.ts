@@ -37,8 +37,8 @@ const cases: readonly Case[] = [
   { args: ['revive', 'held'], code: 1, stderr: 'it is not finished' },
   { args: ['cancel', 'failed-1'], code: 0, stdout: 'failed-1  cancelled' },
   { args: ['cancel', 'a', 'b'], code: 2, stderr: 'Add --yes' },
-  { args: ['release', 'taken'], code: 0, stdout: 'which is fenced' },
-  { args: ['release', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
+  { args: ['take-back', 'taken'], code: 0, stdout: 'which is fenced' },
+  { args: ['take-back', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
   { args: ['redrive', '--type', 'email', '--yes'], code: 0, stdout: 'revived 1 job' },
   { args: ['redrive'], code: 2, stderr: '--type TYPE' },
   { args: ['dlq', 'ls'], code: 0, stdout: '0 messages' },
@@ -65,7 +65,7 @@ describe('the process', () => {
     await claim('held', 'worker-a/1');
     await claim('taken', 'worker-b/1');
     for (const id of ['failed-1', 'failed-2'])
-      await system.store.bury(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
+      await system.store.fail(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
     const leadership = createLeadership({
       ...{ table: system.table, clock: systemClock, name: 'reaper/1', leaseMs: 15_000, shards: 8 },
     });

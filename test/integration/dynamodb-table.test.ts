@@ -211,7 +211,7 @@ describeOnEachEngine('the jobs table', (engine) => {
     const stale = (await read()).entries.find(({ jobId }) => jobId === job.jobId);
     if (stale === undefined) throw new Error('the old entry should be shown');
     expect(stale).toEqual(now);
-    const action = { kind: 'bury', quarantined: true, crashes: 1, releases: 0, lastError: 'x' } as const;
+    const action = { kind: 'fail', quarantined: true, crashes: 1, releases: 0, lastError: 'x' } as const;
     expect(await store.reap(stale, action)).toEqual({ outcome: 'moved' });
     expect((await store.reapMany([stale, stale, stale].map((entry) => ({ entry, action }))))[0]).toEqual({
       outcome: 'moved',

@@ -67,7 +67,7 @@ describe('whatever is typed after leasehold', () => {
     for (const jobId of ['running', 'done', 'failed'])
       await store.claim({ job: newJob(jobId), owner: `w/${jobId}` });
     await store.complete(claim('done'));
-    await store.bury(claim('failed'), { errors: 1, lastError: 'broken' });
+    await store.fail(claim('failed'), { errors: 1, lastError: 'broken' });
     await system.put(row({ jobId: 'bad', attempt: 'three' }));
   });
   afterAll(() => system.close());

@@ -17,7 +17,7 @@ afterAll(() => stage.console.stop());
 const segment = fc.oneof(
   fc.constantFrom(
     ...['api', 'jobs', 'workers', 'stream', 'waiting', 'done', 'failed', 'bad', 'leader:reaper', 'cancel'],
-    ...['retry', 'revive', 'release', 'kill', 'pause', '1', '-1', '..', '.', '__proto__', 'constructor'],
+    ...['retry', 'revive', 'takeBack', 'kill', 'pause', '1', '-1', '..', '.', '__proto__', 'constructor'],
   ),
   fc.string({ maxLength: 12 }).map(encodeURIComponent),
   fc.string({ unit: 'binary', maxLength: 4 }).map((text) => encodeURIComponent(text.toWellFormed())),

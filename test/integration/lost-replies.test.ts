@@ -140,9 +140,11 @@ describeOnEachEngine('a write whose reply was lost', (engine) => {
     await expect(store.claim({ job: newJob(jobId), owner: 'w/lost' })).rejects.toThrow(StoreUnavailableError);
     expect(proxy.tally.of('UpdateItem').requests).toBe(3);
     proxy.use();
-    expect(await store.handBack(jobId, 'w/lost', direct.dispatch())).toEqual({ outcome: 'written' });
+    expect(await store.releaseUnknown(jobId, 'w/lost', direct.dispatch())).toEqual({ outcome: 'written' });
     expect(await direct.store.read(jobId)).toMatchObject({ status: 'pending', attempt: 1, releases: 1 });
-    expect(await store.handBack(direct.jobId(), 'w/never', direct.dispatch())).toEqual({ outcome: 'lost' });
+    expect(await store.releaseUnknown(direct.jobId(), 'w/never', direct.dispatch())).toEqual({
+      outcome: 'lost',
+    });
   });
 
   it('for good in a batch fails each row of it, and no other', async () => {

@@ -55,7 +55,7 @@ async function runOnce(
   if (opened?.kind !== 'claimable') throw new Error('the message was not claimable');
   const [claimed] = await engine.claim([opened]);
   if (claimed?.kind !== 'claimed') throw new Error('the job was not claimed');
-  return engine.run(claimed, { stopping: new AbortController().signal, handBackMs: 500 });
+  return engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 500 });
 }
 
 const updates = () => stack.dynamodb.counts.UpdateItem ?? 0;
@@ -64,11 +64,11 @@ describe('the heart', () => {
   it('keeps the lease of a handler that blocks the event loop for three lease lengths', async () => {
     const end = await runOnce(
       { maxStallMs: 60_000 },
-      async ({ checkpoint }) => {
+      async ({ save }) => {
         block(3 * LEASE_MS);
         // The reaper looks at the first moment at which it can, and finds the lease alive.
         await stack.sweep();
-        await checkpoint('halfway');
+        await save('halfway');
         return 'computed';
       },
       { dynamodb: engineAddress() },
@@ -82,10 +82,10 @@ describe('the heart', () => {
     let seen: unknown;
     const end = await runOnce(
       { maxStallMs: 300 },
-      async ({ signal, checkpoint }) => {
+      async ({ signal, save }) => {
         block(3 * LEASE_MS);
         await stack.sweep();
-        await checkpoint('too late').catch(() => {});
+        await save('too late').catch(() => {});
         seen = signal.reason;
         throw signal.reason;
       },

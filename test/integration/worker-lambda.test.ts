@@ -21,8 +21,8 @@ let handler: SqsHandler;
 const quick = defineJob({
   type: 'quick',
   payload: z.object({ n: z.number() }),
-  run: ({ id, payload }) => {
-    ran.push(id);
+  run: ({ jobId, payload }) => {
+    ran.push(jobId);
     return { doubled: payload.n * 2 };
   },
 });
@@ -32,12 +32,12 @@ const sliced = defineJob({
   type: 'sliced',
   payload: z.object({ slices: z.int() }),
   checkpoint: z.object({ done: z.int() }),
-  async run({ payload, checkpoint }, { signal, checkpoint: store }) {
+  async run({ payload, checkpoint }, { signal, save }) {
     let done = checkpoint?.done ?? 0;
     for (let here = 0; done < payload.slices; here++) {
       if (here === 3) await aborted(signal);
       done += 1;
-      await store({ done });
+      await save({ done });
     }
     return { done };
   },

@@ -33,11 +33,11 @@ afterEach(async () => {
 const short = defineJob({
   type: 'short',
   payload: z.object({ ms: z.int() }),
-  async run({ id, payload }) {
+  async run({ jobId, payload }) {
     running += 1;
-    company.set(id, running);
+    company.set(jobId, running);
     await sleep(payload.ms);
-    company.set(id, Math.max(company.get(id) ?? 0, running));
+    company.set(jobId, Math.max(company.get(jobId) ?? 0, running));
     running -= 1;
     return { slept: payload.ms };
   },
@@ -46,8 +46,8 @@ const short = defineJob({
 const patient = defineJob({
   type: 'patient',
   payload: z.unknown(),
-  async run(_job, { signal, checkpoint }) {
-    await checkpoint('here');
+  async run(_job, { signal, save }) {
+    await save('here');
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   },
 });
@@ -105,9 +105,9 @@ describe('the process host', () => {
     const stolen = defineJob({
       type: 'stolen',
       payload: z.unknown(),
-      async run({ id }) {
+      async run({ jobId }) {
         // Without a hint, so that nobody claims it again.
-        await stack.direct.store.takeBack(id);
+        await stack.direct.store.takeBack(jobId);
         return 'stale';
       },
     });

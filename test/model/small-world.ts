@@ -6,9 +6,9 @@ import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import { reapWrite } from '../../lib/protocol/writes/reaper-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import {
-  buryWrite,
   claimWrite,
   completeWrite,
+  failWrite,
   heartbeatWrite,
   releaseWrite,
   retryWrite,
@@ -119,7 +119,7 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
       return releaseWrite(claim, { errors, releases: Number(sent.seen?.releases) + 1, dispatch }, context);
     case 'retry':
       return errors + 1 + Number(sent.seen?.crashes) >= JOB.maxAttempts
-        ? buryWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
+        ? failWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
         : retryWrite(claim, { errors: errors + 1, lastError: 'x', dispatch }, context);
     case 'reap': {
       const entry = parseLeaseEntry(sent.seen ?? {});

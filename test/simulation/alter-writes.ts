@@ -2,7 +2,7 @@ import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 
 /** Ways in which a planted bug changes what the core meant to write. */
 
-export const FENCED = ['heartbeat', 'checkpoint', 'complete', 'retry', 'bury', 'release', 'cancelRunning'];
+export const FENCED = ['heartbeat', 'checkpoint', 'complete', 'retry', 'fail', 'release', 'cancelRunning'];
 export const REAPED = ['reclaim', 'quarantine', 'redispatch', 'cancelLapsed'];
 
 /** Changes only the writes of some transitions. */

@@ -53,7 +53,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   {
     name: 'a claim with unknown outcome hands back whatever lease it finds',
     breaks: STALE,
-    alterWrite: of(['handBack'], without('leaseOwner')),
+    alterWrite: of(['releaseUnknown'], without('leaseOwner')),
     rates: { requestLost: 3, partitioned: 3, messageDuplicated: 3 },
   },
 ];

@@ -39,10 +39,10 @@ const FENCED = new Set([
   'checkpoint',
   'complete',
   'retry',
-  'bury',
+  'fail',
   'release',
   'cancelRunning',
-  'handBack',
+  'releaseUnknown',
 ]);
 const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);

@@ -1,4 +1,4 @@
-import { momentOf } from '../../lib/worker/lease-clock.ts';
+import { readClock } from '../../lib/worker/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -30,7 +30,7 @@ export const leaseBugs: readonly PlantedBug[] = [
           ...patient,
           lease: {
             ...patient.lease,
-            renew: (_sentAt, leaseMs) => patient.lease.renew(momentOf(process.clock), leaseMs),
+            renew: (_sentAt, leaseMs) => patient.lease.renew(readClock(process.clock), leaseMs),
           },
         }),
     }),

@@ -11,7 +11,7 @@ const REPEATABLE = new Set(['complete', 'completeMany', 'heartbeat', 'checkpoint
 
 const verbs = [
   ...['claim', 'claimMany', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'completeMany', 'retry'],
-  ...['bury', 'release', 'handBack', 'cancelRunning', 'cancelPending', 'reject', 'reap', 'reapMany'],
+  ...['fail', 'release', 'releaseUnknown', 'cancelRunning', 'cancelPending', 'reject', 'reap', 'reapMany'],
   ...['cancel', 'revive', 'takeBack', 'read'],
 ] as (keyof JobStore)[];
 

@@ -1,5 +1,5 @@
 import { NonRetryableError } from '../../lib/protocol/errors.ts';
-import type { JobContext, JobDefinition, JobView, Schema } from '../../lib/worker/define-job.ts';
+import type { HandlerJob, JobContext, JobDefinition, Schema } from '../../lib/worker/define-job.ts';
 import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';
 
@@ -15,7 +15,7 @@ export const simulatedJob = (process: Process, judge: Judge): JobDefinition => (
   payload: anything,
   async run(job, context) {
     const run: Run = {
-      jobId: job.id,
+      jobId: job.jobId,
       attempt: job.attempt,
       process,
       believesLive: () => !context.signal.aborted,
@@ -33,7 +33,7 @@ export const simulatedJob = (process: Process, judge: Judge): JobDefinition => (
  * Does some steps of work with a checkpoint after each, then returns which attempt it was. On the way it may throw, kill its
  * process, or ignore its signal and carry on as a zombie.
  */
-async function work(process: Process, judge: Judge, job: JobView, context: JobContext): Promise<number> {
+async function work(process: Process, judge: Judge, job: HandlerJob, context: JobContext): Promise<number> {
   const { world, clock, random } = process;
   const { stepMs, overrunMs } = world.pace;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
@@ -44,7 +44,7 @@ async function work(process: Process, judge: Judge, job: JobView, context: JobCo
   for (let step = 1; step <= steps; step++) {
     await pause(stepMs);
     if (random.chance(0.5))
-      await context.checkpoint(done + step).catch((error: unknown) => {
+      await context.save(done + step).catch((error: unknown) => {
         if (!ignoresSignal) throw error;
       });
   }
@@ -54,7 +54,7 @@ async function work(process: Process, judge: Judge, job: JobView, context: JobCo
   }
   await pause(ignoresSignal ? overrunMs : stepMs);
   if (world.fault('handlerThrowsForGood', process.name)) {
-    judge.gaveUpForGood(job.id);
+    judge.gaveUpForGood(job.jobId);
     throw new NonRetryableError('planned, for good');
   }
   if (world.fault('handlerThrows', process.name)) throw new Error('planned');

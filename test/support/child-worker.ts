@@ -44,11 +44,11 @@ const slow = defineJob({
   type: 'slow',
   payload: z.object({ steps: z.int(), ms: z.int() }),
   checkpoint: z.object({ step: z.int() }),
-  async run({ payload, checkpoint }, { signal, checkpoint: store }) {
+  async run({ payload, checkpoint }, { signal, save }) {
     const from = checkpoint?.step ?? 0;
     for (let step = from; step < payload.steps; step++) {
       await sleep(payload.ms);
-      await store({ step: step + 1 });
+      await save({ step: step + 1 });
       signal.throwIfAborted();
     }
     return { from };

@@ -23,9 +23,9 @@ export const journalJob = defineJob({
     journal: z.optional(z.string()),
   }),
   checkpoint: z.object({ step: z.int() }),
-  async run({ id, attempt, payload, checkpoint }, { signal, checkpoint: store }) {
+  async run({ jobId, attempt, payload, checkpoint }, { signal, save }) {
     const write = (line: Pick<JournalLine, 'event' | 'step' | 'reason'>) =>
-      writeJournal({ jobId: id, attempt, ...line }, payload.journal);
+      writeJournal({ jobId, attempt, ...line }, payload.journal);
     const fate = payload.fates?.[String(attempt)];
     const heed = fate === 'ignoreSignal' ? undefined : signal;
     write({ event: 'start', step: checkpoint?.step ?? 0 });
@@ -35,7 +35,7 @@ export const journalJob = defineJob({
       heed?.throwIfAborted();
       write({ event: 'effect', step });
       try {
-        await store({ step: step + 1 });
+        await save({ step: step + 1 });
         write({ event: 'stored', step: step + 1 });
       } catch (error) {
         if (heed !== undefined) throw error;

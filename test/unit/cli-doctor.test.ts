@@ -129,7 +129,7 @@ describe('checks of rows', () => {
     expect(mended?.expiresAt).toBe(NOW / 1000);
   });
 
-  it('bury what cannot be mended, in a form that can be read', async () => {
+  it('fail what cannot be mended, in a form that can be read', async () => {
     for (const row of [
       { ...running, status: 'sleeping' },
       { ...running, checkpoint: 'not json' },
@@ -137,11 +137,11 @@ describe('checks of rows', () => {
       { ...without(running, 'attempt') },
       { ...without(done, 'finishedAt') },
     ]) {
-      expect(unreadable(row, context)?.next).toContain('bury');
-      const buried = await repaired(row, unreadable);
-      expect(parseJob(buried as Row)).toMatchObject({ status: 'failed', jobId: 'j' });
-      expect(buried?.lastError).toContain('buried by doctor');
-      expect(buried).not.toHaveProperty('leaseUntil');
+      expect(unreadable(row, context)?.next).toContain('fail');
+      const failed = await repaired(row, unreadable);
+      expect(parseJob(failed as Row)).toMatchObject({ status: 'failed', jobId: 'j' });
+      expect(failed?.lastError).toContain('failed by doctor');
+      expect(failed).not.toHaveProperty('leaseUntil');
     }
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { decodeCursor, encodeCursor } from '../../lib/cli/cursor.ts';
+import { workerOf, workerViews } from '../../lib/inspect/lease-holders.ts';
 import { nextSteps } from '../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../lib/inspect/timeline.ts';
-import { workerOf, workerViews } from '../../lib/inspect/worker-view.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
@@ -114,7 +114,7 @@ describe('a timeline', () => {
   it('names attempts that left no entry, and those older than the row remembers', async () => {
     const { clock, store, claim, read } = setUp();
     await claim('j', 'w/0');
-    await store.handBack('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
+    await store.releaseUnknown('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
     const facts = timelineOf(await read('j'), clock.now(), settings).facts;
     expect(facts).toContain(
       'attempt 1 left no entry: its claim was handed back before its worker learned of it',
@@ -154,8 +154,8 @@ describe('what happens next', () => {
     expect(says(job, start + 30_000)[0]).toContain('the reaper may take it back');
     expect(says(job, start + 120_499)[0]).not.toContain('OVERDUE');
     expect(says(job, start + 120_500)[0]).toContain('OVERDUE');
-    expect(says({ ...job, crashes: 2 }, start)[1]).toContain('buried: crash 3 of 3');
-    expect(says({ ...job, errors: 4 }, start)[1]).toContain('buried: errors and crashes reach 5');
+    expect(says({ ...job, crashes: 2 }, start)[1]).toContain('quarantined: crash 3 of 3');
+    expect(says({ ...job, errors: 4 }, start)[1]).toContain('failed: errors and crashes reach 5');
     expect(says({ ...job, cancelRequested: true }, start)[2]).toContain('cancelled, as an operator asked');
   });
 
@@ -178,7 +178,7 @@ describe('what happens next', () => {
   it('to a finished job: nothing without an operator', async () => {
     const { clock, store, claim, read } = setUp();
     await store.complete(claimOf(await claim('d', 'w/0')));
-    await store.bury(claimOf(await claim('f', 'w/1')), { errors: 1, lastError: 'x' });
+    await store.fail(claimOf(await claim('f', 'w/1')), { errors: 1, lastError: 'x' });
     await store.reject({ messageId: 'm', reason: 'r', text: 't', bytes: 1, sha256: 's' });
     expect(says(await read('d'), clock.now())[0]).toBe('nothing: it is done');
     expect(says(await read('f'), clock.now())[0]).toContain("'leasehold revive f'");

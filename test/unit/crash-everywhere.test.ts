@@ -28,8 +28,8 @@ const careful = (bank: Bank) =>
   defineJob({
     type: 'charge',
     payload,
-    async run(job, { checkpoint }) {
-      await checkpoint({ started: true });
+    async run(job, { save }) {
+      await save({ started: true });
       await bank.charge(job.payload.account, job.payload.cents, job.idempotencyKey);
       return bank.describe();
     },

@@ -28,7 +28,7 @@ function setUp() {
   return { table, clock, store, dispatch };
 }
 
-type Path = 'scheduled' | 'running' | 'retried' | 'done' | 'buried' | 'cancelled' | 'revived';
+type Path = 'scheduled' | 'running' | 'retried' | 'done' | 'failed' | 'cancelled' | 'revived';
 
 /** A row as the protocol itself leaves it. */
 async function rowOf(path: Path): Promise<Row> {
@@ -38,7 +38,7 @@ async function rowOf(path: Path): Promise<Row> {
   await store.checkpoint(CLAIM, { seq: 1, checkpoint: { at: 3 }, progress: 0.5 });
   if (path === 'retried') await store.retry(CLAIM, { errors: 1, lastError: 'broken', dispatch });
   if (path === 'done') await store.complete(CLAIM, { ok: true });
-  if (path === 'buried') await store.bury(CLAIM, { errors: 1, lastError: 'broken' });
+  if (path === 'failed') await store.fail(CLAIM, { errors: 1, lastError: 'broken' });
   if (path === 'cancelled' || path === 'revived') {
     await store.cancel(JOB.jobId);
     await store.cancelRunning(CLAIM);
@@ -47,7 +47,7 @@ async function rowOf(path: Path): Promise<Row> {
   return table.rows()[0] as Row;
 }
 
-const paths: Path[] = ['scheduled', 'running', 'retried', 'done', 'buried', 'cancelled', 'revived'];
+const paths: Path[] = ['scheduled', 'running', 'retried', 'done', 'failed', 'cancelled', 'revived'];
 const sound = new Map(await Promise.all(paths.map(async (path) => [path, await rowOf(path)] as const)));
 
 /** What DynamoDB could hand back for an attribute, besides what belongs there. */
@@ -100,7 +100,7 @@ const verbs: Record<string, (store: JobStore, fixture: ReturnType<typeof setUp>)
   complete: (store) => store.complete(CLAIM),
   retry: (store, { dispatch }) => store.retry(CLAIM, { errors: 1, lastError: 'x', dispatch }),
   release: (store, { dispatch }) => store.release(CLAIM, { errors: 0, releases: 1, dispatch }),
-  handBack: (store, { dispatch }) => store.handBack(JOB.jobId, CLAIM.owner, dispatch),
+  releaseUnknown: (store, { dispatch }) => store.releaseUnknown(JOB.jobId, CLAIM.owner, dispatch),
   cancel: (store) => store.cancel(JOB.jobId),
   revive: (store, { dispatch }) => store.revive(JOB.jobId, dispatch),
   takeBack: (store) => store.takeBack(JOB.jobId),

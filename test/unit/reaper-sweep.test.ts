@@ -101,7 +101,7 @@ describe('a sweep', () => {
       await claim('poison');
       await clock.advance(untilLapse);
       const result = await sweep(deps);
-      expect(result).toMatchObject(crash < 3 ? { reclaimed: 1, buried: 0 } : { buried: 1, quarantined: 1 });
+      expect(result).toMatchObject(crash < 3 ? { reclaimed: 1, failed: 0 } : { failed: 1, quarantined: 1 });
     }
     expect(await store.read('poison')).toMatchObject({
       status: 'failed',

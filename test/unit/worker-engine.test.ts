@@ -44,7 +44,7 @@ async function startRun(definition: JobDefinition, stack: TestStack = createTest
   const [claimed] = await engine.claim([opened]);
   if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
   const stopping = new AbortController();
-  const end = engine.run(claimed, { stopping: stopping.signal, handBackMs: 5000 });
+  const end = engine.run(claimed, { stopping: stopping.signal, releaseWithinMs: 5000 });
   await stack.clock.advance(0);
   return { stack, engine, worker, end, stopping, row: () => stack.store.read('a') };
 }
@@ -126,8 +126,8 @@ describe('a handler that ignores its signal', () => {
 describe('a checkpoint', () => {
   it('replaces those that still wait to be sent, one write at a time', async () => {
     const { stack, end, row } = await startRun(
-      jobOf({}, async ({ checkpoint }) => {
-        await Promise.all([1, 2, 3, 4, 5].map((n) => checkpoint({ n })));
+      jobOf({}, async ({ save }) => {
+        await Promise.all([1, 2, 3, 4, 5].map((n) => save({ n })));
         return 'done';
       }),
     );
@@ -140,9 +140,9 @@ describe('a checkpoint', () => {
 
   it('is what was given, though the handler changes it before it is sent', async () => {
     const { end, row } = await startRun(
-      jobOf({}, async ({ checkpoint }) => {
+      jobOf({}, async ({ save }) => {
         const place = { n: 1 };
-        const storing = [checkpoint(place)];
+        const storing = [save(place)];
         place.n = 2;
         await Promise.all(storing);
         return 'done';
@@ -154,9 +154,9 @@ describe('a checkpoint', () => {
 
   it('takes the progress along', async () => {
     const { end, row } = await startRun(
-      jobOf({}, async ({ checkpoint, progress }) => {
+      jobOf({}, async ({ save, progress }) => {
         progress({ percent: 50 });
-        await checkpoint('half');
+        await save('half');
         return 'done';
       }),
     );
@@ -167,8 +167,8 @@ describe('a checkpoint', () => {
   it('is refused before it is written when it is too large', async () => {
     let refusal: unknown;
     const { end, row } = await startRun(
-      jobOf({}, async ({ checkpoint }) => {
-        await checkpoint('x'.repeat(40_000)).catch((error: unknown) => {
+      jobOf({}, async ({ save }) => {
+        await save('x'.repeat(40_000)).catch((error: unknown) => {
           refusal = error;
         });
         return 'went on';
@@ -266,7 +266,7 @@ describe('the log', () => {
     await stack.store.schedule({ ...job, payload: JSON.stringify({ text: SECRET }) }, dispatch);
     const [claimed] = await engine.claim([{ kind: 'claimable', job: { jobId: 'old' }, message: anyMessage }]);
     if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
-    const bounds = { stopping: new AbortController().signal, handBackMs: 0 };
+    const bounds = { stopping: new AbortController().signal, releaseWithinMs: 0 };
     expect(await engine.run(claimed, bounds)).toBe('retried');
     expect((await stack.store.read('old'))?.lastError).toContain(SECRET);
     expect(stack.telemetry.total('MessagesRejected')).toBe(2);
@@ -308,7 +308,7 @@ describe('a batch that runs one after the other', () => {
     const definition = defineJob({
       type: 'job',
       payload: z.unknown(),
-      run: ({ id }, { signal }) => (id === 'quick' ? 'done' : aborted(signal)),
+      run: ({ jobId }, { signal }) => (jobId === 'quick' ? 'done' : aborted(signal)),
     });
     const invocation = async (jobIds: readonly string[]) => {
       await stack.queue.sendJobs(jobIds.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
@@ -372,10 +372,10 @@ describe('a batch that runs in parallel', () => {
     const definition = defineJob({
       type: 'job',
       payload: z.unknown(),
-      async run({ id }) {
-        company[id] = ++running;
+      async run({ jobId }) {
+        company[jobId] = ++running;
         await stack.clock.sleep(10);
-        company[id] = Math.max(company[id] ?? 0, running--);
+        company[jobId] = Math.max(company[jobId] ?? 0, running--);
       },
     });
     await stack.queue.sendJobs(['a', 'b', 'c'].map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));

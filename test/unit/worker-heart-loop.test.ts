@@ -5,7 +5,7 @@ import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import type { HeartReport, Patient } from '../../lib/worker/heart/heart.ts';
 import { createHeartLoop } from '../../lib/worker/heart/heart-loop.ts';
-import { createLeaseClock, momentOf, openLeaseClock } from '../../lib/worker/lease-clock.ts';
+import { createLeaseClock, openLeaseClock, readClock } from '../../lib/worker/lease-clock.ts';
 
 const claim: Claim = { jobId: 'a', owner: 'w/1', attempt: 1, startedAt: 0 };
 const LEASE_MS = 30_000;
@@ -33,7 +33,7 @@ function stage(options: { random?: number; answer?: () => Promise<HeartbeatOutco
     stalledForMs: () => stalled.forMs,
     onFailure: (_claim, error) => void failures.push(error),
   });
-  const lease = createLeaseClock(clock, momentOf(clock), LEASE_MS);
+  const lease = createLeaseClock(clock, readClock(clock), LEASE_MS);
   const start = (over: Partial<Patient> = {}) =>
     heart.start({
       claim,
@@ -191,7 +191,7 @@ describe('the end of the heart', () => {
 describe('the lease clock', () => {
   const leaseOf = () => {
     const clock = createHandClock();
-    return { clock, lease: createLeaseClock(clock, momentOf(clock), 1000) };
+    return { clock, lease: createLeaseClock(clock, readClock(clock), 1000) };
   };
 
   it('holds until the last tick of the lease, and not on it', async () => {
@@ -219,7 +219,7 @@ describe('the lease clock', () => {
   it('runs from the moment at which a beat was sent, not from its answer', async () => {
     const { clock, lease } = leaseOf();
     await clock.advance(900);
-    const sentAt = momentOf(clock);
+    const sentAt = readClock(clock);
     await clock.advance(90);
     lease.renew(sentAt, 1000);
     expect(lease.remainingMs()).toBe(910);

@@ -36,7 +36,7 @@ it('a claimed job whose schema gives no answer has failed once, and frees its sl
     { kind: 'claimable', message: {} as ReceivedMessage, job: { jobId: 'a' } },
   ]);
   if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
-  const run = engine.run(claimed, { stopping: new AbortController().signal, handBackMs: 5000 });
+  const run = engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 5000 });
   await stack.clock.advance(SCHEMA_PATIENCE_MS);
   expect(await run).toBe('retried');
   expect(await stack.store.read('a')).toMatchObject({ status: 'pending', errors: 1, crashes: 0 });

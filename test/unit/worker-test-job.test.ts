@@ -12,13 +12,13 @@ const count = defineJob({
   type: 'count',
   payload: z.object({ to: z.int() }),
   checkpoint: z.object({ at: z.int() }),
-  async run({ payload, checkpoint, attempt }, { signal, checkpoint: store }) {
+  async run({ payload, checkpoint, attempt }, { signal, save }) {
     let at = checkpoint?.at ?? 0;
     const from = at;
     while (at < payload.to) {
       signal.throwIfAborted();
       at += 1;
-      await store({ at });
+      await save({ at });
     }
     return { from, at, attempt };
   },
@@ -124,13 +124,13 @@ describe('a job under test', () => {
     expect(job.stack.events.map(({ name }) => name)).toEqual(['JobRetried', 'JobRetried']);
   });
 
-  it('is buried when its errors have used up its attempts', async () => {
+  it('fails for good when its errors have used up its attempts', async () => {
     const job = testJob(failing(new Error('again')), null, { send: { maxAttempts: 2 } });
     expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 2, errors: 2 });
     expect(job.stack.events.at(-1)).toMatchObject({ name: 'JobFailed', detail: { errors: 2 } });
   });
 
-  it('is buried at once by an error that a repeat cannot mend', async () => {
+  it('fails for good at once by an error that a repeat cannot mend', async () => {
     const job = testJob(failing(new NonRetryableError('the account is closed')), null);
     expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 1, errors: 1 });
   });
@@ -139,9 +139,9 @@ describe('a job under test', () => {
     let refusal: unknown;
     const stubborn = defineJob({
       ...count,
-      async run(_job, { checkpoint }) {
-        await checkpoint({ at: 1 });
-        await checkpoint({ at: 2 }).catch((error: unknown) => {
+      async run(_job, { save }) {
+        await save({ at: 1 });
+        await save({ at: 2 }).catch((error: unknown) => {
           refusal = error;
         });
         return 'a result all the same';

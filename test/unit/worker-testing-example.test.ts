@@ -10,12 +10,12 @@ const sendNewsletter = defineJob({
   type: 'send-newsletter',
   payload: z.object({ readers: z.array(z.string()) }),
   checkpoint: z.object({ sent: z.int() }),
-  async run({ payload, checkpoint }, { signal, checkpoint: store }) {
+  async run({ payload, checkpoint }, { signal, save }) {
     if (payload.readers.length === 0) throw new NonRetryableError('nobody to write to');
     for (let sent = checkpoint?.sent ?? 0; sent < payload.readers.length; sent++) {
       signal.throwIfAborted();
       outbox.push(payload.readers[sent] ?? '');
-      await store({ sent: sent + 1 });
+      await save({ sent: sent + 1 });
     }
     return { sent: payload.readers.length };
   },

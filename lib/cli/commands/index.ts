@@ -14,7 +14,7 @@ import { reviveCommand } from './revive.ts';
 import { sendCommand } from './send.ts';
 import { showCommand } from './show.ts';
 import { statsCommand } from './stats.ts';
-import { releaseCommand } from './take-back.ts';
+import { takeBackCommand } from './take-back.ts';
 import { watchCommand } from './watch.ts';
 import { workersCommand } from './workers.ts';
 
@@ -29,7 +29,7 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   statsCommand,
   reviveCommand,
   cancelCommand,
-  releaseCommand,
+  takeBackCommand,
   reapCommand,
   redriveCommand,
   dlqCommand,

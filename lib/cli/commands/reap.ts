@@ -53,7 +53,8 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
     },
     { shouldStop: () => terminal.interrupted.aborted },
   );
-  output.json(result);
+  const { failed, ...counts } = result;
+  output.json({ ...counts, buried: failed });
   report(output, result, terminal.clock.now());
   const { skipped } = result;
   const isWhole =
@@ -89,9 +90,9 @@ async function eventsOf({ found, settings }: System, telemetry: Telemetry): Prom
 
 function report(output: Output, result: SweepResult, now: number): void {
   const { colours } = output;
-  const { reclaimed, buried, redispatched, cancelled, skipped } = result;
+  const { reclaimed, failed, redispatched, cancelled, skipped } = result;
   output.line(
-    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${buried} buried (${result.quarantined} quarantined), ${redispatched} hinted again, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
+    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${failed} failed (${result.quarantined} quarantined), ${redispatched} hinted again, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
   );
   const left = Object.entries(skipped).filter(([, count]) => count > 0);
   if (left.length > 0)
@@ -164,8 +165,8 @@ function wouldBe(verdict: ReapVerdict, entry: LeaseEntry): string {
   switch (verdict.kind) {
     case 'reclaim':
       return `given to the next worker (crash ${verdict.crashes} of ${entry.maxCrashes})`;
-    case 'bury':
-      return verdict.quarantined ? `quarantined (crash ${verdict.crashes} of ${entry.maxCrashes})` : 'buried';
+    case 'fail':
+      return verdict.quarantined ? `quarantined (crash ${verdict.crashes} of ${entry.maxCrashes})` : 'failed';
     case 'redispatch':
       return 'hinted again';
     case 'cancel':

@@ -42,7 +42,7 @@ export function sendCommand(context: CliContext): Command {
     .option('--delay <duration>', 'not before this time from now', durationOption)
     .option('--at <instant>', 'not before this instant (ISO 8601)', instantOption)
     .option('--lease <duration>', 'lease of this job', durationOption)
-    .option('--max-attempts <n>', 'errors and crashes until it is buried', numberOption(1, 25))
+    .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
     .action((type: string | undefined, payload: string | undefined, options: SendOptions) =>
       onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),

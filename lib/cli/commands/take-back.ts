@@ -7,17 +7,17 @@ import { type CliContext, onSystem, withExamples, withSystem } from '../define-c
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated, sendHints } from '../operate.ts';
 
-interface ReleaseOptions extends SystemOptions {
+interface TakeBackOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** `leasehold release`: takes running jobs from their worker, which is fenced from then on. */
-export function releaseCommand(context: CliContext): Command {
-  const command = new Command('release')
+/** `leasehold take-back`: takes running jobs from their worker, which is fenced from then on. */
+export function takeBackCommand(context: CliContext): Command {
+  const command = new Command('take-back')
     .description('take running jobs from their workers and give them to the next')
     .argument('<id...>', 'job ids')
     .option('-y, --yes', 'do not ask, even for several jobs')
-    .action((ids: string[], options: ReleaseOptions) =>
+    .action((ids: string[], options: TakeBackOptions) =>
       onSystem(context, options, async (system, output) => {
         system.queueUrl();
         const question = `Take ${ids.length} jobs from their workers?`;
@@ -41,5 +41,5 @@ export function releaseCommand(context: CliContext): Command {
         return reportOperated(output, results);
       }),
     );
-  return withExamples(withSystem(command), 'leasehold release report-2026-03');
+  return withExamples(withSystem(command), 'leasehold take-back report-2026-03');
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type WorkerView, workerViews } from '../../inspect/worker-view.ts';
+import { type WorkerView, workerViews } from '../../inspect/lease-holders.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { allLeases } from '../../protocol/store/all-leases.ts';

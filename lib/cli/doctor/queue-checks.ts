@@ -68,7 +68,7 @@ function checkDeadLetters(
   if (queue.redrive.maxReceiveCount < fewest)
     findings.push(
       problem(
-        `a message goes to the dead-letter queue after ${queue.redrive.maxReceiveCount} deliveries; fewer than ${fewest} bury harmless messages in a busy hour`,
+        `a message goes to the dead-letter queue after ${queue.redrive.maxReceiveCount} deliveries; fewer than ${fewest} strand harmless messages in a busy hour`,
         DEPLOY,
       ),
     );

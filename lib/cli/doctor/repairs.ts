@@ -65,7 +65,7 @@ export const mendRepair = (
 ): Repair => ({ write: repairWrite(row, { set: mended }, Object.keys(mended), context) });
 
 /** Ends a row that cannot be mended, in a form that every reader can read; what it holds stays in it. */
-export function buryRepair(row: Row, why: string, context: RowContext): Repair {
+export function failRepair(row: Row, why: string, context: RowContext): Repair {
   const { now, settings } = context;
   const number = (name: string, otherwise: number) =>
     typeof row[name] === 'number' && Number.isFinite(row[name]) ? (row[name] as number) : otherwise;
@@ -77,7 +77,7 @@ export function buryRepair(row: Row, why: string, context: RowContext): Repair {
     type: text('type', 'leasehold.unreadable'),
     payload: text('payload', 'null'),
     leaseShard: text('leaseShard', pendingShard(id.replace(BAD_MESSAGE_PREFIX, ''), settings.shards)),
-    lastError: `buried by doctor: ${why}`,
+    lastError: `failed by doctor: ${why}`,
     ...Object.fromEntries(
       ['attempt', 'errors', 'crashes', 'releases', 'checkpointSeq'].map((name) => [name, number(name, 0)]),
     ),

@@ -6,7 +6,7 @@ import type { Row } from '../../protocol/writes/row-write.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { formatDuration } from '../time.ts';
 import type { Finding } from './check.ts';
-import { buryRepair, hintRepair, mendRepair, outOfIndexRepair, toPendingRepair } from './repairs.ts';
+import { failRepair, hintRepair, mendRepair, outOfIndexRepair, toPendingRepair } from './repairs.ts';
 
 /** What a check of a row may look at. */
 export interface RowContext {
@@ -116,12 +116,12 @@ export const unreadable: RowCheck = (row, context) => {
       says: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
       next:
         mended === undefined
-          ? 'bury it as failed, with what it holds'
+          ? 'fail it, with what it holds'
           : `set ${Object.entries(mended)
               .map(([name, value]) => `${name} to ${JSON.stringify(value)}`)
               .join(', ')}`,
       repair:
-        mended === undefined ? buryRepair(row, error.message, context) : mendRepair(row, mended, context),
+        mended === undefined ? failRepair(row, error.message, context) : mendRepair(row, mended, context),
     };
   }
 };

@@ -132,14 +132,14 @@ function Text({ name, text }: { readonly name: string; readonly text: string | u
 
 const verbs: Readonly<Record<JobDetail['job']['status'], readonly JobAction[]>> = {
   pending: ['cancel'],
-  running: ['release', 'cancel'],
+  running: ['takeBack', 'cancel'],
   done: [],
   failed: ['retry'],
   cancelled: ['revive'],
 };
 const says: Readonly<Record<JobAction, string>> = {
   cancel: 'End it; a running worker sees it with its next heartbeat',
-  release: 'Take it from its worker and give it to the next',
+  takeBack: 'Take it from its worker and give it to the next',
   retry: 'Run it again, with new budgets',
   revive: 'Run it after all',
 };

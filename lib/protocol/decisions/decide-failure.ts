@@ -1,16 +1,16 @@
 import type { Settings } from '../../settings/settings.ts';
-import type { Budgets, Tally } from '../job.ts';
+import type { Budgets, ClaimCounts } from '../job.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { tooManyReleases } from './decide-reap.ts';
 import { type Dispatch, planDispatch } from './dispatch.ts';
 
-type Spent = Tally & Budgets;
+type Spent = ClaimCounts & Budgets;
 type FailureSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
 
 /** What follows when a handler threw. */
 export type FailureVerdict =
   | { readonly kind: 'retry'; readonly errors: number; readonly dispatch: Dispatch }
-  | { readonly kind: 'bury'; readonly errors: number };
+  | { readonly kind: 'fail'; readonly errors: number };
 
 /** Charges the error, and retries while both budgets last and the error is of a kind that running again can mend. */
 export function decideFailure(
@@ -24,7 +24,7 @@ export function decideFailure(
   },
 ): FailureVerdict {
   const errors = job.errors + 1;
-  if (!context.retryable || errors + job.crashes >= job.maxAttempts) return { kind: 'bury', errors };
+  if (!context.retryable || errors + job.crashes >= job.maxAttempts) return { kind: 'fail', errors };
   const wait = backoffMs(errors, context.backoff, context.random);
   return {
     kind: 'retry',
@@ -42,7 +42,7 @@ export type ReleaseVerdict =
       readonly lastError?: string;
       readonly dispatch: Dispatch;
     }
-  | { readonly kind: 'bury'; readonly errors: number; readonly lastError: string };
+  | { readonly kind: 'fail'; readonly errors: number; readonly lastError: string };
 
 /** `lastError` of a run that was cut off by its invocation's deadline with nothing to show for it. */
 export const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
@@ -64,9 +64,9 @@ export function decideRelease(
   const errors = job.errors + (charged ? 1 : 0);
   const releases = job.releases + (charged ? 0 : 1);
   if (charged && errors + job.crashes >= job.maxAttempts)
-    return { kind: 'bury', errors, lastError: NO_PROGRESS };
+    return { kind: 'fail', errors, lastError: NO_PROGRESS };
   if (releases > context.settings.maxReleases)
-    return { kind: 'bury', errors, lastError: tooManyReleases(releases) };
+    return { kind: 'fail', errors, lastError: tooManyReleases(releases) };
   return {
     kind: 'release',
     errors,

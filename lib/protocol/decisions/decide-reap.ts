@@ -16,7 +16,7 @@ export type ReapVerdict =
       readonly dispatch: Dispatch;
     }
   | {
-      readonly kind: 'bury';
+      readonly kind: 'fail';
       /** The job kept killing its workers, as opposed to having spent its attempts on errors as well. */
       readonly quarantined: boolean;
       readonly crashes: number;
@@ -55,9 +55,9 @@ export function decideReap(
   const releases = entry.releases + (breakerOpen ? 1 : 0);
   const quarantined = crashes >= entry.maxCrashes;
   if (quarantined || entry.errors + crashes >= entry.maxAttempts)
-    return { kind: 'bury', quarantined, crashes, releases, lastError: LEASE_EXPIRED };
+    return { kind: 'fail', quarantined, crashes, releases, lastError: LEASE_EXPIRED };
   if (releases > settings.maxReleases)
-    return { kind: 'bury', quarantined: false, crashes, releases, lastError: tooManyReleases(releases) };
+    return { kind: 'fail', quarantined: false, crashes, releases, lastError: tooManyReleases(releases) };
   return {
     kind: 'reclaim',
     chargedTo: breakerOpen ? 'releases' : 'crashes',

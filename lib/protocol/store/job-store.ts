@@ -18,14 +18,14 @@ import { cancelWrite, rejectWrite, reviveWrite, takeBackWrite } from '../writes/
 import { reapWrite } from '../writes/reaper-writes.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../writes/row-write.ts';
 import {
-  buryWrite,
   cancelPendingWrite,
   cancelRunningWrite,
   checkpointWrite,
   claimWrite,
   completeWrite,
-  handBackWrite,
+  failWrite,
   heartbeatWrite,
+  releaseUnknownWrite,
   releaseWrite,
   retryWrite,
   scheduleWrite,
@@ -161,10 +161,10 @@ export function createJobStore(options: JobStoreOptions): JobStore {
     retry: (claim, next) =>
       fenced(retryWrite(claim, { ...next, lastError: error(next.lastError) }, context())),
 
-    bury(claim, end) {
+    fail(claim, end) {
       const at = context();
       return fenced(
-        buryWrite(claim, { ...end, lastError: error(end.lastError), expiresAt: expiresAt(at.now) }, at),
+        failWrite(claim, { ...end, lastError: error(end.lastError), expiresAt: expiresAt(at.now) }, at),
       );
     },
 
@@ -177,7 +177,8 @@ export function createJobStore(options: JobStoreOptions): JobStore {
         ),
       ),
 
-    handBack: (jobId, owner, dispatch) => fenced(handBackWrite(jobId, owner, dispatch, context())),
+    releaseUnknown: (jobId, owner, dispatch) =>
+      fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
 
     cancelRunning(claim) {
       const at = context();

@@ -32,7 +32,7 @@ export function reapWrite(
           changedBy,
         },
       };
-    case 'bury':
+    case 'fail':
       return {
         ...observed,
         transition: 'quarantine',

@@ -173,12 +173,12 @@ export const retryWrite = (
 });
 
 /** After an error, with no budget left, or none wanted. */
-export const buryWrite = (
+export const failWrite = (
   claim: Claim,
   end: { readonly errors: number; readonly lastError: string; readonly expiresAt: number },
   { changedBy, now }: WriteContext,
 ): RowWrite => ({
-  transition: 'bury',
+  transition: 'fail',
   jobId: claim.jobId,
   when: [leaseIsMine(claim)],
   set: {
@@ -220,13 +220,13 @@ export const releaseWrite = (
 });
 
 /** Gives back a claim that may or may not have been granted. */
-export const handBackWrite = (
+export const releaseUnknownWrite = (
   jobId: string,
   owner: string,
   dispatch: Dispatch,
   { changedBy, shards }: WriteContext,
 ): RowWrite => ({
-  transition: 'handBack',
+  transition: 'releaseUnknown',
   jobId,
   when: [leaseIsOwnedBy(owner)],
   set: { ...pendingAttributes(jobId, dispatch, shards), changedBy },

@@ -1,7 +1,7 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Chance, Clock, JobStore } from '../../protocol/ports.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
-import { momentOf } from '../lease-clock.ts';
+import { readClock } from '../lease-clock.ts';
 import { type Heart, overstepped, type Patient, rhythmOf } from './heart.ts';
 
 /** A beat that got no answer is repeated after this share of the interval. */
@@ -54,7 +54,7 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
   };
 
   const sendBeat = async ({ claim, lease, ...vitals }: Patient) => {
-    const sentAt = momentOf(clock);
+    const sentAt = readClock(clock);
     const { leaseMs } = rhythmOf(vitals, sentAt.monotonic - vitals.startedAt);
     try {
       const beat = await store.heartbeat(claim, sentAt.wall + leaseMs);

@@ -62,7 +62,7 @@ describe('the story of a job', () => {
     ]);
     expect(facts).toEqual([
       'claimed 4 times; since it was last revived or created, 1 ended by errors, 1 by crashes, 1 handed back',
-      'buried at 5 errors and crashes together, or 3 crashes',
+      'fails for good at 5 errors and crashes together, or 3 crashes',
       'checkpoint 2 is stored: the next attempt goes on from there',
       'progress: {"done":5}',
       'an operator asked for its cancellation',
@@ -73,7 +73,7 @@ describe('the story of a job', () => {
   it('has few facts where little happened', () => {
     expect(told({ status: 'done', cancelRequested: true, claim01: claim(1, 'done') }).facts).toEqual([
       'claimed once; since it was last revived or created, 0 ended by errors, 0 by crashes, 0 handed back',
-      'buried at 5 errors and crashes together, or 3 crashes',
+      'fails for good at 5 errors and crashes together, or 3 crashes',
       'last changed by w/c1',
     ]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { workerOf, workerViews } from '../../../lib/inspect/lease-holders.ts';
 import { entryOf, nextSteps } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
-import { workerOf, workerViews } from '../../../lib/inspect/worker-view.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases, type Positions } from '../../../lib/protocol/store/all-leases.ts';
 import { lastBeatAt, leaseLength } from '../../../lib/settings/lease-length.ts';
@@ -123,8 +123,8 @@ describe('what happens next', () => {
     expect(says(running, 100_000)).toContain('its lease has ended; the reaper may take it back');
     expect(says(running, 1_000_000)).toContain('OVERDUE');
     expect(says(running, 0)).toContain('given to the next worker (crash 1 of 3)');
-    expect(says({ ...running, crashes: 2 }, 0)).toContain('buried: crash 3 of 3');
-    expect(says({ ...running, errors: 4 }, 0)).toContain('buried: errors and crashes reach 5');
+    expect(says({ ...running, crashes: 2 }, 0)).toContain('quarantined: crash 3 of 3');
+    expect(says({ ...running, errors: 4 }, 0)).toContain('failed: errors and crashes reach 5');
     expect(says({ ...running, cancelRequested: true }, 0)).toMatch(
       /next heartbeat.*cancelled, as an operator asked/,
     );
@@ -192,7 +192,7 @@ describe('the timeline of a job', () => {
       'claimed: claimed by w/4',
       'ended: ended (mystery)',
       'claimed: claimed by w/6',
-      'ended: its handler threw: boom; the job was buried',
+      'ended: its handler threw: boom; the job failed for good',
       'finished: failed: boom',
     ]);
     expect(facts).toContain('attempt 5 left no entry');
@@ -220,7 +220,7 @@ describe('the timeline of a job', () => {
 
   it('tells what a last lapse led to, and what is left of a job that went on from a checkpoint', () => {
     const lapsed = (status: string) => told({ status, claim01: claim(1, 'lapsed') }).events.join(' | ');
-    expect(lapsed('failed')).toContain('buried the job');
+    expect(lapsed('failed')).toContain('failed the job');
     expect(lapsed('cancelled')).toContain('ended the job, as an operator had asked');
     expect(lapsed('pending')).toContain('took the job back');
     expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is stored |');

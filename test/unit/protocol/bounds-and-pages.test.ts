@@ -7,8 +7,8 @@ import { cutToBytes, toJsonText } from '../../../lib/protocol/rows/json-text.ts'
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases, type FoundLease } from '../../../lib/protocol/store/all-leases.ts';
 import { readLeases } from '../../../lib/protocol/store/lease-index.ts';
-import { within } from '../../../lib/protocol/wait-at-most.ts';
-import { lookAgainMs } from '../../../lib/settings/longest-sleep.ts';
+import { waitAtMost } from '../../../lib/protocol/wait-at-most.ts';
+import { longestSleepMs } from '../../../lib/settings/longest-sleep.ts';
 import { reclaimDelayBound, recoveryBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
@@ -104,8 +104,8 @@ describe('bounds', () => {
 
   it('make a reaper look again before a new claim can lapse, and before its lead is gone', () => {
     const usual = { minLeaseMs: 10_000, skewMs: 2_000 };
-    expect(lookAgainMs({ ...usual, leaderLeaseMs: 60_000 })).toBe(12_000);
-    expect(lookAgainMs({ ...usual, leaderLeaseMs: 5_001 })).toBe(4_000);
+    expect(longestSleepMs({ ...usual, leaderLeaseMs: 60_000 })).toBe(12_000);
+    expect(longestSleepMs({ ...usual, leaderLeaseMs: 5_001 })).toBe(4_000);
   });
 });
 
@@ -143,19 +143,19 @@ describe('what cannot be kept', () => {
 describe('patience', () => {
   it('is given up as soon as the answer is there', async () => {
     const clock = createHandClock();
-    expect(await within(1_000, Promise.resolve('yes'), clock)).toBe('yes');
+    expect(await waitAtMost(1_000, Promise.resolve('yes'), clock)).toBe('yes');
     expect(clock.sleepers).toBe(0);
   });
 
   it('is given up when the answer is a failure, which is passed on', async () => {
     const clock = createHandClock();
-    await expect(within(1_000, Promise.reject(new Error('no')), clock)).rejects.toThrow('no');
+    await expect(waitAtMost(1_000, Promise.reject(new Error('no')), clock)).rejects.toThrow('no');
     expect(clock.sleepers).toBe(0);
   });
 
   it('ends without an answer', async () => {
     const clock = createHandClock();
-    const answer = within(1_000, new Promise(() => {}), clock);
+    const answer = waitAtMost(1_000, new Promise(() => {}), clock);
     await clock.advance(1_000);
     expect(await answer).toBeUndefined();
   });

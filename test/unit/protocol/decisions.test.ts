@@ -134,16 +134,16 @@ describe('a failed attempt', () => {
     });
   });
 
-  it('is buried when errors and crashes together have spent the attempts', () => {
+  it('fails for good when errors and crashes together have spent the attempts', () => {
     expect(decideFailure({ ...budgets, errors: 1, crashes: 1 }, context)).toEqual({
-      kind: 'bury',
+      kind: 'fail',
       errors: 2,
     });
-    expect(decideFailure({ ...budgets, errors: 2 }, context)).toEqual({ kind: 'bury', errors: 3 });
+    expect(decideFailure({ ...budgets, errors: 2 }, context)).toEqual({ kind: 'fail', errors: 3 });
   });
 
-  it('is buried at once when running again cannot help', () => {
-    expect(decideFailure(budgets, { ...context, retryable: false })).toEqual({ kind: 'bury', errors: 1 });
+  it('fails for good at once when running again cannot help', () => {
+    expect(decideFailure(budgets, { ...context, retryable: false })).toEqual({ kind: 'fail', errors: 1 });
   });
 });
 
@@ -175,20 +175,20 @@ describe('a hand-back', () => {
     });
   });
 
-  it('that is charged buries the job when it spends the last attempt', () => {
+  it('that is charged fails the job when it spends the last attempt', () => {
     expect(decideRelease({ ...budgets, errors: 1 }, { ...context, progressed: false })).toEqual({
-      kind: 'bury',
+      kind: 'fail',
       errors: 2,
       lastError: NO_PROGRESS,
     });
-    expect(decideRelease({ ...budgets, crashes: 1 }, { ...context, progressed: false }).kind).toBe('bury');
+    expect(decideRelease({ ...budgets, crashes: 1 }, { ...context, progressed: false }).kind).toBe('fail');
   });
 
-  it('buries the job once it has been handed back too often', () => {
+  it('fails the job once it has been handed back too often', () => {
     const few = { ...settings, maxReleases: 5 };
     expect(decideRelease(budgets, { ...context, settings: few }).kind).toBe('release');
     expect(decideRelease({ ...budgets, releases: 5 }, { ...context, settings: few })).toEqual({
-      kind: 'bury',
+      kind: 'fail',
       errors: 0,
       lastError: "handed back 6 times without finishing; make each run do more, or raise 'maxReleases'",
     });
@@ -228,7 +228,7 @@ describe('the reaper’s verdict', () => {
 
   it('quarantines a job that keeps killing its workers', () => {
     expect(at(now, { crashes: 2 })).toEqual({
-      kind: 'bury',
+      kind: 'fail',
       quarantined: true,
       crashes: 3,
       releases: 0,
@@ -236,8 +236,8 @@ describe('the reaper’s verdict', () => {
     });
   });
 
-  it('buries a job whose errors and crashes have spent the attempts', () => {
-    expect(at(now, { errors: 4 })).toMatchObject({ kind: 'bury', quarantined: false, crashes: 1 });
+  it('fails a job whose errors and crashes have spent the attempts', () => {
+    expect(at(now, { errors: 4 })).toMatchObject({ kind: 'fail', quarantined: false, crashes: 1 });
     expect(at(now, { errors: 3 })).toMatchObject({ kind: 'reclaim' });
   });
 
@@ -249,7 +249,7 @@ describe('the reaper’s verdict', () => {
       releases: 1,
     });
     expect(at(now, { releases: settings.maxReleases }, true)).toMatchObject({
-      kind: 'bury',
+      kind: 'fail',
       quarantined: false,
       lastError: expect.stringContaining('handed back 1001 times'),
     });

@@ -48,14 +48,14 @@ describe('what a row may keep', () => {
     expect(await store.complete(claim, fits)).toEqual({ outcome: 'written' });
   });
 
-  it.each(['retry', 'bury', 'release', 'reject'] as const)(
+  it.each(['retry', 'fail', 'release', 'reject'] as const)(
     'is cut where it is an error’s text: %s',
     async (verb) => {
       const text = 'ü'.repeat(300);
       const claim = await claimed(`cut-${verb}`);
       const verbs = {
         retry: () => store.retry(claim, { errors: 1, lastError: text, dispatch }),
-        bury: () => store.bury(claim, { errors: 1, lastError: text }),
+        fail: () => store.fail(claim, { errors: 1, lastError: text }),
         release: () => store.release(claim, { errors: 1, releases: 0, lastError: text, dispatch }),
         reject: () => store.reject({ messageId: 'm', reason: text, text: '', bytes: 0, sha256: '' }),
       };

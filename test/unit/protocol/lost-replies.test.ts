@@ -40,7 +40,7 @@ async function staged() {
     claimOf(await claimedJob(direct, { job: newJob(jobId), owner: 'w/1' }));
   const [r, x, f] = [await run('r'), await run('x'), await run('f')];
   await direct.cancel('x');
-  await direct.bury(f, { errors: 1, lastError: 'boom' });
+  await direct.fail(f, { errors: 1, lastError: 'boom' });
   for (const jobId of ['p', 'z']) await direct.schedule(newJob(jobId), dispatch);
   memory.put({ ...(await memory.read('z')), cancelRequested: true });
   const seen = async (jobId: string): Promise<LeaseEntry> => entryOf((await memory.read(jobId)) ?? {});
@@ -64,13 +64,13 @@ describe('a write whose reply was lost is known as done by the row that refuses 
       ({ store, r }) => store.retry(r, { errors: 1, lastError: 'boom', dispatch }),
       { outcome: 'written' },
     ],
-    ['bury', ({ store, r }) => store.bury(r, { errors: 1, lastError: 'boom' }), { outcome: 'written' }],
+    ['fail', ({ store, r }) => store.fail(r, { errors: 1, lastError: 'boom' }), { outcome: 'written' }],
     [
       'release',
       ({ store, r }) => store.release(r, { errors: 0, releases: 1, dispatch }),
       { outcome: 'written' },
     ],
-    ['handBack', ({ store }) => store.handBack('r', 'w/1', dispatch), { outcome: 'written' }],
+    ['releaseUnknown', ({ store }) => store.releaseUnknown('r', 'w/1', dispatch), { outcome: 'written' }],
     ['cancelRunning', ({ store, x }) => store.cancelRunning(x), { outcome: 'written' }],
     ['cancelPending', ({ store }) => store.cancelPending({ jobId: 'z', attempt: 0 }), { outcome: 'written' }],
     [

@@ -156,7 +156,7 @@ const reapers: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
   ],
   [
     'a quarantine',
-    () => reapWrite(entry, { kind: 'bury', quarantined: true, ...charged }, 999, at),
+    () => reapWrite(entry, { kind: 'fail', quarantined: true, ...charged }, 999, at),
     {
       transition: 'quarantine',
       jobId: 'a',

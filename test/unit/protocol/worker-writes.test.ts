@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import {
-  buryWrite,
   cancelPendingWrite,
   cancelRunningWrite,
   checkpointWrite,
   claimWrite,
   completeWrite,
-  handBackWrite,
+  failWrite,
   heartbeatWrite,
+  releaseUnknownWrite,
   releaseWrite,
   retryWrite,
   scheduleWrite,
@@ -182,10 +182,10 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     },
   ],
   [
-    'a burial',
-    () => buryWrite(claim, { errors: 5, lastError: 'boom', expiresAt: 999 }, at),
+    'a failing',
+    () => failWrite(claim, { errors: 5, lastError: 'boom', expiresAt: 999 }, at),
     {
-      transition: 'bury',
+      transition: 'fail',
       jobId: 'a',
       when: [isMine],
       set: {
@@ -232,9 +232,9 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
   ],
   [
     'a hand-back of a claim whose reply never came',
-    () => handBackWrite('a', 'w/1', dispatch, at),
+    () => releaseUnknownWrite('a', 'w/1', dispatch, at),
     {
-      transition: 'handBack',
+      transition: 'releaseUnknown',
       jobId: 'a',
       when: [[isRunning, isOwned]],
       set: { ...pending, changedBy: 'w/c9' },

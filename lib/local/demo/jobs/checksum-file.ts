@@ -17,7 +17,7 @@ export const checksumFile = defineJob({
   }),
   checkpoint: z.object({ offset: z.int(), sum: z.int(), size: z.int() }),
   progressTimeoutMs: 5 * 60_000,
-  async run({ payload, checkpoint }, { signal, checkpoint: store, progress }) {
+  async run({ payload, checkpoint }, { signal, save, progress }) {
     await using file = await open(payload.path).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'ENOENT'
         ? new NonRetryableError(`no file ${payload.path}`, { cause: error })
@@ -36,7 +36,7 @@ export const checksumFile = defineJob({
       sum = adler32(slice.subarray(0, bytesRead), sum);
       offset += bytesRead;
       progress({ bytes: offset, of: size });
-      if (offset < size) await store({ offset, sum, size });
+      if (offset < size) await save({ offset, sum, size });
     }
     return { adler32: sum.toString(16).padStart(8, '0'), bytes: size };
   },

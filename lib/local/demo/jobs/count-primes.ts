@@ -13,7 +13,7 @@ export const countPrimes = defineJob({
   }),
   checkpoint: z.object({ next: z.int(), count: z.int() }),
   maxStallMs: 60_000,
-  async run({ payload, checkpoint }, { signal, checkpoint: store, progress }) {
+  async run({ payload, checkpoint }, { signal, save, progress }) {
     let { next, count } = checkpoint ?? { next: 0, count: 0 };
     while (next < payload.below) {
       signal.throwIfAborted();
@@ -21,7 +21,7 @@ export const countPrimes = defineJob({
       count += primesIn(next, end);
       next = end;
       progress({ tested: next, of: payload.below });
-      if (next < payload.below) await store({ next, count });
+      if (next < payload.below) await save({ next, count });
     }
     return { primes: count };
   },

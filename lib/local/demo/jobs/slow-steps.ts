@@ -10,12 +10,12 @@ export const slowSteps = defineJob({
     stepMs: z.int().check(z.gte(0), z.lte(60_000)),
   }),
   checkpoint: z.object({ step: z.int() }),
-  async run({ payload, checkpoint }, { signal, checkpoint: store, progress }) {
+  async run({ payload, checkpoint }, { signal, save, progress }) {
     const from = checkpoint?.step ?? 0;
     for (let step = from; step < payload.steps; step++) {
       await sleep(payload.stepMs, undefined, { signal });
       progress({ step: step + 1, of: payload.steps });
-      if (step + 1 < payload.steps) await store({ step: step + 1 });
+      if (step + 1 < payload.steps) await save({ step: step + 1 });
     }
     return { steps: payload.steps, resumedAt: from };
   },

@@ -15,7 +15,7 @@ export interface LocalQueue {
 }
 
 /** Creates the job queue and its dead-letter queue; ones that are there already (kept data) get today's attributes. */
-export async function createQueues(
+export async function createLocalQueues(
   client: SQSClient,
   name: string,
   settings: Settings,

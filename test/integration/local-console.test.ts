@@ -177,7 +177,7 @@ describe('an operator', () => {
         leaseShard: 'r0',
       }),
     );
-    expect((await stage.request('/api/jobs/to-release/release', { method: 'POST' })).status).toBe(200);
+    expect((await stage.request('/api/jobs/to-release/takeBack', { method: 'POST' })).status).toBe(200);
     expect(await stage.store.read('to-release')).toMatchObject({ status: 'pending', releases: 1 });
     // Claimed a moment ago: repeats of that claim are waited out.
     expect(stage.hints).toContainEqual({

@@ -6,8 +6,12 @@ import { isJobType, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition } from './define-job.ts';
 
+/** Marks a registry, also one that another copy of this package made. */
+const REGISTRY: unique symbol = Symbol.for('leasehold.registry') as never;
+
 /** Every type of job that a worker can run. */
 export interface Registry<Definitions extends readonly JobDefinition[] = readonly JobDefinition[]> {
+  readonly [REGISTRY]: true;
   readonly definitions: Definitions;
   find(type: string): JobDefinition | undefined;
 }
@@ -54,8 +58,11 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
     byType.set(definition.type, definition);
   }
   if (problems.length > 0) throw new RegistryError(problems);
-  return { definitions, find: (type) => byType.get(type) };
+  return { [REGISTRY]: true, definitions, find: (type) => byType.get(type) };
 }
+
+export const isRegistry = (value: unknown): value is Registry =>
+  typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;
 
 /** How one type's jobs are treated: its own options, and the settings for what it leaves open. */
 export interface JobTerms {

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { availableEngines, noEngineMessage } from '../lib/local/engines/dynamodb-engine.ts';
 
 /** The part of vitest's JSON report that is counted. */
@@ -31,20 +32,19 @@ function step(name: string, command: string, args: readonly string[], env: NodeJ
   return { name, ok: status === 0, ms: performance.now() - from };
 }
 
-function vitest(filters: readonly string[]): Step {
-  const coverage = [
-    ...['--coverage', '--coverage.reporter=text', `--coverage.reportsDirectory=${join(scratch, 'coverage')}`],
-    ...['--coverage.include=lib/protocol/**/*.ts', '--coverage.include=lib/aws/dynamodb/**/*.ts'],
-  ];
+const coverage = [
+  ...['--coverage', '--coverage.reporter=text', `--coverage.reportsDirectory=${join(scratch, 'coverage')}`],
+  ...['--coverage.include=lib/protocol/**/*.ts', '--coverage.include=lib/aws/dynamodb/**/*.ts'],
+];
+
+function vitest(filters: readonly string[], deep: boolean): Step {
   const args = [
     'run',
     ...['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`],
-    // More workers than cores make suites on real engines slower and their timing worse.
-    `--maxWorkers=${availableParallelism()}`,
-    ...(filters.length > 0 ? filters : coverage),
+    ...(deep && filters.length === 0 ? coverage : filters),
   ];
   // Whatever suites leave in the folder for temporary files, such as synthesised stacks, goes with the scratch folder.
-  return step('tests', 'vitest', args, { TMPDIR: scratch });
+  return step('tests', 'vitest', args, { TMPDIR: scratch, TEST_DEEP: deep ? '1' : undefined });
 }
 
 /** Sums the report up; a file that could not be loaded counts as one failure. */
@@ -69,7 +69,10 @@ async function warnWithoutEngine(): Promise<void> {
   else console.log(`DynamoDB engines: ${running.join(', ')}.`);
 }
 
-const filters = process.argv.slice(2);
+const { values, positionals: filters } = parseArgs({
+  options: { deep: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 try {
   await warnWithoutEngine();
   const steps = [
@@ -77,7 +80,7 @@ try {
     step('types', 'tsc', ['--noEmit']),
     // The console's page runs in a browser: it has types of its own.
     step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),
-    vitest(filters),
+    vitest(filters, values.deep),
   ];
   const { passed, failed, skipped } = total(readReport());
   console.log();

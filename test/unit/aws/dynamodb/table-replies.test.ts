@@ -9,7 +9,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
 import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
@@ -20,6 +20,7 @@ import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
+afterAll(() => dynamoDb.restore());
 const client = new DynamoDBClient({ region: 'eu-west-1' });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
 const write = (jobId: string, over: Partial<RowWrite> = {}): RowWrite => ({

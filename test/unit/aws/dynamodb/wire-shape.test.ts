@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
@@ -27,6 +27,7 @@ import { newJob, settings } from '../../../support/jobs.ts';
 import { row } from '../../../support/rows.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
+afterAll(() => dynamoDb.restore());
 const client = new DynamoDBClient({ region: 'eu-west-1' });
 const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });

@@ -6,12 +6,13 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSqsQueue } from '../../../../lib/aws/sqs/sqs-queue.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 const queueUrl = 'https://sqs.example/jobs';
 const sqs = mockClient(SQSClient);
+afterAll(() => sqs.restore());
 const queue = createSqsQueue({
   client: new SQSClient({ region: 'eu-west-1' }),
   queueUrl,

@@ -1,7 +1,7 @@
 import { createEmbeddedReaper } from '../lib/reaper/embedded.ts';
 import { configurationFromEnvironment } from '../lib/settings/environment.ts';
 import { composeWorker } from '../lib/worker/compose-worker.ts';
-import { startWorkerProcess } from '../lib/worker/process-host.ts';
+import { startWorkerProcess } from '../lib/worker/hosts/process-host.ts';
 import { registry } from './registry.ts';
 
 /**

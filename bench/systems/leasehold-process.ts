@@ -14,7 +14,7 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess } from '../../lib/worker/process-host.ts';
+import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { local, settingsOf } from './leasehold-settings.ts';
 import { answerQuestions, bystand, orders, perform, requestsFrom } from './measured-process.ts';

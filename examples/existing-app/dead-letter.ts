@@ -1,4 +1,4 @@
-import { createDeadLetterHandler } from '../../lib/worker/dead-letter-host.ts';
+import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';
 import { registry } from './registry.ts';
 
 export const handler = createDeadLetterHandler(registry);

@@ -1,4 +1,4 @@
-import { createWorkerHandler } from '../../lib/worker/lambda-host.ts';
+import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
 import { registry } from './registry.ts';
 
 export const handler = createWorkerHandler(registry);

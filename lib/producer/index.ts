@@ -9,7 +9,7 @@ import { messageLimits } from '../settings/message-limits.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { jobBody, parseMessage, quoted, type SendOptions } from '../wire/message.ts';
-import { checkText } from '../worker/handler-job.ts';
+import { checkText } from '../worker/cells/handler-job.ts';
 import { type PayloadIn, type Registry, type TypeIn, UnknownTypeError } from '../worker/registry.ts';
 
 /** A message that no worker would run was not sent. */

@@ -6,9 +6,9 @@ import type { ReceivedMessage } from '../protocol/ports.ts';
 import { type JsonValue, jobBody, type SendOptions } from '../wire/message.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
-import type { Ending } from '../worker/end-claim.ts';
-import { createEngine, type Engine } from '../worker/engine.ts';
+import { createEngine, type Engine } from '../worker/intake/engine.ts';
 import { createRegistry } from '../worker/registry.ts';
+import type { Ending } from '../worker/run/end-claim.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
 /**

@@ -11,11 +11,11 @@ import type { Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Configuration } from '../settings/environment.ts';
 import { LEADER_KEY } from '../wire/table.ts';
-import { createClockCheck } from './clock-check.ts';
-import type { Heart } from './heart/heart.ts';
 import { createThreadHeart } from './heart/thread-heart.ts';
 import type { AwsAddress } from './heart/thread-messages.ts';
+import { createClockCheck } from './intake/clock-check.ts';
 import { checkRegistry, type Registry } from './registry.ts';
+import type { Heart } from './run/heart.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 export interface ComposeOptions {

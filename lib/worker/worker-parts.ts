@@ -1,7 +1,7 @@
 import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Heart } from './heart/heart.ts';
 import type { Registry } from './registry.ts';
+import type { Heart } from './run/heart.ts';
 
 /** What a worker is made of. The hosts differ; these parts are the same on Lambda, in a process and in a test. */
 export interface WorkerParts {

@@ -8,10 +8,10 @@ import { systemClock } from '../../lib/aws/clock.ts';
 import { LeaseLost, TimedOut } from '../../lib/worker/abort-reasons.ts';
 import type { ComposeOptions } from '../../lib/worker/compose-worker.ts';
 import { defineJob, type JobContext, type JobOptions } from '../../lib/worker/define-job.ts';
-import type { Ending } from '../../lib/worker/end-claim.ts';
-import { createEngine } from '../../lib/worker/engine.ts';
 import { createThreadHeart } from '../../lib/worker/heart/thread-heart.ts';
+import { createEngine } from '../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import type { Ending } from '../../lib/worker/run/end-claim.ts';
 import { uniqueName } from '../support/engines.ts';
 import { engineAddress, startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 

@@ -4,7 +4,7 @@ import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { createWorkerHandler, type SqsHandler } from '../../lib/worker/lambda-host.ts';
+import { createWorkerHandler, type SqsHandler } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';

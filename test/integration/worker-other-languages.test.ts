@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/process-host.ts';
+import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { sqsEndpoint } from '../support/engines.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/process-host.ts';
+import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 

@@ -1,4 +1,4 @@
-import { readClock } from '../../lib/worker/lease-clock.ts';
+import { readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';

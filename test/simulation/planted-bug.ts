@@ -1,7 +1,7 @@
 import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protocol/ports.ts';
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
-import type { Heart } from '../../lib/worker/heart/heart.ts';
+import type { Heart } from '../../lib/worker/run/heart.ts';
 import type { FaultRates } from './fault-kinds.ts';
 import type { ResultFilter } from './simulated-table.ts';
 import type { Process } from './world.ts';

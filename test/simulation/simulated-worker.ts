@@ -1,11 +1,11 @@
 import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
-import { trustTheClock } from '../../lib/worker/clock-check.ts';
-import type { Heart } from '../../lib/worker/heart/heart.ts';
-import { createHeartLoop } from '../../lib/worker/heart/heart-loop.ts';
-import { createBatchRunner } from '../../lib/worker/lambda-batch.ts';
-import { startWorkerProcess } from '../../lib/worker/process-host.ts';
+import { createBatchRunner } from '../../lib/worker/hosts/lambda-batch.ts';
+import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
+import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import type { Heart } from '../../lib/worker/run/heart.ts';
+import { createHeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';

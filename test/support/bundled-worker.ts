@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { createWorkerHandler } from '../../lib/worker/lambda-host.ts';
+import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 
 /** The entry of a worker function as a user would write it, for suites that bundle it into one file. */

@@ -4,7 +4,7 @@ import { registry as examples } from '../../examples/registry.ts';
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess } from '../../lib/worker/process-host.ts';
+import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 
 /** A worker process for suites that kill it. Run as a program. */

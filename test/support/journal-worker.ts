@@ -1,6 +1,6 @@
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
-import { startWorkerProcess } from '../../lib/worker/process-host.ts';
+import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { journalJob } from './journal-job.ts';
 

@@ -1,4 +1,4 @@
-import { createWorkerHandler } from '../../worker/lambda-host.ts';
+import { createWorkerHandler } from '../../worker/hosts/lambda-host.ts';
 import { createRegistry } from '../../worker/registry.ts';
 import { callService } from './jobs/call-service.ts';
 import { checksumFile } from './jobs/checksum-file.ts';

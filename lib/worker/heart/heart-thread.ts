@@ -4,8 +4,8 @@ import { systemChance, systemClock } from '../../aws/clock.ts';
 import { createDynamoDbClient } from '../../aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../aws/dynamodb/dynamodb-table.ts';
 import { createJobStore } from '../../protocol/store/job-store.ts';
-import { openLeaseClock } from '../lease-clock.ts';
-import { createHeartLoop } from './heart-loop.ts';
+import { createHeartLoop } from '../run/heart-loop.ts';
+import { openLeaseClock } from '../run/lease-clock.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
 
 /** Connections that heartbeats may use at once. */

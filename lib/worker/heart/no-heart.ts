@@ -1,4 +1,4 @@
-import type { Heart } from './heart.ts';
+import type { Heart } from '../run/heart.ts';
 
 /** For functions that run no jobs. */
 export const noHeart: Heart = {

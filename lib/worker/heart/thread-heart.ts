@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
-import { type Heart, type Patient, rhythmOf } from './heart.ts';
+import { type Heart, type Patient, rhythmOf } from '../run/heart.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
 // Only for a bundle in one file, whose second copy becomes the heart by this module's own check.
 import './heart-thread.ts';

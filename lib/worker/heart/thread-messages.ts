@@ -1,6 +1,6 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { HeartReport, Vitals } from './heart.ts';
+import type { HeartReport, Vitals } from '../run/heart.ts';
 
 /** What the main thread says to the heart's thread, several things at a time, and what it hears from there. */
 export type ToThread =

@@ -1,0 +1,127 @@
+import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { ShuttingDown } from '../abort-reasons.ts';
+import { type Claimable, createEngine, type Engine } from '../intake/engine.ts';
+import type { RunBounds } from '../run/supervise.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+
+/** What SQS is told: the messages that it must deliver again. */
+export interface BatchResponse {
+  batchItemFailures: { itemIdentifier: string }[];
+}
+
+/** Before Lambda cuts the invocation off, whatever is still under way is left to its lease, and SQS is answered. */
+const LAST_MOMENT_MS = 500;
+/** A handler that ignores its signal is left behind at half of the margin: its job needs time to be handed back after that. */
+const lastMomentMs = ({ deadlineMarginMs }: Settings) => Math.min(LAST_MOMENT_MS, deadlineMarginMs / 4);
+
+/** Runs the jobs of one invocation after another, each within the invocation's time. */
+export function createBatchRunner(parts: WorkerParts) {
+  const { clock, settings, heart } = parts;
+  const engine = createEngine(parts);
+
+  return async (messages: readonly ReceivedMessage[], remainingMs: () => number): Promise<BatchResponse> => {
+    const over = new AbortController();
+    const times = timesOf(settings, clock, remainingMs, over.signal);
+    const batch = createBatch(parts, engine, messages, times);
+    const lastMoment = clock
+      .sleep(Math.max(0, remainingMs() - lastMomentMs(settings)), over.signal)
+      .catch(() => {});
+    const ended = batch.run().then(() => heart.quiet());
+    await Promise.race([ended, lastMoment]).finally(() => over.abort());
+    return { batchItemFailures: batch.open().map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
+
+/** The time of one invocation, as its jobs see it. */
+interface Times {
+  /** For jobs that have the invocation from its start: running out of it for nothing is charged to them. */
+  readonly fresh: RunBounds;
+  /** For jobs that come later. */
+  readonly belated: RunBounds;
+  /** A job that is not among the first needs time of its own to get somewhere before it is handed back. */
+  isTimeFor(bounds: RunBounds): boolean;
+}
+
+function timesOf(settings: Settings, clock: Clock, remainingMs: () => number, over: AbortSignal): Times {
+  const { deadlineMarginMs } = settings;
+  const own = new AbortController();
+  const shared = new AbortController();
+  void clock.sleep(Math.max(0, remainingMs() - deadlineMarginMs), over).then(
+    () => {
+      own.abort(new ShuttingDown('deadline'));
+      shared.abort(new ShuttingDown('shutdown'));
+    },
+    () => {},
+  );
+  const fresh = { stopping: own.signal, releaseWithinMs: deadlineMarginMs / 2 };
+  const belated = { stopping: shared.signal, releaseWithinMs: deadlineMarginMs / 2 };
+  return {
+    fresh,
+    belated,
+    isTimeFor: (bounds) => remainingMs() > deadlineMarginMs * (bounds === fresh ? 1 : 2),
+  };
+}
+
+function createBatch(
+  { settings, queue, telemetry }: WorkerParts,
+  engine: Engine,
+  messages: readonly ReceivedMessage[],
+  { fresh, belated, isTimeFor }: Times,
+) {
+  /** Messages that must come again, unless what they ask for gets into a row. */
+  const open = new Set(messages);
+  /** Messages that were not started: they go back at once. */
+  const unstarted = new Set(messages);
+  /** Jobs with crashes, met while others may run: they run alone, afterwards. */
+  const suspects: Claimable[] = [];
+  const waiting = [...messages];
+  const lanes = Math.min(settings.batchConcurrency, messages.length);
+
+  const returnMessages = async (given: readonly ReceivedMessage[], seconds: number): Promise<void> => {
+    if (given.length === 0) return;
+    await queue
+      .changeVisibility(given, seconds)
+      .catch((error: unknown) => telemetry.error('messages not given back', error, { count: given.length }));
+  };
+
+  const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {
+    const { message } = claimable;
+    const [claimed] = await engine.claim([claimable]);
+    if (claimed === undefined || claimed.kind === 'returned')
+      return returnMessages([message], claimed?.delaySeconds ?? 0);
+    if (claimed.kind === 'claimed' && claimed.job.crashes > 0 && !alone) {
+      await engine.releaseUnstarted(claimed);
+      unstarted.add(message);
+      suspects.push(claimable);
+      return;
+    }
+    open.delete(message);
+    if (claimed.kind === 'claimed') await engine.run(claimed, bounds);
+  };
+
+  const lane = async (): Promise<void> => {
+    for (let bounds = fresh; isTimeFor(bounds); bounds = belated) {
+      const message = waiting.shift();
+      if (message === undefined) return;
+      unstarted.delete(message);
+      const opened = await engine.open(message);
+      if (opened.kind === 'settled') open.delete(message);
+      else if (opened.kind === 'returned') await returnMessages([message], opened.delaySeconds);
+      else await claimAndRun(opened, bounds, lanes === 1);
+    }
+  };
+
+  return {
+    open: () => [...open],
+    async run(): Promise<void> {
+      await Promise.all(Array.from({ length: lanes }, lane));
+      for (const suspect of suspects) {
+        if (!isTimeFor(belated)) break;
+        unstarted.delete(suspect.message);
+        await claimAndRun(suspect, belated, true);
+      }
+      await returnMessages([...unstarted], 0);
+    },
+  };
+}

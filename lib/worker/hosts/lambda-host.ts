@@ -1,0 +1,57 @@
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import middy from '@middy/core';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
+import type { ReceivedMessage } from '../../protocol/ports.ts';
+import { configurationFromEnvironment } from '../../settings/environment.ts';
+import { type ComposeOptions, composeWorker } from '../compose-worker.ts';
+import { isHeartThread } from '../heart/thread-heart.ts';
+import type { Registry } from '../registry.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+import { createBatchRunner } from './lambda-batch.ts';
+
+export type LambdaWorkerParts = WorkerParts & { readonly telemetry: PowertoolsTelemetry };
+
+export type WorkerHandlerOptions = Partial<Omit<ComposeOptions, 'registry'>> & {
+  /** A worker put together elsewhere. @default - composed from the environment's variables */
+  readonly parts?: LambdaWorkerParts;
+};
+
+export type SqsHandler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+
+/** The handler of a worker Lambda: claims and runs the jobs of its batch. Create it once, at init. */
+export function createWorkerHandler(registry: Registry, options: WorkerHandlerOptions = {}): SqsHandler {
+  if (isHeartThread()) return notAWorker;
+  const parts =
+    options.parts ??
+    composeWorker({
+      ...options,
+      registry,
+      configuration: options.configuration ?? configurationFromEnvironment(process.env),
+    });
+  const runBatch = createBatchRunner(parts);
+  return withPowertools(parts.telemetry, (event, context) =>
+    runBatch(event.Records.map(receivedMessage), () => context.getRemainingTimeInMillis()),
+  );
+}
+
+/** Wraps a handler of SQS batches so that its log lines name the request and its metrics are written at the end. */
+export const withPowertools = ({ logger, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
+  // The batch keeps its own deadline, and answers for each message; middy's early timeout would fail them all.
+  middy<SQSEvent, SQSBatchResponse, Error, Context>({ timeoutEarlyInMillis: 0 })
+    .use(injectLambdaContext(logger))
+    .use({ after: () => flush(), onError: () => flush() })
+    .handler(handler);
+
+export const receivedMessage = (record: SQSRecord): ReceivedMessage => ({
+  messageId: record.messageId,
+  receiptHandle: record.receiptHandle,
+  body: record.body,
+  sentAt: Number(record.attributes.SentTimestamp),
+  receiveCount: Number(record.attributes.ApproximateReceiveCount),
+});
+
+/** A bundle in one file is loaded a second time as the heart's thread, where no batch ever arrives. */
+const notAWorker: SqsHandler = async () => {
+  throw new Error('this copy of the bundle is the heart; it takes no messages');
+};

@@ -1,0 +1,157 @@
+import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import { BadRowError } from '../../protocol/errors.ts';
+import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { NewJob } from '../../protocol/writes/worker-writes.ts';
+import type { CheckedPayload } from '../cells/handler-job.ts';
+import { readClock } from '../run/lease-clock.ts';
+import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
+import { sendHint } from '../run/send-hint.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+import { readMessage } from './read-message.ts';
+import { rejectMessage } from './reject-message.ts';
+
+/** A message that wants a claim. */
+export interface Claimable {
+  readonly kind: 'claimable';
+  readonly message: ReceivedMessage;
+  readonly job: NewJob | { readonly jobId: string };
+  readonly checked?: CheckedPayload;
+}
+
+/** The message has done its duty and may be deleted: its job is in a row, and the row is safe. */
+export type Settled = { readonly kind: 'settled' };
+/** Nothing could be made of the message now: it goes back into the queue for a while. */
+export type Returned = { readonly kind: 'returned'; readonly delaySeconds: number };
+
+export type Opened = Claimable | Settled | Returned;
+export type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
+
+/** What every host does with messages: open, claim, run. */
+export interface Engine extends ClaimRunner {
+  /** Reads a message; one that needs no claim (a bad one, one for later) is dealt with at once. */
+  open(message: ReceivedMessage): Promise<Opened>;
+  /** Claims the jobs of messages opened together, with one request for up to 25 new ones. */
+  claim(opened: readonly Claimable[]): Promise<readonly Claimed[]>;
+}
+
+const SETTLED: Settled = { kind: 'settled' };
+/** A message that met a broken store comes back after 2, 4, 8 … seconds. */
+const LONGEST_RETURN_SECONDS = 300;
+
+export function createEngine(parts: WorkerParts): Engine {
+  const { settings, clock, chance, store, telemetry } = parts;
+
+  const returned = ({ receiveCount }: ReceivedMessage): Returned => ({
+    kind: 'returned',
+    delaySeconds: Math.min(LONGEST_RETURN_SECONDS, 2 ** Math.max(1, receiveCount)),
+  });
+
+  const open = async (message: ReceivedMessage): Promise<Opened> => {
+    const read = await readMessage(message, parts);
+    switch (read.kind) {
+      case 'rejected':
+        await rejectMessage(parts, read.rejected);
+        return SETTLED;
+      case 'later': {
+        const dispatch = planDispatch(clock.now(), read.notBefore, settings);
+        const kept = await store.schedule(read.job, dispatch);
+        if (kept.outcome === 'written') await sendHint(parts, read.job.jobId, dispatch);
+        return SETTLED;
+      }
+      case 'hint':
+        return { kind: 'claimable', message, job: read.job };
+      case 'new':
+        return { kind: 'claimable', message, job: read.job, ...(read.checked && { checked: read.checked }) };
+    }
+  };
+
+  /** What follows from the store's answer; all refusals but one are as good as done, because the row is safe. */
+  const judge = async (
+    outcome: ClaimOutcome,
+    claimable: Claimable,
+    sentAt: ClaimedJob['sentAt'],
+  ): Promise<Claimed> => {
+    switch (outcome.outcome) {
+      case 'claimed': {
+        telemetry.count('JobsClaimed');
+        const { checked } = claimable;
+        return { kind: 'claimed', job: outcome.job, sentAt, ...(checked === undefined ? {} : { checked }) };
+      }
+      case 'cancelRequested': {
+        const { jobId, attempt } = outcome.job;
+        const ended = await store.cancelPending({ jobId, attempt });
+        if (ended.outcome === 'written') telemetry.count('JobsCancelled');
+        return SETTLED;
+      }
+      case 'absent':
+      case 'finished':
+      case 'cancelled':
+      case 'held':
+      case 'notYet':
+      case 'contended':
+        return SETTLED;
+    }
+  };
+
+  /** The claim may have been granted all the same: it is given back, as far as that can be done. */
+  const unknown = async (owner: string, { job, message }: Claimable, error: unknown): Promise<Claimed> => {
+    telemetry.error('claim failed', error, { jobId: job.jobId });
+    const dispatch = planDispatch(clock.now(), clock.now(), settings);
+    await store.releaseUnknown(job.jobId, owner, dispatch).catch(() => {});
+    // A row that cannot be read does not get better by the message coming again: the reaper finds it.
+    return error instanceof BadRowError ? SETTLED : returned(message);
+  };
+
+  const claimOne = async (claimable: Claimable): Promise<Claimed> => {
+    const owner = `${parts.worker}/${chance.unique()}`;
+    const sentAt = readClock(clock);
+    try {
+      return await judge(await store.claim({ job: claimable.job, owner }), claimable, sentAt);
+    } catch (error) {
+      return unknown(owner, claimable, error);
+    }
+  };
+
+  const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
+    const requests = claimables.map(({ job }) => ({ job, owner: `${parts.worker}/${chance.unique()}` }));
+    const sentAt = readClock(clock);
+    const outcomes = await store.claimMany(requests);
+    return Promise.all(
+      claimables.map(async (claimable, i) => {
+        const outcome = outcomes[i];
+        const owner = requests[i]?.owner ?? '';
+        if (outcome === undefined || outcome.outcome === 'failed')
+          return unknown(owner, claimable, outcome?.error);
+        return judge(outcome, claimable, sentAt).catch((error: unknown) => unknown(owner, claimable, error));
+      }),
+    );
+  };
+
+  return {
+    ...createClaimRunner(parts),
+
+    async open(message) {
+      try {
+        return await open(message);
+      } catch (error) {
+        telemetry.error('message could not be dealt with', error, { messageId: message.messageId });
+        return returned(message);
+      }
+    },
+
+    async claim(opened) {
+      const [first] = opened;
+      if (first === undefined) return [];
+      if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
+      if (opened.length === 1) return [await claimOne(first)];
+      // A batch takes each row once: a second message for the same job is claimed after it, and then refused.
+      const claimed = new Map<Claimable, Claimed>();
+      const firsts = [...new Map(opened.map((each) => [each.job.jobId, each] as const).reverse()).values()];
+      for (const [i, outcome] of (await claimTogether(firsts)).entries())
+        claimed.set(firsts[i] as Claimable, outcome);
+      for (const each of opened) if (!claimed.has(each)) claimed.set(each, await claimOne(each));
+      return opened.map((each) => claimed.get(each) as Claimed);
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+
+/** Sends the hint that a dispatch asks for. One that cannot be sent is sent by the reaper when the queue's lease lapses. */
+export async function sendHint(
+  { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
+  jobId: string,
+  dispatch: Dispatch,
+): Promise<void> {
+  if (dispatch.hintDelaySeconds === undefined) return;
+  try {
+    const { sent, reason } = await queue.sendHints([{ jobId, delaySeconds: dispatch.hintDelaySeconds }]);
+    if (sent === 1) telemetry.count('HintsSent');
+    else telemetry.warn('hint not sent; the reaper will', { jobId, reason });
+  } catch (error) {
+    telemetry.error('hint not sent; the reaper will', error, { jobId });
+  }
+}

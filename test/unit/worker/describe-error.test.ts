@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { describeError, loggableError } from '../../../lib/worker/cells/describe-error.ts';
+
+const hostile: readonly (readonly [string, unknown])[] = [
+  ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 5 })],
+  [
+    'an error whose message cannot be read',
+    Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('no');
+      },
+    }),
+  ],
+  ['an object that cannot be written as JSON', { toJSON: () => JSON.parse('{') }],
+  ['an object without a prototype', Object.create(null)],
+  ['a symbol', Symbol('s')],
+  ['nothing', undefined],
+];
+
+describe('whatever a handler throws', () => {
+  it.each(hostile)('can be told of: %s', (_, thrown) => {
+    expect(describeError(thrown)).toBeTypeOf('string');
+    expect(loggableError(thrown)).toBeTypeOf('string');
+  });
+
+  it('is cut short in the log, and kept whole for the row', () => {
+    const thrown = new Error('long '.repeat(10_000));
+    expect(Buffer.byteLength(loggableError(thrown))).toBeLessThanOrEqual(1024);
+    expect(describeError(thrown)).toContain(thrown.message);
+  });
+});

@@ -1,0 +1,392 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
+import { NonRetryableError, TooLargeError } from '../../../lib/protocol/errors.ts';
+import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
+import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
+import { jobBody } from '../../../lib/wire/message.ts';
+import { LeaseLost, ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
+import {
+  defineJob,
+  type JobContext,
+  type JobDefinition,
+  type JobOptions,
+} from '../../../lib/worker/define-job.ts';
+import { createBatchRunner } from '../../../lib/worker/hosts/lambda-batch.ts';
+import { createEngine } from '../../../lib/worker/intake/engine.ts';
+import { createRegistry } from '../../../lib/worker/registry.ts';
+
+const anyMessage: ReceivedMessage = {
+  messageId: 'm',
+  receiptHandle: 'm',
+  body: '',
+  sentAt: 0,
+  receiveCount: 1,
+};
+const SECRET = 'the-secret-of-the-payload';
+
+const jobOf = (
+  options: JobOptions,
+  run: (context: JobContext) => Promise<string | undefined> | string | undefined,
+) => defineJob({ ...options, type: 'job', payload: z.unknown(), run: (_job, context) => run(context) });
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+/** Sends one job of this type and starts its run. */
+async function startRun(definition: JobDefinition, stack: TestStack = createTestStack()) {
+  const worker = stack.worker(createRegistry([definition]));
+  const engine = createEngine(worker);
+  await stack.queue.sendJobs([{ body: jobBody(definition.type, { text: SECRET }, { jobId: 'a' }) }]);
+  const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
+  const opened = await engine.open(message as ReceivedMessage);
+  if (opened.kind !== 'claimable') throw new Error(opened.kind);
+  const [claimed] = await engine.claim([opened]);
+  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+  const stopping = new AbortController();
+  const end = engine.run(claimed, { stopping: stopping.signal, releaseWithinMs: 5000 });
+  await stack.clock.advance(0);
+  return { stack, engine, worker, end, stopping, row: () => stack.store.read('a') };
+}
+
+describe('a worker that lost its lease', () => {
+  it('has its late result accepted when nobody took the job meanwhile', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { stack, end, row } = await startRun(jobOf({ lease: { ms: 20_000, fixed: true } }, () => promise));
+    await stack.clock.advance(20_001);
+    resolve('late');
+    expect(await end).toBe('done');
+    expect(await row()).toMatchObject({ status: 'done', result: 'late' });
+    expect(stack.telemetry.total('LateCompletions')).toBe(1);
+    expect(stack.telemetry.total('WritesFenced')).toBe(0);
+  });
+
+  it('has its late result refused when the job was given to somebody else', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { stack, end, row } = await startRun(jobOf({ lease: { ms: 20_000, fixed: true } }, () => promise));
+    await stack.clock.advance(25_000);
+    await stack.sweep();
+    resolve('late');
+    expect(await end).toBe('lost');
+    expect(await row()).toMatchObject({ status: 'pending', crashes: 1 });
+    expect(stack.telemetry.total('WritesFenced')).toBe(1);
+    expect(stack.telemetry.total('LeasesLost')).toBe(1);
+    expect(stack.telemetry.total('LateCompletions')).toBe(0);
+  });
+
+  it('is told on the tick its lease ends, and not before', async () => {
+    let signal: AbortSignal | undefined;
+    const run = await startRun(
+      jobOf({ lease: { ms: 20_000, fixed: true } }, (context) => {
+        signal = context.signal;
+        return aborted(context.signal);
+      }),
+    );
+    await run.stack.clock.advance(19_999);
+    expect(signal?.aborted).toBe(false);
+    await run.stack.clock.advance(1);
+    expect(signal?.reason).toBeInstanceOf(LeaseLost);
+    expect(await run.end).toBe('lost');
+    // Neither a retry nor a release: the row is as the claim left it.
+    expect(await run.row()).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  it('keeps its lease by heartbeats for as long as the handler runs', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { stack, end } = await startRun(jobOf({}, () => promise));
+    for (let minute = 0; minute < 10; minute++) {
+      await stack.clock.advance(60_000);
+      await stack.sweep();
+    }
+    resolve('after ten minutes');
+    expect(await end).toBe('done');
+    expect(await stack.store.read('a')).toMatchObject({ attempt: 1, crashes: 0 });
+  });
+});
+
+describe('a handler that ignores its signal', () => {
+  it('is left behind when the host must go, and its job handed back', async () => {
+    const { stack, end, stopping, row } = await startRun(jobOf({}, () => new Promise(() => {})));
+    stopping.abort(new ShuttingDown('shutdown'));
+    await stack.clock.advance(0);
+    await stack.clock.advance(4999);
+    expect(await row()).toMatchObject({ status: 'running' });
+    await stack.clock.advance(1);
+    expect(await end).toBe('released');
+  });
+
+  it('is left behind after a lease’s length when an operator cancelled it', async () => {
+    const { stack, end } = await startRun(jobOf({}, () => new Promise(() => {})));
+    await stack.store.cancel('a');
+    await stack.clock.advance(stack.settings.heartbeatMs + stack.settings.leaseMs);
+    expect(await end).toBe('cancelled');
+  });
+});
+
+describe('a checkpoint', () => {
+  it('replaces those that still wait to be sent, one write at a time', async () => {
+    const { stack, end, row } = await startRun(
+      jobOf({}, async ({ save }) => {
+        await Promise.all([1, 2, 3, 4, 5].map((n) => save({ n })));
+        return 'done';
+      }),
+    );
+    expect(await end).toBe('done');
+    const job = await row();
+    expect(job?.checkpoint).toEqual({ n: 5 });
+    expect(job?.checkpointSeq).toBeLessThan(5);
+    expect(stack.telemetry.total('WritesFenced')).toBe(0);
+  });
+
+  it('is what was given, though the handler changes it before it is sent', async () => {
+    const { end, row } = await startRun(
+      jobOf({}, async ({ save }) => {
+        const place = { n: 1 };
+        const storing = [save(place)];
+        place.n = 2;
+        await Promise.all(storing);
+        return 'done';
+      }),
+    );
+    await end;
+    expect(await row()).toMatchObject({ checkpoint: { n: 1 } });
+  });
+
+  it('takes the progress along', async () => {
+    const { end, row } = await startRun(
+      jobOf({}, async ({ save, progress }) => {
+        progress({ percent: 50 });
+        await save('half');
+        return 'done';
+      }),
+    );
+    await end;
+    expect(await row()).toMatchObject({ progress: { percent: 50 }, checkpoint: 'half', checkpointSeq: 1 });
+  });
+
+  it('is refused before it is written when it is too large', async () => {
+    let refusal: unknown;
+    const { end, row } = await startRun(
+      jobOf({}, async ({ save }) => {
+        await save('x'.repeat(40_000)).catch((error: unknown) => {
+          refusal = error;
+        });
+        return 'went on';
+      }),
+    );
+    expect(await end).toBe('done');
+    expect(refusal).toBeInstanceOf(TooLargeError);
+    expect(await row()).toMatchObject({ checkpointSeq: 0 });
+  });
+});
+
+describe('progress', () => {
+  it('is written by itself at most once in each heartbeat interval', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const stack = createTestStack();
+    let report: JobContext['progress'] = () => {};
+    const { end, row } = await startRun(
+      jobOf({}, ({ progress }) => {
+        report = progress;
+        return promise;
+      }),
+      stack,
+    );
+    for (let second = 1; second <= 60; second++) {
+      await stack.clock.advance(1000);
+      report({ second });
+    }
+    await stack.clock.advance(0);
+    const job = await row();
+    expect(job?.checkpointSeq).toBe(6);
+    expect(job?.progress).toEqual({ second: 60 });
+    resolve('done');
+    await end;
+  });
+});
+
+describe('a result', () => {
+  it('that is too large is charged as an error, and not written', async () => {
+    const { end, row } = await startRun(jobOf({}, () => 'x'.repeat(40_000)));
+    expect(await end).toBe('retried');
+    expect((await row())?.lastError).toMatch(/^TooLargeError: the result has 40002 bytes/);
+  });
+
+  it('is what was returned, though work that was left running changes it before it is stored', async () => {
+    const stack = createTestStack();
+    const result: unknown[] = ['returned'];
+    const definition = defineJob({ type: 'job', payload: z.unknown(), run: async () => result as string[] });
+    const worker = stack.worker(createRegistry([definition]));
+    const store = {
+      ...worker.store,
+      complete: (...end: Parameters<typeof worker.store.complete>) => {
+        result.push(1n);
+        return worker.store.complete(...end);
+      },
+    };
+    const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, store }) });
+    expect(await end).toBe('done');
+    expect(await row()).toMatchObject({ result: ['returned'] });
+  });
+
+  it('that is not JSON is charged as an error', async () => {
+    const { end, row } = await startRun(jobOf({}, () => 1n as unknown as string));
+    expect(await end).toBe('retried');
+    expect((await row())?.lastError).toMatch(/^NotJsonError: the result/);
+  });
+});
+
+describe('a bus that takes no events', () => {
+  it('changes nothing about how a run ended', async () => {
+    const stack = createTestStack();
+    const definition = jobOf({}, () => Promise.reject(new NonRetryableError('no')));
+    const worker = stack.worker(createRegistry([definition]));
+    const events = { publish: () => Promise.reject(new Error('down')) };
+    const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, events }) });
+    expect(await end).toBe('failed');
+    expect(await row()).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('the log', () => {
+  it('never shows a payload, whatever becomes of its job', async () => {
+    const picky = defineJob({
+      type: 'job',
+      // Repeats what it was given, as some schema libraries do.
+      payload: z.unknown().check(z.refine(() => false, { error: ({ input }) => JSON.stringify(input) })),
+      run: () => undefined,
+    });
+    const stack = createTestStack();
+    const engine = createEngine(stack.worker(createRegistry([picky])));
+    await stack.queue.sendJobs([{ body: jobBody('job', { text: SECRET }) }, { body: SECRET }]);
+    for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) await engine.open(message);
+    // A job whose row was accepted by an older schema.
+    const job = { jobId: 'old', type: 'job', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    const dispatch = planDispatch(stack.clock.now(), stack.clock.now(), stack.settings);
+    await stack.store.schedule({ ...job, payload: JSON.stringify({ text: SECRET }) }, dispatch);
+    const [claimed] = await engine.claim([{ kind: 'claimable', job: { jobId: 'old' }, message: anyMessage }]);
+    if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+    const bounds = { stopping: new AbortController().signal, releaseWithinMs: 0 };
+    expect(await engine.run(claimed, bounds)).toBe('retried');
+    expect((await stack.store.read('old'))?.lastError).toContain(SECRET);
+    expect(stack.telemetry.total('MessagesRejected')).toBe(2);
+    expect(stack.telemetry.lines.length).toBeGreaterThan(2);
+    expect(JSON.stringify(stack.telemetry.lines)).not.toContain(SECRET);
+  });
+
+  it('names job, type, attempt and outcome of each run', async () => {
+    const { stack, end } = await startRun(jobOf({}, () => 'fine'));
+    await end;
+    expect(stack.telemetry.lines.at(-1)).toMatchObject({
+      level: 'info',
+      message: 'run ended',
+      fields: { jobId: 'a', type: 'job', attempt: 1, outcome: 'done' },
+    });
+  });
+});
+
+describe('a batch that runs one after the other', () => {
+  it('answers SQS before the invocation is cut off, though a beat gets no reply', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([jobOf({}, () => 'fine')]));
+    await stack.queue.sendJobs([{ body: jobBody('job', {}, { jobId: 'a' }) }]);
+    const messages = await stack.queue.receive({ max: 1, waitSeconds: 0 });
+    const run = createBatchRunner({
+      ...worker,
+      heart: { ...worker.heart, quiet: () => new Promise(() => {}) },
+    });
+    const endsAt = stack.clock.monotonic() + 60_000;
+    const answer = run(messages, () => endsAt - stack.clock.monotonic());
+    await stack.clock.advance(0);
+    await stack.clock.advance(59_600);
+    expect(await Promise.race([answer, Promise.resolve('cut off')])).toEqual({ batchItemFailures: [] });
+  });
+
+  it('charges the end of the invocation only to a job that had all of it', async () => {
+    const stack = createTestStack({ settings: { batchSize: 10 } });
+    const { clock, settings } = stack;
+    const definition = defineJob({
+      type: 'job',
+      payload: z.unknown(),
+      run: ({ jobId }, { signal }) => (jobId === 'quick' ? 'done' : aborted(signal)),
+    });
+    const invocation = async (jobIds: readonly string[]) => {
+      await stack.queue.sendJobs(jobIds.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
+      const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
+      const endsAt = clock.monotonic() + settings.functionTimeoutMs;
+      const run = createBatchRunner(stack.worker(createRegistry([definition])));
+      const answer = run(messages, () => endsAt - clock.monotonic());
+      await clock.advance(0);
+      await clock.advance(settings.functionTimeoutMs);
+      return answer;
+    };
+    await invocation(['first']);
+    expect(await stack.store.read('first')).toMatchObject({ errors: 1, releases: 0 });
+    await stack.queue.delete(await stack.queue.receive({ max: 10, waitSeconds: 0 }));
+    await invocation(['quick', 'second']);
+    expect(await stack.store.read('second')).toMatchObject({ status: 'pending', errors: 0, releases: 1 });
+  });
+});
+
+describe('claims made together', () => {
+  it('are judged one by one: a failed one is given back, and a repeated job claimed once', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([jobOf({}, () => 'fine')]));
+    const engine = createEngine({
+      ...worker,
+      store: {
+        ...worker.store,
+        // Granted, but its answer is lost.
+        async claimMany(requests) {
+          const outcomes = await worker.store.claimMany(requests);
+          return outcomes.map((outcome, i) =>
+            requests[i]?.job.jobId === 'b' ? { outcome: 'failed', error: new Error('no answer') } : outcome,
+          );
+        },
+      },
+    });
+    const ids = ['a', 'b', 'c', 'a'];
+    await stack.queue.sendJobs(ids.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
+    const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
+    const opened = await Promise.all(messages.map((message) => engine.open(message)));
+    const claimed = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    expect(claimed.map(({ kind }) => kind)).toEqual(['claimed', 'returned', 'claimed', 'settled']);
+    expect(await stack.store.read('b')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
+  });
+});
+
+describe('a batch that runs in parallel', () => {
+  const crashed = async (stack: TestStack, jobId: string) => {
+    const job = { jobId, type: 'job', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    await stack.store.claim({ job, owner: `dead/${jobId}` });
+    await stack.clock.advance(stack.settings.leaseMs + stack.settings.skewMs);
+    await stack.sweep();
+  };
+
+  it('runs jobs that have crashed alone, after the others', async () => {
+    const stack = createTestStack({ settings: { batchSize: 10, batchConcurrency: 5 } });
+    await crashed(stack, 'suspect-1');
+    await crashed(stack, 'suspect-2');
+    const company: Record<string, number> = {};
+    let running = 0;
+    const definition = defineJob({
+      type: 'job',
+      payload: z.unknown(),
+      async run({ jobId }) {
+        company[jobId] = ++running;
+        await stack.clock.sleep(10);
+        company[jobId] = Math.max(company[jobId] ?? 0, running--);
+      },
+    });
+    await stack.queue.sendJobs(['a', 'b', 'c'].map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
+    const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
+    expect(messages).toHaveLength(5);
+    const run = createBatchRunner(stack.worker(createRegistry([definition])));
+    const answer = run(messages, () => 600_000);
+    for (let n = 0; n < 10; n++) await stack.clock.advance(10);
+    expect(await answer).toEqual({ batchItemFailures: [] });
+    expect(company['suspect-1']).toBe(1);
+    expect(company['suspect-2']).toBe(1);
+    expect(Math.max(company.a ?? 0, company.b ?? 0, company.c ?? 0)).toBe(3);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../../lib/protocol/job.ts';
+import { claimOf } from '../../../lib/protocol/job.ts';
+import type { JobStore } from '../../../lib/protocol/ports.ts';
+import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
+import { resolveSettings } from '../../../lib/settings/settings.ts';
+import { createHandChance } from '../../../lib/testing/hand-chance.ts';
+import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { gatherCompletions } from '../../../lib/worker/run/gather-completions.ts';
+
+const settings = resolveSettings();
+
+/** A store in memory that notes how completions reach it, and can be made to hang. */
+function createScene() {
+  const clock = createHandClock();
+  const memory = createJobStore({
+    table: createMemoryTable(),
+    clock,
+    chance: createHandChance(),
+    settings,
+    actor: 'test',
+  });
+  const batches: number[] = [];
+  let gate: Promise<void> = Promise.resolve();
+  const watched: JobStore = {
+    ...memory,
+    async complete(claim, result) {
+      batches.push(1);
+      await gate;
+      return memory.complete(claim, result);
+    },
+    async completeMany(ends) {
+      batches.push(ends.length);
+      await gate;
+      return memory.completeMany(ends);
+    },
+  };
+  let claims = 0;
+  const claim = async (): Promise<Claim> => {
+    claims += 1;
+    const { leaseMs, maxAttempts, maxCrashes } = settings;
+    const job = { jobId: `job-${claims}`, type: 't', payload: '1', leaseMs, maxAttempts, maxCrashes };
+    const outcome = await memory.claim({ job, owner: `w/${claims}` });
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    return claimOf(outcome.job);
+  };
+  return {
+    clock,
+    memory,
+    batches,
+    claim,
+    claimMany: (count: number) => Promise.all(Array.from({ length: count }, claim)),
+    store: gatherCompletions(watched, clock),
+    hang() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = Promise.resolve();
+        resolve();
+      };
+    },
+  };
+}
+
+/** Lets everything happen that the time passed so far allows. */
+const turns = async (count = 5) => {
+  for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+const WINDOW_MS = 5;
+
+/** Waits for the outcomes while the clock goes on. */
+async function settled<T>(scene: { readonly clock: HandClock }, outcomes: Promise<T>): Promise<T> {
+  await scene.clock.advance(WINDOW_MS);
+  return outcomes;
+}
+
+describe('gathered completions', () => {
+  it('writes the completions of a few milliseconds with one request, each with its own result', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(10);
+    const early = claims.slice(0, 5).map((claim, i) => scene.store.complete(claim, { i }));
+    await scene.clock.advance(WINDOW_MS - 1);
+    expect(scene.batches).toEqual([]);
+    const late = claims.slice(5).map((claim, i) => scene.store.complete(claim, { i: i + 5 }));
+    const outcomes = await settled(scene, Promise.all([...early, ...late]));
+    expect(outcomes.every(({ outcome }) => outcome === 'written')).toBe(true);
+    expect(scene.batches).toEqual([10]);
+    const rows = await Promise.all(claims.map(({ jobId }) => scene.memory.read(jobId)));
+    expect(rows.map((row) => row?.status === 'done' && row.result)).toEqual(claims.map((_, i) => ({ i })));
+  });
+
+  it('writes a lone completion by itself', async () => {
+    const scene = createScene();
+    await settled(scene, scene.store.complete(await scene.claim()));
+    expect(scene.batches).toEqual([1]);
+  });
+
+  it('gathers what ends while a request is under way', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(4);
+    const release = scene.hang();
+    const first = scene.store.complete(claims[0] as Claim);
+    await scene.clock.advance(WINDOW_MS);
+    await turns();
+    const others = claims.slice(1).map((claim) => scene.store.complete(claim));
+    await scene.clock.advance(WINDOW_MS);
+    await turns();
+    expect(scene.batches).toEqual([1]);
+    release();
+    await Promise.all([first, ...others]);
+    expect(scene.batches).toEqual([1, 3]);
+  });
+
+  it('holds a completion up for no longer than 50 ms behind a store that hangs', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(2);
+    const release = scene.hang();
+    const first = scene.store.complete(claims[0] as Claim);
+    await scene.clock.advance(WINDOW_MS);
+    await turns();
+    const second = scene.store.complete(claims[1] as Claim);
+    await scene.clock.advance(WINDOW_MS);
+    await turns();
+    await scene.clock.advance(49);
+    expect(scene.batches).toEqual([1]);
+    await scene.clock.advance(1);
+    await turns();
+    expect(scene.batches).toEqual([1, 1]);
+    release();
+    await Promise.all([first, second]);
+  });
+
+  it('never puts more than 25 into one request', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(60);
+    await settled(scene, Promise.all(claims.map((claim) => scene.store.complete(claim))));
+    expect(scene.batches).toEqual([25, 25, 10]);
+  });
+
+  it('tells each job its own verdict: a lost lease among nine held ones', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(10);
+    const [stale, ...others] = claims as [Claim, ...Claim[]];
+    const outcomes = await settled(
+      scene,
+      Promise.all(
+        [{ ...stale, owner: 'somebody/else' }, ...others].map((claim) => scene.store.complete(claim)),
+      ),
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['lost', ...others.map(() => 'written')]);
+  });
+
+  it('throws to a lone job what cannot be stored', async () => {
+    const { clock, claim, memory } = createScene();
+    const storing = gatherCompletions(memory, clock).complete(await claim(), 1n as never);
+    const refused = expect(storing).rejects.toThrow('result');
+    await clock.advance(50);
+    await refused;
+  });
+
+  it('throws to every job of a batch what the store threw, and goes on', async () => {
+    const scene = createScene();
+    const claims = await scene.claimMany(3);
+    const broken = gatherCompletions(
+      { ...scene.memory, completeMany: () => Promise.reject(new Error('down')) },
+      scene.clock,
+    );
+    const ends = await settled(scene, Promise.allSettled(claims.map((claim) => broken.complete(claim))));
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    await expect(settled(scene, broken.complete(claims[0] as Claim))).resolves.toEqual({
+      outcome: 'written',
+    });
+  });
+});

@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../../lib/protocol/job.ts';
+import type { HeartbeatOutcome } from '../../../lib/protocol/ports.ts';
+import { createHandChance } from '../../../lib/testing/hand-chance.ts';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import type { HeartReport, Patient } from '../../../lib/worker/run/heart.ts';
+import { createHeartLoop } from '../../../lib/worker/run/heart-loop.ts';
+import { createLeaseClock, openLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+
+const claim: Claim = { jobId: 'a', owner: 'w/1', attempt: 1, startedAt: 0 };
+const LEASE_MS = 30_000;
+const HEARTBEAT_MS = 10_000;
+
+/** A heart with chance at its extreme, and a store that answers as told. */
+function stage(options: { random?: number; answer?: () => Promise<HeartbeatOutcome> } = {}) {
+  const clock = createHandClock();
+  const chance = createHandChance(options.random ?? 0);
+  const beats: { at: number; leaseUntil: number }[] = [];
+  const reports: HeartReport[] = [];
+  const failures: unknown[] = [];
+  const stalled = { forMs: 0 };
+  const answer = options.answer ?? (async () => ({ outcome: 'extended', cancelRequested: false }) as const);
+  const began = clock.now();
+  const heart = createHeartLoop({
+    clock,
+    chance,
+    store: {
+      heartbeat: (_claim, leaseUntil) => {
+        beats.push({ at: clock.now() - began, leaseUntil: leaseUntil - began });
+        return answer();
+      },
+    },
+    stalledForMs: () => stalled.forMs,
+    onFailure: (_claim, error) => void failures.push(error),
+  });
+  const lease = createLeaseClock(clock, readClock(clock), LEASE_MS);
+  const start = (over: Partial<Patient> = {}) =>
+    heart.start({
+      claim,
+      lease,
+      leaseMs: LEASE_MS,
+      heartbeatMs: HEARTBEAT_MS,
+      growth: { leaseGrowth: 0, leaseGrowthCapMs: 600_000 },
+      maxRunMs: 86_400_000,
+      progressTimeoutMs: 0,
+      maxStallMs: 120_000,
+      startedAt: clock.monotonic(),
+      onReport: (report) => void reports.push(report),
+      ...over,
+    });
+  return { clock, heart, lease, beats, reports, failures, stalled, start };
+}
+
+describe('the rhythm of the heart', () => {
+  it('beats every third of the lease at the latest, and extends it by its length', async () => {
+    const { clock, start, beats } = stage();
+    start();
+    await clock.advance(HEARTBEAT_MS - 1);
+    expect(beats).toEqual([]);
+    await clock.advance(1);
+    expect(beats).toEqual([{ at: HEARTBEAT_MS, leaseUntil: HEARTBEAT_MS + LEASE_MS }]);
+    await clock.advance(2 * HEARTBEAT_MS);
+    expect(beats).toHaveLength(3);
+  });
+
+  it('beats up to a fifth earlier, so that jobs claimed together do not beat together', async () => {
+    const { clock, start, beats } = stage({ random: 0.999999 });
+    start();
+    await clock.advance(0.8 * HEARTBEAT_MS + 1);
+    expect(beats).toHaveLength(1);
+  });
+
+  it('follows the lease of the job where that is short', async () => {
+    const { clock, start, beats } = stage();
+    start({ leaseMs: 12_000 });
+    await clock.advance(4000);
+    expect(beats).toEqual([{ at: 4000, leaseUntil: 16_000 }]);
+  });
+
+  it('slows down with an old attempt where leases may grow', async () => {
+    const { clock, start, beats } = stage();
+    start({ growth: { leaseGrowth: 0.5, leaseGrowthCapMs: 600_000 } });
+    await clock.advance(600_000);
+    const last = beats.at(-1);
+    expect((last?.leaseUntil ?? 0) - (last?.at ?? 0)).toBe(Math.floor((last?.at ?? 0) / 2));
+    expect(beats.length).toBeLessThan(30);
+  });
+
+  it('catches up at once when it starts late', async () => {
+    const { clock, start, beats } = stage();
+    const startedAt = clock.monotonic();
+    await clock.advance(15_000);
+    start({ startedAt });
+    await clock.advance(0);
+    expect(beats).toHaveLength(1);
+  });
+
+  it('repeats a beat that got no answer sooner, and goes on', async () => {
+    let answers = 0;
+    const { clock, start, beats, failures, lease } = stage({
+      answer: async () => {
+        if (++answers === 1) throw new Error('no answer');
+        return { outcome: 'extended', cancelRequested: false };
+      },
+    });
+    start();
+    await clock.advance(HEARTBEAT_MS + HEARTBEAT_MS / 4);
+    expect(beats).toHaveLength(2);
+    expect(failures).toHaveLength(1);
+    expect(lease.isHeld()).toBe(true);
+  });
+});
+
+describe('the end of the heart', () => {
+  it.each([
+    ['overrun', { maxRunMs: 15_000 }],
+    ['silent', { progressTimeoutMs: 15_000 }],
+  ] as const)('stops for a claim that is %s, and says so', async (why, over) => {
+    const { clock, start, beats, reports } = stage();
+    start(over);
+    await clock.advance(100_000);
+    expect(beats).toHaveLength(1);
+    expect(reports).toEqual([{ kind: 'stopped', why }]);
+  });
+
+  it('stops for an event loop that is stuck', async () => {
+    const { clock, start, beats, reports, stalled } = stage();
+    start();
+    stalled.forMs = 120_001;
+    await clock.advance(100_000);
+    expect(beats).toEqual([]);
+    expect(reports).toEqual([{ kind: 'stopped', why: 'stalled' }]);
+  });
+
+  it('goes on while progress is reported', async () => {
+    const { clock, start, beats, reports, lease } = stage();
+    start({ progressTimeoutMs: 15_000 });
+    for (let n = 0; n < 10; n++) {
+      await clock.advance(10_000);
+      lease.noteProgress();
+    }
+    expect(beats.length).toBeGreaterThanOrEqual(9);
+    expect(reports).toEqual([]);
+  });
+
+  it('gives the lease up when a beat is refused', async () => {
+    const { clock, start, beats, reports, lease } = stage({ answer: async () => ({ outcome: 'lost' }) });
+    start();
+    await clock.advance(100_000);
+    expect(beats).toHaveLength(1);
+    expect(reports).toEqual([{ kind: 'refused' }]);
+    expect(lease.isHeld()).toBe(false);
+  });
+
+  it('sends no beat past the end of the lease', async () => {
+    const { clock, start, beats } = stage({ answer: () => Promise.reject(new Error('no answer')) });
+    start();
+    await clock.advance(LEASE_MS * 3);
+    expect(beats.length).toBeGreaterThan(3);
+    expect(beats.at(-1)?.at).toBeLessThan(LEASE_MS);
+  });
+
+  it('ignores the answer to a beat of a claim that ended meanwhile', async () => {
+    const { promise, resolve } = Promise.withResolvers<HeartbeatOutcome>();
+    const { clock, heart, start, reports, lease } = stage({ answer: () => promise });
+    start();
+    await clock.advance(HEARTBEAT_MS);
+    lease.end();
+    heart.stop(claim);
+    resolve({ outcome: 'lost' });
+    await clock.advance(LEASE_MS);
+    expect(reports).toEqual([]);
+  });
+
+  it('is quiet only when the beat under way is answered', async () => {
+    const { promise, resolve } = Promise.withResolvers<HeartbeatOutcome>();
+    const { clock, heart, start } = stage({ answer: () => promise });
+    start();
+    await clock.advance(HEARTBEAT_MS);
+    let quiet = false;
+    const waiting = heart.quiet().then(() => {
+      quiet = true;
+    });
+    await clock.advance(0);
+    expect(quiet).toBe(false);
+    resolve({ outcome: 'extended', cancelRequested: false });
+    await waiting;
+  });
+});
+
+describe('the lease clock', () => {
+  const leaseOf = () => {
+    const clock = createHandClock();
+    return { clock, lease: createLeaseClock(clock, readClock(clock), 1000) };
+  };
+
+  it('holds until the last tick of the lease, and not on it', async () => {
+    const { clock, lease } = leaseOf();
+    await clock.advance(999);
+    expect(lease.isHeld()).toBe(true);
+    await clock.advance(1);
+    expect(lease.isHeld()).toBe(false);
+  });
+
+  it('counts the time that a sleeping machine’s wall clock jumped over', () => {
+    const { clock, lease } = leaseOf();
+    clock.set(clock.now() + 1000);
+    expect(lease.isHeld()).toBe(false);
+  });
+
+  it('is not fooled by a wall clock that is set back', async () => {
+    const { clock, lease } = leaseOf();
+    await clock.advance(500);
+    clock.set(clock.now() - 3_600_000);
+    await clock.advance(500);
+    expect(lease.isHeld()).toBe(false);
+  });
+
+  it('runs from the moment at which a beat was sent, not from its answer', async () => {
+    const { clock, lease } = leaseOf();
+    await clock.advance(900);
+    const sentAt = readClock(clock);
+    await clock.advance(90);
+    lease.renew(sentAt, 1000);
+    expect(lease.remainingMs()).toBe(910);
+  });
+
+  it('shows the same lease to another thread', async () => {
+    const { clock, lease } = leaseOf();
+    const other = openLeaseClock(clock, lease.memory);
+    other.refuse();
+    expect(lease.isHeld()).toBe(false);
+    lease.end();
+    expect(other.hasEnded()).toBe(true);
+  });
+});

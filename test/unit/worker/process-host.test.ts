@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { JobQueue } from '../../../lib/protocol/ports.ts';
+import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
+import { jobBody } from '../../../lib/wire/message.ts';
+import { defineJob } from '../../../lib/worker/define-job.ts';
+import { startWorkerProcess } from '../../../lib/worker/hosts/process-host.ts';
+import { createRegistry } from '../../../lib/worker/registry.ts';
+
+/** The stack's queue, with polls that take their time as SQS's do. */
+const polled = ({ queue, clock }: TestStack): JobQueue => ({
+  ...queue,
+  async receive(request) {
+    await clock.sleep(10);
+    return queue.receive(request);
+  },
+});
+
+const pass = async ({ clock }: TestStack, ms: number) => {
+  for (let passed = 0; passed < ms; passed += 10) await clock.advance(10);
+};
+
+describe('a process that is told to stop', () => {
+  it('has handed back what it was just claiming by the time it has stopped', async () => {
+    const stack = createTestStack({ settings: { processConcurrency: 1 } });
+    const { clock } = stack;
+    const slow = defineJob({
+      type: 'slow',
+      payload: z.unknown(),
+      async run(_job, { signal }) {
+        await clock.sleep(100);
+        signal.throwIfAborted();
+      },
+    });
+    const worker = stack.worker(createRegistry([slow]));
+    const { promise: granted, resolve: grant } = Promise.withResolvers<void>();
+    const store = {
+      ...worker.store,
+      claim: (request: Parameters<typeof worker.store.claim>[0]) =>
+        granted.then(() => worker.store.claim(request)),
+    };
+    await stack.queue.sendJobs([{ body: jobBody('slow', {}, { jobId: 'a' }) }]);
+    const host = startWorkerProcess({ parts: { ...worker, store, queue: polled(stack) }, signals: false });
+    await pass(stack, 100);
+    const stopped = host.stop().then(() => host.running);
+    await pass(stack, 100);
+    grant();
+    await pass(stack, 500);
+    expect(await stopped).toBe(0);
+    expect(await stack.store.read('a')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
+  });
+});
+
+describe('a process that starts', () => {
+  it('compares its clock with the store’s before its first claim', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([]));
+    let looked = false;
+    const clockCheck = {
+      look: async () => {
+        looked = true;
+      },
+      isSound: async () => !looked,
+    };
+    await stack.queue.sendJobs([{ body: jobBody('any', {}, { jobId: 'a' }) }]);
+    const host = startWorkerProcess({
+      parts: { ...worker, clockCheck, queue: polled(stack) },
+      signals: false,
+    });
+    await pass(stack, 1000);
+    expect(await stack.store.read('a')).toBeUndefined();
+    const stopped = host.stop();
+    await pass(stack, 1000);
+    await stopped;
+  });
+});

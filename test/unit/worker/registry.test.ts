@@ -1,0 +1,102 @@
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import * as z from 'zod/mini';
+import { resolveSettings } from '../../../lib/settings/settings.ts';
+import { testJob } from '../../../lib/testing/index.ts';
+import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
+import {
+  checkRegistry,
+  createRegistry,
+  type PayloadIn,
+  RegistryError,
+  type TypeIn,
+} from '../../../lib/worker/registry.ts';
+
+const settings = resolveSettings();
+const job = (name: string, options: JobOptions = {}) =>
+  defineJob({ ...options, type: name, payload: z.unknown(), run: () => undefined });
+
+describe('a job type', () => {
+  it('gives its handler the payload’s type, from any schema library', () => {
+    defineJob({
+      type: 'zod',
+      payload: z.object({ n: z.number() }),
+      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
+    });
+    defineJob({
+      type: 'valibot',
+      payload: v.object({ n: v.pipe(v.string(), v.transform(Number)) }),
+      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
+    });
+    defineJob({
+      type: 'arktype',
+      payload: type({ n: 'number' }),
+      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
+    });
+  });
+
+  it.each([
+    ['zod', z.object({ n: z.number() })],
+    ['valibot', v.object({ n: v.number() })],
+    ['arktype', type({ n: 'number' })],
+  ])('checks payloads with %s', async (name, payload) => {
+    const double = defineJob({ type: name, payload, run: (view) => view.payload.n * 2 });
+    expect(await testJob(double, { n: 4 }).finish()).toMatchObject({ status: 'done', result: 8 });
+    await expect(testJob(double, { n: 'four' } as never).finish()).rejects.toThrow(/rejected: .*schema.*n/);
+  });
+
+  it('hands over what its schema made of the payload, and keeps what was sent', async () => {
+    const dated = defineJob({
+      type: 'dated',
+      payload: v.object({
+        at: v.pipe(
+          v.string(),
+          v.transform((text) => new Date(text)),
+        ),
+      }),
+      run: ({ payload }) => payload.at.getUTCFullYear(),
+    });
+    const tested = testJob(dated, { at: '2031-05-01' });
+    expect(await tested.finish()).toMatchObject({ result: 2031, payload: '{"at":"2031-05-01"}' });
+  });
+});
+
+describe('a registry', () => {
+  it('knows its types and what each is sent', () => {
+    const registry = createRegistry([
+      defineJob({ type: 'a', payload: z.object({ n: z.number() }), run: () => undefined }),
+      defineJob({ type: 'b', payload: z.string(), run: () => undefined }),
+    ]);
+    expectTypeOf<TypeIn<typeof registry>>().toEqualTypeOf<'a' | 'b'>();
+    expectTypeOf<PayloadIn<typeof registry, 'a'>>().toEqualTypeOf<{ n: number }>();
+    expectTypeOf<PayloadIn<typeof registry, 'b'>>().toEqualTypeOf<string>();
+    expect(registry.find('a')?.type).toBe('a');
+    expect(registry.find('c')).toBeUndefined();
+  });
+
+  it('refuses a type that is defined twice, and one whose name no message can carry', () => {
+    expect(() => createRegistry([job('a'), job('a')])).toThrow(RegistryError);
+    expect(() => createRegistry([job('a b')])).toThrow(/'a b' must be/);
+  });
+
+  it.each<[string, JobOptions, RegExp]>([
+    ['a lease below the shortest', { lease: { ms: 9999 } }, /lease\.ms is 9999; .* from 10000 to 3600000/],
+    ['a lease above the longest', { lease: { ms: 3_600_001 } }, /lease\.ms is 3600001/],
+    ['too many attempts', { maxAttempts: 26 }, /maxAttempts is 26/],
+    ['more crashes than attempts', { maxAttempts: 2, maxCrashes: 3 }, /maxCrashes is 3; .* from 1 to 2/],
+    ['a backoff that begins above its cap', { backoff: { baseMs: 10, capMs: 5 } }, /backoff\.baseMs is 10/],
+    ['a run of no length', { maxRunMs: 0 }, /maxRunMs is 0/],
+    ['a stall of half a millisecond', { maxStallMs: 1000.5 }, /maxStallMs is 1000\.5/],
+    ['a negative silence', { progressTimeoutMs: -1 }, /progressTimeoutMs is -1/],
+  ])('is refused for %s', (_what, options, problem) => {
+    expect(() => checkRegistry(createRegistry([job('a', options)]), settings)).toThrow(problem);
+  });
+
+  it('names every problem at once', () => {
+    const registry = createRegistry([job('a', { maxRunMs: 0 }), job('b', { lease: { ms: 1 } })]);
+    expect(() => checkRegistry(registry, settings)).toThrow(
+      expect.objectContaining({ problems: [expect.stringContaining("'a'"), expect.stringContaining("'b'")] }),
+    );
+  });
+});

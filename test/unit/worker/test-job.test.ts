@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { NO_PROGRESS } from '../../../lib/protocol/decisions/decide-failure.ts';
+import { NonRetryableError } from '../../../lib/protocol/errors.ts';
+import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
+import { testJob } from '../../../lib/testing/index.ts';
+import { Cancelled, LeaseLost } from '../../../lib/worker/abort-reasons.ts';
+import { defineJob } from '../../../lib/worker/define-job.ts';
+
+/** Counts to a number, one slice for each step, and goes on from its checkpoint. */
+const count = defineJob({
+  type: 'count',
+  payload: z.object({ to: z.int() }),
+  checkpoint: z.object({ at: z.int() }),
+  async run({ payload, checkpoint, attempt }, { signal, save }) {
+    let at = checkpoint?.at ?? 0;
+    const from = at;
+    while (at < payload.to) {
+      signal.throwIfAborted();
+      at += 1;
+      await save({ at });
+    }
+    return { from, at, attempt };
+  },
+});
+
+const failing = (error: Error, times = Number.POSITIVE_INFINITY) => {
+  let left = times;
+  return defineJob({
+    type: 'failing',
+    payload: z.unknown(),
+    async run() {
+      if (left-- > 0) throw error;
+      return 'at last';
+    },
+  });
+};
+
+describe('a job under test', () => {
+  it('runs to its result', async () => {
+    const job = testJob(count, { to: 3 });
+    expect(await job.run()).toBe('done');
+    expect(await job.row()).toMatchObject({ status: 'done', attempt: 1, result: { from: 0, at: 3 } });
+    expect(job.checkpoints).toEqual([{ at: 1 }, { at: 2 }, { at: 3 }]);
+  });
+
+  it('goes on from its checkpoint after its worker died, and the crash is charged', async () => {
+    const job = testJob(count, { to: 5 });
+    expect(await job.run({ mishap: 'crash', after: 2 })).toBe('crashed');
+    expect(await job.row()).toMatchObject({ status: 'running', checkpoint: { at: 2 } });
+    expect(await job.run()).toBe('done');
+    expect(await job.row()).toMatchObject({
+      status: 'done',
+      attempt: 2,
+      crashes: 1,
+      errors: 0,
+      lastError: LEASE_EXPIRED,
+      result: { from: 2, at: 5, attempt: 2 },
+    });
+  });
+
+  it('is quarantined when it keeps killing its workers', async () => {
+    const job = testJob(count, { to: 5 });
+    for (let crash = 0; crash < 3; crash++) await job.run({ mishap: 'crash' });
+    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 3, crashes: 3 });
+    expect(job.stack.telemetry.total('JobsQuarantined')).toBe(1);
+  });
+
+  it('needs four attempts for ten slices at three an invocation, and pays with neither errors nor crashes', async () => {
+    const job = testJob(count, { to: 10 });
+    for (let invocation = 0; invocation < 3; invocation++)
+      expect(await job.run({ mishap: 'deadline', after: 3 })).toBe('released');
+    expect(await job.run()).toBe('done');
+    expect(await job.row()).toMatchObject({ attempt: 4, errors: 0, crashes: 0, releases: 3 });
+  });
+
+  it('is charged an error for an invocation that ran out without a new checkpoint', async () => {
+    const job = testJob(count, { to: 10 });
+    await job.run({ mishap: 'deadline' });
+    expect(await job.row()).toMatchObject({
+      status: 'pending',
+      errors: 1,
+      releases: 0,
+      lastError: NO_PROGRESS,
+    });
+  });
+
+  it('is handed back for nothing when its process shuts down', async () => {
+    const job = testJob(count, { to: 10 });
+    await job.run({ mishap: 'shutdown' });
+    expect(await job.row()).toMatchObject({ status: 'pending', errors: 0, crashes: 0, releases: 1 });
+    expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2 });
+  });
+
+  it('ends when an operator cancels it, which its heart tells it', async () => {
+    const seen: unknown[] = [];
+    const watching = defineJob({
+      ...count,
+      async run(view, context) {
+        context.signal.addEventListener('abort', () => seen.push(context.signal.reason));
+        return count.run(view, context) as Promise<{ at: number }>;
+      },
+    });
+    const job = testJob(watching, { to: 10 });
+    expect(await job.run({ mishap: 'cancel', after: 4 })).toBe('cancelled');
+    expect(seen).toEqual([expect.any(Cancelled)]);
+    expect(await job.row()).toMatchObject({ status: 'cancelled', checkpoint: { at: 4 } });
+  });
+
+  it('stops when its lease is lost, and its next run does the work', async () => {
+    const job = testJob(count, { to: 5 });
+    expect(await job.run({ mishap: 'loseLease', after: 2 })).toBe('lost');
+    expect(job.stack.telemetry.total('LeasesLost')).toBe(1);
+    expect(job.stack.telemetry.total('WritesFenced')).toBe(1);
+    expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2, result: { from: 2 } });
+  });
+
+  it('is retried after errors with its clock moved on, and keeps the last one', async () => {
+    const job = testJob(failing(new TypeError('no such thing'), 2), null);
+    expect(await job.run()).toBe('retried');
+    const row = await job.row();
+    expect(row?.lastError).toMatch(/^TypeError: no such thing\n\s+at /);
+    expect(await job.finish()).toMatchObject({ status: 'done', attempt: 3, errors: 2, result: 'at last' });
+    expect(job.stack.events.map(({ name }) => name)).toEqual(['JobRetried', 'JobRetried']);
+  });
+
+  it('fails for good when its errors have used up its attempts', async () => {
+    const job = testJob(failing(new Error('again')), null, { send: { maxAttempts: 2 } });
+    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 2, errors: 2 });
+    expect(job.stack.events.at(-1)).toMatchObject({ name: 'JobFailed', detail: { errors: 2 } });
+  });
+
+  it('fails for good at once by an error that a repeat cannot mend', async () => {
+    const job = testJob(failing(new NonRetryableError('the account is closed')), null);
+    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 1, errors: 1 });
+  });
+
+  it('refuses a checkpoint of a run that lost its lease', async () => {
+    let refusal: unknown;
+    const stubborn = defineJob({
+      ...count,
+      async run(_job, { save }) {
+        await save({ at: 1 });
+        await save({ at: 2 }).catch((error: unknown) => {
+          refusal = error;
+        });
+        return 'a result all the same';
+      },
+    });
+    const job = testJob(stubborn, { to: 2 });
+    expect(await job.run({ mishap: 'loseLease', after: 1 })).toBe('lost');
+    expect(refusal).toBeInstanceOf(LeaseLost);
+    expect(await job.row()).toMatchObject({ status: 'pending', checkpoint: { at: 1 } });
+    // The refused beat, and the result that was offered once.
+    expect(job.stack.telemetry.total('WritesFenced')).toBe(2);
+  });
+
+  it('tells why its message was rejected', async () => {
+    const job = testJob(count, { to: 'five' as unknown as number });
+    await expect(job.finish()).rejects.toThrow(/to: /);
+  });
+});

@@ -4,7 +4,7 @@ import { newJob } from '../support/jobs.ts';
 import { claimedJob, type Harness } from './harness.ts';
 import type { Pressure } from './job-store.ts';
 
-/** On an engine the race is 12,800 requests: some fifteen seconds on two idle cores, more on busy ones. */
+/** The deep race is 12,800 requests: some fifteen seconds on two idle cores, more on busy ones. */
 const PATIENCE_MS = 300_000;
 
 /** Everybody wants the same job. */

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
-import { anyEngine, describeOnEachEngine } from '../support/engines.ts';
+import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
 
-describeOnEachEngine('acting on jobs', (engine) => {
+describeOnOneEngine('acting on jobs', (engine) => {
   let system: CliSystem;
   let clock: HandClock;
 

@@ -25,7 +25,7 @@ import {
   retryWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { describeOnEachEngine, uniqueName } from '../support/engines.ts';
+import { describeOnOneEngine, uniqueName } from '../support/engines.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'worker-1/abc', now: NOW, shards: 8 };
@@ -43,7 +43,7 @@ const consumed = (capacity: ConsumedCapacity | undefined): WriteUnits => {
   };
 };
 
-describeOnEachEngine('the cost model', ({ endpoint }) => {
+describeOnOneEngine('the cost model', ({ endpoint }) => {
   const tableName = uniqueName('cost');
   let client: DynamoDBClient;
   beforeAll(async () => {

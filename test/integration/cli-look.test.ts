@@ -7,14 +7,14 @@ import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob, runInProcess } from '../support/cli.ts';
-import { describeOnEachEngine } from '../support/engines.ts';
+import { describeOnOneEngine } from '../support/engines.ts';
 
 interface Listed {
   jobs: { jobId: string; status: string; type: string }[];
   cursor?: string;
 }
 
-describeOnEachEngine('looking at jobs', (engine) => {
+describeOnOneEngine('looking at jobs', (engine) => {
   let system: CliSystem;
   let clock: HandClock;
   const claim = async (jobId: string, owner: string, type = 'email') => {

@@ -6,7 +6,7 @@ import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
-import { describeOnEachEngine } from '../support/engines.ts';
+import { describeOnOneEngine } from '../support/engines.ts';
 
 interface Diagnosis {
   results: {
@@ -17,7 +17,7 @@ interface Diagnosis {
   repaired?: { jobId: string; outcome: string }[];
 }
 
-describeOnEachEngine('mending', (engine) => {
+describeOnOneEngine('mending', (engine) => {
   let system: CliSystem;
   beforeEach(async () => {
     system = await createCliSystem(engine);

@@ -7,14 +7,14 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTable } from '../support/create-table.ts';
-import { describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
+import { describeOnOneEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { type FaultRule, on, readsIndex } from '../support/faults.ts';
 
 /** One attempt only, so that each fault is seen by the test and not cured by the SDK. */
 const once = { maxAttempts: 1 } as const;
 
-describeOnEachEngine('a fault proxy before DynamoDB', (engine) => {
+describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   const TableName = uniqueName('jobs');
   const direct = dynamoDbClient(engine.endpoint);
   let proxy: FaultProxy;

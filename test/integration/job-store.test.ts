@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest';
 import { describeJobStore } from '../contract/job-store.ts';
+import { atDepth } from '../support/depth.ts';
 import { describeOnEachEngine } from '../support/engines.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 
@@ -15,6 +16,6 @@ describeOnEachEngine('the job store', (engine) => {
       opened.push(jobs);
       return { table: jobs.at({ batches }), put: jobs.put };
     },
-    { rounds: 200, claimants: 64 },
+    { rounds: atDepth(10, 200), claimants: atDepth(16, 64) },
   );
 });

@@ -6,7 +6,7 @@ import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { watch } from '../../lib/reaper/watch.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
-import { describeOnEachEngine, sqsEndpoint } from '../support/engines.ts';
+import { describeOnOneEngine, sqsEndpoint } from '../support/engines.ts';
 import { on, readsIndex } from '../support/faults.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
 
@@ -14,7 +14,7 @@ const JOBS = 100;
 const ids = Array.from({ length: JOBS }, (_, i) => `job-${i}`);
 const THROTTLE = { kind: 'throttle' } as const;
 
-describeOnEachEngine('a reaper in trouble', ({ endpoint }) => {
+describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
   let system: ReaperOnEngine;
   let clock: HandClock;
 
@@ -176,7 +176,7 @@ describeOnEachEngine('a reaper in trouble', ({ endpoint }) => {
   });
 });
 
-describeOnEachEngine('a reaper with a wrong clock', ({ endpoint }) => {
+describeOnOneEngine('a reaper with a wrong clock', ({ endpoint }) => {
   it('refuses to act, and acts again when its clock agrees with the store’s', async () => {
     const system = await reaperOnEngine({ dynamoDbEndpoint: endpoint, sqsEndpoint: sqsEndpoint() });
     try {

@@ -17,7 +17,7 @@ import { sweep } from '../../lib/reaper/sweep.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { meterCapacity } from '../support/capacity-meter.ts';
-import { anyEngine, describeOnEachEngine, uniqueName } from '../support/engines.ts';
+import { anyEngine, describeOnOneEngine, uniqueName } from '../support/engines.ts';
 
 /** What does not depend on the machine is held here: a change that costs more has to say so by changing a number. */
 
@@ -92,7 +92,7 @@ async function createScene(endpoint: string) {
 
 type Scene = Awaited<ReturnType<typeof createScene>>;
 
-describeOnEachEngine('the price of a transition', (engine) => {
+describeOnOneEngine('the price of a transition', (engine) => {
   let scene: Scene;
   beforeEach(async () => {
     scene = await createScene(engine.endpoint);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { describe, expect, inject, it } from 'vitest';
+import { isDeep } from './depth.ts';
 import type { SharedDynamoDb } from './engines-setup.ts';
 
 export type { SharedDynamoDb };
@@ -12,9 +13,20 @@ export const local = {
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 } as const;
 
-/** Declares the suite once for each DynamoDB engine of this run; without any, one test fails and says what to install. */
-export function describeOnEachEngine(title: string, suite: (engine: SharedDynamoDb) => void): void {
+type EngineSuite = (engine: SharedDynamoDb) => void;
+
+/** For suites about what DynamoDB does: declared once for each engine. Without any, one test fails and says what to install. */
+export function describeOnEachEngine(title: string, suite: EngineSuite): void {
+  describeOn(inject('dynamoDbEngines'), title, suite);
+}
+
+/** For suites about what is built on top of it: declared for one engine, and for each in the deep run. */
+export function describeOnOneEngine(title: string, suite: EngineSuite): void {
   const engines = inject('dynamoDbEngines');
+  describeOn(isDeep ? engines : engines.slice(0, 1), title, suite);
+}
+
+function describeOn(engines: readonly SharedDynamoDb[], title: string, suite: EngineSuite): void {
   if (engines.length === 0) {
     describe(title, () => {
       it('needs a DynamoDB engine', () => expect.fail(inject('noDynamoDbReason')));

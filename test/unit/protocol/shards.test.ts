@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { allShards, pendingShard, runningShard, shardOf } from '../../../lib/protocol/shards.ts';
+
+describe('shards', () => {
+  it('keep their place between versions', () => {
+    expect(['a', 'order-1', 'order-2'].map((id) => shardOf(id, 8))).toEqual([4, 5, 4]);
+    expect([runningShard('a', 8), pendingShard('a', 8)]).toEqual(['r4', 'q4']);
+  });
+
+  it('are all read, the running ones first', () => {
+    expect(allShards(2)).toEqual({ running: ['r0', 'r1'], pending: ['q0', 'q1'] });
+  });
+
+  it('share ids out evenly', () => {
+    const counts = new Map<number, number>();
+    for (let i = 0; i < 8_000; i++) {
+      const shard = shardOf(`job-${i}`, 8);
+      counts.set(shard, (counts.get(shard) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(8);
+    for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(200);
+  });
+});

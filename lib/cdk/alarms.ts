@@ -95,7 +95,7 @@ function jobAlarms(
     },
     ReclaimDelay: {
       anchor: 'reclaim-delay',
-      says: `A job waited longer for its reset than the ${delayBound} ms that the settings promise.`,
+      says: `A job waited longer to be reclaimed than the ${delayBound} ms that the settings promise.`,
       metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
       threshold: delayBound,
       comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,

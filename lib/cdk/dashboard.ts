@@ -64,7 +64,7 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
       new TextWidget({
         width: COLUMNS,
         height: 2,
-        markdown: `# ${metered.serviceName}\nA crashed worker's job is reset within **${seconds(bound.worstMs)}**${watched}. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}, watch \`${settings.watch}\`.`,
+        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.worstMs)}**${watched}. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}, watch \`${settings.watch}\`.`,
       }),
     ],
     [

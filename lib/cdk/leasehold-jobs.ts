@@ -34,7 +34,7 @@ const DEAD_LETTER_CONCURRENCY = 2;
 export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   override readonly serviceName: string;
   readonly settings: Settings;
-  /** From a worker's death to the reset of its job. */
+  /** From a worker's death to the reclaim of its job. */
   readonly recoveryBound: RecoveryBound;
   readonly shardsKey: string | undefined;
 

@@ -31,7 +31,7 @@ export class LeaseholdStack extends Stack {
     );
     this.#output(
       'WorstCaseRecovery',
-      "The longest time from a worker's death to the reset of its job, by the settings.",
+      "The longest time from a worker's death to the reclaim of its job, by the settings.",
       `${recoveryBound.worstMs / 1000} s`,
     );
   }

@@ -45,7 +45,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsDone', options);
   }
 
-  /** Jobs handed back after their handler threw. */
+  /** Jobs that will run again after their handler threw. */
   metricJobsRetried(options?: MetricOptions): Metric {
     return this.metric('JobsRetried', options);
   }
@@ -65,7 +65,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsReclaimed', options);
   }
 
-  /** Jobs handed back on purpose. */
+  /** Jobs that their worker released. */
   metricJobsReleased(options?: MetricOptions): Metric {
     return this.metric('JobsReleased', options);
   }
@@ -100,7 +100,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('MessagesRejected', options);
   }
 
-  /** Time from the end of a lease to the reset of its job. */
+  /** Time from the end of a lease to the reclaim of its job. */
   metricReclaimDelay(options?: MetricOptions): Metric {
     return this.metric('ReclaimDelay', options);
   }

@@ -24,7 +24,7 @@ export interface SettingProps {
   readonly heartbeat?: Duration;
 
   /**
-   * Share of an attempt’s age to which its lease grows, so that long jobs beat seldom; 0 keeps it fixed.
+   * Share of an attempt’s age to which its lease grows, so that long jobs send fewer heartbeats; 0 keeps it fixed.
    * @default 0
    */
   readonly leaseGrowth?: number;
@@ -36,13 +36,13 @@ export interface SettingProps {
   readonly leaseGrowthCap?: Duration;
 
   /**
-   * How far two clocks may be apart; added to every lease before it is reclaimed.
+   * How far two clocks may differ; added to every lease before it is reclaimed.
    * @default Duration.seconds(2)
    */
   readonly skew?: Duration;
 
   /**
-   * How much longer than the skew a lapsed lease is left alone.
+   * Extra time, after the skew, before a lapsed lease is reclaimed.
    * @default Duration.millis(0)
    */
   readonly grace?: Duration;
@@ -66,13 +66,13 @@ export interface SettingProps {
   readonly maxReleases?: number;
 
   /**
-   * Ceiling of the first retry’s wait; doubles with each error.
+   * Maximum delay of the first retry; doubles with each error.
    * @default Duration.seconds(2)
    */
   readonly backoffBase?: Duration;
 
   /**
-   * Highest ceiling of a retry’s wait.
+   * Maximum retry delay.
    * @default Duration.minutes(15)
    */
   readonly backoffCap?: Duration;
@@ -84,7 +84,7 @@ export interface SettingProps {
   readonly dispatchLease?: Duration;
 
   /**
-   * Longest that the queue may hold a hint.
+   * Maximum of `dispatchLeaseMs` after doubling.
    * @default Duration.hours(4)
    */
   readonly dispatchLeaseCap?: Duration;
@@ -96,7 +96,7 @@ export interface SettingProps {
   readonly shards?: number;
 
   /**
-   * Running jobs at once that the shards must carry.
+   * Running jobs at once that the shards must support.
    * @default 1000
    */
   readonly maxRunning?: number;
@@ -138,13 +138,13 @@ export interface SettingProps {
   readonly maxResultBytes?: number;
 
   /**
-   * Longest text of an error.
+   * Longest error text.
    * @default 4096
    */
   readonly maxErrorBytes?: number;
 
   /**
-   * Messages that one invocation of the worker takes.
+   * Messages in one invocation of the worker.
    * @default 1
    */
   readonly batchSize?: number;
@@ -174,7 +174,7 @@ export interface SettingProps {
   readonly functionTimeout?: Duration;
 
   /**
-   * How long SQS hides a message that a worker has.
+   * How long SQS hides a message that was received.
    * @default - `functionTimeout` plus `batchWindow` plus one minute
    */
   readonly visibilityTimeout?: Duration;
@@ -186,7 +186,7 @@ export interface SettingProps {
   readonly maxReceiveCount?: number;
 
   /**
-   * Time before the invocation’s end at which a job is asked to hand itself back.
+   * Time before the invocation’s end at which its jobs are asked to stop.
    * @default Duration.seconds(10)
    */
   readonly deadlineMargin?: Duration;
@@ -198,31 +198,31 @@ export interface SettingProps {
   readonly processConcurrency?: number;
 
   /**
-   * How long a stopping process lets its jobs finish before it hands them back.
+   * How long a stopping process lets its jobs finish before it releases them.
    * @default Duration.seconds(20)
    */
   readonly shutdownGrace?: Duration;
 
   /**
-   * Age of one attempt at which its heart stops.
+   * Age of an attempt at which its heartbeats stop.
    * @default Duration.days(1)
    */
   readonly maxRun?: Duration;
 
   /**
-   * How long a handler may block the event loop before its heart stops.
+   * How long a handler may block the event loop before its heartbeats stop.
    * @default Duration.minutes(2)
    */
   readonly maxStall?: Duration;
 
   /**
-   * Longest silence between progress reports before the heart stops; 0 means none is expected.
+   * Longest time between progress reports before heartbeats stop; 0 expects none.
    * @default Duration.millis(0)
    */
   readonly progressTimeout?: Duration;
 
   /**
-   * Whether the reaper acts at all.
+   * Whether the reaper acts.
    * @default true
    */
   readonly reaperEnabled?: boolean;
@@ -258,7 +258,7 @@ export interface SettingProps {
   readonly leaderLease?: Duration;
 
   /**
-   * Lapsed leases at once from which the breaker may open.
+   * Lapsed leases at which the breaker may open.
    * @default 50
    */
   readonly breakerThreshold?: number;

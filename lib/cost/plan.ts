@@ -202,7 +202,7 @@ function workerHost(workload: Workload, settings: PlanSettings, prices: Prices):
   if (workload.host.kind === 'process') return [];
   const attempts = workload.rate * SECONDS_A_MONTH * (1 / (1 - workload.errorShare - workload.crashShare));
   const gbSeconds = (attempts * (workload.durationMs / 1000) * workload.host.memoryMb) / 1024;
-  // A job longer than an invocation is handed back and taken up again.
+  // A job longer than an invocation is released and claimed again.
   const runs = Math.max(1, Math.ceil(workload.durationMs / MAX_INVOCATION_MS));
   const invocations = (attempts * runs) / settings.batchSize;
   return [

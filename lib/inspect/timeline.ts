@@ -48,9 +48,9 @@ function ended(claim: PastClaim, job: Job): TimelineEvent[] {
   const cause = isLast && job.lastError !== undefined ? `: ${job.lastError}` : '';
   const ends = {
     done: 'finished its work',
-    retried: `its handler threw${cause}; the job was handed back for another attempt`,
+    retried: `its handler threw${cause}; the job will run again`,
     failed: `its handler threw${cause}; the job failed for good`,
-    released: 'handed the job back (deadline, shutdown or operator)',
+    released: 'the job was released (deadline, shutdown or operator)',
     cancelled: 'ended the job, as an operator had asked',
     lapsed: `its lease lapsed${cause}; the reaper ${isLast ? verdictOf(job) : 'took the job back'}`,
   } as const;
@@ -101,7 +101,7 @@ function factsOf(job: Job): string[] {
   const facts: string[] = [];
   const { attempt, errors, crashes, releases } = job;
   facts.push(
-    `claimed ${attempt === 1 ? 'once' : `${attempt} times`}; since it was last revived or created, ${errors} ended by errors, ${crashes} by crashes, ${releases} handed back`,
+    `claimed ${attempt === 1 ? 'once' : `${attempt} times`}; since it was last revived or created, ${errors} ended by errors, ${crashes} by crashes, ${releases} by release`,
     `fails for good at ${job.maxAttempts} errors and crashes together, or ${job.maxCrashes} crashes`,
   );
   const past = job.status === 'running' ? attempt - 1 : attempt;
@@ -110,7 +110,7 @@ function factsOf(job: Job): string[] {
   if (oldest > 1) facts.push(`attempts 1 to ${oldest - 1} are older than the row remembers`);
   for (let n = oldest; n <= past; n++)
     if (!known.has(n))
-      facts.push(`attempt ${n} left no entry: its claim was handed back before its worker learned of it`);
+      facts.push(`attempt ${n} left no entry: its claim was released before its worker learned of it`);
   if (job.checkpointSeq > 0)
     facts.push(
       `checkpoint ${job.checkpointSeq} is stored${job.status === 'done' ? '' : ': the next attempt goes on from there'}`,

@@ -100,7 +100,7 @@ export type ReapOutcome =
 export type OperatorOutcome =
   | { readonly outcome: 'written'; readonly job: Job }
   | { readonly outcome: 'absent' }
-  /** The job is in a status from which this verb does not lead. */
+  /** The job's status does not allow this verb. */
   | { readonly outcome: 'refused'; readonly job: Job };
 
 /** A claim to be made: by a job message, or by a hint that names a row. */
@@ -143,7 +143,7 @@ export interface JobStore {
     claim: Claim,
     next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
-  /** Gives back a claim whose reply never came, if it was granted at all. */
+  /** Releases a claim whose reply never came, if it was granted at all. */
   releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
   /** Ends a running job whose cancellation was requested. */
   cancelRunning(claim: Claim): Promise<FencedOutcome>;

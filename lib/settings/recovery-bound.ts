@@ -3,11 +3,11 @@ import type { Settings } from './settings.ts';
 
 /** The schedule starts a reaper within this time of its minute; EventBridge promises no better. */
 export const SCHEDULE_JITTER_MS = 60_000;
-/** A sweep's own time, from the query to the reset. */
+/** A sweep's own time, from the query to the reclaim. */
 const SWEEP_ALLOWANCE_MS = 500;
 
 /**
- * The longest time, in ms, from a worker's death to the reset of its job, by the settings alone: a lease that was renewed
+ * The longest time, in ms, from a worker's death to the reclaim of its job, by the settings alone: a lease that was renewed
  * in the instant of death, the clock skew and grace, and then how long until a reaper looks.
  */
 export function recoveryBound(
@@ -41,7 +41,7 @@ export function recoveryBound(
 }
 
 /**
- * The longest time, in ms, from the end of a lease to the reset of its job: what the metric ReclaimDelay must stay below.
+ * The longest time, in ms, from the end of a lease to the reclaim of its job: what the metric ReclaimDelay must stay below.
  * It is the recovery bound without the lease itself, which depends on the job.
  */
 export function reclaimDelayBound(

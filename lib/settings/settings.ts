@@ -5,7 +5,7 @@ import { SettingsError } from './settings-error.ts';
 
 /**
  * Every setting, declared once: default, limits, unit, and what it means. Stack, functions, local stack, CLI and docs
- * all read this table; relations between settings are in settings-relations.
+ * all read this table; relations between settings are in relations.ts.
  */
 
 const SECOND = 1000;
@@ -55,38 +55,38 @@ export const declarations = {
     default: 0,
     min: 0,
     max: 1,
-    says: 'share of an attempt’s age to which its lease grows, so that long jobs beat seldom; 0 keeps it fixed',
+    says: 'share of an attempt’s age to which its lease grows, so that long jobs send fewer heartbeats; 0 keeps it fixed',
   },
   leaseGrowthCapMs: ms(10 * MINUTE, 10 * SECOND, HOUR, 'length at which a growing lease stops growing'),
   skewMs: ms(
     2 * SECOND,
     2 * SECOND,
     5 * MINUTE,
-    'how far two clocks may be apart; added to every lease before it is reclaimed',
+    'how far two clocks may differ; added to every lease before it is reclaimed',
   ),
-  graceMs: ms(0, 0, DAY, 'how much longer than the skew a lapsed lease is left alone'),
+  graceMs: ms(0, 0, DAY, 'extra time, after the skew, before a lapsed lease is reclaimed'),
   maxAttempts: count(5, 1, 25, 'errors and crashes together after which a job fails for good'),
   maxCrashes: count(3, 1, 25, 'crashes after which a job is quarantined'),
   maxReleases: count(1000, 1, 100_000, 'releases after which a job fails for good'),
-  backoffBaseMs: ms(2 * SECOND, 0, HOUR, 'ceiling of the first retry’s wait; doubles with each error'),
-  backoffCapMs: ms(15 * MINUTE, 0, DAY, 'highest ceiling of a retry’s wait'),
+  backoffBaseMs: ms(2 * SECOND, 0, HOUR, 'maximum delay of the first retry; doubles with each error'),
+  backoffCapMs: ms(15 * MINUTE, 0, DAY, 'maximum retry delay'),
   dispatchLeaseMs: ms(
     MINUTE,
     5 * SECOND,
     HOUR,
     'how long the queue may hold a hint before it is sent again; doubles each time',
   ),
-  dispatchLeaseCapMs: ms(4 * HOUR, 5 * SECOND, DAY, 'longest that the queue may hold a hint'),
+  dispatchLeaseCapMs: ms(4 * HOUR, 5 * SECOND, DAY, 'maximum of `dispatchLeaseMs` after doubling'),
   shards: count(8, 1, 256, 'partitions of the lease index; may only grow'),
-  maxRunning: count(1000, 1, 10_000_000, 'running jobs at once that the shards must carry'),
+  maxRunning: count(1000, 1, 10_000_000, 'running jobs at once that the shards must support'),
   rowRetentionMs: ms(15 * DAY, DAY, 3650 * DAY, 'how long a finished job’s row is kept'),
   queueRetentionMs: ms(4 * DAY, HOUR, 14 * DAY, 'how long SQS keeps a message'),
   deadLetterRetentionMs: ms(14 * DAY, HOUR, 14 * DAY, 'how long the dead-letter queue keeps a message'),
   maxPayloadBytes: bytes(64 * KIB, 256 * KIB, 'largest payload'),
   maxCheckpointBytes: bytes(32 * KIB, 64 * KIB, 'largest checkpoint'),
   maxResultBytes: bytes(32 * KIB, 64 * KIB, 'largest result'),
-  maxErrorBytes: bytes(4 * KIB, 8 * KIB, 'longest text of an error'),
-  batchSize: count(1, 1, 10, 'messages that one invocation of the worker takes'),
+  maxErrorBytes: bytes(4 * KIB, 8 * KIB, 'longest error text'),
+  batchSize: count(1, 1, 10, 'messages in one invocation of the worker'),
   batchWindowMs: ms(0, 0, 5 * MINUTE, 'how long SQS gathers messages for a batch'),
   batchConcurrency: count(1, 1, 10, 'jobs of one batch that run at the same time'),
   workerConcurrency: count(50, 2, 1000, 'invocations of the worker at the same time'),
@@ -95,36 +95,36 @@ export const declarations = {
     16 * MINUTE,
     10 * SECOND,
     12 * HOUR,
-    'how long SQS hides a message that a worker has',
+    'how long SQS hides a message that was received',
   ),
   maxReceiveCount: count(10, 10, 1000, 'deliveries after which a message goes to the dead-letter queue'),
   deadlineMarginMs: ms(
     10 * SECOND,
     2 * SECOND,
     5 * MINUTE,
-    'time before the invocation’s end at which a job is asked to hand itself back',
+    'time before the invocation’s end at which its jobs are asked to stop',
   ),
   processConcurrency: count(10, 1, 1000, 'jobs that one worker process runs at the same time'),
   shutdownGraceMs: ms(
     20 * SECOND,
     0,
     HOUR,
-    'how long a stopping process lets its jobs finish before it hands them back',
+    'how long a stopping process lets its jobs finish before it releases them',
   ),
-  maxRunMs: ms(DAY, SECOND, 30 * DAY, 'age of one attempt at which its heart stops'),
+  maxRunMs: ms(DAY, SECOND, 30 * DAY, 'age of an attempt at which its heartbeats stop'),
   maxStallMs: ms(
     2 * MINUTE,
     SECOND,
     DAY,
-    'how long a handler may block the event loop before its heart stops',
+    'how long a handler may block the event loop before its heartbeats stop',
   ),
   progressTimeoutMs: ms(
     0,
     0,
     DAY,
-    'longest silence between progress reports before the heart stops; 0 means none is expected',
+    'longest time between progress reports before heartbeats stop; 0 expects none',
   ),
-  reaperEnabled: { kind: 'switch', default: true, says: 'whether the reaper acts at all' },
+  reaperEnabled: { kind: 'switch', default: true, says: 'whether the reaper acts' },
   reaperIntervalMs: ms(MINUTE, MINUTE, HOUR, 'how often the schedule starts a reaper'),
   watch: {
     kind: 'choice',
@@ -145,7 +145,7 @@ export const declarations = {
     10 * MINUTE,
     'how long a reaper leads without completing a sweep',
   ),
-  breakerThreshold: count(50, 10, 1_000_000, 'lapsed leases at once from which the breaker may open'),
+  breakerThreshold: count(50, 10, 1_000_000, 'lapsed leases at which the breaker may open'),
   breakerShare: {
     kind: 'number',
     unit: 'share',
@@ -160,7 +160,7 @@ export const declarations = {
     1,
     1,
     1000,
-    'divides the lower limits of all times, for demonstrations and tests; a deployed stack takes only 1',
+    'divides the lower limits of all times, for demos and tests; a deployed stack allows only 1',
   ),
 } as const satisfies Record<string, SettingDeclaration>;
 

@@ -146,7 +146,7 @@ export function describeLifecycle(open: () => Harness): void {
     });
   });
 
-  it('checkpoint, progress and counters survive a reclaim; a claim that was handed back unseen is counted', async () => {
+  it('checkpoint, progress and counters survive a reclaim; a claim that was released unseen is counted', async () => {
     const harness = open();
     const job = await harness.claimed(harness.jobId());
     await harness.store.checkpoint(claimOf(job), {

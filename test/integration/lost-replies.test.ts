@@ -134,7 +134,7 @@ describeOnEachEngine('a write whose reply was lost', (engine) => {
     });
   });
 
-  it('for good is an error whose outcome is unknown, and the claim can be handed back', async () => {
+  it('for good is an error whose outcome is unknown, and the claim can be released', async () => {
     const jobId = direct.jobId();
     proxy.use(on('UpdateItem', { kind: 'dropReply' }));
     await expect(store.claim({ job: newJob(jobId), owner: 'w/lost' })).rejects.toThrow(StoreUnavailableError);

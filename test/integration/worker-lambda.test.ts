@@ -288,7 +288,7 @@ describe('a job that cannot be run as it is', () => {
 });
 
 describe('a claim in trouble', () => {
-  it('is handed back, and its message returned, when its outcome stays unknown', async () => {
+  it('is released, and its message returned, when its outcome stays unknown', async () => {
     const message = await sent('quick', { n: 1 }, { jobId: 'a' });
     stack.dynamodb.use(on('UpdateItem', { kind: 'dropReply' }, { first: 3 }));
     expect(await invoke(handler, [message])).toEqual([message.messageId]);

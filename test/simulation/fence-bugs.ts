@@ -51,7 +51,7 @@ export const fenceBugs: readonly PlantedBug[] = [
     rates: LATE_CLAIMS,
   },
   {
-    name: 'a claim with unknown outcome hands back whatever lease it finds',
+    name: 'a claim with unknown outcome releases whatever lease it finds',
     breaks: STALE,
     alterWrite: of(['releaseUnknown'], without('leaseOwner')),
     rates: { requestLost: 3, partitioned: 3, messageDuplicated: 3 },

@@ -117,7 +117,7 @@ describe('a timeline', () => {
     await store.releaseUnknown('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
     const facts = timelineOf(await read('j'), clock.now(), settings).facts;
     expect(facts).toContain(
-      'attempt 1 left no entry: its claim was handed back before its worker learned of it',
+      'attempt 1 left no entry: its claim was released before its worker learned of it',
     );
     for (let n = 1; n <= 22; n++) {
       const outcome = await store.claim({ job: { jobId: 'j' }, owner: `w/${n}` });

@@ -31,7 +31,7 @@ const slow = (table: Table, clock: Clock, random: SeededRandom): Table => {
 
 interface Play {
   readonly settings: Settings;
-  /** Time from a worker's last sign of life to the reset of its job, less the job's own lease. */
+  /** Time from a worker's last sign of life to the reclaim of its job, less the job's own lease. */
   readonly delays: readonly number[];
   readonly watches: number;
 }

@@ -59,7 +59,7 @@ function listCommand(context: CliContext): Command {
       const queue = system.queueAt(await deadLetterUrl(system, options));
       const messages: ReceivedMessage[] = [];
       for await (const batch of drain(queue, options.limit)) messages.push(...batch);
-      // Looking took them; this puts them back at once.
+      // Looking hid them; this returns them at once.
       await queue.changeVisibility(messages, 0);
       show(context, system, output, messages);
       return exitCodes.ok;

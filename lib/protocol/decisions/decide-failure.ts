@@ -33,7 +33,7 @@ export function decideFailure(
   };
 }
 
-/** What follows when a worker hands a job back on purpose. */
+/** What follows when a worker releases a job. */
 export type ReleaseVerdict =
   | {
       readonly kind: 'release';
@@ -48,7 +48,7 @@ export type ReleaseVerdict =
 export const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
 
 /**
- * A hand-back at the deadline that stored no new checkpoint would come to nothing for ever, so it is charged as an error.
+ * A release at the deadline without a new checkpoint is charged as an error, or the job could be released forever.
  * Any other is free, up to `maxReleases`.
  */
 export function decideRelease(

@@ -68,6 +68,6 @@ export function decideReap(
   };
 }
 
-/** `lastError` of a job that was handed back more often than is allowed. */
+/** `lastError` of a job that was released more often than is allowed. */
 export const tooManyReleases = (releases: number): string =>
-  `handed back ${releases} times without finishing; make each run do more, or raise 'maxReleases'`;
+  `released ${releases} times without finishing; make each run do more, or raise 'maxReleases'`;

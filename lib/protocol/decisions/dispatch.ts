@@ -35,7 +35,7 @@ export function planDispatch(now: number, notBefore: number, settings: DispatchS
 /**
  * The dispatch of a job that is taken from its worker, which may be frozen with a repeat of its claim still to be sent. The
  * repeat says when the claim was first sent; the job is due so long after that, that the repeat is refused as too early
- * even when another has claimed and given back the job in between.
+ * even when another worker has claimed and released the job in between.
  */
 export const planTakeBack = (
   startedAt: number,

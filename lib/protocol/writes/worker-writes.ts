@@ -219,7 +219,7 @@ export const releaseWrite = (
   returns: 'nothing',
 });
 
-/** Gives back a claim that may or may not have been granted. */
+/** Releases a claim that may or may not have been granted. */
 export const releaseUnknownWrite = (
   jobId: string,
   owner: string,

@@ -12,7 +12,7 @@ export interface BatchResponse {
 
 /** Before Lambda cuts the invocation off, whatever is still under way is left to its lease, and SQS is answered. */
 const LAST_MOMENT_MS = 500;
-/** A handler that ignores its signal is left behind at half of the margin: its job needs time to be handed back after that. */
+/** A handler that ignores its signal is left behind at half of the margin: its job must be released after that. */
 const lastMomentMs = ({ deadlineMarginMs }: Settings) => Math.min(LAST_MOMENT_MS, deadlineMarginMs / 4);
 
 /** Runs the jobs of one invocation after another, each within the invocation's time. */
@@ -39,7 +39,7 @@ interface Times {
   readonly fresh: RunBounds;
   /** For jobs that come later. */
   readonly belated: RunBounds;
-  /** A job that is not among the first needs time of its own to get somewhere before it is handed back. */
+  /** A job that is not among the first needs time of its own to get somewhere before it is released. */
   isTimeFor(bounds: RunBounds): boolean;
 }
 
@@ -82,7 +82,7 @@ function createBatch(
     if (given.length === 0) return;
     await queue
       .changeVisibility(given, seconds)
-      .catch((error: unknown) => telemetry.error('messages not given back', error, { count: given.length }));
+      .catch((error: unknown) => telemetry.error('messages not returned', error, { count: given.length }));
   };
 
   const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {

@@ -22,7 +22,7 @@ export interface WorkerProcessOptions {
 }
 
 export interface WorkerProcess {
-  /** Stops receiving, lets jobs finish for a while, and hands back those that have not. A second call does not wait. */
+  /** Stops receiving, lets jobs finish for a while, and releases those that have not. A second call does not wait. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
   /** Resolves when the worker has stopped, for whatever reason. */
   readonly stopped: Promise<void>;
@@ -49,13 +49,13 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const slots = createSlots(clock);
   const limit = settings.processConcurrency;
   const draining = new AbortController();
-  const handingBack = new AbortController();
+  const releasing = new AbortController();
   const hurry = new AbortController();
   const taker = createMessageTaker({
     parts,
     slots,
     engine: createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts),
-    bounds: { stopping: handingBack.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
+    bounds: { stopping: releasing.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
     draining: draining.signal,
   });
   const { promise: stopped, resolve: hasStopped } = Promise.withResolvers<void>();
@@ -69,8 +69,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     // The last poll gets to its end first: one that is cut off can still be given messages, the jobs' own hints among
     // them, and those would stay hidden for the whole visibility timeout.
     await receiver.lastPoll();
-    handingBack.abort(new ShuttingDown('shutdown'));
-    // In this order: what was being claimed all the while is started, and then handed back like the others.
+    releasing.abort(new ShuttingDown('shutdown'));
+    // In this order: what was being claimed all the while is started, and then released like the others.
     await receiving;
     await slots.empty(Number.POSITIVE_INFINITY);
     await reaper?.stop();

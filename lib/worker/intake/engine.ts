@@ -94,7 +94,7 @@ export function createEngine(parts: WorkerParts): Engine {
     }
   };
 
-  /** The claim may have been granted all the same: it is given back, as far as that can be done. */
+  /** The claim may have been granted all the same: it is released, as far as that can be done. */
   const unknown = async (owner: string, { job, message }: Claimable, error: unknown): Promise<Claimed> => {
     telemetry.error('claim failed', error, { jobId: job.jobId });
     const dispatch = planDispatch(clock.now(), clock.now(), settings);

@@ -8,7 +8,7 @@ import type { Slots } from './slots.ts';
 export interface MessageTaker {
   /** Opens, claims and starts what was received together; resolves when more can be received. */
   take(messages: readonly ReceivedMessage[]): Promise<void>;
-  /** Puts messages back into the queue. */
+  /** Returns messages to the queue. */
   returnMessages(messages: readonly ReceivedMessage[], seconds: number): Promise<void>;
   /** After a job that has killed a worker, messages are to be received one by one until a harmless one comes. */
   isCautious(): boolean;
@@ -41,7 +41,7 @@ export function createMessageTaker(options: {
     await act().catch((error: unknown) => telemetry.error(failure, error, { count: messages.length }));
   };
   const returnMessages = (messages: readonly ReceivedMessage[], seconds: number) =>
-    bestEffort('messages not given back', messages, () => queue.changeVisibility(messages, seconds));
+    bestEffort('messages not returned', messages, () => queue.changeVisibility(messages, seconds));
   const drop = (messages: readonly ReceivedMessage[]) =>
     bestEffort('messages not deleted', messages, () => queue.delete(messages));
   const start = (claimed: ClaimedJob) => slots.run(() => engine.run(claimed, bounds));
@@ -59,7 +59,7 @@ export function createMessageTaker(options: {
   /**
    * A job with crashes runs alone, so that it cannot take others down with it. And no claim waits for its turn: should
    * the process die meanwhile, that would be charged as one more crash to a job that never ran. So all but the first are
-   * put back and their messages returned, and the first waits unclaimed, with its message in hand, until nothing runs.
+   * released and their messages returned, and the first waits unclaimed, with its message in hand, until nothing runs.
    */
   const runSuspects = async (suspects: readonly Suspect[]): Promise<void> => {
     const [first, ...others] = suspects;

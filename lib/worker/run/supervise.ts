@@ -14,9 +14,9 @@ const OVER = 'over';
 
 /** How a host bounds a run. */
 export interface RunBounds {
-  /** Fires with a `ShuttingDown` when the job is to hand itself back. */
+  /** Fires with a `ShuttingDown` when the job is to stop and be released. */
   readonly stopping: AbortSignal;
-  /** How long a handler that was asked to hand itself back is waited for. */
+  /** How long to wait for a handler that was asked to stop. */
   readonly releaseWithinMs: number;
 }
 

@@ -48,20 +48,20 @@ describe('the story of a job', () => {
         at: 2_500,
         what: 'ended',
         attempt: 2,
-        says: 'handed the job back (deadline, shutdown or operator)',
+        says: 'the job was released (deadline, shutdown or operator)',
       },
       { at: 3_000, what: 'claimed', attempt: 3, says: 'claimed by w/3' },
       {
         at: 3_500,
         what: 'ended',
         attempt: 3,
-        says: 'its handler threw; the job was handed back for another attempt',
+        says: 'its handler threw; the job will run again',
       },
       { at: 60_000, what: 'claimed', attempt: 4, says: 'claimed by w/1' },
       { at: 70_000, what: 'heartbeat', attempt: 4, says: 'last heartbeat of w/1' },
     ]);
     expect(facts).toEqual([
-      'claimed 4 times; since it was last revived or created, 1 ended by errors, 1 by crashes, 1 handed back',
+      'claimed 4 times; since it was last revived or created, 1 ended by errors, 1 by crashes, 1 by release',
       'fails for good at 5 errors and crashes together, or 3 crashes',
       'checkpoint 2 is stored: the next attempt goes on from there',
       'progress: {"done":5}',
@@ -72,7 +72,7 @@ describe('the story of a job', () => {
 
   it('has few facts where little happened', () => {
     expect(told({ status: 'done', cancelRequested: true, claim01: claim(1, 'done') }).facts).toEqual([
-      'claimed once; since it was last revived or created, 0 ended by errors, 0 by crashes, 0 handed back',
+      'claimed once; since it was last revived or created, 0 ended by errors, 0 by crashes, 0 by release',
       'fails for good at 5 errors and crashes together, or 3 crashes',
       'last changed by w/c1',
     ]);
@@ -80,7 +80,7 @@ describe('the story of a job', () => {
 
   it('names the attempts of which nothing is known', () => {
     expect(told({ attempt: 2, claim01: claim(1, 'retried') }).facts.slice(2)).toEqual([
-      'attempt 2 left no entry: its claim was handed back before its worker learned of it',
+      'attempt 2 left no entry: its claim was released before its worker learned of it',
       'last changed by w/c1',
     ]);
     const ring = Object.fromEntries(
@@ -113,10 +113,8 @@ describe('the story of a job', () => {
   it('gives a cause where one is known', () => {
     const last = (over: Record<string, unknown>) => told(over).events.at(-1)?.says;
     const retried = { claim01: claim(1, 'retried') };
-    expect(last({ ...retried, lastError: 'boom' })).toBe(
-      'its handler threw: boom; the job was handed back for another attempt',
-    );
-    expect(last(retried)).toBe('its handler threw; the job was handed back for another attempt');
+    expect(last({ ...retried, lastError: 'boom' })).toBe('its handler threw: boom; the job will run again');
+    expect(last(retried)).toBe('its handler threw; the job will run again');
     expect(last({ status: 'failed', lastError: 'boom' })).toBe('failed: boom');
     expect(last({ status: 'failed' })).toBe('failed');
     expect(last({ status: 'done', lastError: 'boom' })).toBe('done');

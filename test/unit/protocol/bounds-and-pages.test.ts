@@ -82,7 +82,7 @@ describe('the clock guard between two replies', () => {
 });
 
 describe('bounds', () => {
-  it('let a job be handed back as often as is allowed', () => {
+  it('let a job be released as often as is allowed', () => {
     const entry = leaseEntry({ releases: settings.maxReleases - 1 });
     const at = { now: 200_000, settings, breakerOpen: true };
     expect(decideReap(entry, at)).toMatchObject({ kind: 'reclaim', releases: settings.maxReleases });

@@ -184,13 +184,13 @@ describe('a hand-back', () => {
     expect(decideRelease({ ...budgets, crashes: 1 }, { ...context, progressed: false }).kind).toBe('fail');
   });
 
-  it('fails the job once it has been handed back too often', () => {
+  it('fails the job once it has been released too often', () => {
     const few = { ...settings, maxReleases: 5 };
     expect(decideRelease(budgets, { ...context, settings: few }).kind).toBe('release');
     expect(decideRelease({ ...budgets, releases: 5 }, { ...context, settings: few })).toEqual({
       kind: 'fail',
       errors: 0,
-      lastError: "handed back 6 times without finishing; make each run do more, or raise 'maxReleases'",
+      lastError: "released 6 times without finishing; make each run do more, or raise 'maxReleases'",
     });
   });
 });
@@ -251,7 +251,7 @@ describe('the reaper’s verdict', () => {
     expect(at(now, { releases: settings.maxReleases }, true)).toMatchObject({
       kind: 'fail',
       quarantined: false,
-      lastError: expect.stringContaining('handed back 1001 times'),
+      lastError: expect.stringContaining('released 1001 times'),
     });
   });
 

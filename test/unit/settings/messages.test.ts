@@ -20,7 +20,7 @@ describe('a setting that is refused', () => {
     ],
     [
       { maxErrorBytes: 5 },
-      "setting 'maxErrorBytes' is 5; it must be a whole number from 256 to 8192 bytes (longest text of an error)",
+      "setting 'maxErrorBytes' is 5; it must be a whole number from 256 to 8192 bytes (longest error text)",
     ],
     [
       { shards: 0 },

@@ -105,7 +105,7 @@ describe('a worker that lost its lease', () => {
 });
 
 describe('a handler that ignores its signal', () => {
-  it('is left behind when the host must go, and its job handed back', async () => {
+  it('is left behind when the host must go, and its job released', async () => {
     const { stack, end, stopping, row } = await startRun(jobOf({}, () => new Promise(() => {})));
     stopping.abort(new ShuttingDown('shutdown'));
     await stack.clock.advance(0);
@@ -329,7 +329,7 @@ describe('a batch that runs one after the other', () => {
 });
 
 describe('claims made together', () => {
-  it('are judged one by one: a failed one is given back, and a repeated job claimed once', async () => {
+  it('are judged one by one: a failed one is released, and a repeated job claimed once', async () => {
     const stack = createTestStack();
     const worker = stack.worker(createRegistry([jobOf({}, () => 'fine')]));
     const engine = createEngine({

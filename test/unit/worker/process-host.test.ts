@@ -21,7 +21,7 @@ const pass = async ({ clock }: TestStack, ms: number) => {
 };
 
 describe('a process that is told to stop', () => {
-  it('has handed back what it was just claiming by the time it has stopped', async () => {
+  it('has released what it was just claiming by the time it has stopped', async () => {
     const stack = createTestStack({ settings: { processConcurrency: 1 } });
     const { clock } = stack;
     const slow = defineJob({

@@ -85,7 +85,7 @@ describe('a job under test', () => {
     });
   });
 
-  it('is handed back for nothing when its process shuts down', async () => {
+  it('is released for nothing when its process shuts down', async () => {
     const job = testJob(count, { to: 10 });
     await job.run({ mishap: 'shutdown' });
     expect(await job.row()).toMatchObject({ status: 'pending', errors: 0, crashes: 0, releases: 1 });

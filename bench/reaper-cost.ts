@@ -125,7 +125,7 @@ async function run(): Promise<void> {
       queueUrl: counted ? system.queueUrl : `${sqs.endpoint}${queuePath}`,
       tableName: system.tableName,
       heap: counted,
-      ...(warmUp === undefined ? {} : { warmUpTable: warmUp.tableName }),
+      warmUpTable: warmUp?.tableName,
     });
     const requestsPerJob = (system.requests() - REQUESTS) / outcome.reclaimed;
     await Promise.all([system.stop(), warmUp?.stop()]);

@@ -75,7 +75,7 @@ function machineNow(began: number, loadBefore: number): Results['machine'] {
     cores: cpus().length,
     node: process.version,
     ...{ loadBefore, loadAfter, quick: values.quick },
-    ...(values.only === undefined ? {} : { only: values.only }),
+    only: values.only,
     minutes: Math.round((Date.now() - began) / 60_000),
   };
 }

@@ -51,7 +51,7 @@ export const start: StartSystem = async (stores) => {
       const known = { completed: 'done', failed: 'failed', active: 'running' } as const;
       return {
         status: job === undefined ? 'gone' : (known[status as keyof typeof known] ?? 'waiting'),
-        ...(resultBy === undefined ? {} : { resultBy }),
+        resultBy,
       };
     },
     waiting: (queue) => queueOf(queue).getWaitingCount(),

@@ -3,6 +3,11 @@ import { makeWorkerUtils } from 'graphile-worker';
 import type { Profile, StartSystem } from '../systems/system.ts';
 import { poolOf } from './postgres-pool.ts';
 
+const manyAtOnce = (concurrency: number) => ({
+  localQueue: { size: concurrency * 2 },
+  completeJobBatchDelay: 0,
+});
+
 /** How graphile-worker is set; shared with its process. */
 export const workerOptions = (profile: Profile, concurrency: number) =>
   profile === 'default'
@@ -11,7 +16,7 @@ export const workerOptions = (profile: Profile, concurrency: number) =>
         pollInterval: 500,
         minResetLockedInterval: 1000,
         maxResetLockedInterval: 1000,
-        ...(concurrency > 1 ? { localQueue: { size: concurrency * 2 }, completeJobBatchDelay: 0 } : {}),
+        ...(concurrency > 1 ? manyAtOnce(concurrency) : undefined),
       };
 
 /** Its tables live in a schema of their own for each queue: its recovery works on all jobs of a schema. */

@@ -3,10 +3,12 @@ import { PgBoss } from 'pg-boss';
 import type { JobState, Profile, StartSystem } from '../systems/system.ts';
 import { poolOf } from './postgres-pool.ts';
 
+const FAST = { superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
+
 /** How pg-boss is set; shared with its process. */
 export const bossOptions = (url: string, profile: Profile) => ({
   connectionString: url,
-  ...(profile === 'default' ? {} : { superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 }),
+  ...(profile === 'default' ? undefined : FAST),
 });
 export const queueOptions = (profile: Profile) => (profile === 'default' ? {} : { heartbeatSeconds: 10 });
 /** Its polling caps throughput, so `fast` takes batches and goes on at once after a full one. */
@@ -72,7 +74,7 @@ export const start: StartSystem = async (stores) => {
       ]);
       const [row] = rows as { state: string; output: { by?: number } | null }[];
       const by = row?.output?.by;
-      return { status: STATUS[row?.state ?? ''] ?? 'gone', ...(by === undefined ? {} : { resultBy: by }) };
+      return { status: STATUS[row?.state ?? ''] ?? 'gone', resultBy: by };
     },
     waiting: async (queue) => {
       const { rows } = await pool.query(

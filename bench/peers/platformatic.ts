@@ -60,7 +60,7 @@ export const start: StartSystem = async (stores) => {
     async state(name, id) {
       const status = await (await queueOf(name)).queue.getStatus(id);
       const by = status?.result?.by;
-      return { status: STATUS[status?.state ?? ''] ?? 'gone', ...(by === undefined ? {} : { resultBy: by }) };
+      return { status: STATUS[status?.state ?? ''] ?? 'gone', resultBy: by };
     },
     waiting: async (name) => {
       // The queue's length has no verb of its own in the library.

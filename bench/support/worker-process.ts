@@ -34,6 +34,8 @@ const requestsFile = () => {
   writeFileSync(file, '');
   return file;
 };
+/** The variables that make a process write down its requests. */
+const counted = () => ({ NODE_OPTIONS: `--import ${COUNTER}`, BENCH_REQUESTS_FILE: requestsFile() });
 process.on('exit', () => rmSync(counts, { recursive: true, force: true }));
 
 const running = new Set<ChildProcess>();
@@ -54,9 +56,7 @@ export async function startProcess(
       env: {
         ...process.env,
         NODE_NO_WARNINGS: '1',
-        ...(system.name === 'leasehold'
-          ? { NODE_OPTIONS: `--import ${COUNTER}`, BENCH_REQUESTS_FILE: requestsFile() }
-          : {}),
+        ...(system.name === 'leasehold' ? counted() : undefined),
       },
     },
   );

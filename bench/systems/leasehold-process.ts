@@ -40,7 +40,7 @@ const telemetry: Telemetry & { flush(): void } = {
 
 const settings = settingsOf(profile, {
   processConcurrency: mode === 'work' ? concurrency : 1,
-  ...(mode === 'reap' ? { breakerPerSweep: 1_000_000 } : {}),
+  breakerPerSweep: mode === 'reap' ? 1_000_000 : undefined,
 });
 const sqs = createSqsClient(local(stores.sqs ?? ''));
 const queueUrl = (await sqs.send(new GetQueueUrlCommand({ QueueName: name }))).QueueUrl ?? '';
@@ -116,8 +116,8 @@ switch (mode) {
       sqs: local(stores.sqs ?? ''),
     });
     startWorkerProcess({
-      parts: { ...parts, telemetry, ...(without.includes('batches') ? { store } : {}) },
-      ...(without.includes('reaper') ? {} : { reaper: reaper() }),
+      parts: { ...parts, telemetry, store: without.includes('batches') ? store : parts.store },
+      reaper: without.includes('reaper') ? undefined : reaper(),
     });
     tell({ event: 'ready' });
   }

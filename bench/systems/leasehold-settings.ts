@@ -1,11 +1,13 @@
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import type { Profile } from './system.ts';
 
+const FAST: Partial<Settings> = { leaseMs: 10_000, leaderLeaseMs: 5000, watch: 'always' };
+
 /** How Leasehold is set in each profile; shared with its process. */
 export const settingsOf = (profile: Profile, more: Partial<Settings> = {}): Settings =>
   resolveSettings({
     eventsEnabled: false,
-    ...(profile === 'default' ? {} : { leaseMs: 10_000, leaderLeaseMs: 5000, watch: 'always' }),
+    ...(profile === 'default' ? undefined : FAST),
     ...more,
   });
 

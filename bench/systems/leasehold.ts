@@ -82,7 +82,7 @@ export async function start(): Promise<System> {
       const result = job.status === 'done' ? (job.result as { by?: number } | undefined) : undefined;
       return {
         status: STATUS[job.status] ?? 'waiting',
-        ...(result?.by === undefined ? {} : { resultBy: result.by }),
+        resultBy: result?.by,
       };
     },
     async waiting(name) {

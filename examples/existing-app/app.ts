@@ -5,6 +5,6 @@ import { ShopStack } from './shop-stack.ts';
 const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
 
 const app = new App();
-const shop = new ShopStack(app, 'Shop', { ...(account && region && { env: { account, region } }) });
+const shop = new ShopStack(app, 'Shop', { env: { account, region } });
 app.synth();
 rememberShards([shop.invoices]);

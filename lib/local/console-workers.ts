@@ -1,6 +1,7 @@
 import type { Moment, WorkerAction, WorkerView } from '../console/protocol.ts';
 import type { LocalWorkers } from '../console/start-console.ts';
 import type { Watcher } from '../console/watcher.ts';
+import { defined } from '../wire/defined.ts';
 import type { BusEvent } from './event-bus.ts';
 import type { SandboxView } from './lambda-host/lambda-function.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
@@ -19,8 +20,8 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
   let watching: Watcher | undefined;
   const attemptOf = (jobId: string) => watching?.book.get(jobId)?.attempt;
   const add = (jobId: string, moment: Omit<Moment, 'at'>, at = Date.now()) => {
-    const attempt = moment.attempt ?? attemptOf(jobId);
-    watching?.history.add(jobId, { ...moment, at, ...(attempt === undefined ? {} : { attempt }) });
+    // What tells the same of a job is merged key by key, so that a key without a value must not be there.
+    watching?.history.add(jobId, defined({ ...moment, at, attempt: moment.attempt ?? attemptOf(jobId) }));
   };
 
   return {
@@ -72,7 +73,7 @@ const viewOf = (sandbox: SandboxView): WorkerView => ({
   since: sandbox.busySince ?? sandbox.idleSince ?? sandbox.startedAt,
   jobs: jobIdsOf(sandbox.event),
   invocations: sandbox.invocations,
-  ...(sandbox.ending === undefined ? {} : { ending: sandbox.ending }),
+  ending: sandbox.ending,
 });
 
 type Add = (jobId: string, moment: Omit<Moment, 'at'>, at?: number) => void;

@@ -62,9 +62,9 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       settings: demoSettings,
       entries: { worker: options.worker ?? DEMO_WORKER },
       warm: WARM_WORKERS,
-      ...(options.workers === undefined ? {} : { workers: options.workers }),
-      ...(options.engine === undefined ? {} : { engine: options.engine }),
-      ...(options.data === undefined ? {} : { dataDir: options.data }),
+      workers: options.workers,
+      engine: options.engine,
+      dataDir: options.data,
     });
     ends.push(stack.stop);
     stack.listen((event) => {
@@ -118,7 +118,7 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
     queue,
     scan: createTableInspection({ client, tableName }).scan,
     local: consoleWorkers(stack),
-    ...(options.port === undefined ? {} : { port: options.port }),
+    port: options.port,
   });
   ends.push(page.stop);
   const directory = options.directory ?? process.cwd();

@@ -1,5 +1,6 @@
 import { toEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
+import { defined } from '../wire/defined.ts';
 
 const REGION = 'us-east-1';
 const KEY = 'local';
@@ -22,15 +23,15 @@ export const localEnvironment = {
   ): Record<string, string> {
     const isGiven = Boolean(surroundings.AWS_ENDPOINT_URL_DYNAMODB || surroundings.AWS_ENDPOINT_URL_SQS);
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = isGiven ? surroundings : {};
-    return {
+    return defined({
       AWS_REGION: surroundings.AWS_REGION || surroundings.AWS_DEFAULT_REGION || REGION,
       AWS_ACCESS_KEY_ID: AWS_ACCESS_KEY_ID || KEY,
       AWS_SECRET_ACCESS_KEY: AWS_SECRET_ACCESS_KEY || KEY,
-      ...(AWS_SESSION_TOKEN ? { AWS_SESSION_TOKEN } : {}),
+      AWS_SESSION_TOKEN: AWS_SESSION_TOKEN || undefined,
       AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
       AWS_ENDPOINT_URL_SQS: endpoints.sqs,
       AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventbridge,
-    };
+    });
   },
 
   /** Leasehold's variables, as the stack gives them to its functions. */
@@ -54,7 +55,7 @@ export const localEnvironment = {
     credentials: {
       accessKeyId: aws.AWS_ACCESS_KEY_ID ?? KEY,
       secretAccessKey: aws.AWS_SECRET_ACCESS_KEY ?? KEY,
-      ...(aws.AWS_SESSION_TOKEN === undefined ? {} : { sessionToken: aws.AWS_SESSION_TOKEN }),
+      sessionToken: aws.AWS_SESSION_TOKEN,
     },
   }),
 };

@@ -27,18 +27,14 @@ export async function startEngines(
   surroundings: Readonly<Record<string, string | undefined>>,
 ): Promise<Engines> {
   const { engine, dataDir, ports = {} } = options;
-  const folder = (name: string) => (dataDir === undefined ? {} : { dataDir: join(dataDir, name) });
+  const folder = (name: string) => dataDir && join(dataDir, name);
   const started = await Promise.allSettled([
     surroundings.AWS_ENDPOINT_URL_DYNAMODB
       ? given(surroundings.AWS_ENDPOINT_URL_DYNAMODB)
-      : startDynamoDb({
-          ...(engine === undefined ? {} : { engine }),
-          ...(ports.dynamodb === undefined ? {} : { port: ports.dynamodb }),
-          ...folder('dynamodb'),
-        }),
+      : startDynamoDb({ engine, port: ports.dynamodb, dataDir: folder('dynamodb') }),
     surroundings.AWS_ENDPOINT_URL_SQS
       ? given(surroundings.AWS_ENDPOINT_URL_SQS)
-      : startSqs({ ...(ports.sqs === undefined ? {} : { port: ports.sqs }), ...folder('sqs') }),
+      : startSqs({ port: ports.sqs, dataDir: folder('sqs') }),
   ]);
   const stop = async () => {
     await Promise.all(started.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)));

@@ -42,7 +42,7 @@ export function createMemoryTable(): MemoryTable {
       return {
         count: counted.length,
         complete: cursor === undefined,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
       };
     },
   };
@@ -70,7 +70,7 @@ export function pageOf(
   const full = last !== undefined && page.length === request.limit;
   return {
     rows: page.map((row) => projected(row, index)),
-    ...(full ? { cursor: { jobId: String(last.jobId), [index.sortKey.name]: key(last) } } : {}),
+    cursor: full ? { jobId: String(last.jobId), [index.sortKey.name]: key(last) } : undefined,
   };
 }
 

@@ -166,8 +166,8 @@ function parseJob(
       kind: 'job',
       type: given.type,
       payload,
-      ...(given.jobId === undefined ? {} : { jobId: given.jobId }),
-      ...(when.notBefore === undefined ? {} : { notBefore: when.notBefore }),
+      jobId: given.jobId,
+      notBefore: when.notBefore,
       ...numbers.values,
     },
   };

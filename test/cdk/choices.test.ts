@@ -29,7 +29,7 @@ describe('a worker of the user’s own', () => {
         runtime: Runtime.NODEJS_24_X,
         handler: 'index.handler',
         code: Code.fromInline('exports.handler = async () => ({ batchItemFailures: [] })'),
-        ...(timeout && { timeout }),
+        timeout,
       });
       return new LeaseholdJobs(stack, 'Jobs', { workerFunction, deadLetterEntry, ...props });
     });

@@ -13,6 +13,7 @@ import {
   type SettingDeclaration,
   type SettingName,
 } from '../../lib/settings/settings.ts';
+import { defined } from '../../lib/wire/defined.ts';
 
 const UNITS = [
   ['days', 86_400_000],
@@ -89,8 +90,9 @@ describe('setting props', () => {
 
   it.each(deployedSettings)('carry %s from props to settings and back', (name) => {
     const declaration: SettingDeclaration = declarations[name];
-    const [lease, other] = [{ leaseMs: 3_600_000 }, anotherValue(declaration)];
-    const given = { ...(name === 'minLeaseMs' || name === 'heartbeatMs' ? lease : {}), [name]: other };
+    const other = anotherValue(declaration);
+    const isBoundByLease = name === 'minLeaseMs' || name === 'heartbeatMs';
+    const given = defined({ leaseMs: isBoundByLease ? 3_600_000 : undefined, [name]: other });
     const props = propsFromSettings(consistent(given));
     expect(settingsFromProps(props)[name]).toBe(other);
     expect(settingsFromProps(props)).toEqual(resolveSettings(consistent(given)));

@@ -124,7 +124,7 @@ async function failures(table: Table, type: string, limit: number): Promise<unkn
       partition: type,
       limit,
       newestFirst: true,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     found.push(...page.rows.map((each) => each.failedAt));
     cursor = page.cursor;

@@ -78,7 +78,7 @@ describe('whatever is typed after leasehold', () => {
         const { code, stdout, stderr } = await system.run(args, {
           interrupted: AbortSignal.timeout(2000),
           input: '{"type":"email","payload":1}\nnot json\n',
-          ...(answer === undefined ? {} : { answer }),
+          answer,
         });
         expect([0, 1, 2]).toContain(code);
         expect(stderr).not.toMatch(/\n\s+at .*[/:]\d+/);

@@ -92,7 +92,7 @@ function ends(state: State, name: WorkerName, kind: End): State {
   const { owner, attempt, claimed } = state.workers[name];
   return send(withWorker(state, name, IDLE), {
     ...{ kind, at: clockOf(state, name), owner, attempt },
-    ...(claimed === undefined ? {} : { seen: claimed }),
+    seen: claimed,
   });
 }
 

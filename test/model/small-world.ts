@@ -171,10 +171,10 @@ export function deliver(state: State, sent: Sent, variation: Variation, replyIsL
   const broken = applied && row !== undefined ? judge(state, sent, row) : undefined;
   const next: State = {
     ...state,
-    ...(row === undefined ? {} : { row }),
-    ...(applied && row !== undefined ? { versions: [...state.versions, row].slice(-MOST_VERSIONS) } : {}),
+    row,
+    versions: applied && row !== undefined ? [...state.versions, row].slice(-MOST_VERSIONS) : state.versions,
     holder: row?.status !== 'running' ? '' : applied && sent.kind === 'claim' ? sent.owner : state.holder,
-    ...(broken === undefined ? {} : { broken }),
+    broken,
   };
   return replyIsLost ? next : learn(next, sent);
 }

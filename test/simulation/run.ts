@@ -30,15 +30,11 @@ const totals = createTotals();
 const endsAt = performance.now() + seconds * 1000;
 let broken: Outcome | undefined;
 console.log(`${size} schedules from seed ${seed} on, for ${seconds} s`);
-await simulateInThreads(
-  seedsFrom(seed, Number.POSITIVE_INFINITY),
-  { size, ...(threads === undefined ? {} : { threads }) },
-  (outcome) => {
-    totals.add(outcome);
-    if (outcome.violation !== undefined) broken ??= outcome;
-    return broken !== undefined || performance.now() >= endsAt;
-  },
-);
+await simulateInThreads(seedsFrom(seed, Number.POSITIVE_INFINITY), { size, threads }, (outcome) => {
+  totals.add(outcome);
+  if (outcome.violation !== undefined) broken ??= outcome;
+  return broken !== undefined || performance.now() >= endsAt;
+});
 console.log(String(totals));
 if (broken === undefined) console.log('every promise held');
 else {

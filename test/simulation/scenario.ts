@@ -102,11 +102,11 @@ function planFull(random: SeededRandom): Plan {
     return {
       jobId: `job-${n + 1}`,
       sentAfterMs: random.integer(0, chaosMs / 2),
-      ...(random.chance(0.2)
-        ? { notBeforeMs: random.integer(1000, random.chance(0.1) ? 20 * MINUTE : 2 * MINUTE) }
-        : {}),
-      ...(random.chance(0.2) ? { againAfterMs: random.integer(0, chaosMs / 2) } : {}),
-      ...(random.chance(0.3) ? { leaseMs: random.integer(10, 60) * 1000 } : {}),
+      notBeforeMs: random.chance(0.2)
+        ? random.integer(1000, random.chance(0.1) ? 20 * MINUTE : 2 * MINUTE)
+        : undefined,
+      againAfterMs: random.chance(0.2) ? random.integer(0, chaosMs / 2) : undefined,
+      leaseMs: random.chance(0.3) ? random.integer(10, 60) * 1000 : undefined,
       maxAttempts,
       maxCrashes: random.integer(1, maxAttempts),
     };
@@ -126,8 +126,8 @@ function planBrief(random: SeededRandom): Plan {
   const job: PlannedJob = {
     jobId: 'job-1',
     sentAfterMs: random.integer(0, chaosMs / 4),
-    ...(random.chance(0.2) ? { notBeforeMs: random.integer(1000, 20_000) } : {}),
-    ...(random.chance(0.2) ? { againAfterMs: random.integer(0, chaosMs) } : {}),
+    notBeforeMs: random.chance(0.2) ? random.integer(1000, 20_000) : undefined,
+    againAfterMs: random.chance(0.2) ? random.integer(0, chaosMs) : undefined,
     leaseMs: random.integer(10, 15) * 1000,
     maxAttempts,
     maxCrashes: random.integer(1, maxAttempts),

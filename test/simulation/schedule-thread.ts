@@ -13,7 +13,7 @@ if (name !== undefined && bug === undefined) throw new Error(`no planted bug is 
 installLightAbort();
 parentPort?.on('message', async (seeds: readonly number[]) => {
   const outcomes: Outcome[] = [];
-  await simulateMany(seeds, { size, ...(bug === undefined ? {} : { bug }) }, (result) => {
+  await simulateMany(seeds, { size, bug }, (result) => {
     outcomes.push(outcomeOf(result));
     return undefined;
   });

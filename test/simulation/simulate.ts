@@ -64,7 +64,7 @@ export class Simulation {
       seed,
       size,
       maxOffsetMs: simulatedSettings.skewMs / 2,
-      ...(bug.rates === undefined ? {} : { rates: bug.rates }),
+      rates: bug.rates,
       ...options,
     });
     this.scenario = planScenario(seededRandom(derivedSeed(seed, 'scenario')), size);
@@ -107,7 +107,7 @@ export class Simulation {
     const { world, judge } = this;
     return {
       seed: world.seed,
-      ...(world.violation === undefined ? {} : { violation: world.violation }),
+      violation: world.violation,
       events: world.events,
       virtualMs: world.now - WORLD_START,
       faults: world.faultCounts,
@@ -133,8 +133,8 @@ export class Simulation {
         jobId: job.jobId,
         maxAttempts: job.maxAttempts,
         maxCrashes: job.maxCrashes,
-        ...(notBefore === undefined ? {} : { notBefore }),
-        ...(job.leaseMs === undefined ? {} : { leaseMs: job.leaseMs }),
+        notBefore,
+        leaseMs: job.leaseMs,
       },
     );
     this.world.note('producer', `sends ${job.jobId}`);

@@ -20,7 +20,7 @@ export const noBrowserReason =
 /** Starts the browser so that it reaches for nothing but the page. */
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
-    ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
+    executablePath: chromiumPath,
     args: [
       '--no-sandbox',
       '--disable-background-networking',

@@ -5,6 +5,7 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createMemoryTable, type MemoryTable } from '../../lib/testing/memory-table.ts';
+import { defined } from '../../lib/wire/defined.ts';
 
 /** A console on a table in memory: what is tested is the console, and any row can be put before it. */
 export interface ConsoleStage {
@@ -88,8 +89,8 @@ export const finishedRow = (
     attempt: 1,
     finishedAt: Date.now(),
     expiresAt: Math.ceil(Date.now() / 1000) + 86_400,
-    ...(status === 'failed' ? { failedAt: Date.now() } : {}),
+    failedAt: status === 'failed' ? Date.now() : undefined,
     ...attributes,
   });
-  return row;
+  return defined(row);
 };

@@ -31,7 +31,7 @@ export const journalJob = defineJob({
     write({ event: 'start', step: checkpoint?.step ?? 0 });
     signal.addEventListener('abort', () => write({ event: 'abort', reason: codeOf(signal.reason) }));
     for (let step = checkpoint?.step ?? 0; step < payload.steps; step++) {
-      await sleep(payload.stepMs, undefined, { ...(heed && { signal: heed }) }).catch(() => {});
+      await sleep(payload.stepMs, undefined, { signal: heed }).catch(() => {});
       heed?.throwIfAborted();
       write({ event: 'effect', step });
       try {

@@ -78,7 +78,7 @@ export async function reaperOnEngine(options: {
       // Waits between the SDK's own attempts are of no interest here; a busy machine may need long for a reply.
       const client = createDynamoDbClient({
         clock: systemClock,
-        ...(clockGuard === undefined ? {} : { clockGuard }),
+        clockGuard,
         config: { ...connection(dynamoDb.endpoint), ...PATIENT },
       });
       const queueClient = new SQSClient(connection(sqs.endpoint));

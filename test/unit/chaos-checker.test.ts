@@ -30,7 +30,7 @@ const done = (over: Readonly<Record<string, unknown>> = {}) =>
 
 const line = (attempt: number, event: JournalLine['event'], at: number, step?: number): JournalLine => ({
   ...{ jobId: 'j1', pid: 100 + attempt, attempt, event, at },
-  ...(step === undefined ? {} : { step }),
+  step,
 });
 
 const journal = [

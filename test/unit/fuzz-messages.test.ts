@@ -6,6 +6,7 @@ import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { defined } from '../../lib/wire/defined.ts';
 import { jobBody, type ParsedMessage, parseMessage, type SendOptions } from '../../lib/wire/message.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 
@@ -104,7 +105,7 @@ describe('whatever a producer sends', () => {
           settings: defaultSettings,
           actor: 'fuzz',
         });
-        const job = { leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3, jobId: 'made-up', ...message };
+        const job = { leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3, jobId: 'made-up', ...defined(message) };
         const claim = await store.claim({ job, owner: 'w/1' });
         expect(claim.outcome).toBe('claimed');
         expect(await store.read(job.jobId)).toMatchObject({ ...job, status: 'running', attempt: 1 });

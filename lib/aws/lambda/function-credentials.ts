@@ -13,8 +13,8 @@ export const defaultProvider = () => async () => {
   return {
     accessKeyId: AWS_ACCESS_KEY_ID,
     secretAccessKey: AWS_SECRET_ACCESS_KEY,
-    ...(AWS_SESSION_TOKEN ? { sessionToken: AWS_SESSION_TOKEN } : {}),
-    ...(AWS_ACCOUNT_ID ? { accountId: AWS_ACCOUNT_ID } : {}),
+    sessionToken: AWS_SESSION_TOKEN || undefined,
+    accountId: AWS_ACCOUNT_ID || undefined,
   };
 };
 

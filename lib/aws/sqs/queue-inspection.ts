@@ -38,8 +38,8 @@ export async function describeQueue(client: SQSClient, queueUrl: string): Promis
       retentionMs: number('MessageRetentionPeriod') * 1000,
       maxMessageBytes: number('MaximumMessageSize'),
       isFifo: given.FifoQueue === 'true',
-      ...(given.Policy === undefined ? {} : { policy: given.Policy }),
-      ...(redrive === undefined ? {} : { redrive }),
+      policy: given.Policy,
+      redrive,
     };
   } catch (error) {
     throw new QueueUnavailableError('GetQueueAttributes', error);

@@ -39,7 +39,7 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
           Entries: batch.map(({ body, delaySeconds }, i) => ({
             Id: String(i),
             MessageBody: body,
-            ...(delaySeconds ? { DelaySeconds: delaySeconds } : {}),
+            DelaySeconds: delaySeconds || undefined,
           })),
         }),
       );
@@ -94,7 +94,7 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
       );
       const failed = hints.filter((_, i) => outcomes[i]?.outcome === 'failed').map(({ jobId }) => jobId);
       const reason = outcomes.find((each) => each.outcome === 'failed')?.reason;
-      return { sent: hints.length - failed.length, failed, ...(reason === undefined ? {} : { reason }) };
+      return { sent: hints.length - failed.length, failed, reason };
     },
 
     async receive({ max, waitSeconds, signal }) {

@@ -181,17 +181,16 @@ function reportOf(
   return {
     jobs,
     isAsExpected: jobs.every((job) => job.isAsExpected) && survived,
-    ...(done.length === 0 ? {} : { firstDoneAt: Math.min(...done) }),
-    ...(killed !== undefined && survived && lapsed !== undefined
-      ? {
-          kill: {
+    firstDoneAt: done.length === 0 ? undefined : Math.min(...done),
+    kill:
+      killed !== undefined && survived && lapsed !== undefined
+        ? {
             ...killed,
             reclaimedAt: lapsed.to,
             resumedAtStep: (survivor.result as { resumedAt?: number } | undefined)?.resumedAt ?? 0,
             doneAt: survivor.finishedAt,
-          },
-        }
-      : {}),
-    ...(bad?.status === 'failed' ? { quarantine: { crashes: bad.crashes } } : {}),
+          }
+        : undefined,
+    quarantine: bad?.status === 'failed' ? { crashes: bad.crashes } : undefined,
   };
 }

@@ -175,7 +175,7 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
       name: engine,
       command: launch.command,
       args: launch.args(port, options.dataDir),
-      ...(launch.env === undefined ? {} : { env: launch.env }),
+      env: launch.env,
       readyWithinMs: READY_WITHIN_MS,
       isReady: () => answersListTables(endpoint),
     });

@@ -74,7 +74,7 @@ async function loadFauxqs() {
 export async function startSqs(options: SqsEngineOptions = {}): Promise<SqsEngine> {
   const { buildApp } = await loadFauxqs();
   const kept = options.dataDir === undefined ? undefined : await persistentStores(options.dataDir);
-  const app = buildApp({ logger: false, ...(kept === undefined ? {} : { stores: kept.stores }) });
+  const app = buildApp({ logger: false, stores: kept?.stores });
   app.addHook('preSerialization', async (request, _reply, payload) => {
     const host = request.headers.host;
     const isReply = typeof payload === 'object' && payload !== null && host !== undefined;

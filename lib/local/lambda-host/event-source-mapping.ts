@@ -132,10 +132,8 @@ function toRecord(message: Message, queueArn: string): SQSRecord {
         name,
         {
           dataType: value.DataType ?? 'String',
-          ...(value.StringValue === undefined ? {} : { stringValue: value.StringValue }),
-          ...(value.BinaryValue === undefined
-            ? {}
-            : { binaryValue: Buffer.from(value.BinaryValue).toString('base64') }),
+          stringValue: value.StringValue,
+          binaryValue: value.BinaryValue && Buffer.from(value.BinaryValue).toString('base64'),
           stringListValues: [],
           binaryListValues: [],
         },

@@ -94,10 +94,10 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
     isPaused: sandbox.isPaused(),
     startedAt: sandbox.startedAt,
     invocations: sandbox.invocations(),
-    ...(each.event === undefined ? {} : { event: each.event }),
-    ...(each.busySince === undefined ? {} : { busySince: each.busySince }),
-    ...(each.idleSince === undefined ? {} : { idleSince: each.idleSince }),
-    ...(sandbox.ending() === undefined ? {} : { ending: sandbox.ending() }),
+    event: each.event,
+    busySince: each.busySince,
+    idleSince: each.idleSince,
+    ending: sandbox.ending(),
   });
   const changed = (each: Held) => {
     if (each.sandbox === undefined) return;

@@ -156,7 +156,7 @@ function readFailure(body: string, request: IncomingMessage): RuntimeFailure {
   return {
     errorType: given.errorType ?? (typeof header === 'string' ? header : 'Runtime.Unknown'),
     errorMessage: given.errorMessage ?? body,
-    ...(Array.isArray(given.stackTrace) ? { stackTrace: given.stackTrace } : {}),
+    stackTrace: Array.isArray(given.stackTrace) ? given.stackTrace : undefined,
   };
 }
 

@@ -88,7 +88,7 @@ describe('an operator', () => {
     for (const args of [
       ['send', 'count-primes', '{"below":10}'],
       ['cancel', running, '--yes'],
-      ['release', other.running, '--yes'],
+      ['take-back', other.running, '--yes'],
       ['revive', failed],
       ['redrive', '--type', 'count-primes', '--yes'],
       ['dlq', 'ls'],

@@ -1,11 +1,14 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { Context } from 'aws-lambda';
 import type { Telemetry } from '../protocol/ports.ts';
+import type { LambdaContext } from '../wire/lambda.ts';
 import { METRIC_NAMESPACE, type MetricName, metrics } from '../wire/metrics.ts';
 
 export interface PowertoolsTelemetry extends Telemetry {
-  readonly logger: Logger;
+  /** Puts the invocation's request id and function into every line from now on. */
+  nameRequest(context: LambdaContext): void;
   /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
   flush(): void;
 }
@@ -33,7 +36,7 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
   };
   return {
-    logger,
+    nameRequest: (context) => void harmlessly(() => logger.addContext(context as Context)),
     info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
     warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
     error: (message, error, fields = {}) =>

@@ -1,6 +1,6 @@
 import type { Context, SQSEvent } from 'aws-lambda';
 import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
-import type { SqsHandler } from '../../lib/worker/hosts/lambda-host.ts';
+import type { SqsHandler } from '../../lib/wire/lambda.ts';
 
 /** An SQS batch as Lambda hands it over. */
 export const sqsEvent = (messages: readonly ReceivedMessage[]): SQSEvent => ({

@@ -113,6 +113,12 @@ describe('the direction of dependencies', () => {
     expect(importers.filter(({ folder }) => !folders.includes(folder))).toEqual([]);
   });
 
+  it('leaves middy, which CommonJS cannot load, to the deployed functions', () => {
+    const uses = ({ specifier }: Import) => specifier.startsWith('@middy/');
+    expect(importsIn('functions/*/index.ts').filter(uses).length).toBeGreaterThan(0);
+    expect(imports.filter(uses)).toEqual([]);
+  });
+
   it('lets the constructs see of aws only how functions are bundled', () => {
     const seen = imports.filter((each) => each.folder === 'cdk' && folderOf(each) === 'lib/aws');
     expect(seen.length).toBeGreaterThan(0);

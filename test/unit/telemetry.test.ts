@@ -13,12 +13,11 @@ describe('telemetry', () => {
     ['fields that cannot be written', { field: { toJSON: () => JSON.parse('{') } }, undefined],
     ['an error that is no text', {}, Object.create(null)],
   ])('tells what it can of a line with %s, and throws nothing', (_, fields, error) => {
-    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
     const lines: string[] = [];
-    vi.spyOn(telemetry.logger['console' as never] as Console, 'error').mockImplementation(
-      (line) => void lines.push(String(line)),
-    );
+    const log = vi.spyOn(console, 'error').mockImplementation((line) => void lines.push(String(line)));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
     expect(() => telemetry.error('told', error, fields)).not.toThrow();
+    log.mockRestore();
     expect(lines.join()).toContain('told');
   });
 

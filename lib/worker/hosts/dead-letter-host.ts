@@ -1,6 +1,7 @@
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
+import type { SqsHandler } from '../../wire/lambda.ts';
 import { composeWorker } from '../compose-worker.ts';
 import { noHeart } from '../heart/no-heart.ts';
 import { readMessage } from '../intake/read-message.ts';
@@ -8,12 +9,7 @@ import { rejectMessage } from '../intake/reject-message.ts';
 import type { Registry } from '../registry.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import {
-  receivedMessage,
-  type SqsHandler,
-  type WorkerHandlerOptions,
-  withPowertools,
-} from './lambda-host.ts';
+import { receivedMessage, type WorkerHandlerOptions, withPowertools } from './lambda-host.ts';
 
 /**
  * The handler of the dead-letter queue's Lambda. A message gets there without its job ever having been claimed (workers

@@ -1,9 +1,7 @@
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import middy from '@middy/core';
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
+import type { SqsHandler, SqsRecord } from '../../wire/lambda.ts';
 import { type ComposeOptions, composeWorker } from '../compose-worker.ts';
 import { isHeartThread } from '../heart/thread-heart.ts';
 import type { Registry } from '../registry.ts';
@@ -16,8 +14,6 @@ export type WorkerHandlerOptions = Partial<Omit<ComposeOptions, 'registry'>> & {
   /** A worker put together elsewhere. @default - composed from the environment's variables */
   readonly parts?: LambdaWorkerParts;
 };
-
-export type SqsHandler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
 /** The handler of a worker Lambda: claims and runs the jobs of its batch. Create it once, at init. */
 export function createWorkerHandler(registry: Registry, options: WorkerHandlerOptions = {}): SqsHandler {
@@ -36,14 +32,18 @@ export function createWorkerHandler(registry: Registry, options: WorkerHandlerOp
 }
 
 /** Wraps a handler of SQS batches so that its log lines name the request and its metrics are written at the end. */
-export const withPowertools = ({ logger, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
-  // The batch keeps its own deadline, and answers for each message; middy's early timeout would fail them all.
-  middy<SQSEvent, SQSBatchResponse, Error, Context>({ timeoutEarlyInMillis: 0 })
-    .use(injectLambdaContext(logger))
-    .use({ after: () => flush(), onError: () => flush() })
-    .handler(handler);
+export const withPowertools =
+  ({ nameRequest, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
+  async (event, context) => {
+    nameRequest(context);
+    try {
+      return await handler(event, context);
+    } finally {
+      flush();
+    }
+  };
 
-export const receivedMessage = (record: SQSRecord): ReceivedMessage => ({
+export const receivedMessage = (record: SqsRecord): ReceivedMessage => ({
   messageId: record.messageId,
   receiptHandle: record.receiptHandle,
   body: record.body,

@@ -1,0 +1,33 @@
+/**
+ * What Lambda hands over, as far as it is read here. The full types of `@types/aws-lambda` fit, and nobody has to install
+ * them to use ours.
+ */
+export interface SqsRecord {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly attributes: {
+    readonly SentTimestamp: string;
+    readonly ApproximateReceiveCount: string;
+  };
+}
+
+export interface SqsEvent {
+  readonly Records: readonly SqsRecord[];
+}
+
+export interface LambdaContext {
+  readonly functionName: string;
+  readonly functionVersion: string;
+  readonly memoryLimitInMB: string;
+  readonly invokedFunctionArn: string;
+  readonly awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
+
+/** The messages that stay in the queue; the others are acknowledged. */
+export interface SqsBatchResponse {
+  readonly batchItemFailures: { itemIdentifier: string }[];
+}
+
+export type SqsHandler = (event: SqsEvent, context: LambdaContext) => Promise<SqsBatchResponse>;

@@ -1,13 +1,14 @@
 import type { JobStatus } from './job.ts';
 
 /**
- * Every way in which a job's row can change. This table is the source of the diagram in docs/state-machine.md and of the
- * table-driven tests; the writes themselves are in worker-writes, reaper-writes and operator-writes.
+ * Every write to the table: nothing else changes a row. These tables are the source of the diagram in docs/state-machine.md
+ * and of the table-driven tests; the writes themselves are in the folder `writes`, and can carry no other name.
  */
 export interface Transition {
-  readonly by: 'worker' | 'reaper' | 'operator' | 'dead-letter consumer';
+  readonly by: 'worker' | 'reaper' | 'operator' | 'doctor';
   readonly from: readonly (JobStatus | 'absent')[];
-  readonly to: JobStatus;
+  /** `same`: the job keeps its status. */
+  readonly to: JobStatus | 'same';
   /** What must be true of the row, in words. */
   readonly when: string;
   /** How the writer recognises its own success after the reply was lost. */
@@ -17,8 +18,11 @@ export interface Transition {
 const CHANGED_BY = '`changedBy` is this call’s';
 const MINE = 'lease is mine (owner and attempt)';
 const OBSERVED = 'attempt and lease end as observed';
+const AS_SCANNED = 'status, attempt, lease end and `changedBy` as the scan saw them';
+const ANY: readonly JobStatus[] = ['pending', 'running', 'done', 'failed', 'cancelled'];
 
-export const transitions = {
+/** Every way in which a job's row can change. */
+export const jobTransitions = {
   claim: {
     by: 'worker',
     from: ['absent', 'pending'],
@@ -80,6 +84,7 @@ export const transitions = {
   },
   reclaim: { by: 'reaper', from: ['running'], to: 'pending', when: OBSERVED, proof: CHANGED_BY },
   quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: OBSERVED, proof: CHANGED_BY },
+  failLapsed: { by: 'reaper', from: ['running'], to: 'failed', when: OBSERVED, proof: CHANGED_BY },
   redispatch: { by: 'reaper', from: ['pending'], to: 'pending', when: OBSERVED, proof: CHANGED_BY },
   cancelLapsed: {
     by: 'reaper',
@@ -123,6 +128,62 @@ export const transitions = {
     when: 'no row yet under `bad:<message id>`',
     proof: 'the row is there',
   },
+  repairToPending: {
+    by: 'doctor',
+    from: ['pending', 'running'],
+    to: 'pending',
+    when: `${AS_SCANNED}, and no sweep could find the row`,
+    proof: CHANGED_BY,
+  },
+  repairHint: {
+    by: 'doctor',
+    from: ['pending'],
+    to: 'pending',
+    when: `${AS_SCANNED}, and its next hint was too far away`,
+    proof: CHANGED_BY,
+  },
+  repairIndex: {
+    by: 'doctor',
+    from: ['done', 'failed', 'cancelled'],
+    to: 'same',
+    when: `${AS_SCANNED}, and the row was in the index although it has finished`,
+    proof: CHANGED_BY,
+  },
+  repairAttributes: {
+    by: 'doctor',
+    from: ANY,
+    to: 'same',
+    when: `${AS_SCANNED}, and the attributes to be mended, too`,
+    proof: CHANGED_BY,
+  },
+  repairByFailing: {
+    by: 'doctor',
+    from: ANY,
+    to: 'failed',
+    when: `${AS_SCANNED}, and the row could not be mended`,
+    proof: CHANGED_BY,
+  },
 } as const satisfies Record<string, Transition>;
 
-export type TransitionName = keyof typeof transitions;
+/** A write to the reaper's own row, which is not a job. */
+export interface LeaderTransition {
+  readonly when: string;
+  readonly proof: string;
+}
+
+const MY_LEAD = 'the lead is mine (name and epoch)';
+const SAID_AGAIN = 'applied again, to the same effect';
+
+/** Every way in which the reaper's own row can change. */
+export const leaderTransitions = {
+  takeLead: {
+    when: 'no row yet, nobody leads, the lead has ended, or it is mine',
+    proof: 'applied again, with the next epoch',
+  },
+  extendLead: { when: MY_LEAD, proof: SAID_AGAIN },
+  releaseLead: { when: MY_LEAD, proof: SAID_AGAIN },
+  raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
+} as const satisfies Record<string, LeaderTransition>;
+
+export type JobTransitionName = keyof typeof jobTransitions;
+export type TransitionName = JobTransitionName | keyof typeof leaderTransitions;

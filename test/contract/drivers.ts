@@ -1,11 +1,19 @@
 import type { Claim, Job, JobStatus, LeaseEntry } from '../../lib/protocol/job.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
-import { type TransitionName, transitions } from '../../lib/protocol/transitions.ts';
+import { wasApplied } from '../../lib/protocol/store/store-parts.ts';
+import { type JobTransitionName, jobTransitions } from '../../lib/protocol/transitions.ts';
 import { cancelWrite, reviveWrite, takeBackWrite } from '../../lib/protocol/writes/operator-writes.ts';
 import type { ReapAction } from '../../lib/protocol/writes/reaper-writes.ts';
+import {
+  repairAttributesWrite,
+  repairByFailingWrite,
+  repairHintWrite,
+  repairIndexWrite,
+  repairToPendingWrite,
+} from '../../lib/protocol/writes/repair-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { leaseEntry, newJob } from '../support/jobs.ts';
-import type { Harness } from './harness.ts';
+import { contractSettings, type Harness } from './harness.ts';
 
 /** The row under test, and everything that its rightful writer would know of it. */
 export interface Situation {
@@ -34,7 +42,7 @@ const reaped = (action: (harness: Harness) => ReapAction): Driver =>
 
 /** An operator's write, planned from a look at which the job was in a status that allows it. */
 const operated =
-  (name: TransitionName, plan: (job: never, harness: Harness) => RowWrite): Driver =>
+  (name: JobTransitionName, plan: (job: never, harness: Harness) => RowWrite): Driver =>
   async (harness, { jobId, job }) => {
     const now = harness.clock.now();
     const times = { startedAt: now, leaseUntil: now, finishedAt: now };
@@ -44,10 +52,20 @@ const operated =
   };
 
 /** The status that the writer saw: the actual one where it allows the transition, else one that would. */
-const statusSeen = (name: TransitionName, actual: JobStatus | 'absent'): string => {
-  const from: readonly string[] = transitions[name].from;
+const statusSeen = (name: JobTransitionName, actual: JobStatus | 'absent'): string => {
+  const from: readonly string[] = jobTransitions[name].from;
   return from.includes(actual) ? actual : (from[0] ?? actual);
 };
+
+/** The doctor's write, planned from a scan that saw the row in a status that allows it. */
+const repaired =
+  (name: JobTransitionName, plan: (row: Row, harness: Harness) => RowWrite): Driver =>
+  async (harness, { jobId }) => {
+    const row = (await harness.table.read(jobId)) ?? { jobId };
+    const actual = (row.status ?? 'absent') as JobStatus | 'absent';
+    const write = plan({ ...row, status: statusSeen(name, actual) }, harness);
+    return wasApplied(write, await harness.table.apply(write));
+  };
 
 const context = (harness: Harness) => ({
   changedBy: `operator/${harness.jobId()}`,
@@ -57,7 +75,7 @@ const context = (harness: Harness) => ({
 const EXPIRES_AT = 2_000_000_000;
 
 /** How to attempt each transition of the table. */
-export const drivers: Record<TransitionName, Driver> = {
+export const drivers: Record<JobTransitionName, Driver> = {
   claim: by('claimed', (store, { jobId }) => store.claim({ job: newJob(jobId), owner: 'other/1' })),
   schedule: written((store, { jobId }, harness) => store.schedule(newJob(jobId), harness.dispatch())),
   heartbeat: by('extended', (store, { claim, entry }) => store.heartbeat(claim, entry.leaseUntil + 1)),
@@ -90,6 +108,13 @@ export const drivers: Record<TransitionName, Driver> = {
     releases: 0,
     lastError: 'worker lease expired',
   })),
+  failLapsed: reaped(() => ({
+    kind: 'fail',
+    quarantined: false,
+    crashes: 1,
+    releases: 0,
+    lastError: 'worker lease expired',
+  })),
   redispatch: reaped((harness) => ({
     kind: 'redispatch',
     dispatch: { ...harness.dispatch(), dispatches: 2 },
@@ -108,15 +133,28 @@ export const drivers: Record<TransitionName, Driver> = {
       sha256: 'ab',
     }),
   ),
+  repairToPending: repaired('repairToPending', (row, harness) =>
+    repairToPendingWrite(row, harness.dispatch(), context(harness)),
+  ),
+  repairHint: repaired('repairHint', (row, harness) =>
+    repairHintWrite(row, harness.dispatch(), context(harness)),
+  ),
+  repairIndex: repaired('repairIndex', (row, harness) => repairIndexWrite(row, context(harness))),
+  repairAttributes: repaired('repairAttributes', (row, harness) =>
+    repairAttributesWrite(row, { maxCrashes: 4 }, context(harness)),
+  ),
+  repairByFailing: repaired('repairByFailing', (row, harness) =>
+    repairByFailingWrite(row, 'unreadable', { ...contractSettings, expiresAt: EXPIRES_AT }, context(harness)),
+  ),
 };
 
 /** Transitions that also need an operator's wish to end the job. */
-const NEEDS_CANCEL_REQUEST: readonly TransitionName[] = ['cancelRunning', 'cancelPending', 'cancelLapsed'];
+const NEEDS_CANCEL_REQUEST: readonly JobTransitionName[] = ['cancelRunning', 'cancelPending', 'cancelLapsed'];
 
 /** Brings a row into a status in the form that suits a transition best: only the status can be in its way. */
 export async function arrange(
   harness: Harness,
-  name: TransitionName,
+  name: JobTransitionName,
   status: JobStatus | 'absent',
 ): Promise<Situation> {
   const jobId = name === 'reject' ? `bad:${harness.jobId()}` : harness.jobId();

@@ -21,7 +21,7 @@ describeOnEachEngine('a refused write', ({ endpoint }) => {
 
   it('comes back with the row that refused it, nested attributes included', async () => {
     const write = {
-      transition: 'test',
+      transition: 'complete',
       jobId: 'a',
       when: [[{ attribute: 'jobId', is: 'absent' }]],
       set: { status: 'done', attempt: 3, claim03: { owner: 'w/1', from: 1 } },

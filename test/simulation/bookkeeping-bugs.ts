@@ -41,7 +41,7 @@ export const bookkeepingBugs: readonly PlantedBug[] = [
     name: 'a lapse is charged to nothing, so that a poison job runs for ever',
     breaks: /goes on with|at the end/,
     alterWrite: of(
-      ['quarantine'],
+      ['quarantine', 'failLapsed'],
       ({ set: { finishedAt, failedAt: _, expiresAt: __, ...set }, ...write }) => ({
         ...write,
         set: { ...set, status: 'pending', leaseShard: 'q0', leaseUntil: finishedAt ?? 0, notBefore: 0 },

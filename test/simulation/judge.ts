@@ -44,7 +44,7 @@ const FENCED = new Set([
   'cancelRunning',
   'releaseUnknown',
 ]);
-const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
+const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed', 'cancelLapsed']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
 
 /** Watches every write that the table takes and says which promise it breaks. */

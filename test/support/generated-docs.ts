@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../lib/protocol/job.ts';
-import { type Transition, transitions } from '../../lib/protocol/transitions.ts';
+import { jobTransitions, leaderTransitions, type Transition } from '../../lib/protocol/transitions.ts';
 import {
   declarations,
   type SettingDeclaration,
@@ -8,13 +8,13 @@ import {
 } from '../../lib/settings/settings.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
 
-const all: [string, Transition][] = Object.entries(transitions);
+const all: [string, Transition][] = Object.entries(jobTransitions);
 
 /** The state diagram, one arrow for each pair of statuses, in the order of a job's life. */
 export function transitionDiagram(): string {
   const arrows = new Map<string, string[]>();
   for (const [name, { from, to }] of all)
-    for (const start of from) {
+    for (const start of to === 'same' ? [] : from) {
       const arrow = `${start === 'absent' ? '[*]' : start} --> ${to}`;
       arrows.set(arrow, [...(arrows.get(arrow) ?? []), name]);
     }
@@ -22,7 +22,7 @@ export function transitionDiagram(): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '    done --> [*]', '```'].join('\n');
 }
 
-/** The table of transitions. */
+/** The table of a job's transitions. */
 export function transitionTable(): string {
   const rows = all.map(([name, { by, from, to, when, proof }]) => [
     `\`${name}\``,
@@ -37,7 +37,15 @@ export function transitionTable(): string {
   );
 }
 
-const shownStatus = (status: JobStatus | 'absent') => (status === 'absent' ? 'no row' : `\`${status}\``);
+const shownStatus = (status: JobStatus | 'absent' | 'same') =>
+  status === 'absent' ? 'no row' : status === 'same' ? 'the same' : `\`${status}\``;
+
+/** The table of what is written to the reaper's own row. */
+export const leaderTable = (): string =>
+  table(
+    ['write', 'provided that', 'after a lost reply'],
+    Object.entries(leaderTransitions).map(([name, { when, proof }]) => [`\`${name}\``, when, proof]),
+  );
 
 /** The table of all settings. */
 export const settingsTable = (): string =>

@@ -5,6 +5,7 @@ import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import {
+  leaderTable,
   settingsTable,
   shortSettingsTable,
   transitionDiagram,
@@ -22,6 +23,7 @@ describe('generated parts of the docs', () => {
   it.each([
     ['docs/state-machine.md', 'diagram', transitionDiagram],
     ['docs/state-machine.md', 'transitions', transitionTable],
+    ['docs/state-machine.md', 'leader', leaderTable],
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'settings', shortSettingsTable],
   ])('%s has today’s %s', (file, name, generate) => {

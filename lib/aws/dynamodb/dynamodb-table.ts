@@ -112,7 +112,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
         const reply = await client.send(new QueryCommand(queryInput(request, tableName)));
         return {
           rows: (reply.Items ?? []).map(fromItem),
-          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: fromItem(reply.LastEvaluatedKey) }),
+          cursor: reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey),
         };
       } catch (error) {
         throw storeError('Query', error);
@@ -125,11 +125,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       try {
         const reply = await client.send(new QueryCommand({ ...input, Select: 'COUNT' }));
         const cursor = reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey);
-        return {
-          count: reply.Count ?? 0,
-          complete: cursor === undefined,
-          ...(cursor === undefined ? {} : { cursor }),
-        };
+        return { count: reply.Count ?? 0, complete: cursor === undefined, cursor };
       } catch (error) {
         throw storeError('Query', error);
       }
@@ -210,7 +206,7 @@ function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
     ExpressionAttributeValues: toItem(values),
     Limit: request.limit,
     ScanIndexForward: request.newestFirst !== true,
-    ...(request.cursor === undefined ? {} : { ExclusiveStartKey: toItem(request.cursor) }),
+    ExclusiveStartKey: request.cursor && toItem(request.cursor),
   };
 }
 

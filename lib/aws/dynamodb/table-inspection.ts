@@ -40,8 +40,8 @@ export function createTableInspection(options: {
         const reply = await client.send(
           new ScanCommand({
             TableName,
-            ...(limit === undefined ? {} : { Limit: limit }),
-            ...(cursor === undefined ? {} : { ExclusiveStartKey: toItem(cursor) }),
+            Limit: limit,
+            ExclusiveStartKey: cursor && toItem(cursor),
             ...(status === undefined
               ? {}
               : {
@@ -53,7 +53,7 @@ export function createTableInspection(options: {
         );
         return {
           rows: (reply.Items ?? []).map(fromItem),
-          ...(reply.LastEvaluatedKey === undefined ? {} : { cursor: fromItem(reply.LastEvaluatedKey) }),
+          cursor: reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey),
         };
       } catch (error) {
         throw storeError('Scan', error);

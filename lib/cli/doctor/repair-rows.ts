@@ -1,3 +1,4 @@
+import { wasApplied } from '../../protocol/store/store-parts.ts';
 import { sendHintsFor } from '../operate.ts';
 import type { Output } from '../output.ts';
 import type { System } from '../system.ts';
@@ -27,7 +28,7 @@ export async function repairRows(
   for (const finding of findings) {
     const { jobId, repair, next } = finding;
     try {
-      const { applied } = await system.table.apply(repair.write);
+      const applied = wasApplied(repair.write, await system.table.apply(repair.write));
       if (applied && repair.dispatch !== undefined) hints.push({ jobId, dispatch: repair.dispatch });
       results.push(
         applied

@@ -1,3 +1,4 @@
+import { defined } from '../../wire/defined.ts';
 import { type JsonValue, quoted } from '../../wire/message.ts';
 import { CLAIM_RING_SIZE, claimAttribute } from '../../wire/table.ts';
 import { BadRowError } from '../errors.ts';
@@ -195,11 +196,3 @@ const isPastClaim = (value: unknown): value is PastClaim =>
   typeof (value as PastClaim).from === 'number' &&
   typeof (value as PastClaim).to === 'number' &&
   typeof (value as PastClaim).outcome === 'string';
-
-/** Drops undefined values, so that optional properties are absent rather than present and undefined. */
-function defined<T extends object>(values: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
-  const kept: Partial<T> = {};
-  for (const name of Object.keys(values) as (keyof T)[])
-    if (values[name] !== undefined) kept[name] = values[name];
-  return kept as { [key in keyof T]?: Exclude<T[key], undefined> };
-}

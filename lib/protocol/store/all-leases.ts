@@ -66,8 +66,8 @@ async function refill(
   const page = await readLeases(table, {
     shard: lane.shard,
     limit: request.pageSize,
-    ...(request.upTo === undefined ? {} : { upTo: request.upTo }),
-    ...(lane.cursor === undefined ? {} : { cursor: lane.cursor }),
+    upTo: request.upTo,
+    cursor: lane.cursor,
   });
   lane.entries = page.entries;
   lane.next = 0;

@@ -1,6 +1,11 @@
-import { LEADER_KEY } from '../../wire/table.ts';
 import type { Clock, Table } from '../ports.ts';
-import type { Row, RowWrite } from '../writes/row-write.ts';
+import {
+  extendLeadWrite,
+  raiseShardsWrite,
+  releaseLeadWrite,
+  takeLeadWrite,
+} from '../writes/leader-writes.ts';
+import type { Row } from '../writes/row-write.ts';
 
 /**
  * The reaper's leader lease: one row that is not a job and not in the index. It only saves duplicate work; sweeps are
@@ -41,24 +46,13 @@ export function createLeadership(options: {
   readonly shards: number;
 }): Leadership {
   const { table, clock, name, leaseMs, shards, endsAt = Number.POSITIVE_INFINITY } = options;
-  const until = (now: number) => Math.min(now + leaseMs, Math.max(now, endsAt));
+  const me = () => {
+    const now = clock.now();
+    return { name, now, until: Math.min(now + leaseMs, Math.max(now, endsAt)) };
+  };
   return {
     async take() {
-      const now = clock.now();
-      const result = await table.apply({
-        transition: 'takeLead',
-        jobId: LEADER_KEY,
-        when: [
-          [{ attribute: 'jobId', is: 'absent' }],
-          [{ attribute: 'leaderUntil', is: 'absent' }],
-          [{ attribute: 'leaderUntil', is: 'atMost', value: now }],
-          [{ attribute: 'leader', is: 'equal', value: name }],
-        ],
-        set: { leader: name, leaderUntil: until(now), ledAt: now },
-        keep: { shards },
-        sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
-        returns: 'row',
-      });
+      const result = await table.apply(takeLeadWrite(me(), shards));
       const known = await raiseShards(result.row);
       if (result.applied) return { outcome: 'leading', epoch: Number(result.row.epoch), shards: known };
       return {
@@ -70,51 +64,21 @@ export function createLeadership(options: {
     },
 
     async extend(epoch) {
-      const now = clock.now();
-      const result = await table.apply(
-        ofMine(epoch, 'extendLead', { leaderUntil: until(now), ledAt: now }, 'row'),
-      );
+      const result = await table.apply(extendLeadWrite(me(), epoch));
       return result.applied
         ? { outcome: 'extended', shards: Math.max(shards, shardsIn(result.row)) }
         : { outcome: 'lost' };
     },
 
     async release(epoch) {
-      await table.apply(ofMine(epoch, 'releaseLead', { leaderUntil: 0 }, 'nothing'));
+      await table.apply(releaseLeadWrite(name, epoch));
     },
   };
 
-  function ofMine(
-    epoch: number,
-    transition: string,
-    set: { readonly leaderUntil: number; readonly ledAt?: number },
-    returns: RowWrite['returns'],
-  ): RowWrite {
-    return {
-      transition,
-      jobId: LEADER_KEY,
-      when: [
-        [
-          { attribute: 'leader', is: 'equal', value: name },
-          { attribute: 'epoch', is: 'equal', value: epoch },
-        ],
-      ],
-      set,
-      returns,
-    };
-  }
-
-  /** Shards only grow: rows written under a higher number must still be found after a roll-back. */
   async function raiseShards(row: Row | undefined): Promise<number> {
     const known = shardsIn(row);
     if (known >= shards) return known;
-    const raised = await table.apply({
-      transition: 'raiseShards',
-      jobId: LEADER_KEY,
-      when: [[{ attribute: 'shards', is: 'below', value: shards }]],
-      set: { shards },
-      returns: 'nothing',
-    });
+    const raised = await table.apply(raiseShardsWrite(shards));
     // Where it was refused, another reaper has raised it further meanwhile.
     return Math.max(shards, shardsIn(raised.row));
   }

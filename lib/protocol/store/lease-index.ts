@@ -31,5 +31,5 @@ export async function readLeases(
       bad.push(error as BadRowError);
     }
   }
-  return { entries, bad, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+  return { entries, bad, cursor: page.cursor };
 }

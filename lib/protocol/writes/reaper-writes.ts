@@ -35,7 +35,7 @@ export function reapWrite(
     case 'fail':
       return {
         ...observed,
-        transition: 'quarantine',
+        transition: action.quarantined ? 'quarantine' : 'failLapsed',
         set: {
           status: 'failed',
           crashes: action.crashes,

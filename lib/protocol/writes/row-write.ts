@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../wire/message.ts';
+import type { TransitionName } from '../transitions.ts';
 
 /**
  * One conditional write to one row, as data. A transition is written down once in this form and then rendered: as an
@@ -6,8 +7,8 @@ import type { JsonValue } from '../../wire/message.ts';
  * in the simulation is, clause for clause, the condition that DynamoDB checks.
  */
 export interface RowWrite {
-  /** Name of the transition: for errors, logs and counts. */
-  readonly transition: string;
+  /** For errors, logs and counts. */
+  readonly transition: TransitionName;
   readonly jobId: string;
   /** The write is applied if every clause of at least one alternative holds. */
   readonly when: readonly (readonly Clause[])[];

@@ -1,3 +1,4 @@
+import { defined } from '../../wire/defined.ts';
 import { claimAttribute } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Claim, ClaimEnd, PastClaim } from '../job.ts';
@@ -125,12 +126,12 @@ export const checkpointWrite = (
   transition: 'checkpoint',
   jobId: claim.jobId,
   when: [[...leaseIsMine(claim), checkpointIsNewer(kept.seq)]],
-  set: {
+  set: defined({
     checkpointSeq: kept.seq,
-    ...(kept.checkpoint === undefined ? {} : { checkpoint: kept.checkpoint }),
-    ...(kept.progress === undefined ? {} : { progress: kept.progress }),
+    checkpoint: kept.checkpoint,
+    progress: kept.progress,
     changedBy,
-  },
+  }),
   returns: 'nothing',
 });
 
@@ -142,13 +143,13 @@ export const completeWrite = (
   transition: 'complete',
   jobId: claim.jobId,
   when: [leaseIsMine(claim)],
-  set: {
+  set: defined({
     status: 'done',
-    ...(end.result === undefined ? {} : { result: end.result }),
+    result: end.result,
     ...finishedAttributes(now, end.expiresAt),
     ...claimEnded(claim, now, 'done'),
     changedBy,
-  },
+  }),
   remove: ['leaseUntil'],
   returns: 'nothing',
 });
@@ -208,14 +209,14 @@ export const releaseWrite = (
   transition: 'release',
   jobId: claim.jobId,
   when: [leaseIsMine(claim)],
-  set: {
+  set: defined({
     ...pendingAttributes(claim.jobId, next.dispatch, shards),
     errors: next.errors,
     releases: next.releases,
-    ...(next.lastError === undefined ? {} : { lastError: next.lastError }),
+    lastError: next.lastError,
     ...claimEnded(claim, now, 'released'),
     changedBy,
-  },
+  }),
   returns: 'nothing',
 });
 

@@ -164,7 +164,7 @@ describe('a row that refuses proves nothing', () => {
 
   it('when it has gone, and then there is no job to show', async () => {
     const store = refusing(undefined);
-    expect(await store.schedule(newJob('j1'), dispatch)).toStrictEqual({ outcome: 'exists' });
+    expect(await store.schedule(newJob('j1'), dispatch)).toEqual({ outcome: 'exists' });
     expect(await store.heartbeat(claim, 5)).toStrictEqual({ outcome: 'lost' });
     expect(await store.reap(leaseEntry(), { kind: 'cancel' })).toStrictEqual({ outcome: 'moved' });
   });

@@ -16,7 +16,11 @@ import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression
 import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
 import { createLeadership } from '../../../../lib/protocol/store/leader-lease.ts';
-import { type TransitionName, transitions } from '../../../../lib/protocol/transitions.ts';
+import {
+  type JobTransitionName,
+  jobTransitions,
+  leaderTransitions,
+} from '../../../../lib/protocol/transitions.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandChance } from '../../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
@@ -221,8 +225,8 @@ describe('no write is unconditional', () => {
     };
     const recorded = { ...memory, apply };
     const harness = createHarness({ table: recorded, put: async (each) => memory.put(each) });
-    for (const name of Object.keys(transitions) as TransitionName[])
-      for (const from of transitions[name].from)
+    for (const name of Object.keys(jobTransitions) as JobTransitionName[])
+      for (const from of jobTransitions[name].from)
         await drivers[name](harness, await arrange(harness, name, from));
     const leadership = createLeadership({ table: recorded, clock, name: 'r1', leaseMs: 1_000, shards: 2 });
     await leadership.take();
@@ -235,7 +239,7 @@ describe('no write is unconditional', () => {
   it('by UpdateItem or in a batch', async () => {
     const writes = await allWrites();
     const names = new Set(writes.map(({ transition }) => transition));
-    for (const name of [...Object.keys(transitions), 'takeLead', 'extendLead', 'releaseLead', 'raiseShards'])
+    for (const name of [...Object.keys(jobTransitions), ...Object.keys(leaderTransitions)])
       expect(names).toContain(name);
     for (const write of writes) {
       const update = updateExpression(write, 'jobs');
@@ -247,14 +251,20 @@ describe('no write is unconditional', () => {
   });
 
   it('a write without a condition would be refused by DynamoDB, and goes into no batch', () => {
-    const write: RowWrite = { transition: 'x', jobId: 'j1', when: [], set: { a: 1 }, returns: 'nothing' };
+    const write: RowWrite = {
+      transition: 'complete',
+      jobId: 'j1',
+      when: [],
+      set: { a: 1 },
+      returns: 'nothing',
+    };
     expect(updateExpression(write, 'jobs').ConditionExpression).toBe('');
     expect(batchStatement(write, 'jobs')).toBeUndefined();
   });
 
   it('what PartiQL cannot say alike on every engine goes into no batch', () => {
     const write = (over: Partial<RowWrite>): RowWrite => ({
-      transition: 'x',
+      transition: 'complete',
       jobId: 'j1',
       when: [[{ attribute: 'attempt', is: 'equal', value: 1 }]],
       set: { a: 1 },

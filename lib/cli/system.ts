@@ -42,27 +42,19 @@ export async function openSystem(
   const { clock, chance } = terminal;
   const found = findSystem(options, terminal.environment, terminal.directory);
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
-  const [dynamo, sqsModule, { createClockGuard }, { createJobStore }] = await Promise.all([
-    loadDynamoDb(),
-    loadSqs(),
-    import('../protocol/clock-guard.ts'),
-    import('../protocol/store/job-store.ts'),
+  const { tableName } = found;
+  // Loaded here: most of what is typed after `leasehold` needs no AWS SDK, or is answered before it does.
+  const [{ connect }, { createTableInspection }] = await Promise.all([
+    import('../aws/connect.ts'),
+    import('../aws/dynamodb/table-inspection.ts'),
   ]);
-  const clockGuard = createClockGuard({ skewMs: declared.skewMs });
-  const client = dynamo.createDynamoDbClient({
-    clock,
-    clockGuard,
-    config: clientConfig(found.environment, 'DYNAMODB'),
+  const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
+    ...{ tableName, settings: declared, clock, chance },
+    dynamodb: clientConfig(found.environment, 'DYNAMODB'),
+    sqs: clientConfig(found.environment, 'SQS'),
   });
-  const sqs = sqsModule.createSqsClient(clientConfig(found.environment, 'SQS'));
-  const table = dynamo.createDynamoDbTable({ client, tableName: found.tableName });
-  const close = () => {
-    client.destroy();
-    sqs.destroy();
-  };
   try {
     const settings = { ...declared, shards: (await sweptShards(table)) ?? declared.shards };
-    const queueAt = (queueUrl: string) => sqsModule.createSqsQueue({ client: sqs, queueUrl, clock });
     const queueUrl = () => {
       if (found.queueUrl !== undefined) return found.queueUrl;
       throw new CliError(
@@ -70,33 +62,15 @@ export async function openSystem(
       );
     };
     return {
-      ...{ found, table, settings, clockGuard, sqs, queueUrl, queueAt, close },
-      dynamoDb: client,
-      inspection: dynamo.createTableInspection({ client, tableName: found.tableName }),
-      store: createJobStore({ table, clock, chance, settings, actor: `cli-${operatorName()}` }),
+      ...{ found, table, settings, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
+      inspection: createTableInspection({ client: dynamoDb, tableName }),
+      store: storeOf(`cli-${operatorName()}`, settings),
       queue: () => queueAt(queueUrl()),
     };
   } catch (error) {
     close();
     throw error;
   }
-}
-
-async function loadDynamoDb() {
-  const [client, table, inspection] = await Promise.all([
-    import('../aws/dynamodb/client.ts'),
-    import('../aws/dynamodb/dynamodb-table.ts'),
-    import('../aws/dynamodb/table-inspection.ts'),
-  ]);
-  return { ...client, ...table, ...inspection };
-}
-
-async function loadSqs() {
-  const [client, queue] = await Promise.all([
-    import('../aws/sqs/client.ts'),
-    import('../aws/sqs/sqs-queue.ts'),
-  ]);
-  return { ...client, ...queue };
 }
 
 /** Only Leasehold's own: the rest of the shell's environment is none of the settings' business. */

@@ -1,12 +1,7 @@
 import { extname, join } from 'node:path';
-import { systemChance, systemClock } from '../aws/clock.ts';
-import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
-import { createDynamoDbTable } from '../aws/dynamodb/dynamodb-table.ts';
+import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
-import { createSqsClient } from '../aws/sqs/client.ts';
-import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
 import { startConsole } from '../console/start-console.ts';
-import { createJobStore } from '../protocol/store/job-store.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
@@ -99,16 +94,16 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 async function openParts(stack: LocalStack, options: DevOptions, ends: (() => unknown)[]) {
   const { settings, tableName, queueUrl, endpoints, environment } = stack;
   const config = localEnvironment.clientConfig(environment);
-  const clock = systemClock;
-  const client = createDynamoDbClient({ clock, config: { ...config, endpoint: endpoints.dynamodb } });
-  const sqs = createSqsClient({ ...config, endpoint: endpoints.sqs });
-  ends.push(() => {
-    client.destroy();
-    sqs.destroy();
+  const aws = connect({
+    tableName,
+    settings,
+    dynamodb: { ...config, endpoint: endpoints.dynamodb },
+    sqs: { ...config, endpoint: endpoints.sqs },
   });
-  const table = createDynamoDbTable({ client, tableName });
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'console' });
-  const queue = createSqsQueue({ client: sqs, queueUrl, clock });
+  ends.push(aws.close);
+  const { table, clock } = aws;
+  const store = aws.storeOf('console');
+  const queue = aws.queueAt(queueUrl);
   const page = await startConsole({
     tableName,
     table,
@@ -116,7 +111,7 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
     settings,
     clock,
     queue,
-    scan: createTableInspection({ client, tableName }).scan,
+    scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     local: consoleWorkers(stack),
     port: options.port,
   });

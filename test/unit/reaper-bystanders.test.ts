@@ -46,11 +46,13 @@ describe('a mass reclaim leaves the table to others', () => {
 
   it('writes one batch of a chunk after the other', async () => {
     const sends = atOnce();
-    const client = mockClient(DynamoDBClient);
+    // Of this one client: the class is shared with the test files beside this one.
+    const dynamoDb = new DynamoDBClient({});
+    const client = mockClient(dynamoDb);
     client
       .on(BatchExecuteStatementCommand)
       .callsFake((input) => sends.counted(async () => ({ Responses: input.Statements.map(() => ({})) })));
-    const table = createDynamoDbTable({ client: new DynamoDBClient({}), tableName: 'jobs' });
+    const table = createDynamoDbTable({ client: dynamoDb, tableName: 'jobs' });
     const results = await table.applyMany(
       Array.from({ length: 110 }, (_, i) => ({
         ...{ transition: 'reclaim', jobId: `j${i}`, set: { status: 'pending' }, returns: 'nothing' as const },

@@ -1,0 +1,41 @@
+import type { Events, JobQueue, JobStore } from '../protocol/ports.ts';
+import type { Configuration } from '../settings/environment.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type Connection, type ConnectOptions, connect } from './connect.ts';
+import { createEventBridgeEvents, noEvents } from './eventbridge.ts';
+import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry.ts';
+
+export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs'> {
+  readonly configuration: Configuration;
+  /** Who acts: rows tell by this name who changed them. */
+  readonly actor: string;
+  readonly telemetry?: PowertoolsTelemetry;
+}
+
+/** What a worker or a reaper needs: the connection, and where it tells what happens. */
+export interface DeployedConnection extends Connection {
+  readonly settings: Settings;
+  readonly store: JobStore;
+  readonly queue: JobQueue;
+  readonly telemetry: PowertoolsTelemetry;
+  readonly events: Events;
+}
+
+/** Connects to the system that a configuration names, with logs, metrics and events as its settings ask for them. */
+export function connectDeployed(options: ConnectDeployedOptions): DeployedConnection {
+  const { configuration, actor, dynamodb, sqs } = options;
+  const { settings, resources } = configuration;
+  const { tableName, queueUrl, serviceName, eventBusName } = resources;
+  const connection = connect({ tableName, settings, dynamodb, sqs });
+  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName });
+  return {
+    ...connection,
+    settings,
+    telemetry,
+    store: connection.storeOf(actor),
+    queue: connection.queueAt(queueUrl),
+    events: settings.eventsEnabled
+      ? createEventBridgeEvents({ busName: eventBusName, serviceName, telemetry })
+      : noEvents,
+  };
+}

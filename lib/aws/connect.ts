@@ -1,0 +1,57 @@
+import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
+import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
+import type { Chance, Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import { createJobStore } from '../protocol/store/job-store.ts';
+import type { Settings } from '../settings/settings.ts';
+import { systemChance, systemClock } from './clock.ts';
+import { createDynamoDbClient } from './dynamodb/client.ts';
+import { createDynamoDbTable } from './dynamodb/dynamodb-table.ts';
+import { createSqsClient } from './sqs/client.ts';
+import { createSqsQueue } from './sqs/sqs-queue.ts';
+
+export interface ConnectOptions {
+  readonly tableName: string;
+  readonly settings: Settings;
+  /** @default - the standard chain of the AWS SDK */
+  readonly dynamodb?: DynamoDBClientConfig;
+  /** @default - the standard chain of the AWS SDK */
+  readonly sqs?: SQSClientConfig;
+  /** @default - the machine's own */
+  readonly clock?: Clock;
+  /** @default - the machine's own */
+  readonly chance?: Chance;
+}
+
+/** Table, store and queues of one system on AWS, on one client for each service. */
+export interface Connection {
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly dynamoDb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  /** Sees the time of DynamoDB's every reply. */
+  readonly clockGuard: ClockGuard;
+  readonly table: Table;
+  /** The store as one actor uses it: rows tell by this name who changed them. */
+  storeOf(actor: string, settings?: Settings): JobStore;
+  queueAt(queueUrl: string): JobQueue;
+  close(): void;
+}
+
+/** Connects to a system. Nothing is sent before it is used. */
+export function connect(options: ConnectOptions): Connection {
+  const { tableName, settings, clock = systemClock, chance = systemChance } = options;
+  const clockGuard = createClockGuard(settings);
+  const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb });
+  const sqs = createSqsClient(options.sqs);
+  const table = createDynamoDbTable({ client: dynamoDb, tableName });
+  return {
+    ...{ clock, chance, dynamoDb, sqs, clockGuard, table },
+    storeOf: (actor, own = settings) => createJobStore({ table, clock, chance, settings: own, actor }),
+    queueAt: (queueUrl) => createSqsQueue({ client: sqs, queueUrl, clock }),
+    close() {
+      dynamoDb.destroy();
+      sqs.destroy();
+    },
+  };
+}

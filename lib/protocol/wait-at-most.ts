@@ -1,9 +1,21 @@
 import type { Clock } from './ports.ts';
 
-/** The promise's value, or undefined when it takes longer than this; it goes on, but nobody waits any more. */
-export async function waitAtMost<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
+/** Timers cannot wait longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The promise's value, or undefined when it takes longer than this, or than until the signal fires; it goes on, but nobody
+ * waits any more.
+ */
+export async function waitAtMost<T>(
+  ms: number,
+  promise: Promise<T>,
+  clock: Pick<Clock, 'sleep'>,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
   const enough = new AbortController();
-  const patience = clock.sleep(ms, enough.signal).then(
+  const either = signal === undefined ? enough.signal : AbortSignal.any([enough.signal, signal]);
+  const patience = clock.sleep(Math.min(ms, LONGEST_TIMER_MS), either).then(
     () => undefined,
     () => undefined,
   );

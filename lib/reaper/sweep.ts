@@ -1,5 +1,6 @@
 import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
 import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
+import { inParallel } from '../protocol/in-parallel.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { allShards } from '../protocol/shards.ts';
 import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
@@ -120,7 +121,7 @@ async function lookAt(
   const { memory, startedAt, shouldStop } = round;
   const due = shards.filter((shard) => (memory.outlooks.get(shard)?.quietUntil ?? 0) <= startedAt);
   const looks: Look[] = [];
-  await inLanes(due, async (shard) => {
+  await inParallel(due, SHARDS_AT_ONCE, async (shard) => {
     if (shouldStop()) return void memory.outlooks.delete(shard);
     const readAt = deps.clock.now();
     const page = await readPage(deps, round, { shard, limit });
@@ -157,7 +158,7 @@ async function drain(
     looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look)),
   );
   const outlooks = new Map<string, Omit<ShardOutlook, 'failures'>>();
-  await inLanes(looks, async (look) => {
+  await inParallel(looks, SHARDS_AT_ONCE, async (look) => {
     const outlook = await drainShard(look, quotas.get(look) ?? 0, writer, deps, round);
     if (outlook !== undefined) outlooks.set(look.shard, outlook);
   });
@@ -296,12 +297,4 @@ function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now
     ...(nextLapseAt === undefined ? {} : { nextLapseAt }),
     ...(nextDueAt === undefined ? {} : { nextDueAt }),
   };
-}
-
-async function inLanes<T>(work: readonly T[], run: (part: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < work.length) await run(work[next++] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(SHARDS_AT_ONCE, work.length) }, lane));
 }

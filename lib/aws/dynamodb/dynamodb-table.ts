@@ -7,6 +7,7 @@ import {
   type QueryCommandInput,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { inParallel } from '../../protocol/in-parallel.ts';
 import type { IndexQuery, Table } from '../../protocol/ports.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../../protocol/writes/row-write.ts';
 import { byFailure, byLease } from '../../wire/table.ts';
@@ -212,15 +213,3 @@ function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
 
 const indexesWhere = <T>(values: readonly T[], test: (value: T) => boolean): number[] =>
   values.flatMap((value, i) => (test(value) ? [i] : []));
-
-async function inParallel<T>(
-  work: readonly T[],
-  width: number,
-  run: (part: T) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < work.length) await run(work[next++] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(width, work.length) }, lane));
-}

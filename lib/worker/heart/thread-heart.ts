@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
 import { type Heart, type Patient, rhythmOf } from '../run/heart.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
@@ -127,11 +128,9 @@ export function createThreadHeart(options: ThreadHeartOptions): Heart {
       if (!hasBeaten && patients.size === 0) return;
       hasBeaten = false;
       const mine = ++turn;
-      const waiting = new AbortController();
       const answered = new Promise<void>((resolve) => quietTurns.set(mine, resolve));
       void say({ kind: 'quiet', turn: mine });
-      await Promise.race([answered, clock.sleep(QUIET_MS, waiting.signal).catch(() => {})]);
-      waiting.abort();
+      await waitAtMost(QUIET_MS, answered, clock);
       quietTurns.delete(mine);
     },
     async close() {

@@ -1,4 +1,5 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
+import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { createEngine } from '../intake/engine.ts';
 import { createSlots, type Slots } from '../intake/slots.ts';
@@ -93,7 +94,10 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
 
   reaper?.start();
   const receiver = createReceiver({ parts, slots, taker, draining: draining.signal, hurry: hurry.signal });
-  const ready = Promise.all([heartIsReady(parts, draining.signal), parts.clockCheck.look()]);
+  const ready = Promise.all([
+    waitAtMost(READY_MS, parts.heart.ready(), parts.clock, draining.signal),
+    parts.clockCheck.look(),
+  ]);
   const receiving = ready.then(() => receiver.run());
   return {
     stop,
@@ -102,13 +106,6 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       return slots.taken;
     },
   };
-}
-
-async function heartIsReady({ heart, clock }: WorkerParts, draining: AbortSignal): Promise<void> {
-  const waiting = new AbortController();
-  const longEnough = clock.sleep(READY_MS, AbortSignal.any([waiting.signal, draining])).catch(() => {});
-  await Promise.race([heart.ready(), longEnough]);
-  waiting.abort();
 }
 
 /** Polls for messages and has them taken. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../protocol/ports.ts';
+import { waitAtMost } from '../../protocol/wait-at-most.ts';
 
 /** The jobs that run in this process, and waiting for them. */
 export interface Slots {
@@ -20,11 +21,7 @@ export function createSlots(clock: Clock): Slots {
   const nextEnd = async (withinMs: number, signal?: AbortSignal): Promise<void> => {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     waiting.push(resolve);
-    const over = new AbortController();
-    const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-    const waited = clock.sleep(Math.min(withinMs, LONGEST_TIMER_MS), either).catch(() => {});
-    await Promise.race([ended, waited]);
-    over.abort('over');
+    await waitAtMost(withinMs, ended, clock, signal);
   };
   const wake = () => {
     taken -= 1;
@@ -57,6 +54,3 @@ export function createSlots(clock: Clock): Slots {
     },
   };
 }
-
-/** Timers cannot wait longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

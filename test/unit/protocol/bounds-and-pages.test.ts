@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createClockGuard } from '../../../lib/protocol/clock-guard.ts';
 import { decideReap } from '../../../lib/protocol/decisions/decide-reap.ts';
 import { BadRowError, ThrottledError } from '../../../lib/protocol/errors.ts';
+import { inParallel } from '../../../lib/protocol/in-parallel.ts';
 import type { IndexQuery, Table } from '../../../lib/protocol/ports.ts';
 import { cutToBytes, toJsonText } from '../../../lib/protocol/rows/json-text.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
@@ -158,5 +159,44 @@ describe('patience', () => {
     const answer = waitAtMost(1_000, new Promise(() => {}), clock);
     await clock.advance(1_000);
     expect(await answer).toBeUndefined();
+  });
+
+  it('ends when its signal fires, and leaves no sleeper behind', async () => {
+    const clock = createHandClock();
+    const stopping = new AbortController();
+    const answer = waitAtMost(Number.POSITIVE_INFINITY, new Promise(() => {}), clock, stopping.signal);
+    expect(clock.sleepers).toBe(1);
+    stopping.abort();
+    expect(await answer).toBeUndefined();
+    expect(clock.sleepers).toBe(0);
+    expect(await waitAtMost(1_000, new Promise(() => {}), clock, stopping.signal)).toBeUndefined();
+  });
+});
+
+describe('work in parallel', () => {
+  it('has so many parts under way at once, and does every one', async () => {
+    const ends: (() => void)[] = [];
+    const begun: number[] = [];
+    const all = inParallel([1, 2, 3, 4, 5], 2, (part) => {
+      begun.push(part);
+      return new Promise((resolve) => ends.push(resolve));
+    });
+    for (const under of [
+      [1, 2],
+      [1, 2, 3],
+      [1, 2, 3, 4],
+      [1, 2, 3, 4, 5],
+    ]) {
+      expect(begun).toEqual(under);
+      ends.shift()?.();
+      await Promise.resolve().then(() => {});
+    }
+    for (const end of ends) end();
+    await all;
+    expect(begun).toHaveLength(5);
+  });
+
+  it('passes a failure on', async () => {
+    await expect(inParallel([1], 2, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 });

@@ -1,4 +1,4 @@
-import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import { leasePhase } from '../inspect/lease-phase.ts';
 import type { JobStatus, LeaseEntry } from '../protocol/job.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Colours } from './output.ts';
@@ -25,9 +25,15 @@ export function describeLease(
 ): string {
   const age = (at: number) => formatAge(at, now);
   if (entry.status === 'running') {
-    if (now < entry.leaseUntil) return `lease ends ${age(entry.leaseUntil)}`;
-    if (now < lapsesAt(entry, settings)) return colours.yellow(`lease ended ${age(entry.leaseUntil)}`);
-    return colours.red(`LAPSED ${age(entry.leaseUntil)}`);
+    const when = age(entry.leaseUntil);
+    switch (leasePhase(entry.leaseUntil, now, settings)) {
+      case 'live':
+        return `lease ends ${when}`;
+      case 'ended':
+        return colours.yellow(`lease ended ${when}`);
+      case 'lapsed':
+        return colours.red(`LAPSED ${when}`);
+    }
   }
   if (now < entry.notBefore) return `due ${age(entry.notBefore)}`;
   if (now < entry.leaseUntil) return `in the queue, new hint ${age(entry.leaseUntil)}`;

@@ -1,4 +1,4 @@
-import { workerOf } from '../inspect/lease-holders.ts';
+import { workerOf } from '../inspect/worker-name.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Cursor } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';

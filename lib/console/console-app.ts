@@ -1,13 +1,14 @@
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Clock, JobStore } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { type ActionParts, actOnJob } from './actions.ts';
+import { type ActionParts, actOnJob } from './act-on-job.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
+import { detailOf } from './job-detail.ts';
 import type { PageFiles } from './page-files.ts';
-import { type JobAction, jobActions, type WorkerAction, workerActions } from './protocol.ts';
-import { detailOf } from './timeline.ts';
+import { type JobAction, jobActions, type WorkerAction, workerActions } from './page-messages.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface ConsoleAppOptions {
@@ -18,6 +19,7 @@ export interface ConsoleAppOptions {
   readonly watcher: Watcher;
   readonly store: Pick<JobStore, 'read'>;
   readonly clock: Clock;
+  readonly settings: Settings;
   /** Absent: the console only shows. */
   readonly actions?: ActionParts;
   /** Acts on a worker's process; absent where there are none of ours. */
@@ -36,7 +38,7 @@ const READ_ONLY =
 
 /** The console's routes: the page, the stream, one job, and the actions. */
 export function createConsoleApp(options: ConsoleAppOptions): Hono {
-  const { files, feed, watcher, store, clock, actions, signalWorker } = options;
+  const { files, feed, watcher, store, clock, settings, actions, signalWorker } = options;
   const app = new Hono();
   app.use(pageHeaders);
   app.use(sameOriginOnly(options.port));
@@ -68,9 +70,9 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
     const jobId = c.req.param('id');
     const job = jobId.length > MAX_ID_LENGTH ? undefined : await store.read(jobId);
     if (job === undefined) return c.json({ ok: false, message: 'There is no such job' }, 404);
-    watcher.book.job(job);
+    watcher.jobs.takeRow(job);
     const seen = watcher.history.of(jobId);
-    return c.json(detailOf(job, clock.now(), seen, watcher.book.get(jobId)));
+    return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId)));
   });
 
   app.post('/api/jobs/:id/:action', async (c) => {

@@ -1,106 +1,124 @@
 import type { Clock } from '../protocol/ports.ts';
-import type { Hello, JobView, StreamEvents, WorkerView } from './protocol.ts';
+import type { JobChange } from './known-jobs.ts';
+import type { Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
 import type { Watcher } from './watcher.ts';
 
 /** Receives the stream's events. */
 export type Listener = <name extends keyof StreamEvents>(event: name, data: StreamEvents[name]) => void;
 
-/** What the pages are told: everything at first, from then on what changed. */
-export interface Feed {
-  /** Tells this page; returns how to stop. */
-  attach(listener: Listener): () => void;
-  /** The workers may have changed. */
-  workersChanged(): void;
-  stop(): void;
+export interface FeedOptions {
+  readonly watcher: Watcher;
+  readonly clock: Clock;
+  readonly hello: () => Omit<Hello, 'now'>;
+  readonly workers: () => readonly WorkerSummary[];
 }
 
 /** Changes are gathered this long, so that a burst is one message and one drawing. */
 const GATHER_MS = 40;
 const SERIES_EVERY_MS = 1_000;
-/** Jobs in one message of the first telling: the page draws while the rest arrives. */
+/** Jobs in one message when a page first hears of them: it draws while the rest arrives. */
 const CHUNK = 2_000;
 
-export function createFeed(options: {
-  readonly watcher: Watcher;
-  readonly clock: Clock;
-  readonly hello: () => Omit<Hello, 'now'>;
-  readonly workers: () => readonly WorkerView[];
-}): Feed {
-  const { watcher, clock } = options;
-  const listeners = new Set<Listener>();
-  const changed = new Set<string>();
-  const gone = new Set<string>();
-  let workersTold = '';
-  let timer: NodeJS.Timeout | undefined;
+/** What the pages are told: everything at first, from then on what changed. */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #changed = new Set<string>();
+  readonly #gone = new Set<string>();
+  readonly #unlisten: () => void;
+  readonly #seriesTimer: NodeJS.Timeout;
+  #workersTold = '';
+  #flushTimer: NodeJS.Timeout | undefined;
 
-  const tellAll: Listener = (event, data) => {
-    for (const listener of listeners) listener(event, data);
-  };
-  const flush = () => {
-    timer = undefined;
-    if (changed.size > 0 || gone.size > 0) {
-      const jobs = [...changed].flatMap((jobId) => watcher.book.get(jobId) ?? []);
-      tellAll('jobs', { now: clock.now(), jobs, gone: [...gone] });
-      changed.clear();
-      gone.clear();
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#unlisten = options.watcher.jobs.listen((change) => this.#note(change));
+    this.#seriesTimer = setInterval(() => this.#tellSeries(), SERIES_EVERY_MS).unref();
+  }
+
+  /** Tells this page everything, and from then on what changed; returns how to stop. */
+  attach(listener: Listener): () => void {
+    const { watcher } = this.#options;
+    if (this.#listeners.size === 0) {
+      // Nobody listened, so nothing was sent: what follows has it all.
+      this.#changed.clear();
+      this.#gone.clear();
     }
-    const workers = options.workers();
-    const text = JSON.stringify(workers);
-    if (text === workersTold) return;
-    workersTold = text;
-    tellAll('workers', workers);
-  };
-  const soon = () => {
-    if (listeners.size > 0) timer ??= setTimeout(flush, GATHER_MS);
-  };
-  const unlisten = watcher.book.listen((change) => {
+    this.#tellEverything(listener);
+    this.#listeners.add(listener);
+    watcher.watched(1);
+    return () => {
+      if (this.#listeners.delete(listener)) watcher.watched(-1);
+    };
+  }
+
+  /** The workers may have changed. */
+  workersChanged(): void {
+    this.#flushSoon();
+  }
+
+  stop(): void {
+    this.#unlisten();
+    clearTimeout(this.#flushTimer);
+    clearInterval(this.#seriesTimer);
+    this.#listeners.clear();
+  }
+
+  #tellEverything(listener: Listener): void {
+    const { watcher, clock, hello, workers } = this.#options;
+    listener('hello', { ...hello(), now: clock.now() });
+    const all = [...watcher.jobs.all()];
+    for (let i = 0; i === 0 || i < all.length; i += CHUNK)
+      listener('jobs', {
+        now: clock.now(),
+        jobs: all.slice(i, i + CHUNK),
+        gone: [],
+        reset: i === 0 ? true : undefined,
+      });
+    listener('workers', workers());
+    listener('series', watcher.series.all());
+  }
+
+  #note(change: JobChange): void {
     if ('gone' in change) {
-      changed.delete(change.gone);
-      gone.add(change.gone);
+      this.#changed.delete(change.gone);
+      this.#gone.add(change.gone);
     } else {
-      gone.delete(change.jobId);
-      changed.add(change.jobId);
+      this.#gone.delete(change.jobId);
+      this.#changed.add(change.jobId);
     }
-    soon();
-  });
-  const seriesTimer = setInterval(() => {
-    const { running, pending } = watcher.book.counts();
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#listeners.size > 0) this.#flushTimer ??= setTimeout(() => this.#flush(), GATHER_MS);
+  }
+
+  #flush(): void {
+    const { watcher, clock, workers } = this.#options;
+    this.#flushTimer = undefined;
+    if (this.#changed.size > 0 || this.#gone.size > 0) {
+      const jobs = [...this.#changed].flatMap((jobId) => watcher.jobs.get(jobId) ?? []);
+      this.#tell('jobs', { now: clock.now(), jobs, gone: [...this.#gone] });
+      this.#changed.clear();
+      this.#gone.clear();
+    }
+    const told = workers();
+    const text = JSON.stringify(told);
+    if (text === this.#workersTold) return;
+    this.#workersTold = text;
+    this.#tell('workers', told);
+  }
+
+  #tellSeries(): void {
+    const { watcher, clock } = this.#options;
+    const { running, pending } = watcher.jobs.counts;
     watcher.series.read(clock.now(), { live: running, waiting: pending });
     const changes = watcher.series.changes();
-    if (changes.points.length > 0 || changes.reclaims.length > 0) tellAll('series', changes);
-  }, SERIES_EVERY_MS);
-  seriesTimer.unref();
+    if (changes.points.length > 0 || changes.reclaims.length > 0) this.#tell('series', changes);
+  }
 
-  return {
-    attach(listener) {
-      if (listeners.size === 0) {
-        // Nobody listened, so nothing was sent: the first telling below has it all.
-        changed.clear();
-        gone.clear();
-      }
-      listener('hello', { ...options.hello(), now: clock.now() });
-      const all: JobView[] = [...watcher.book.all()];
-      for (let i = 0; i === 0 || i < all.length; i += CHUNK)
-        listener('jobs', {
-          now: clock.now(),
-          jobs: all.slice(i, i + CHUNK),
-          gone: [],
-          ...(i === 0 ? { reset: true } : {}),
-        });
-      listener('workers', options.workers());
-      listener('series', watcher.series.all());
-      listeners.add(listener);
-      watcher.watched(1);
-      return () => {
-        if (listeners.delete(listener)) watcher.watched(-1);
-      };
-    },
-    workersChanged: soon,
-    stop() {
-      unlisten();
-      clearTimeout(timer);
-      clearInterval(seriesTimer);
-      listeners.clear();
-    },
+  #tell: Listener = (event, data) => {
+    for (const listener of this.#listeners) listener(event, data);
   };
 }

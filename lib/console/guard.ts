@@ -1,10 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-
-export const TOKEN_HEADER = 'x-leasehold-token';
-/** An event source cannot set headers, so the stream alone takes its token from the query. */
-export const TOKEN_PARAMETER = 'token';
+import { TOKEN_HEADER, TOKEN_PARAMETER } from './page-messages.ts';
 
 /** Only what the console itself serves is loaded, run or framed: a payload that got into the page as markup stays dead. */
 export const pageHeaders: MiddlewareHandler = secureHeaders({

@@ -1,4 +1,4 @@
-import type { Moment } from './protocol.ts';
+import type { Moment } from '../inspect/moment.ts';
 
 /** What was seen to happen to jobs, beyond what their rows tell. */
 export interface History {

@@ -1,30 +1,13 @@
-import { isFinished, type Job, type JobStatus, type LeaseEntry, type PastClaim } from '../protocol/job.ts';
+import { isFinished, type Job, type JobStatus, type LeaseEntry } from '../protocol/job.ts';
 import type { Clock } from '../protocol/ports.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
-import type { History } from './history.ts';
-import { sameView, viewOfEntry, viewOfFailure, viewOfJob } from './job-view.ts';
-import type { JobView } from './protocol.ts';
-import type { Series } from './series.ts';
+import { JobObserver, type ObserverParts } from './job-observer.ts';
+import { isSameSummary, summaryOfEntry, summaryOfFailure, summaryOfJob } from './job-summary.ts';
+import type { JobSummary } from './page-messages.ts';
+import { ShardMembers } from './shard-members.ts';
 
-export type Counts = Readonly<Record<JobStatus, number>>;
-
-/** The jobs as last seen, and who wants to hear of changes. */
-export interface JobBook {
-  get(jobId: string): JobView | undefined;
-  all(): Iterable<JobView>;
-  counts(): Counts;
-  types(): ReadonlySet<string>;
-  /** What one look brought: a whole row, an index entry, an entry of the failure index. */
-  job(job: Job): void;
-  /** True where the entry alone does not tell what happened, and the row must be read. */
-  entry(entry: LeaseEntry): boolean;
-  failure(row: Row): void;
-  remove(jobId: string): void;
-  /** Jobs that ought to have been in this stretch of the shard and were not. */
-  missing(shard: string, seen: ReadonlySet<string>, from: number, to: number): string[];
-  /** Called with each job that changed, or the id of one that is gone. */
-  listen(listener: (change: JobView | { readonly gone: string }) => void): () => void;
-}
+/** A job that changed, or the id of one that is gone. */
+export type JobChange = JobSummary | { readonly gone: string };
 
 /** Beyond this many, the jobs that finished longest ago are forgotten. */
 const MAX_JOBS = 20_000;
@@ -32,144 +15,124 @@ const FORGET_AT_ONCE = 1_000;
 /** With at most this many running, each heartbeat is followed by a look at the row, for progress and checkpoints. */
 const ROWS_FOLLOWED = 16;
 
-export function createJobBook(options: {
-  readonly clock: Pick<Clock, 'now'>;
-  readonly history: History;
-  readonly series: Series;
-}): JobBook {
-  const { clock, history, series } = options;
-  const views = new Map<string, JobView>();
-  /** The unfinished jobs by shard: the only ones that a look at the index can miss. */
-  const shards = new Map<string, Set<string>>();
-  const shardOf = new Map<string, string>();
-  const counts = { pending: 0, running: 0, done: 0, failed: 0, cancelled: 0 };
-  const types = new Set<string>();
-  const checkpoints = new Map<string, number>();
-  const listeners = new Set<(change: JobView | { readonly gone: string }) => void>();
+/** The jobs as last seen, and who wants to hear of changes. */
+export class KnownJobs {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #observer: JobObserver;
+  readonly #summaries = new Map<string, JobSummary>();
+  readonly #shards = new ShardMembers();
+  readonly #counts: Record<JobStatus, number> = {
+    pending: 0,
+    running: 0,
+    done: 0,
+    failed: 0,
+    cancelled: 0,
+  };
+  readonly #types = new Set<string>();
+  readonly #listeners = new Set<(change: JobChange) => void>();
 
-  const tell = (change: JobView | { readonly gone: string }) => {
-    for (const listener of listeners) listener(change);
-  };
-  const place = (jobId: string, shard: string | undefined) => {
-    const before = shardOf.get(jobId);
-    if (before === shard) return;
-    if (before !== undefined) shards.get(before)?.delete(jobId);
-    shardOf.delete(jobId);
-    if (shard === undefined) return;
-    shardOf.set(jobId, shard);
-    const members = shards.get(shard) ?? new Set();
-    shards.set(shard, members.add(jobId));
-  };
-  const put = (view: JobView, shard: string | undefined) => {
-    const before = views.get(view.jobId);
-    place(view.jobId, shard);
-    if (sameView(before, view)) return;
-    if (before !== undefined) counts[before.status] -= 1;
-    counts[view.status] += 1;
-    types.add(view.type);
-    views.set(view.jobId, view);
-    noteChange(before, view);
-    tell(view);
-    if (views.size > MAX_JOBS) forget();
-  };
-  const noteChange = (before: JobView | undefined, view: JobView) => {
-    if (view.status === 'done' && before?.status !== 'done') series.finished(view.finishedAt ?? clock.now());
-    if (view.status === 'running' && before?.status === 'running' && before.attempt === view.attempt) {
-      if (view.leaseUntil !== before.leaseUntil && view.leaseUntil !== undefined)
-        history.add(view.jobId, {
-          at: view.leaseUntil - (view.leaseSpanMs ?? 0),
-          kind: 'heartbeat',
-          attempt: view.attempt,
-          leaseUntil: view.leaseUntil,
-          ...(view.leaseOwner === undefined ? {} : { by: view.leaseOwner }),
-        });
-      if (view.cancelRequested && !before.cancelRequested)
-        history.add(view.jobId, { at: clock.now(), kind: 'cancelRequested', attempt: view.attempt });
-    }
-  };
-  /** A lapse is seen twice: the lease's end in the view before, the moment of the reset in the row's ring of claims. */
-  const noteLapse = (before: JobView | undefined, lapse: PastClaim | undefined) => {
-    if (before?.status !== 'running' || lapse?.outcome !== 'lapsed' || lapse.attempt !== before.attempt)
-      return;
-    if (before.leaseUntil === undefined) return;
-    series.reclaimed({ at: lapse.to, delayMs: lapse.to - before.leaseUntil, jobId: before.jobId });
-    history.add(before.jobId, {
-      at: before.leaseUntil,
-      kind: 'lapsed',
-      attempt: before.attempt,
-      ...(before.leaseOwner === undefined ? {} : { by: before.leaseOwner }),
+  constructor(parts: ObserverParts) {
+    this.#clock = parts.clock;
+    this.#observer = new JobObserver(parts);
+  }
+
+  get(jobId: string): JobSummary | undefined {
+    return this.#summaries.get(jobId);
+  }
+
+  all(): Iterable<JobSummary> {
+    return this.#summaries.values();
+  }
+
+  get counts(): Readonly<Record<JobStatus, number>> {
+    return this.#counts;
+  }
+
+  get types(): ReadonlySet<string> {
+    return this.#types;
+  }
+
+  /** Takes in a whole row. */
+  takeRow(job: Job): void {
+    const before = this.#summaries.get(job.jobId);
+    if (before !== undefined && before.attempt > job.attempt) return;
+    this.#observer.noteRow(before, job);
+    this.#put(summaryOfJob(job, this.#clock.now(), before), isFinished(job) ? undefined : job.leaseShard);
+  }
+
+  /** Takes in an entry of the lease index. True where it alone does not tell what happened, and the row must be read. */
+  takeEntry(entry: LeaseEntry): boolean {
+    const before = this.#summaries.get(entry.jobId);
+    const sameClaim = before?.status === entry.status && before.attempt === entry.attempt;
+    if (before !== undefined && isOlder(entry, before)) return false;
+    // How a claim ended, and that a finished job was revived, is in the row alone.
+    if (before !== undefined && !sameClaim && before.status !== 'pending') return true;
+    if (before?.status === 'pending' && entry.status === 'running' && before.attempt === entry.attempt)
+      return false;
+    this.#put(summaryOfEntry(entry, this.#clock.now(), before), entry.leaseShard);
+    return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#counts.running <= ROWS_FOLLOWED;
+  }
+
+  /** Takes in an entry of the failure index. */
+  takeFailure(row: Row): void {
+    const summary = summaryOfFailure(row);
+    if (summary === undefined) return;
+    const before = this.#summaries.get(summary.jobId);
+    if (before === undefined || before.attempt < summary.attempt) this.#put(summary, undefined);
+  }
+
+  remove(jobId: string): void {
+    const summary = this.#summaries.get(jobId);
+    if (summary === undefined) return;
+    this.#counts[summary.status] -= 1;
+    this.#summaries.delete(jobId);
+    this.#observer.forget(jobId);
+    this.#shards.place(jobId, undefined);
+    this.#tell({ gone: jobId });
+  }
+
+  /** Jobs that ought to have been in this stretch of the shard and were not. */
+  missing(shard: string, seen: ReadonlySet<string>, from: number, to: number): string[] {
+    return [...this.#shards.of(shard)].filter((jobId) => {
+      const leaseUntil = this.#summaries.get(jobId)?.leaseUntil ?? 0;
+      return !seen.has(jobId) && leaseUntil > from && leaseUntil <= to;
     });
-  };
-  const noteCheckpoint = (job: Job, before: JobView | undefined) => {
-    const seen = checkpoints.get(job.jobId) ?? 0;
-    if (job.checkpointSeq > seen && before?.status === 'running' && before.attempt === job.attempt)
-      history.add(job.jobId, { at: clock.now(), kind: 'checkpoint', attempt: job.attempt });
-    if (isFinished(job)) checkpoints.delete(job.jobId);
-    else checkpoints.set(job.jobId, job.checkpointSeq);
-  };
-  const forget = () => {
-    const finished = [...views.values()].filter((view) => view.finishedAt !== undefined);
-    finished.sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
-    for (const { jobId } of finished.slice(0, FORGET_AT_ONCE)) remove(jobId);
-  };
-  const remove = (jobId: string) => {
-    const view = views.get(jobId);
-    if (view === undefined) return;
-    counts[view.status] -= 1;
-    views.delete(jobId);
-    checkpoints.delete(jobId);
-    place(jobId, undefined);
-    tell({ gone: jobId });
-  };
+  }
 
-  return {
-    get: (jobId) => views.get(jobId),
-    all: () => views.values(),
-    counts: () => counts,
-    types: () => types,
-    job(job) {
-      const before = views.get(job.jobId);
-      if (before !== undefined && before.attempt > job.attempt) return;
-      noteLapse(
-        before,
-        job.claims.find(({ attempt }) => attempt === before?.attempt),
-      );
-      noteCheckpoint(job, before);
-      put(viewOfJob(job, clock.now(), before), isFinished(job) ? undefined : job.leaseShard);
-    },
-    entry(entry) {
-      const before = views.get(entry.jobId);
-      const sameClaim = before?.status === entry.status && before.attempt === entry.attempt;
-      // The index lags behind the row: what a consistent read told is not taken back by an older entry.
-      const isOlder =
-        before !== undefined &&
-        (before.attempt > entry.attempt ||
-          (sameClaim && entry.status === 'running' && entry.leaseUntil < (before.leaseUntil ?? 0)));
-      if (isOlder) return false;
-      // How a claim ended, and that a finished job was revived, is in the row alone.
-      if (before !== undefined && !sameClaim && before.status !== 'pending') return true;
-      if (before?.status === 'pending' && entry.status === 'running' && before.attempt === entry.attempt)
-        return false;
-      put(viewOfEntry(entry, clock.now(), before), entry.leaseShard);
-      return sameClaim && before.leaseUntil !== entry.leaseUntil && counts.running <= ROWS_FOLLOWED;
-    },
-    failure(row) {
-      const view = viewOfFailure(row);
-      const before = view && views.get(view.jobId);
-      if (view !== undefined && (before === undefined || before.attempt < view.attempt)) put(view, undefined);
-    },
-    remove,
-    missing(shard, seen, from, to) {
-      const ids: string[] = [];
-      for (const jobId of shards.get(shard) ?? []) {
-        const leaseUntil = views.get(jobId)?.leaseUntil ?? 0;
-        if (!seen.has(jobId) && leaseUntil > from && leaseUntil <= to) ids.push(jobId);
-      }
-      return ids;
-    },
-    listen(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  /** Tells of each change from now on; returns how to stop. */
+  listen(listener: (change: JobChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #put(summary: JobSummary, shard: string | undefined): void {
+    const before = this.#summaries.get(summary.jobId);
+    this.#shards.place(summary.jobId, shard);
+    if (isSameSummary(before, summary)) return;
+    if (before !== undefined) this.#counts[before.status] -= 1;
+    this.#counts[summary.status] += 1;
+    this.#types.add(summary.type);
+    this.#summaries.set(summary.jobId, summary);
+    this.#observer.noteChange(before, summary);
+    this.#tell(summary);
+    if (this.#summaries.size > MAX_JOBS) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const finished = [...this.#summaries.values()].filter(({ finishedAt }) => finishedAt !== undefined);
+    finished.sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
+    for (const { jobId } of finished.slice(0, FORGET_AT_ONCE)) this.remove(jobId);
+  }
+
+  #tell(change: JobChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
 }
+
+/** The index lags behind the row: what a consistent read told is not undone by an older entry. */
+const isOlder = (entry: LeaseEntry, known: JobSummary): boolean =>
+  known.attempt > entry.attempt ||
+  (known.attempt === entry.attempt &&
+    known.status === 'running' &&
+    entry.status === 'running' &&
+    entry.leaseUntil < (known.leaseUntil ?? 0));

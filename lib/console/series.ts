@@ -1,4 +1,4 @@
-import type { ReclaimPoint, SeriesChanges, SeriesPoint } from './protocol.ts';
+import type { ReclaimPoint, SeriesChanges, SeriesPoint } from './page-messages.ts';
 
 /** The figures behind the plots, second by second, for the last ten minutes. */
 export interface Series {

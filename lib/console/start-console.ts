@@ -4,11 +4,11 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createConsoleApp } from './console-app.ts';
-import { createFeed } from './feed.ts';
+import { Feed } from './feed.ts';
 import { loadPageFiles } from './page-files.ts';
-import type { Hello, WorkerAction, WorkerView } from './protocol.ts';
-import { createWatcher, type Watcher, type WatcherOptions } from './watcher.ts';
-import { workersFromLeases } from './workers-from-leases.ts';
+import { type Hello, TOKEN_PARAMETER, type WorkerAction, type WorkerSummary } from './page-messages.ts';
+import { Watcher, type WatcherOptions } from './watcher.ts';
+import { summariesOfHolders } from './worker-summary.ts';
 
 export interface ConsoleOptions {
   readonly tableName: string;
@@ -16,7 +16,7 @@ export interface ConsoleOptions {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Given, the page may cancel, take back, retry and revive jobs; absent, it only shows. */
+  /** Given, the page may cancel, take back and revive jobs; absent, it only shows. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
   /** @default a free port */
   readonly port?: number;
@@ -29,7 +29,7 @@ export interface ConsoleOptions {
 
 /** What a local stack adds: processes to look at and to signal, and word of everything that happens. */
 export interface LocalWorkers {
-  workers(): readonly WorkerView[];
+  workers(): readonly WorkerSummary[];
   signal(pid: number, action: WorkerAction): boolean;
   /** Called once; the stack then tells the watcher what it sees, and the page of changed workers. */
   connect(watcher: Watcher, workersChanged: () => void): () => void;
@@ -52,47 +52,25 @@ const RHYTHM = {
 
 /** Serves the page on 127.0.0.1 until it is stopped. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { table, store, settings, clock, queue, local } = options;
+  const { table, store, settings, clock, queue, local, scan, onProblem } = options;
   const files = await loadPageFiles();
   const token = randomBytes(18).toString('base64url');
   const stopping = new AbortController();
   const mode: Hello['mode'] = local === undefined ? 'account' : 'local';
-  const watcher = createWatcher({
-    table,
-    store,
-    settings,
-    clock,
-    ...RHYTHM[mode],
-    ...(options.scan === undefined ? {} : { scan: options.scan }),
-    ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }),
-  });
-  const feed = createFeed({
+  const watcher = new Watcher({ table, store, settings, clock, scan, onProblem, ...RHYTHM[mode] });
+  const feed = new Feed({
     watcher,
     clock,
-    hello: () => ({
-      tableName: options.tableName,
-      mode,
-      writable: queue !== undefined,
-      skewMs: settings.skewMs,
-      leaseMs: settings.leaseMs,
-      ...(options.scan === undefined
-        ? { partial: 'Jobs that were done before this page was opened are not listed' }
-        : {}),
-    }),
-    workers: () => local?.workers() ?? workersFromLeases(watcher.book.all(), clock.now()),
+    hello: () => helloOf(options, mode),
+    workers: () => local?.workers() ?? summariesOfHolders([...watcher.jobs.all()], clock.now(), settings),
   });
-  const disconnect = local?.connect(watcher, feed.workersChanged);
+  const disconnect = local?.connect(watcher, () => feed.workersChanged());
   let port = 0;
   const app = createConsoleApp({
+    ...{ token, files, feed, watcher, store, clock, settings },
     port: () => port,
-    token,
-    files,
-    feed,
-    watcher,
-    store,
-    clock,
-    ...(queue === undefined ? {} : { actions: { store, queue, clock, settings } }),
-    ...(local === undefined ? {} : { signalWorker: local.signal }),
+    actions: queue === undefined ? undefined : { store, queue, clock, settings },
+    signalWorker: local?.signal,
     stopping: stopping.signal,
   });
   const server = createAdaptorServer({ fetch: app.fetch });
@@ -102,7 +80,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   });
   ({ port } = server.address() as AddressInfo);
   return {
-    url: `http://127.0.0.1:${port}/#token=${token}`,
+    url: `http://127.0.0.1:${port}/#${TOKEN_PARAMETER}=${token}`,
     port,
     token,
     watcher,
@@ -116,3 +94,15 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     },
   };
 }
+
+const helloOf = (
+  { tableName, queue, settings, scan }: ConsoleOptions,
+  mode: Hello['mode'],
+): Omit<Hello, 'now'> => ({
+  tableName,
+  mode,
+  writable: queue !== undefined,
+  skewMs: settings.skewMs,
+  graceMs: settings.graceMs,
+  partial: scan === undefined ? 'Jobs that finished before this console started are not listed' : undefined,
+});

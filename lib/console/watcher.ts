@@ -1,13 +1,13 @@
 import { BadRowError } from '../protocol/errors.ts';
-import type { Job, LeaseEntry } from '../protocol/job.ts';
+import { inParallel } from '../protocol/in-parallel.ts';
 import type { Clock, Cursor, JobStore, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BAD_MESSAGE_TYPE } from '../wire/table.ts';
 import { createHistory, type History } from './history.ts';
-import { createJobBook, type JobBook } from './known-jobs.ts';
-import { readShard } from './lease-reading.ts';
+import { KnownJobs } from './known-jobs.ts';
+import { readShard, type Stretch } from './read-shard.ts';
 import { scanInto } from './scan-into.ts';
 import { createSeries, type Series } from './series.ts';
 
@@ -28,20 +28,6 @@ export interface WatcherOptions {
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** Knows the table's jobs as well as gentle polling can: the index for what is unfinished, single rows for what left it. */
-export interface Watcher {
-  readonly book: JobBook;
-  readonly history: History;
-  readonly series: Series;
-  /** Something happened to this job: its row is read soon, whatever the poll's rhythm. */
-  note(jobId: string): void;
-  /** Somebody looks at the page (or no longer does), which sets the rhythm. */
-  watched(by: 1 | -1): void;
-  /** Looks at the index now. */
-  poll(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const MAX_RUNNING_READ = 2_000;
 /** Pending entries read on every look, and how many more of the rest, a stretch at a time. */
 const PENDING_HEAD = 200;
@@ -52,116 +38,145 @@ const NOTE_DELAY_MS = 15;
 const FAILURES_EVERY_MS = 5_000;
 const FAILURES_READ = 50;
 
-export function createWatcher(options: WatcherOptions): Watcher {
-  const { table, store, settings, clock, pollMs, idlePollMs } = options;
-  const onProblem = options.onProblem ?? (() => {});
-  const history = createHistory();
-  const series = createSeries();
-  const book = createJobBook({ clock, history, series });
-  const toRead = new Set<string>();
-  const walks = new Map<string, { readonly cursor: Cursor; readonly from: number }>();
-  const stopping = new AbortController();
-  let watchers = 0;
-  let failuresReadAt = Number.NEGATIVE_INFINITY;
-  let noteTimer: NodeJS.Timeout | undefined;
-  let wake = () => {};
+/** Knows the table's jobs as well as gentle polling can: the index for what is unfinished, single rows for what left it. */
+export class Watcher {
+  readonly history: History = createHistory();
+  readonly series: Series = createSeries();
+  readonly jobs: KnownJobs;
+  readonly #options: WatcherOptions;
+  readonly #toRead = new Set<string>();
+  /** Where the next look at a long pending shard goes on. */
+  readonly #walks = new Map<string, NonNullable<Stretch['rest']>>();
+  readonly #stopping = new AbortController();
+  readonly #looping: Promise<void>;
+  #watchers = 0;
+  #failuresReadAt = Number.NEGATIVE_INFINITY;
+  #noteTimer: NodeJS.Timeout | undefined;
+  #wake = () => {};
 
-  const readRow = async (jobId: string): Promise<void> => {
-    try {
-      const job: Job | undefined = await store.read(jobId);
-      if (job === undefined) book.remove(jobId);
-      else book.job(job);
-    } catch (error) {
-      if (!(error instanceof BadRowError)) throw error;
-      onProblem(error);
+  /** Starts to look at once. */
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+    this.jobs = new KnownJobs({ clock: options.clock, history: this.history, series: this.series });
+    this.#looping = this.#loop();
+  }
+
+  /** Something happened to this job: its row is read soon, whatever the poll's rhythm. */
+  note(jobId: string): void {
+    this.#toRead.add(jobId);
+    this.#noteTimer ??= setTimeout(() => {
+      this.#noteTimer = undefined;
+      void this.#readNoted();
+    }, NOTE_DELAY_MS);
+  }
+
+  /** Somebody looks at the page (or no longer does), which sets the rhythm. */
+  watched(by: 1 | -1): void {
+    this.#watchers += by;
+    if (by === 1) this.#wake();
+  }
+
+  /** Looks at the index now. */
+  async poll(): Promise<void> {
+    const { clock, settings } = this.#options;
+    const { running, pending } = allShards(settings.shards);
+    await Promise.all([
+      ...running.map((shard) => this.#lookAtRunning(shard)),
+      ...pending.map((shard) => this.#lookAtPending(shard)),
+    ]);
+    await this.#lookAtFailures();
+    await this.#readRows();
+    const { counts } = this.jobs;
+    this.series.read(clock.now(), { live: counts.running, waiting: counts.pending });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#noteTimer);
+    this.#wake();
+    await this.#looping;
+  }
+
+  async #loop(): Promise<void> {
+    const { scan } = this.#options;
+    const { signal } = this.#stopping;
+    if (scan !== undefined) await scanInto(this.jobs, scan, signal).catch(this.#tell);
+    while (!signal.aborted) {
+      await this.poll().catch(this.#tell);
+      await this.#pause();
     }
-  };
-  const readRows = async (): Promise<void> => {
-    const chosen = [...toRead].slice(0, ROWS_PER_LOOK);
-    for (const jobId of chosen) toRead.delete(jobId);
-    for (let i = 0; i < chosen.length; i += ROWS_AT_ONCE)
-      await Promise.all(chosen.slice(i, i + ROWS_AT_ONCE).map(readRow));
-  };
+  }
 
-  const take = (shard: string, entries: readonly LeaseEntry[], from: number, to: number) => {
-    const seen = new Set(entries.map(({ jobId }) => jobId));
-    for (const entry of entries) if (book.entry(entry)) toRead.add(entry.jobId);
-    for (const jobId of book.missing(shard, seen, from, to)) toRead.add(jobId);
-  };
-  const lookAtRunning = async (shard: string) => {
-    const { entries, from, to } = await readShard(table, shard, MAX_RUNNING_READ);
-    take(shard, entries, from, to);
-  };
-  const lookAtPending = async (shard: string) => {
+  /** Waits for the next look, which may be woken early. */
+  async #pause(): Promise<void> {
+    const { pollMs, idlePollMs } = this.#options;
+    const waking = Promise.withResolvers<void>();
+    this.#wake = waking.resolve;
+    const pause = this.#watchers > 0 || this.jobs.counts.running > 0 ? pollMs : idlePollMs;
+    const timer = pause > 0 ? setTimeout(waking.resolve, pause) : undefined;
+    if (this.#stopping.signal.aborted) waking.resolve();
+    await waking.promise;
+    clearTimeout(timer);
+  }
+
+  async #lookAtRunning(shard: string): Promise<void> {
+    this.#take(await readShard(this.#options.table, shard, MAX_RUNNING_READ));
+  }
+
+  async #lookAtPending(shard: string): Promise<void> {
+    const { table } = this.#options;
     const head = await readShard(table, shard, PENDING_HEAD);
-    take(shard, head.entries, head.from, head.to);
+    this.#take(head);
     if (head.rest === undefined) return;
-    const stretch = await readShard(table, shard, PENDING_STRETCH, walks.get(shard) ?? head.rest);
-    take(shard, stretch.entries, stretch.from, stretch.to);
-    if (stretch.rest === undefined) walks.delete(shard);
-    else walks.set(shard, stretch.rest);
-  };
-  const lookAtFailures = async () => {
-    if (clock.monotonic() - failuresReadAt < FAILURES_EVERY_MS) return;
-    failuresReadAt = clock.monotonic();
-    for (const type of [...book.types(), BAD_MESSAGE_TYPE]) {
+    const stretch = await readShard(table, shard, PENDING_STRETCH, this.#walks.get(shard) ?? head.rest);
+    this.#take(stretch);
+    if (stretch.rest === undefined) this.#walks.delete(shard);
+    else this.#walks.set(shard, stretch.rest);
+  }
+
+  #take({ shard, entries, from, to }: Stretch): void {
+    const seen = new Set(entries.map(({ jobId }) => jobId));
+    for (const entry of entries) if (this.jobs.takeEntry(entry)) this.#toRead.add(entry.jobId);
+    for (const jobId of this.jobs.missing(shard, seen, from, to)) this.#toRead.add(jobId);
+  }
+
+  async #lookAtFailures(): Promise<void> {
+    const { clock, table } = this.#options;
+    if (clock.monotonic() - this.#failuresReadAt < FAILURES_EVERY_MS) return;
+    this.#failuresReadAt = clock.monotonic();
+    for (const type of [...this.jobs.types, BAD_MESSAGE_TYPE]) {
       const page = await table.query({
         index: 'byFailure',
         partition: type,
         limit: FAILURES_READ,
         newestFirst: true,
       });
-      for (const row of page.rows) book.failure(row);
+      for (const row of page.rows) this.jobs.takeFailure(row);
     }
-  };
+  }
 
-  const poll = async (): Promise<void> => {
-    const { running, pending } = allShards(settings.shards);
-    await Promise.all([...running.map(lookAtRunning), ...pending.map(lookAtPending)]);
-    await lookAtFailures();
-    await readRows();
-    series.read(clock.now(), { live: book.counts().running, waiting: book.counts().pending });
-  };
+  async #readNoted(): Promise<void> {
+    await this.#readRows().catch(this.#tell);
+    // A job that starts to run wakes the poll, which from now on has heartbeats to see.
+    if (this.jobs.counts.running > 0 && this.#watchers === 0) this.#wake();
+  }
 
-  const rhythm = () => (watchers > 0 || book.counts().running > 0 ? pollMs : idlePollMs);
-  const loop = async (): Promise<void> => {
-    if (options.scan !== undefined) await scanInto(book, options.scan, stopping.signal).catch(onProblem);
-    while (!stopping.signal.aborted) {
-      await poll().catch(onProblem);
-      const waking = Promise.withResolvers<void>();
-      wake = waking.resolve;
-      const pause = rhythm();
-      const timer = pause > 0 ? setTimeout(waking.resolve, pause) : undefined;
-      await waking.promise;
-      clearTimeout(timer);
+  async #readRows(): Promise<void> {
+    const chosen = [...this.#toRead].slice(0, ROWS_PER_LOOK);
+    for (const jobId of chosen) this.#toRead.delete(jobId);
+    await inParallel(chosen, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
+  }
+
+  async #readRow(jobId: string): Promise<void> {
+    try {
+      const job = await this.#options.store.read(jobId);
+      if (job === undefined) this.jobs.remove(jobId);
+      else this.jobs.takeRow(job);
+    } catch (error) {
+      if (!(error instanceof BadRowError)) throw error;
+      this.#tell(error);
     }
-  };
-  const looping = loop();
+  }
 
-  return {
-    book,
-    history,
-    series,
-    poll,
-    note(jobId) {
-      toRead.add(jobId);
-      noteTimer ??= setTimeout(() => {
-        noteTimer = undefined;
-        void readRows()
-          .catch(onProblem)
-          // A job that starts to run wakes the poll, which from now on has heartbeats to see.
-          .then(() => book.counts().running > 0 && watchers === 0 && wake());
-      }, NOTE_DELAY_MS);
-    },
-    watched(by) {
-      watchers += by;
-      if (by === 1) wake();
-    },
-    async stop() {
-      stopping.abort();
-      clearTimeout(noteTimer);
-      wake();
-      await looping;
-    },
-  };
+  #tell = (error: unknown): void => this.#options.onProblem?.(error);
 }

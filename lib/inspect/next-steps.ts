@@ -1,8 +1,11 @@
 import { decideReap, lapsesAt } from '../protocol/decisions/decide-reap.ts';
-import type { Job, LeaseEntry, PendingJob, RunningJob, UnfinishedJob } from '../protocol/job.ts';
+import type { FinishedJob, Job, LeaseEntry, PendingJob, RunningJob, UnfinishedJob } from '../protocol/job.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import { recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
+import { defined } from '../wire/defined.ts';
+import { times } from './facts.ts';
+import { isQuarantined } from './timeline.ts';
 
 /** Something that will happen, or that an operator can do. */
 export interface NextStep {
@@ -19,26 +22,23 @@ export function nextSteps(job: Job, now: number, settings: Settings): NextStep[]
     case 'pending':
       return nextOfPending(job, now, settings);
     case 'done':
-      return [
-        { says: 'nothing: it is done' },
-        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
-      ];
     case 'failed':
-      return [
-        {
-          says:
-            job.rawMessage === undefined
-              ? `nothing, until an operator runs 'leasehold revive ${job.jobId}'`
-              : 'nothing: a message that cannot be read cannot be revived; have its producer send a good one',
-        },
-        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
-      ];
     case 'cancelled':
       return [
-        { says: `nothing, until an operator runs 'leasehold revive ${job.jobId}'` },
+        { says: nextOfFinished(job) },
         { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
       ];
   }
+}
+
+function nextOfFinished(job: FinishedJob): string {
+  if (job.status === 'done')
+    return `nothing: it is done${job.crashes > 0 ? `, although it crashed ${times(job.crashes)}` : ''}`;
+  if (job.status === 'failed' && job.rawMessage !== undefined)
+    return 'nothing: this message cannot be read, so it cannot be revived; have its producer send a valid one';
+  const why =
+    job.status === 'failed' && isQuarantined(job) ? ` (quarantined: it crashed ${times(job.crashes)})` : '';
+  return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
 /** By when the reaper has acted, if the worker died right after its last beat. */
@@ -61,23 +61,25 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
   if (now < job.leaseUntil)
     return [
       ...cancel,
-      { at: job.leaseUntil, says: 'its lease ends, unless the worker’s heart beats before' },
+      { at: job.leaseUntil, says: 'its lease ends, unless a heartbeat renews it before then' },
       then,
     ];
   if (now < by)
-    return [...cancel, { at: lapse, says: 'its lease has ended; the reaper may take it back' }, then];
+    return [...cancel, { at: lapse, says: 'its lease has ended; the reaper may reclaim it' }, then];
   return [
     ...cancel,
     {
       at: by,
-      says: "OVERDUE: the reaper should have taken it back by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+      says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
     },
   ];
 }
 
 function nextOfPending(job: PendingJob, now: number, settings: Settings): NextStep[] {
   if (job.cancelRequested)
-    return [{ at: job.leaseUntil, says: 'whoever meets it first ends it, the reaper at the latest' }];
+    return [
+      { at: job.leaseUntil, says: 'it is cancelled by whoever handles it next, at the latest by the reaper' },
+    ];
   const due = now < job.notBefore ? [{ at: job.notBefore, says: 'it becomes due' }] : [];
   if (job.dispatches === 0 && now < job.leaseUntil)
     return [
@@ -88,7 +90,9 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
   const isOverdue = now > job.leaseUntil + worstMs;
   return [
     ...due,
-    { says: `a worker claims it as soon as it takes its hint from the queue (sent ${job.dispatches} times)` },
+    {
+      says: `a worker claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
+    },
     {
       at: job.leaseUntil,
       says: isOverdue
@@ -127,6 +131,8 @@ export const entryOf = (job: UnfinishedJob): LeaseEntry => ({
   notBefore: job.status === 'pending' ? job.notBefore : 0,
   dispatches: job.status === 'pending' ? job.dispatches : 0,
   cancelRequested: job.cancelRequested,
-  ...(job.leaseOwner === undefined ? {} : { leaseOwner: job.leaseOwner }),
-  ...(job.status === 'running' ? { startedAt: job.startedAt } : {}),
+  ...defined({
+    leaseOwner: job.leaseOwner,
+    startedAt: job.status === 'running' ? job.startedAt : undefined,
+  }),
 });

@@ -1,122 +1,152 @@
-import { isFinished, type Job, type PastClaim } from '../protocol/job.ts';
+import { isFinished, type Job, LEASE_EXPIRED, type PastClaim } from '../protocol/job.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import type { Settings } from '../settings/settings.ts';
-import { CLAIM_RING_SIZE } from '../wire/table.ts';
-import { type NextStep, nextSteps } from './next-steps.ts';
+import { defined } from '../wire/defined.ts';
+import { endingKinds, type Moment, type MomentKind, sentences } from './moment.ts';
 
-/** One thing that happened to a job, or will. */
-export interface TimelineEvent {
-  readonly at: number;
-  readonly what: 'created' | 'claimed' | 'heartbeat' | 'ended' | 'reclaimed' | 'fenced' | 'finished';
-  readonly attempt?: number;
+/** A moment with the sentence that tells it. Its text, if any, comes after. */
+export interface TimelineEvent extends Moment {
   readonly says: string;
 }
 
-/** The life of one job as its row remembers it. */
-export interface Timeline {
-  readonly events: readonly TimelineEvent[];
-  /** What is known without its time. */
-  readonly facts: readonly string[];
-  readonly next: readonly NextStep[];
+/** Two accounts of one event, from the row and from the bus, are this close together. */
+const SAME_EVENT_MS = 1_500;
+
+/** The life of a job, oldest first: what its row remembers, and what was seen in between. */
+export function timelineOf(
+  job: Job,
+  settings: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>,
+  seen: readonly Moment[] = [],
+): TimelineEvent[] {
+  const told = toldByRow(job, settings);
+  const events = seen.reduce((merged, moment) => merge(merged, withAttempt(moment, job), told), told);
+  return events.map((event) => beforeDeath(event, events)).sort(compareEvents);
 }
 
-/** Tells what happened to a job, and what happens next and when. Pure: `now` only tells past from future. */
-export function timelineOf(job: Job, now: number, settings: Settings): Timeline {
-  return {
-    events: [
-      created(job),
-      ...job.claims.flatMap((claim) => ended(claim, job)),
-      ...current(job, settings),
-    ].sort((a, b) => a.at - b.at),
-    facts: factsOf(job),
-    next: nextSteps(job, now, settings),
-  };
-}
+const event = (moment: Moment, says = sentences[moment.kind](moment)): TimelineEvent =>
+  defined({ ...moment, says }) as TimelineEvent;
 
-const created = (job: Job): TimelineEvent => ({
-  at: job.createdAt,
-  what: 'created',
-  says:
-    job.status === 'failed' && job.rawMessage !== undefined
-      ? 'a message came that cannot be run; it is kept here'
-      : `first seen as a '${job.type}' job`,
-});
-
-function ended(claim: PastClaim, job: Job): TimelineEvent[] {
-  const { attempt, owner, from, to } = claim;
-  const isLast = claim === job.claims.at(-1) && job.status !== 'running';
-  const cause = isLast && job.lastError !== undefined ? `: ${job.lastError}` : '';
-  const ends = {
-    done: 'finished its work',
-    retried: `its handler threw${cause}; the job will run again`,
-    failed: `its handler threw${cause}; the job failed for good`,
-    released: 'the job was released (deadline, shutdown or operator)',
-    cancelled: 'ended the job, as an operator had asked',
-    lapsed: `its lease lapsed${cause}; the reaper ${isLast ? verdictOf(job) : 'took the job back'}`,
-  } as const;
+function toldByRow(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>): TimelineEvent[] {
   return [
-    { at: from, what: 'claimed', attempt, says: `claimed by ${owner}` },
-    {
-      at: to,
-      what: claim.outcome === 'lapsed' ? 'reclaimed' : 'ended',
-      attempt,
-      says: ends[claim.outcome] ?? `ended (${claim.outcome})`,
-    },
-    ...(claim.outcome === 'lapsed'
-      ? [
-          {
-            at: to,
-            what: 'fenced',
-            attempt,
-            says: `${owner} is fenced: whatever it still writes is refused`,
-          } as const,
-        ]
+    event({ at: job.createdAt, kind: 'created' }, creationOf(job)),
+    ...job.claims.flatMap((claim) => ofClaim(claim, job)),
+    ...ofRun(job, growth),
+    ...ofEnd(job),
+  ];
+}
+
+const creationOf = (job: Job): string =>
+  job.status === 'failed' && job.rawMessage !== undefined
+    ? 'a message arrived that cannot be run; it is kept here'
+    : `first seen as a '${job.type}' job`;
+
+function ofClaim(claim: PastClaim, job: Job): TimelineEvent[] {
+  const { attempt, owner: by, from, to, outcome } = claim;
+  const isLast = claim === job.claims.at(-1) && job.status !== 'running';
+  const ended: Moment = {
+    at: to,
+    kind: endingKinds[outcome] ?? 'released',
+    attempt,
+    text: isLast ? causeOf(outcome, job) : undefined,
+  };
+  return [
+    event({ at: from, kind: 'claimed', attempt, by }),
+    event(ended, sentenceOf(ended, outcome, isLast ? job : undefined)),
+    ...(outcome === 'lapsed' ? [event({ at: to, kind: 'fenced', attempt, by })] : []),
+  ];
+}
+
+/** That a lease expired says no more than the lapse itself. */
+const causeOf = (outcome: PastClaim['outcome'], job: Job): string | undefined =>
+  outcome === 'done' || outcome === 'released' || outcome === 'cancelled' || job.lastError === LEASE_EXPIRED
+    ? undefined
+    : job.lastError;
+
+/** A later version may know outcomes that this one does not. */
+function sentenceOf(ended: Moment, outcome: PastClaim['outcome'], last: Job | undefined): string {
+  if (!Object.hasOwn(endingKinds, outcome)) return `ended (${outcome})`;
+  if (outcome !== 'lapsed' || last === undefined) return sentences[ended.kind](ended);
+  if (last.status === 'failed')
+    return `its lease lapsed; the reaper ${isQuarantined(last) ? 'quarantined' : 'failed'} the job`;
+  if (last.status === 'cancelled')
+    return 'its lease lapsed; the reaper cancelled the job, as an operator had asked';
+  return sentences.reclaimed(ended);
+}
+
+/** Whether a failed job failed because it kept crashing. */
+export const isQuarantined = (job: Pick<Job, 'crashes' | 'maxCrashes'>): boolean =>
+  job.crashes >= job.maxCrashes;
+
+function ofRun(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>): TimelineEvent[] {
+  if (job.status !== 'running') return [];
+  const { attempt, startedAt, leaseOwner: by } = job;
+  const beatAt = Math.max(job.heartbeatAt, lastBeatAt(job, growth));
+  return [
+    event({ at: startedAt, kind: 'claimed', attempt, by }),
+    ...(beatAt > startedAt
+      ? [event({ at: beatAt, kind: 'heartbeat', attempt, by }, `last heartbeat of ${by}`)]
       : []),
   ];
 }
 
-/** What a lapse led to, where it was the last thing that happened. */
-function verdictOf(job: Job): string {
-  if (job.status === 'failed') return 'failed the job';
-  return job.status === 'cancelled' ? 'ended the job, as an operator had asked' : 'took the job back';
+const ofEnd = (job: Job): TimelineEvent[] =>
+  isFinished(job)
+    ? [
+        event(
+          {
+            at: job.finishedAt,
+            kind: 'finished',
+            text: job.status === 'failed' ? job.lastError : undefined,
+          },
+          job.status,
+        ),
+      ]
+    : [];
+
+/** Of two accounts of one event the row has the exact time, the onlooker more words. */
+function merge(
+  merged: readonly TimelineEvent[],
+  moment: Moment,
+  told: readonly TimelineEvent[],
+): TimelineEvent[] {
+  // Two heartbeats that were seen are two; only the one that the row tells may be among those that were seen.
+  const isTwin = (each: TimelineEvent) =>
+    isSameEvent(each, moment) && (!isRepeated(moment.kind) || told.includes(each));
+  const twin = merged.findIndex(isTwin);
+  return twin === -1
+    ? [...merged, event(moment)]
+    : merged.with(twin, { ...moment, ...(merged[twin] as TimelineEvent) });
 }
 
-function current(job: Job, settings: Settings): TimelineEvent[] {
-  if (job.status === 'running') {
-    const { attempt } = job;
-    const beatAt = Math.max(job.heartbeatAt, lastBeatAt(job, settings));
-    return [
-      { at: job.startedAt, what: 'claimed', attempt, says: `claimed by ${job.leaseOwner}` },
-      ...(beatAt > job.startedAt
-        ? [{ at: beatAt, what: 'heartbeat', attempt, says: `last heartbeat of ${job.leaseOwner}` } as const]
-        : []),
-    ];
-  }
-  if (!isFinished(job)) return [];
-  const cause = job.status === 'failed' && job.lastError !== undefined ? `: ${job.lastError}` : '';
-  return [{ at: job.finishedAt, what: 'finished', says: `${job.status}${cause}` }];
+const isSameEvent = (a: Moment, b: Moment): boolean =>
+  a.kind === b.kind && a.attempt === b.attempt && Math.abs(a.at - b.at) < SAME_EVENT_MS;
+
+/** What may truly happen twice within a moment. */
+const isRepeated = (kind: MomentKind): boolean =>
+  kind === 'heartbeat' || kind === 'checkpoint' || kind === 'log';
+
+/** An onlooker that did not know the attempt yet knew the time, which lies within one claim. */
+function withAttempt(moment: Moment, job: Job): Moment {
+  if (moment.attempt !== undefined && moment.attempt > 0) return moment;
+  const claim = job.claims.find(({ from, to }) => moment.at >= from && moment.at <= to);
+  const attempt = claim?.attempt ?? (job.status === 'running' ? job.attempt : undefined);
+  return attempt === undefined ? moment : { ...moment, attempt };
 }
 
-function factsOf(job: Job): string[] {
-  const facts: string[] = [];
-  const { attempt, errors, crashes, releases } = job;
-  facts.push(
-    `claimed ${attempt === 1 ? 'once' : `${attempt} times`}; since it was last revived or created, ${errors} ended by errors, ${crashes} by crashes, ${releases} by release`,
-    `fails for good at ${job.maxAttempts} errors and crashes together, or ${job.maxCrashes} crashes`,
-  );
-  const past = job.status === 'running' ? attempt - 1 : attempt;
-  const known = new Set(job.claims.map((claim) => claim.attempt));
-  const oldest = Math.max(1, past - CLAIM_RING_SIZE + 1);
-  if (oldest > 1) facts.push(`attempts 1 to ${oldest - 1} are older than the row remembers`);
-  for (let n = oldest; n <= past; n++)
-    if (!known.has(n))
-      facts.push(`attempt ${n} left no entry: its claim was released before its worker learned of it`);
-  if (job.checkpointSeq > 0)
-    facts.push(
-      `checkpoint ${job.checkpointSeq} is stored${job.status === 'done' ? '' : ': the next attempt goes on from there'}`,
-    );
-  if (job.progress !== undefined) facts.push(`progress: ${JSON.stringify(job.progress)}`);
-  if (job.cancelRequested && !isFinished(job)) facts.push('an operator asked for its cancellation');
-  facts.push(`last changed by ${job.changedBy}`);
-  return facts;
+/** A checkpoint is seen after it was stored: one that is seen after its worker died was stored before. */
+function beforeDeath(moment: TimelineEvent, all: readonly TimelineEvent[]): TimelineEvent {
+  if (moment.kind !== 'checkpoint') return moment;
+  const death = all.find((each) => each.kind === 'killed' && each.attempt === moment.attempt);
+  return death !== undefined && death.at <= moment.at ? { ...moment, at: death.at - 1 } : moment;
 }
+
+/** Within one millisecond: the claim before what happened under it, how it ended after that, the job's end last. */
+const compareEvents = (a: TimelineEvent, b: TimelineEvent): number =>
+  a.at - b.at || turnOf(a) - turnOf(b) || rankOf(a.kind) - rankOf(b.kind);
+
+const turnOf = ({ kind, attempt = 0 }: TimelineEvent): number =>
+  kind === 'finished' ? Number.MAX_SAFE_INTEGER : attempt;
+
+const ends: ReadonlySet<MomentKind> = new Set(Object.values(endingKinds));
+const rankOf = (kind: MomentKind): number =>
+  kind === 'claimed' ? 0 : ends.has(kind) ? 2 : kind === 'fenced' ? 3 : 1;

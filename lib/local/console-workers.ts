@@ -1,7 +1,7 @@
-import type { Moment, WorkerAction, WorkerView } from '../console/protocol.ts';
+import type { WorkerAction, WorkerSummary } from '../console/page-messages.ts';
 import type { LocalWorkers } from '../console/start-console.ts';
 import type { Watcher } from '../console/watcher.ts';
-import { defined } from '../wire/defined.ts';
+import type { Moment } from '../inspect/moment.ts';
 import type { BusEvent } from './event-bus.ts';
 import type { SandboxView } from './lambda-host/lambda-function.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
@@ -18,10 +18,9 @@ const CLAIM_MS = [40, 200];
 export function consoleWorkers(stack: LocalStack): LocalWorkers {
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;
-  const attemptOf = (jobId: string) => watching?.book.get(jobId)?.attempt;
+  const attemptOf = (jobId: string) => watching?.jobs.get(jobId)?.attempt;
   const add = (jobId: string, moment: Omit<Moment, 'at'>, at = Date.now()) => {
-    // What tells the same of a job is merged key by key, so that a key without a value must not be there.
-    watching?.history.add(jobId, defined({ ...moment, at, attempt: moment.attempt ?? attemptOf(jobId) }));
+    watching?.history.add(jobId, { ...moment, at, attempt: moment.attempt ?? attemptOf(jobId) });
   };
 
   return {
@@ -30,13 +29,13 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
         .filter(({ at }) => Date.now() - at < GONE_SHOWN_MS)
         .slice(-GONE_SHOWN);
       return [
-        ...stack.workers().map((sandbox) => viewOf(sandbox)),
-        ...recent.reverse().map(({ sandbox, at }) => ({ ...viewOf(sandbox), since: at, jobs: [] })),
+        ...stack.workers().map((sandbox) => summaryOf(sandbox)),
+        ...recent.reverse().map(({ sandbox, at }) => ({ ...summaryOf(sandbox), since: at, jobs: [] })),
       ];
     },
     signal(pid, action) {
       const worker = stack.workers().find((each) => each.pid === pid);
-      const kind = readClock[action];
+      const kind = signalKinds[action];
       if (kind !== undefined)
         for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: nameOf(pid) });
       return stack.signal(pid, action);
@@ -61,12 +60,15 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
   };
 }
 
-const readClock: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = { pause: 'paused', resume: 'resumed' };
+const signalKinds: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = {
+  pause: 'paused',
+  resume: 'resumed',
+};
 
 const isWorker = ({ functionName }: { readonly functionName: string }) => functionName.endsWith('-worker');
 const nameOf = (pid: number) => `process ${pid}`;
 
-const viewOf = (sandbox: SandboxView): WorkerView => ({
+const summaryOf = (sandbox: SandboxView): WorkerSummary => ({
   name: nameOf(sandbox.pid),
   pid: sandbox.pid,
   state: sandbox.state !== 'gone' && sandbox.isPaused ? 'paused' : sandbox.state,
@@ -105,10 +107,9 @@ function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
   const { jobId, attempt, outcome } = line.fields;
   if (typeof jobId !== 'string') return;
   watcher.note(jobId);
-  const named = typeof attempt === 'number' ? { attempt } : {};
-  if (line.message !== 'run ended') add(jobId, { kind: 'log', text: line.message, ...named }, line.at);
-  else if (outcome === 'lost')
-    add(jobId, { kind: 'fenced', text: 'The attempt found that its lease was gone', ...named }, line.at);
+  const of = typeof attempt === 'number' ? attempt : undefined;
+  if (line.message !== 'run ended') add(jobId, { kind: 'log', text: line.message, attempt: of }, line.at);
+  else if (outcome === 'lost') add(jobId, { kind: 'refused', attempt: of }, line.at);
 }
 
 function tellBusEvent({ name, detail }: BusEvent, watcher: Watcher, add: Add): void {

@@ -2,6 +2,7 @@ import { systemClock } from '../aws/clock.ts';
 import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
 import { createJobsTable } from '../aws/dynamodb/create-jobs-table.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';
+import type { WorkerAction } from '../console/page-messages.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
 import { createLocalQueues } from './create-local-queues.ts';
@@ -57,8 +58,6 @@ export interface LocalStack {
   listen(listener: (event: StackEvent) => void): () => void;
   stop(): Promise<void>;
 }
-
-export type WorkerAction = 'kill' | 'pause' | 'resume';
 
 const DEFAULT_NAME = 'leasehold';
 const DEFAULT_WORKERS = 4;

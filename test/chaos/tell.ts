@@ -7,7 +7,7 @@ interface Line {
 }
 
 /** What happened to one job and to the processes that ran it, in order: the shortest account of a broken promise. */
-export function timelineOf(jobId: string, evidence: Evidence): string {
+export function accountOf(jobId: string, evidence: Evidence): string {
   const journal = evidence.journal.filter((line) => line.jobId === jobId);
   const pids = new Set(journal.map(({ pid }) => pid));
   const row = evidence.rows.find((each) => each.jobId === jobId);
@@ -38,7 +38,7 @@ export function tell(findings: readonly Finding[], evidence: Evidence): string {
     .map((jobId) => {
       const row = evidence.rows.find((each) => each.jobId === jobId);
       const promises = findings.filter((each) => each.jobId === jobId).map(({ promise }) => `  ${promise}`);
-      return [`${jobId}:`, ...promises, JSON.stringify(row), timelineOf(jobId, evidence)].join('\n');
+      return [`${jobId}:`, ...promises, JSON.stringify(row), accountOf(jobId, evidence)].join('\n');
     })
     .join('\n\n');
 }

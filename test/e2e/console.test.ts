@@ -63,10 +63,10 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
 
     await row(page, 'survivor').click();
     const timeline = page.getByRole('region', { name: 'Timeline' });
-    await timeline.getByText('Reclaimed by the reaper').first().waitFor();
+    await timeline.getByText('the reaper reclaimed the job').first().waitFor();
     const told = (await timeline.locator('.moment-what').allTextContents()).join(' | ');
     expect(told).toMatch(
-      /Claimed.*Its worker was killed.*The lease lapsed.*Reclaimed by the reaper.*Claimed.*Done/,
+      /claimed by.*its worker was killed.*its lease ended without.*the reaper reclaimed the job.*is fenced.*claimed by.*its handler returned.*done/,
     );
     expect(await page.locator('.lane').count()).toBeGreaterThanOrEqual(2);
     expect(await page.locator('.lane-outcome').first().textContent()).toBe('lapsed');
@@ -131,7 +131,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await send({ type: 'slow-steps', payload: { steps: 200, stepMs: 200 }, jobId: 'unwanted' });
     await row(page, 'unwanted', 'running').click();
     await page.getByRole('button', { name: 'cancel' }).click();
-    await page.getByText('Its worker is asked to stop').waitFor();
+    await page.getByText('Its worker is told to stop').waitFor();
     await page.locator('.status-line[data-status="cancelled"]').waitFor();
     await page.getByRole('button', { name: 'revive' }).click();
     await page.locator('.status-line[data-status="running"]').waitFor();

@@ -42,7 +42,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
     it('runs failed and cancelled jobs again, with a hint each, and goes on past one that it must refuse', async () => {
       await fail('a', 'boom');
       await claim('b');
-      const run = await system.run(['retry', 'a', 'b', 'nobody', '--json']);
+      const run = await system.run(['revive', 'a', 'b', 'nobody', '--json']);
       expect(run.code).toBe(1);
       expect(run.json<{ results: { jobId: string; outcome: string }[] }>().results).toMatchObject([
         { jobId: 'a', outcome: 'written' },
@@ -57,7 +57,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       await system.store.reject({ messageId: 'm1', reason: 'not JSON', text: 'x', bytes: 1, sha256: 'y' });
       const run = await system.run(['revive', 'bad:m1']);
       expect(run.code).toBe(1);
-      expect(run.stderr).toContain('have its producer send a good one');
+      expect(run.stderr).toContain('have its producer send a valid one');
     });
 
     it('wants an id', async () => {
@@ -73,7 +73,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       const run = await system.run(['cancel', 'p', 'r', '--yes']);
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('p  cancelled');
-      expect(run.stdout).toContain('r  asked to stop');
+      expect(run.stdout).toContain('r  its worker is told to stop');
       expect(await status('p')).toBe('cancelled');
       expect((await system.store.read('r'))?.cancelRequested).toBe(true);
     });
@@ -95,7 +95,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       await fail('f', 'boom');
       const run = await system.run(['cancel', 'f']);
       expect(run.code).toBe(1);
-      expect(run.stderr).toContain('it is failed already');
+      expect(run.stderr).toContain('cannot cancel a failed job');
     });
   });
 
@@ -104,7 +104,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       const held = await claim('r');
       const run = await system.run(['take-back', 'r']);
       expect(run.code).toBe(0);
-      expect(run.stdout).toContain('taken from worker-a/r, which is fenced');
+      expect(run.stdout).toContain('taken back from worker-a/r, which is fenced');
       expect((await system.store.complete(held)).outcome).toBe('lost');
       // Claimed a moment ago, the job is not due yet, and neither is its hint.
       expect(await bodies()).toEqual([]);
@@ -115,7 +115,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       await fail('f', 'boom');
       const run = await system.run(['take-back', 'f']);
       expect(run.code).toBe(1);
-      expect(run.stderr).toContain('only a running job');
+      expect(run.stderr).toContain('only a running one has a worker');
     });
   });
 

@@ -111,7 +111,7 @@ describe('the console refuses', () => {
       '/../package.json',
       '/..%2f..%2fpackage.json',
       '/page/main.tsx',
-      '/main.css/../store.ts',
+      '/main.css/../state.ts',
     ])
       expect(await rawRequest(path, { host: `127.0.0.1:${stage.console.port}` })).toBe(404);
   });
@@ -146,7 +146,7 @@ describe('hostile ids and payloads', () => {
 });
 
 describe('an operator', () => {
-  it('cancels a waiting job, and is told what does not lead on from where a job is', async () => {
+  it('cancels a waiting job, and is told what cannot be done to it then', async () => {
     stage.table.put(jobRow('to-cancel'));
     const first = await stage.request('/api/jobs/to-cancel/cancel', { method: 'POST' });
     expect(await first.json()).toEqual({ ok: true, message: 'Cancelled' });
@@ -155,21 +155,21 @@ describe('an operator', () => {
     expect(second.status).toBe(409);
     expect(await second.json()).toMatchObject({
       ok: false,
-      message: expect.stringContaining('is cancelled'),
+      message: 'Cannot cancel a cancelled job',
     });
   });
 
-  it('revives and retries what failed, with a hint in the queue', async () => {
-    stage.table.put(finishedRow('to-retry', 'failed', { lastError: 'boom', errors: 5 }));
-    const reply = await stage.request('/api/jobs/to-retry/retry', { method: 'POST' });
+  it('revives what failed, with a hint in the queue', async () => {
+    stage.table.put(finishedRow('to-revive', 'failed', { lastError: 'boom', errors: 5 }));
+    const reply = await stage.request('/api/jobs/to-revive/revive', { method: 'POST' });
     expect(reply.status).toBe(200);
-    expect(await stage.store.read('to-retry')).toMatchObject({ status: 'pending', errors: 0 });
-    expect(stage.hints).toContainEqual({ jobId: 'to-retry', delaySeconds: 0 });
+    expect(await stage.store.read('to-revive')).toMatchObject({ status: 'pending', errors: 0 });
+    expect(stage.hints).toContainEqual({ jobId: 'to-revive', delaySeconds: 0 });
   });
 
-  it('takes a running job from its worker', async () => {
+  it('takes a running job back from its worker', async () => {
     stage.table.put(
-      jobRow('to-release', {
+      jobRow('to-take-back', {
         status: 'running',
         attempt: 1,
         leaseOwner: 'w/1',
@@ -177,11 +177,11 @@ describe('an operator', () => {
         leaseShard: 'r0',
       }),
     );
-    expect((await stage.request('/api/jobs/to-release/takeBack', { method: 'POST' })).status).toBe(200);
-    expect(await stage.store.read('to-release')).toMatchObject({ status: 'pending', releases: 1 });
+    expect((await stage.request('/api/jobs/to-take-back/takeBack', { method: 'POST' })).status).toBe(200);
+    expect(await stage.store.read('to-take-back')).toMatchObject({ status: 'pending', releases: 1 });
     // Claimed a moment ago: repeats of that claim are waited out.
     expect(stage.hints).toContainEqual({
-      jobId: 'to-release',
+      jobId: 'to-take-back',
       delaySeconds: expect.toSatisfy((s) => s >= 4),
     });
   });
@@ -253,7 +253,7 @@ describe('the stream', () => {
       startedAt: claimed.job.startedAt,
     };
     await page.watcher.poll();
-    expect(page.watcher.book.get('followed')).toMatchObject({ status: 'running', attempt: 1 });
+    expect(page.watcher.jobs.get('followed')).toMatchObject({ status: 'running', attempt: 1 });
     await store.heartbeat(claim, claimed.job.leaseUntil + 5_000);
     await page.watcher.poll();
     await store.complete(claim, { ok: true });
@@ -262,8 +262,14 @@ describe('the stream', () => {
       timeline: { kind: string; attempt?: number }[];
       result: string;
     };
-    expect(detail.timeline.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'heartbeat', 'done']);
+    expect(detail.timeline.map(({ kind }) => kind)).toEqual([
+      'created',
+      'claimed',
+      'heartbeat',
+      'done',
+      'finished',
+    ]);
     expect(detail.result).toBe('{"ok":true}');
-    expect(page.watcher.book.get('followed')).toMatchObject({ status: 'done' });
+    expect(page.watcher.jobs.get('followed')).toMatchObject({ status: 'done' });
   });
 });

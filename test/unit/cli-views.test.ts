@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { decodeCursor, encodeCursor } from '../../lib/cli/cursor.ts';
-import { workerOf, workerViews } from '../../lib/inspect/lease-holders.ts';
+import { factsOf } from '../../lib/inspect/facts.ts';
+import { leaseHolders } from '../../lib/inspect/lease-holders.ts';
 import { nextSteps } from '../../lib/inspect/next-steps.ts';
-import { timelineOf } from '../../lib/inspect/timeline.ts';
+import { workerOf } from '../../lib/inspect/worker-name.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
@@ -91,9 +92,9 @@ describe('workers', () => {
     const entries: LeaseEntry[] = [];
     for (const id of ['a', 'b'])
       entries.push({ ...(await claim(id, `w/${id}`)), notBefore: 0, dispatches: 0 });
-    const state = (at: number) => workerViews(entries, at, settings)[0]?.state;
+    const state = (at: number) => leaseHolders(entries, at, settings)[0]?.state;
     expect([state(start + 29_999), state(start + 30_000)]).toEqual(['live', 'STALE']);
-    expect(workerViews(entries, start + 30_000, settings)[0]).toMatchObject({
+    expect(leaseHolders(entries, start + 30_000, settings)[0]).toMatchObject({
       worker: 'w',
       lastHeartbeatAt: start,
       jobs: [{ jobId: 'a', isLapsed: true, lapsesAt: start + 32_000 }, { jobId: 'b' }],
@@ -105,17 +106,17 @@ describe('workers', () => {
     const job = await claim('a', 'w/1');
     const beat = clock.now() + 1_000_000;
     const entry = { ...job, leaseUntil: beat + 100_000, notBefore: 0, dispatches: 0 };
-    const [view] = workerViews([entry], beat, { ...settings, leaseGrowth: 0.1 });
+    const [view] = leaseHolders([entry], beat, { ...settings, leaseGrowth: 0.1 });
     expect(view?.lastHeartbeatAt).toBe(beat);
   });
 });
 
-describe('a timeline', () => {
+describe('the facts of a job', () => {
   it('names attempts that left no entry, and those older than the row remembers', async () => {
     const { clock, store, claim, read } = setUp();
     await claim('j', 'w/0');
     await store.releaseUnknown('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
-    const facts = timelineOf(await read('j'), clock.now(), settings).facts;
+    const facts = factsOf(await read('j'));
     expect(facts).toContain(
       'attempt 1 left no entry: its claim was released before its worker learned of it',
     );
@@ -125,9 +126,7 @@ describe('a timeline', () => {
       const dispatch = planDispatch(clock.now(), clock.now(), settings);
       await store.release(claimOf(outcome.job), { errors: 0, releases: n, dispatch });
     }
-    expect(timelineOf(await read('j'), clock.now(), settings).facts).toContain(
-      'attempts 1 to 3 are older than the row remembers',
-    );
+    expect(factsOf(await read('j'))).toContain('attempts 1 to 3 are older than the row remembers');
   });
 
   it('tells checkpoint, progress and a wished cancellation', async () => {
@@ -135,8 +134,9 @@ describe('a timeline', () => {
     const claimed = claimOf(await claim('j', 'w/0'));
     await store.checkpoint(claimed, { seq: 2, checkpoint: 5, progress: { done: 3 } });
     await store.cancel('j');
-    const { facts, next } = timelineOf(await read('j'), clock.now(), settings);
-    expect(facts).toContain('checkpoint 2 is stored: the next attempt goes on from there');
+    const facts = factsOf(await read('j'));
+    const next = nextSteps(await read('j'), clock.now(), settings);
+    expect(facts).toContain('checkpoint 2 is saved: the next attempt continues from there');
     expect(facts).toContain('progress: {"done":3}');
     expect(next[0]?.says).toContain('sees the cancellation in the reply to its next heartbeat');
   });
@@ -151,7 +151,7 @@ describe('what happens next', () => {
     const start = clock.now();
     expect(nextSteps(job, start, settings).map((step) => step.at)).toEqual([start + 30_000, start + 120_500]);
     expect(says(job, start)[1]).toContain('given to the next worker (crash 1 of 3)');
-    expect(says(job, start + 30_000)[0]).toContain('the reaper may take it back');
+    expect(says(job, start + 30_000)[0]).toContain('the reaper may reclaim it');
     expect(says(job, start + 120_499)[0]).not.toContain('OVERDUE');
     expect(says(job, start + 120_500)[0]).toContain('OVERDUE');
     expect(says({ ...job, crashes: 2 }, start)[1]).toContain('quarantined: crash 3 of 3');
@@ -168,7 +168,7 @@ describe('what happens next', () => {
     const far = (await store.read('far')) as Job;
     expect(says(soon, start)).toEqual([
       'it becomes due',
-      expect.stringContaining('as soon as it takes its hint'),
+      expect.stringContaining('as soon as it receives its hint'),
       expect.stringContaining('the reaper sends another hint'),
     ]);
     expect(says(far, start)[1]).toContain('the reaper sends it to the queue');
@@ -182,6 +182,6 @@ describe('what happens next', () => {
     await store.reject({ messageId: 'm', reason: 'r', text: 't', bytes: 1, sha256: 's' });
     expect(says(await read('d'), clock.now())[0]).toBe('nothing: it is done');
     expect(says(await read('f'), clock.now())[0]).toContain("'leasehold revive f'");
-    expect(says(await read('bad:m'), clock.now())[0]).toContain('have its producer send a good one');
+    expect(says(await read('bad:m'), clock.now())[0]).toContain('have its producer send a valid one');
   });
 });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Filter, isShown, orderJobs, reorderJobs } from '../../lib/console/page/job-order.ts';
-import type { JobView } from '../../lib/console/protocol.ts';
+import type { JobSummary } from '../../lib/console/page-messages.ts';
 
 const statuses = ['pending', 'running', 'done', 'failed', 'cancelled'] as const;
 const all: Filter = { status: 'all', search: '' };
 
-const job = (jobId: string, more: Partial<JobView> = {}): JobView => ({
+const job = (jobId: string, more: Partial<JobSummary> = {}): JobSummary => ({
   jobId,
   type: 'resize',
   status: 'pending',

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { JobView } from '../../lib/console/protocol.ts';
-import { processOf, workerOf } from '../../lib/console/worker-name.ts';
-import { workersFromLeases } from '../../lib/console/workers-from-leases.ts';
+import type { JobSummary } from '../../lib/console/page-messages.ts';
+import { summariesOfHolders } from '../../lib/console/worker-summary.ts';
+import { processOf } from '../../lib/inspect/worker-name.ts';
+import { settings } from '../support/jobs.ts';
 
-const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobView => ({
+const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobSummary => ({
   jobId,
   type: 't',
   status: 'running',
@@ -24,15 +25,21 @@ describe('the workers of an account', () => {
       running('c', 'host-2/z', 99),
       { ...running('d', 'host-3/z', 500), status: 'done' as const },
     ];
-    expect(workersFromLeases(jobs, 100)).toEqual([
-      { name: 'host-1', state: 'busy', since: 50, jobs: ['a', 'b'] },
+    expect(summariesOfHolders(jobs, 100, settings)).toEqual([
       { name: 'host-2', state: 'stale', since: 50, jobs: ['c'] },
+      { name: 'host-1', state: 'busy', since: 50, jobs: ['a', 'b'] },
     ]);
   });
 
-  it('are named by the part of a lease’s owner that stays the same', () => {
-    expect(workerOf('host-1/abc')).toBe('host-1');
-    expect(workerOf('odd')).toBe('odd');
+  it('are stale on the tick on which their last lease ends, and are named the one silent longest first', () => {
+    const jobs = [running('a', 'host-1/x', 100), running('b', 'host-2/y', 99)];
+    const states = (now: number) =>
+      summariesOfHolders(jobs, now, settings).map(({ name, state }) => `${name} ${state}`);
+    expect(states(99)).toEqual(['host-2 stale', 'host-1 busy']);
+    expect(states(100)).toEqual(['host-2 stale', 'host-1 stale']);
+  });
+
+  it('are known on this machine by their process', () => {
     expect(processOf('my-host-4711-aB_c')).toBe('process 4711');
     expect(processOf('someone')).toBeUndefined();
   });

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { whyRefused } from '../../inspect/why-refused.ts';
 import { exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirm.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
@@ -12,7 +13,7 @@ interface CancelOptions extends SystemOptions {
 /** `leasehold cancel`: pending jobs end at once, running ones at their worker's next heartbeat. */
 export function cancelCommand(context: CliContext): Command {
   const command = new Command('cancel')
-    .description('end pending jobs, and ask the workers of running ones to stop')
+    .description('cancel pending jobs, and tell the workers of running ones to stop')
     .argument('<id...>', 'job ids')
     .option('-y, --yes', 'do not ask, even for several jobs')
     .action((ids: string[], options: CancelOptions) =>
@@ -24,8 +25,8 @@ export function cancelCommand(context: CliContext): Command {
           done: (job) =>
             job.status === 'cancelled'
               ? 'cancelled'
-              : 'asked to stop: its worker sees it in the reply to its next heartbeat',
-          refused: (job) => `it is ${job.status} already, or changed meanwhile; nothing to cancel`,
+              : 'its worker is told to stop with the reply to its next heartbeat',
+          refused: (job) => whyRefused('cancel', job),
         });
         return reportOperated(output, results);
       }),

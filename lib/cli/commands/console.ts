@@ -21,7 +21,7 @@ export function consoleCommand(context: CliContext): Command {
   const command = new Command('console')
     .description('serve a live page of a system on this machine; a local stack has one already')
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
-    .option('--write', 'let the page cancel, take back, retry and revive jobs; without it, it only shows')
+    .option('--write', 'let the page cancel, take back and revive jobs; without it, it only shows')
     .option('--scan', 'read the whole table once, to list what was finished before')
     .action(async (options: ConsoleOptions) => {
       const { terminal } = context;

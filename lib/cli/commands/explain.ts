@@ -1,5 +1,8 @@
 import { Command } from 'commander';
-import { type Timeline, type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
+import { factsOf } from '../../inspect/facts.ts';
+import type { MomentKind } from '../../inspect/moment.ts';
+import { type NextStep, nextSteps } from '../../inspect/next-steps.ts';
+import { type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
@@ -12,32 +15,52 @@ import { formatAge, formatInstant } from '../time.ts';
 /** `leasehold explain`: one job's whole life, and what happens next and when. */
 export function explainCommand(context: CliContext): Command {
   const command = new Command('explain')
-    .description('tell a job’s whole life: claims, heartbeats, reclaims, causes, and what happens next')
+    .description('tell the whole life of a job: claims, heartbeats, reclaims, causes, and what happens next')
     .argument('<id>', 'job id')
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
         const job = await readJob(system, id);
-        const timeline = timelineOf(job, now, system.settings);
-        output.json({
-          jobId: job.jobId,
-          type: job.type,
-          status: job.status,
-          attempt: job.attempt,
-          now,
-          ...timeline,
-        });
-        output.line(
-          `${output.colours.bold(job.jobId)}  ${job.type}  ${paintStatus(job.status, output.colours)}`,
-        );
-        tell(timeline, now, output, context.terminal);
+        const { jobId, type, status, attempt } = job;
+        const story = {
+          events: timelineOf(job, system.settings).map(storyEvent),
+          facts: factsOf(job),
+          next: nextSteps(job, now, system.settings),
+        };
+        output.json({ jobId, type, status, attempt, now, ...story });
+        output.line(`${output.colours.bold(jobId)}  ${type}  ${paintStatus(status, output.colours)}`);
+        tell(story, now, output, context.terminal);
         return exitCodes.ok;
       }),
     );
   return withExamples(withSystem(command), 'leasehold explain report-2026-03');
 }
 
-function tell({ events, facts, next }: Timeline, now: number, output: Output, terminal: Terminal): void {
+/** An event as `--json` prints it: every ending of a claim that no reaper brought about is one `what`. */
+interface StoryEvent {
+  readonly at: number;
+  readonly what: 'created' | 'claimed' | 'heartbeat' | 'ended' | 'reclaimed' | 'fenced' | 'finished';
+  readonly attempt?: number;
+  readonly says: string;
+}
+
+interface Story {
+  readonly events: readonly StoryEvent[];
+  readonly facts: readonly string[];
+  readonly next: readonly NextStep[];
+}
+
+const NAMED = ['created', 'claimed', 'heartbeat', 'reclaimed', 'fenced', 'finished'] as const;
+const whatOf = (kind: MomentKind): StoryEvent['what'] => NAMED.find((name) => name === kind) ?? 'ended';
+
+const storyEvent = ({ at, kind, attempt, says, text }: TimelineEvent): StoryEvent => ({
+  at,
+  what: whatOf(kind),
+  attempt,
+  says: text === undefined ? says : `${says}: ${text}`,
+});
+
+function tell({ events, facts, next }: Story, now: number, output: Output, terminal: Terminal): void {
   const { colours } = output;
   output.line();
   output.table({
@@ -61,7 +84,7 @@ function tell({ events, facts, next }: Timeline, now: number, output: Output, te
     );
 }
 
-function paintEvent({ what, says }: TimelineEvent, colours: Colours): string {
+function paintEvent({ what, says }: StoryEvent, colours: Colours): string {
   switch (what) {
     case 'reclaimed':
       return colours.yellow(says);

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { whyRefused } from '../../inspect/why-refused.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
@@ -20,7 +21,6 @@ import { counted, firstLine, type Output } from '../output.ts';
 import { createProgress } from '../progress.ts';
 import type { System } from '../system.ts';
 import { formatAge, parseInstant } from '../time.ts';
-import { whyNotRevived } from './revive.ts';
 
 interface RedriveOptions extends SystemOptions {
   readonly type?: readonly string[];
@@ -169,7 +169,7 @@ async function reviveAll(
     const done = await operate(system, group, {
       apply: (jobId) => system.store.revive(jobId, dispatch),
       done: () => 'pending again',
-      refused: whyNotRevived,
+      refused: (job) => whyRefused('revive', job),
     });
     results.push(...done);
     const revived = done.filter((result) => result.outcome === 'written');

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
+import { whyRefused } from '../../inspect/why-refused.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
-import type { Job } from '../../protocol/job.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated, sendHintsFor } from '../operate.ts';
 
-/** `leasehold revive` (or `retry`): failed and cancelled jobs run again, with fresh budgets. */
+/** `leasehold revive`: failed and cancelled jobs run again, with fresh budgets. */
 export function reviveCommand(context: CliContext): Command {
   const command = new Command('revive')
-    .alias('retry')
     .description('run failed or cancelled jobs again, with fresh budgets')
     .argument('<id...>', 'job ids')
     .action((ids: string[], options: SystemOptions) =>
@@ -20,7 +19,7 @@ export function reviveCommand(context: CliContext): Command {
         const results = await operate(system, ids, {
           apply: (jobId) => store.revive(jobId, dispatch),
           done: (job) => `pending again, attempt ${job.attempt + 1} is next; a hint is in the queue`,
-          refused: whyNotRevived,
+          refused: (job) => whyRefused('revive', job),
         });
         const revived = results.filter((result) => result.outcome === 'written');
         await sendHintsFor(
@@ -32,20 +31,4 @@ export function reviveCommand(context: CliContext): Command {
       }),
     );
   return withExamples(withSystem(command), 'leasehold revive report-2026-03 report-2026-04');
-}
-
-export function whyNotRevived(job: Job): string {
-  switch (job.status) {
-    case 'pending':
-    case 'running':
-      return `it is not finished; see 'leasehold explain ${job.jobId}'`;
-    case 'done':
-      return 'it is done; send it under a new id to run it again';
-    case 'failed':
-      return job.rawMessage === undefined
-        ? 'it changed meanwhile; look at it again'
-        : 'this is a message that could not be read; have its producer send a good one';
-    case 'cancelled':
-      return 'it changed meanwhile; look at it again';
-  }
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { whyRefused } from '../../inspect/why-refused.ts';
 import { hintDelaySecondsOf } from '../../protocol/decisions/dispatch.ts';
 import type { Hint } from '../../protocol/ports.ts';
 import { exitCodes } from '../cli-error.ts';
@@ -11,16 +12,16 @@ interface TakeBackOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** `leasehold take-back`: takes running jobs from their worker, which is fenced from then on. */
+/** `leasehold take-back`: takes running jobs back from their workers, which are fenced from then on. */
 export function takeBackCommand(context: CliContext): Command {
   const command = new Command('take-back')
-    .description('take running jobs from their workers and give them to the next')
+    .description('take running jobs back from their workers and give them to the next')
     .argument('<id...>', 'job ids')
     .option('-y, --yes', 'do not ask, even for several jobs')
     .action((ids: string[], options: TakeBackOptions) =>
       onSystem(context, options, async (system, output) => {
         system.queueUrl();
-        const question = `Take ${ids.length} jobs from their workers?`;
+        const question = `Take ${ids.length} jobs back from their workers?`;
         if (ids.length > 1 && !(await confirmed(context.terminal, question, options)))
           return exitCodes.refused;
         const hints: Hint[] = [];
@@ -34,8 +35,8 @@ export function takeBackCommand(context: CliContext): Command {
             return result;
           },
           done: (job) =>
-            `taken from ${job.leaseOwner ?? 'its worker'}, which is fenced; a hint is in the queue`,
-          refused: () => 'only a running job can be taken from its worker',
+            `taken back from ${job.leaseOwner ?? 'its worker'}, which is fenced; a hint is in the queue`,
+          refused: (job) => whyRefused('takeBack', job),
         });
         await sendHints(system, output, hints);
         return reportOperated(output, results);

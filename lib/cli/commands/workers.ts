@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type WorkerView, workerViews } from '../../inspect/lease-holders.ts';
+import { type LeaseHolder, leaseHolders } from '../../inspect/lease-holders.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { allLeases } from '../../protocol/store/all-leases.ts';
@@ -29,7 +29,7 @@ export function workersCommand(context: CliContext): Command {
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
         const { entries, isCut } = await readRunning(system, options.limit);
-        const views = workerViews(entries, now, system.settings).filter(
+        const views = leaseHolders(entries, now, system.settings).filter(
           (view) => options.stale !== true || view.state === 'STALE',
         );
         output.json({ workers: views, leasesRead: entries.length, isCut });
@@ -56,7 +56,7 @@ async function readRunning(
   return { entries, isCut: false };
 }
 
-function show(output: Output, views: readonly WorkerView[], now: number): void {
+function show(output: Output, views: readonly LeaseHolder[], now: number): void {
   const { colours } = output;
   if (views.length > 0)
     output.table({

@@ -1,10 +1,17 @@
-import type { ActionReply, JobAction, JobDetail, WorkerAction } from '../protocol.ts';
+import {
+  type ActionReply,
+  type JobAction,
+  type JobDetail,
+  TOKEN_HEADER,
+  TOKEN_PARAMETER,
+  type WorkerAction,
+} from '../page-messages.ts';
 
 const KEY = 'leasehold-token';
 
 /** Takes the token out of the link that was printed in the terminal, and out of the address bar. */
 export function takeToken(): string | undefined {
-  const [, given] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  const [, given] = new RegExp(`^#${TOKEN_PARAMETER}=([\\w-]+)$`).exec(location.hash) ?? [];
   if (given !== undefined) {
     sessionStorage.setItem(KEY, given);
     history.replaceState(null, '', `${location.pathname}#/`);
@@ -12,10 +19,11 @@ export function takeToken(): string | undefined {
   return sessionStorage.getItem(KEY) ?? undefined;
 }
 
-const headers = () => ({ 'x-leasehold-token': sessionStorage.getItem(KEY) ?? '' });
+const headers = () => ({ [TOKEN_HEADER]: sessionStorage.getItem(KEY) ?? '' });
 
 /** The address of the stream: an event source cannot set a header. */
-export const streamUrl = (token: string): string => `/api/stream?token=${encodeURIComponent(token)}`;
+export const streamUrl = (token: string): string =>
+  `/api/stream?${TOKEN_PARAMETER}=${encodeURIComponent(token)}`;
 
 /** Everything known of a job; undefined when there is none with this id. */
 export async function fetchJob(jobId: string): Promise<JobDetail | undefined> {

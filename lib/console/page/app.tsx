@@ -5,7 +5,7 @@ import { JobList } from './job-list.tsx';
 import type { Filter, StatusFilter } from './job-order.ts';
 import { JobPage } from './job-page.tsx';
 import { Plots } from './plots.tsx';
-import { state, useTopic } from './store.ts';
+import { state, useTopic } from './state.ts';
 import { ThemeButton } from './theme.tsx';
 import { Workers } from './workers.tsx';
 

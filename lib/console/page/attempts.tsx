@@ -1,6 +1,6 @@
-import type { JobDetail, Moment } from '../protocol.ts';
+import type { JobDetail } from '../page-messages.ts';
 import { duration, timeOfDay } from './format.ts';
-import { ownerName } from './store.ts';
+import { ownerName } from './state.ts';
 
 interface Lane {
   readonly attempt: number;
@@ -71,7 +71,7 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
   const beatsOf = (attempt: number) =>
     timeline.filter((each) => each.kind === 'heartbeat' && each.attempt === attempt).map(({ at }) => at);
   const diedAt = (attempt: number) =>
-    timeline.find((each: Moment) => each.kind === 'killed' && each.attempt === attempt)?.at;
+    timeline.find((each) => each.kind === 'killed' && each.attempt === attempt)?.at;
   const ended = claims.map((claim): Lane => {
     const beats = beatsOf(claim.attempt);
     const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;

@@ -1,19 +1,19 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { JobView } from '../protocol.ts';
+import type { JobSummary } from '../page-messages.ts';
 import { openJob } from './app.tsx';
 import { plural } from './format.ts';
 import { SearchIcon } from './icons.tsx';
 import { type Filter, orderJobs, reorderJobs, type StatusFilter } from './job-order.ts';
 import { JobRow } from './job-row.tsx';
-import { listen, state, useNow, useTopic } from './store.ts';
+import { listen, state, useNow, useTopic } from './state.ts';
 
 /** Rows drawn above and below what is seen, so that scrolling meets no gaps. */
 const OVERSCAN = 6;
 
 /** The jobs in order, kept up to date without sorting anew for every change. */
-function useOrderedJobs(filter: Filter): readonly JobView[] {
-  const [list, setList] = useState<readonly JobView[]>(() => orderJobs(state.jobs.values(), filter));
+function useOrderedJobs(filter: Filter): readonly JobSummary[] {
+  const [list, setList] = useState<readonly JobSummary[]>(() => orderJobs(state.jobs.values(), filter));
   useEffect(() => {
     setList(orderJobs(state.jobs.values(), filter));
     return listen('jobs', (changed) =>
@@ -108,7 +108,7 @@ function Tab(props: {
   );
 }
 
-function Rows({ jobs }: { readonly jobs: readonly JobView[] }) {
+function Rows({ jobs }: { readonly jobs: readonly JobSummary[] }) {
   const [rowHeight, setRowHeight] = useState(rowHeightNow);
   const { ref, from, to } = useWindow(jobs.length, rowHeight);
   const [active, setActive] = useState<string>();

@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../protocol/job.ts';
-import type { JobView } from '../protocol.ts';
+import type { JobSummary } from '../page-messages.ts';
 
 export type StatusFilter = JobStatus | 'all';
 
@@ -9,13 +9,13 @@ export interface Filter {
 }
 
 /** Running jobs first, then by the last change, newest first. */
-export function compareJobs(a: JobView, b: JobView): number {
+export function compareJobs(a: JobSummary, b: JobSummary): number {
   const rank = Number(b.status === 'running') - Number(a.status === 'running');
   return rank || b.changedAt - a.changedAt || (a.jobId < b.jobId ? -1 : 1);
 }
 
 /** Whether the filter shows this job. Every word of the search must be somewhere in id, type, owner or error. */
-export function isShown(job: JobView, { status, search }: Filter): boolean {
+export function isShown(job: JobSummary, { status, search }: Filter): boolean {
   if (status !== 'all' && job.status !== status) return false;
   if (search === '') return true;
   const text = `${job.jobId} ${job.type} ${job.leaseOwner ?? ''} ${job.lastError ?? ''}`.toLowerCase();
@@ -26,16 +26,16 @@ export function isShown(job: JobView, { status, search }: Filter): boolean {
 }
 
 /** All shown jobs in order. */
-export const orderJobs = (jobs: Iterable<JobView>, filter: Filter): JobView[] =>
+export const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter): JobSummary[] =>
   [...jobs].filter((job) => isShown(job, filter)).sort(compareJobs);
 
 /** The list after a few jobs changed: the others are not compared anew, so that ten thousand cost no more than a walk. */
 export function reorderJobs(
-  list: readonly JobView[],
+  list: readonly JobSummary[],
   changed: ReadonlySet<string>,
-  jobs: ReadonlyMap<string, JobView>,
+  jobs: ReadonlyMap<string, JobSummary>,
   filter: Filter,
-): JobView[] {
+): JobSummary[] {
   const next = list.filter(({ jobId }) => !changed.has(jobId));
   for (const jobId of changed) {
     const job = jobs.get(jobId);
@@ -44,7 +44,7 @@ export function reorderJobs(
     let high = next.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compareJobs(next[middle] as JobView, job) < 0) low = middle + 1;
+      if (compareJobs(next[middle] as JobSummary, job) < 0) low = middle + 1;
       else high = middle;
     }
     next.splice(low, 0, job);

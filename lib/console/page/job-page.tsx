@@ -1,46 +1,55 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobAction, JobDetail } from '../protocol.ts';
+import type { NextStep } from '../../inspect/next-steps.ts';
+import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
+import type { JobAction, JobDetail } from '../page-messages.ts';
 import { actOnJob, fetchJob } from './api.ts';
 import { Attempts } from './attempts.tsx';
 import { dateAndTime, duration, pretty } from './format.ts';
 import { BackIcon } from './icons.tsx';
 import { Progress } from './job-row.tsx';
 import { LeaseBar } from './lease-bar.tsx';
-import { listen, state, toast, useNow } from './store.ts';
+import { listen, serverNow, state, toast, useNow } from './state.ts';
 import { Timeline } from './timeline.tsx';
-import { whatNext } from './what-next.ts';
 
 /** A job that changes many times a second is fetched no more often than this. */
 const REFETCH_MS = 250;
+/** The server's clock is known to a few milliseconds. */
+const AFTER_MOMENT_MS = 50;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The job as the server knows it, fetched anew whenever the stream says that it changed. */
+/** The job as the server knows it, fetched anew when the stream says that it changed, or when its next moment has come. */
 function useJob(jobId: string): JobDetail | 'absent' | undefined {
   const [detail, setDetail] = useState<JobDetail | 'absent'>();
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let refetch: ReturnType<typeof setTimeout> | undefined;
+    let next: ReturnType<typeof setTimeout> | undefined;
     let isLeft = false;
     const load = async () => {
+      refetch = undefined;
       const found = await fetchJob(jobId).catch(() => undefined);
-      if (!isLeft) setDetail(found ?? 'absent');
-    };
-    const soon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void load();
-      }, REFETCH_MS);
+      if (isLeft) return;
+      setDetail(found ?? 'absent');
+      clearTimeout(next);
+      const inMs = found === undefined ? Number.POSITIVE_INFINITY : untilNextMoment(found.next);
+      if (inMs < LONGEST_TIMER_MS) next = setTimeout(load, inMs + AFTER_MOMENT_MS);
     };
     void load();
     const unlisten = listen('jobs', (changed) => {
-      if (changed.size === 0 || changed.has(jobId)) soon();
+      if (changed.size === 0 || changed.has(jobId)) refetch ??= setTimeout(load, REFETCH_MS);
     });
     return () => {
       isLeft = true;
-      clearTimeout(timer);
+      clearTimeout(refetch);
+      clearTimeout(next);
       unlisten();
     };
   }, [jobId]);
   return detail;
 }
+
+/** Time until the first of these steps is due, from when on the server tells it differently. */
+const untilNextMoment = (steps: readonly NextStep[]): number =>
+  Math.min(...steps.map(({ at = 0 }) => at - serverNow()).filter((ms) => ms > 0));
 
 export function JobPage({ jobId, onBack }: { readonly jobId: string; readonly onBack: () => void }) {
   const detail = useJob(jobId);
@@ -74,7 +83,7 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
         </span>
         {job.status === 'running' && <LeaseBar job={job} now={now} />}
         {job.status === 'running' && job.progress !== undefined && <Progress fraction={job.progress} />}
-        <p class="next">{whatNext(detail, now)}</p>
+        <Next steps={detail.next} now={now} />
       </div>
       <Attempts detail={detail} now={now} />
       <dl class="facts">
@@ -98,13 +107,31 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
           </Fact>
         )}
       </dl>
-      <Timeline moments={detail.timeline} />
+      <Timeline events={detail.timeline} />
       <Text name="Last error" text={detail.lastError} />
       <Text name="Payload" text={detail.payload} />
       <Text name="Checkpoint" text={detail.checkpoint} />
       <Text name="Progress" text={detail.progress} />
       <Text name="Result" text={detail.result} />
     </div>
+  );
+}
+
+/** What happens next, and when: the times are told anew as they come nearer. */
+function Next({ steps, now }: { readonly steps: readonly NextStep[]; readonly now: number }) {
+  return (
+    <ol class="next" aria-label="What happens next">
+      {steps.map(({ at, says }) => (
+        <li key={says}>
+          {at !== undefined && (
+            <time dateTime={new Date(at).toISOString()} title={dateAndTime(at)}>
+              {at < now ? `${duration(now - at)} ago` : `in ${duration(at - now)}`}
+            </time>
+          )}
+          {says}
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -134,20 +161,24 @@ const verbs: Readonly<Record<JobDetail['job']['status'], readonly JobAction[]>> 
   pending: ['cancel'],
   running: ['takeBack', 'cancel'],
   done: [],
-  failed: ['retry'],
+  failed: ['revive'],
   cancelled: ['revive'],
 };
+const labels: Readonly<Record<JobAction, string>> = {
+  cancel: 'cancel',
+  takeBack: 'take back',
+  revive: 'revive',
+};
 const says: Readonly<Record<JobAction, string>> = {
-  cancel: 'End it; a running worker sees it with its next heartbeat',
-  takeBack: 'Take it from its worker and give it to the next',
-  retry: 'Run it again, with new budgets',
-  revive: 'Run it after all',
+  cancel: 'End it; the worker of a running job is told with the reply to its next heartbeat',
+  takeBack: 'Take it back from its worker and give it to the next',
+  revive: 'Run it again, with new budgets',
 };
 
 function Actions({ detail }: { readonly detail: JobDetail }) {
   const { job } = detail;
   if (state.hello?.writable !== true) return null;
-  const isBadMessage = job.jobId.startsWith('bad:');
+  const isBadMessage = job.jobId.startsWith(BAD_MESSAGE_PREFIX);
   return (
     <span class="job-actions">
       {(isBadMessage ? [] : verbs[job.status]).map((action) => (
@@ -159,7 +190,7 @@ function Actions({ detail }: { readonly detail: JobDetail }) {
           disabled={action === 'cancel' && job.cancelRequested === true}
           onClick={async () => toast(await actOnJob(job.jobId, action))}
         >
-          {action}
+          {labels[action]}
         </button>
       ))}
     </span>

@@ -1,12 +1,12 @@
-import type { JobView } from '../protocol.ts';
+import type { JobSummary } from '../page-messages.ts';
 import { age, plural } from './format.ts';
 import { LeaseBar } from './lease-bar.tsx';
-import { ownerName } from './store.ts';
+import { ownerName } from './state.ts';
 
 /** One job in the list. */
 export function JobRow(props: {
   readonly id: string;
-  readonly job: JobView;
+  readonly job: JobSummary;
   readonly now: number;
   readonly top: number;
   readonly isActive: boolean;
@@ -46,7 +46,7 @@ export function JobRow(props: {
   );
 }
 
-function What({ job, now }: { readonly job: JobView; readonly now: number }) {
+function What({ job, now }: { readonly job: JobSummary; readonly now: number }) {
   switch (job.status) {
     case 'running':
       return (
@@ -75,7 +75,7 @@ function What({ job, now }: { readonly job: JobView; readonly now: number }) {
 }
 
 /** A job that only ever lost its workers says more by their number than by its last error. */
-const failureOf = (job: JobView): string =>
+const failureOf = (job: JobSummary): string =>
   job.crashes > 0 && job.errors === 0
     ? `killed ${plural(job.crashes, 'worker')}; quarantined`
     : (job.lastError ?? '');
@@ -90,7 +90,7 @@ export function Progress({ fraction }: { readonly fraction: number }) {
 }
 
 /** What a job has been through, where there is something to tell. */
-function Marks({ job }: { readonly job: JobView }) {
+function Marks({ job }: { readonly job: JobSummary }) {
   return (
     <span class="marks">
       {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}

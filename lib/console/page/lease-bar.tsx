@@ -1,26 +1,32 @@
 import { useState } from 'preact/hooks';
-import type { JobView } from '../protocol.ts';
+import { leasePhase } from '../../inspect/lease-phase.ts';
+import type { JobSummary } from '../page-messages.ts';
 import { duration } from './format.ts';
-import { serverNow, state } from './store.ts';
+import { serverNow, state } from './state.ts';
+
+const NOTHING_ALLOWED = { skewMs: 0, graceMs: 0 };
+const titles = {
+  ended: 'The lease has ended without a heartbeat; the reaper waits for the clock skew and the grace',
+  lapsed: 'The lease has lapsed; the reaper reclaims the job',
+};
 
 /**
  * What is left of a lease: drains by itself, and is full again with each heartbeat. The browser animates it, so that a
  * hundred bars cost no script.
  */
-export function LeaseBar({ job, now }: { readonly job: JobView; readonly now: number }) {
+export function LeaseBar({ job, now }: { readonly job: JobSummary; readonly now: number }) {
   const { leaseUntil = 0, leaseSpanMs = 1 } = job;
-  const left = leaseUntil - now;
-  const lapsedFor = now - leaseUntil;
-  if (lapsedFor > 0)
+  const phase = leasePhase(leaseUntil, now, state.hello ?? NOTHING_ALLOWED);
+  if (phase !== 'live')
     return (
-      <span
-        class="lease lapsed"
-        title="The lease has lapsed; the reaper will give the job to the next worker"
-      >
+      <span class="lease lapsed" title={titles[phase]}>
         <span class="lease-track" />
-        <span class="lease-text">lapsed {duration(lapsedFor)}</span>
+        <span class="lease-text">
+          {phase} {duration(now - leaseUntil)}
+        </span>
       </span>
     );
+  const left = leaseUntil - now;
   return (
     <span class="lease" title={`The lease ends in ${duration(left)} unless it is renewed`}>
       <span class="lease-track">
@@ -39,6 +45,3 @@ function Fill({ leaseUntil, spanMs }: { readonly leaseUntil: number; readonly sp
     <span class="lease-fill" style={{ animationDuration: `${spanMs}ms`, animationDelay: `${-elapsed}ms` }} />
   );
 }
-
-/** How long after its end a lease is taken back at the earliest. */
-export const reclaimableAt = (job: JobView): number => (job.leaseUntil ?? 0) + (state.hello?.skewMs ?? 0);

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { takeToken } from './api.ts';
 import { App } from './app.tsx';
-import { connect } from './store.ts';
+import { connect } from './state.ts';
 import { applyTheme } from './theme.tsx';
 
 applyTheme();

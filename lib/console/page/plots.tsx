@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { listen, serverNow, state } from './store.ts';
+import { listen, serverNow, state } from './state.ts';
 
 /** What the plots show of the past, in seconds. */
 const SPAN = 300;

@@ -1,7 +1,7 @@
-import type { WorkerAction, WorkerView } from '../protocol.ts';
+import type { WorkerAction, WorkerSummary } from '../page-messages.ts';
 import { actOnWorker } from './api.ts';
 import { age, plural } from './format.ts';
-import { state, toast, useNow, useTopic } from './store.ts';
+import { state, toast, useNow, useTopic } from './state.ts';
 
 /** The workers, and what can be done to them. */
 export function Workers({ isChosen }: { readonly isChosen: boolean }) {
@@ -28,7 +28,7 @@ const nobody = () =>
     ? 'Nobody holds a lease. An idle worker is not seen from here.'
     : 'None started yet. The first job starts one.';
 
-function Worker({ worker, now }: { readonly worker: WorkerView; readonly now: number }) {
+function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now: number }) {
   const { pid } = worker;
   return (
     <li class="worker" data-state={worker.state}>
@@ -66,7 +66,7 @@ function Worker({ worker, now }: { readonly worker: WorkerView; readonly now: nu
   );
 }
 
-const idleText = (worker: WorkerView): string =>
+const idleText = (worker: WorkerSummary): string =>
   worker.state === 'gone' ? '' : plural(worker.invocations ?? 0, 'invocation');
 
 function Signal(props: { readonly pid: number; readonly action: WorkerAction; readonly says: string }) {

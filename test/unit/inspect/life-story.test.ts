@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { factsOf } from '../../../lib/inspect/facts.ts';
 import { entryOf, nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
@@ -13,8 +14,10 @@ const claim = (attempt: number, outcome: string, from = attempt * 1_000) => ({
   to: from + 500,
   outcome,
 });
-const told = (over: Record<string, unknown>) =>
-  timelineOf(parseJob(row({ createdAt: 100, ...over })), 0, settings);
+const told = (over: Record<string, unknown>) => {
+  const job = parseJob(row({ createdAt: 100, ...over }));
+  return { events: timelineOf(job, settings), facts: factsOf(job) };
+};
 const running = { status: 'running', startedAt: 60_000, heartbeatAt: 61_000, leaseUntil: 100_000 };
 
 describe('the story of a job', () => {
@@ -34,46 +37,52 @@ describe('the story of a job', () => {
       claim03: claim(3, 'retried'),
     });
     expect(events).toStrictEqual([
-      { at: 100, what: 'created', says: "first seen as a 'report' job" },
-      { at: 1_000, what: 'claimed', attempt: 1, says: 'claimed by w/1' },
+      { at: 100, kind: 'created', says: "first seen as a 'report' job" },
+      { at: 1_000, kind: 'claimed', attempt: 1, by: 'w/1', says: 'claimed by w/1' },
       {
         at: 1_500,
-        what: 'reclaimed',
+        kind: 'reclaimed',
         attempt: 1,
-        says: 'its lease lapsed; the reaper took the job back',
+        says: 'its lease lapsed; the reaper reclaimed the job',
       },
-      { at: 1_500, what: 'fenced', attempt: 1, says: 'w/1 is fenced: whatever it still writes is refused' },
-      { at: 2_000, what: 'claimed', attempt: 2, says: 'claimed by w/2' },
+      {
+        at: 1_500,
+        kind: 'fenced',
+        attempt: 1,
+        by: 'w/1',
+        says: 'w/1 is fenced: whatever it still writes is refused',
+      },
+      { at: 2_000, kind: 'claimed', attempt: 2, by: 'w/2', says: 'claimed by w/2' },
       {
         at: 2_500,
-        what: 'ended',
+        kind: 'released',
         attempt: 2,
-        says: 'the job was released (deadline, shutdown or operator)',
+        says: 'released (deadline, shutdown, or taken back by an operator)',
       },
-      { at: 3_000, what: 'claimed', attempt: 3, says: 'claimed by w/3' },
+      { at: 3_000, kind: 'claimed', attempt: 3, by: 'w/3', says: 'claimed by w/3' },
       {
         at: 3_500,
-        what: 'ended',
+        kind: 'retried',
         attempt: 3,
-        says: 'its handler threw; the job will run again',
+        says: 'its handler threw; the job will be retried',
       },
-      { at: 60_000, what: 'claimed', attempt: 4, says: 'claimed by w/1' },
-      { at: 70_000, what: 'heartbeat', attempt: 4, says: 'last heartbeat of w/1' },
+      { at: 60_000, kind: 'claimed', attempt: 4, by: 'w/1', says: 'claimed by w/1' },
+      { at: 70_000, kind: 'heartbeat', attempt: 4, by: 'w/1', says: 'last heartbeat of w/1' },
     ]);
     expect(facts).toEqual([
-      'claimed 4 times; since it was last revived or created, 1 ended by errors, 1 by crashes, 1 by release',
-      'fails for good at 5 errors and crashes together, or 3 crashes',
-      'checkpoint 2 is stored: the next attempt goes on from there',
+      'claimed 4 times; since it was created or last revived, 1 ended by errors, 1 by crashes, 1 released',
+      'fails for good at 5 errors and crashes together, or at 3 crashes',
+      'checkpoint 2 is saved: the next attempt continues from there',
       'progress: {"done":5}',
-      'an operator asked for its cancellation',
+      'an operator asked to cancel it',
       'last changed by w/c1',
     ]);
   });
 
   it('has few facts where little happened', () => {
     expect(told({ status: 'done', cancelRequested: true, claim01: claim(1, 'done') }).facts).toEqual([
-      'claimed once; since it was last revived or created, 0 ended by errors, 0 by crashes, 0 by release',
-      'fails for good at 5 errors and crashes together, or 3 crashes',
+      'claimed once; since it was created or last revived, 0 ended by errors, 0 by crashes, 0 released',
+      'fails for good at 5 errors and crashes together, or at 3 crashes',
       'last changed by w/c1',
     ]);
   });
@@ -111,13 +120,19 @@ describe('the story of a job', () => {
   });
 
   it('gives a cause where one is known', () => {
-    const last = (over: Record<string, unknown>) => told(over).events.at(-1)?.says;
+    const last = (over: Record<string, unknown>) => {
+      const { says, text } = told(over).events.at(-1) ?? {};
+      return [says, text];
+    };
     const retried = { claim01: claim(1, 'retried') };
-    expect(last({ ...retried, lastError: 'boom' })).toBe('its handler threw: boom; the job will run again');
-    expect(last(retried)).toBe('its handler threw; the job will run again');
-    expect(last({ status: 'failed', lastError: 'boom' })).toBe('failed: boom');
-    expect(last({ status: 'failed' })).toBe('failed');
-    expect(last({ status: 'done', lastError: 'boom' })).toBe('done');
+    expect(last({ ...retried, lastError: 'boom' })).toEqual([
+      'its handler threw; the job will be retried',
+      'boom',
+    ]);
+    expect(last(retried)).toEqual(['its handler threw; the job will be retried', undefined]);
+    expect(last({ status: 'failed', lastError: 'boom' })).toEqual(['failed', 'boom']);
+    expect(last({ status: 'failed' })).toEqual(['failed', undefined]);
+    expect(last({ status: 'done', lastError: 'boom' })).toEqual(['done', undefined]);
   });
 });
 
@@ -135,18 +150,24 @@ describe('what happens next, word for word', () => {
     expect(next({ status: 'done' }, 0)).toEqual([{ says: 'nothing: it is done' }, removed]);
     expect(next({ status: 'failed' }, 0)).toEqual([revive, removed]);
     expect(next({ status: 'cancelled' }, 0)).toEqual([revive, removed]);
+    expect(next({ status: 'done', crashes: 2 }, 0)[0]?.says).toBe(
+      'nothing: it is done, although it crashed 2 times',
+    );
+    expect(next({ status: 'failed', crashes: 3 }, 0)[0]?.says).toBe(
+      "nothing (quarantined: it crashed 3 times), until an operator runs 'leasehold revive j1'",
+    );
   });
 
   it('to a running job, to the tick', () => {
-    const ends = { at: 100_000, says: 'its lease ends, unless the worker’s heart beats before' };
-    const ended = { at: 102_000, says: 'its lease has ended; the reaper may take it back' };
+    const ends = { at: 100_000, says: 'its lease ends, unless a heartbeat renews it before then' };
+    const ended = { at: 102_000, says: 'its lease has ended; the reaper may reclaim it' };
     expect(next(running, 99_999)).toEqual([ends, dead]);
     expect(next(running, 100_000)).toEqual([ended, dead]);
     expect(next(running, 102_999)).toEqual([ended, dead]);
     expect(next(running, 103_000)).toEqual([
       {
         at: 103_000,
-        says: "OVERDUE: the reaper should have taken it back by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+        says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
       },
     ]);
   });
@@ -154,7 +175,7 @@ describe('what happens next, word for word', () => {
   it('to a pending job, to the tick', () => {
     const due = { at: 50, says: 'it becomes due' };
     const claims = {
-      says: 'a worker claims it as soon as it takes its hint from the queue (sent 1 times)',
+      says: 'a worker claims it as soon as it receives its hint from the queue (sent once)',
     };
     const hints = { at: 100_000, says: 'if no worker has claimed it, the reaper sends another hint' };
     expect(next({ notBefore: 50 }, 49)).toEqual([due, claims, hints]);

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { workerOf, workerViews } from '../../../lib/inspect/lease-holders.ts';
+import { factsOf } from '../../../lib/inspect/facts.ts';
+import { leaseHolders } from '../../../lib/inspect/lease-holders.ts';
+import { leasePhase } from '../../../lib/inspect/lease-phase.ts';
 import { entryOf, nextSteps } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
+import { whyRefused } from '../../../lib/inspect/why-refused.ts';
+import { workerOf } from '../../../lib/inspect/worker-name.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases, type Positions } from '../../../lib/protocol/store/all-leases.ts';
 import { lastBeatAt, leaseLength } from '../../../lib/settings/lease-length.ts';
@@ -86,7 +90,7 @@ describe('the workers that leases show', () => {
   });
 
   it('are STALE when every lease they hold has ended, the most silent first', () => {
-    const views = workerViews(
+    const views = leaseHolders(
       [
         leaseEntry({ jobId: 'a', leaseOwner: 'w2/1', leaseUntil: 200_000 }),
         leaseEntry({ jobId: 'b', leaseOwner: 'w2/2', leaseUntil: 100_000 }),
@@ -107,7 +111,43 @@ describe('the workers that leases show', () => {
       ['unknown', 'live', [false]],
     ]);
     const tied = ['b', 'c', 'a'].map((worker) => leaseEntry({ leaseOwner: `${worker}/1` }));
-    expect(workerViews(tied, 0, settings).map(({ worker }) => worker)).toEqual(['a', 'b', 'c']);
+    expect(leaseHolders(tied, 0, settings).map(({ worker }) => worker)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('the phase of a lease', () => {
+  // A grace was once forgotten, and a reclaim announced before the reaper may act.
+  it('is live until its end, ended while skew and grace last, and lapsed from then on', () => {
+    const phases = [99_999, 100_000, 106_999, 107_000].map((now) =>
+      leasePhase(100_000, now, { skewMs: 2_000, graceMs: 5_000 }),
+    );
+    expect(phases).toEqual(['live', 'ended', 'ended', 'lapsed']);
+  });
+});
+
+describe('a refused act', () => {
+  const why = (act: Parameters<typeof whyRefused>[0], over: Record<string, unknown>) =>
+    whyRefused(act, parseJob(row(over)));
+  const running = { status: 'running', startedAt: 70_000, heartbeatAt: 70_000, leaseUntil: 100_000 };
+
+  it('is told from the job as it is now', () => {
+    expect(why('cancel', { status: 'done' })).toBe('cannot cancel a done job');
+    expect(why('takeBack', {})).toBe('cannot take back a pending job; only a running one has a worker');
+    expect(why('revive', running)).toBe('cannot revive a running job');
+    expect(why('revive', {})).toBe('cannot revive a pending job');
+    expect(why('revive', { status: 'done' })).toContain('under a new id');
+    expect(why('revive', { status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' })).toContain(
+      'could not be read',
+    );
+  });
+
+  it.each([
+    ['cancel', {}],
+    ['takeBack', running],
+    ['revive', { status: 'failed' }],
+    ['revive', { status: 'cancelled' }],
+  ] as const)('%s of a job that allows it is one that lost a race', (act, over) => {
+    expect(why(act, over)).toContain('changed meanwhile');
   });
 });
 
@@ -120,7 +160,7 @@ describe('what happens next', () => {
 
   it('to a running job is its lease’s end, then the reaper’s verdict, then a delay that somebody must look into', () => {
     expect(says(running, 99_999)).toContain('its lease ends, unless');
-    expect(says(running, 100_000)).toContain('its lease has ended; the reaper may take it back');
+    expect(says(running, 100_000)).toContain('its lease has ended; the reaper may reclaim it');
     expect(says(running, 1_000_000)).toContain('OVERDUE');
     expect(says(running, 0)).toContain('given to the next worker (crash 1 of 3)');
     expect(says({ ...running, crashes: 2 }, 0)).toContain('quarantined: crash 3 of 3');
@@ -131,11 +171,11 @@ describe('what happens next', () => {
   });
 
   it('to a pending job is its due time, a claim, or another hint', () => {
-    expect(says({ notBefore: 50 }, 10)).toMatch(/becomes due.*sent 1 times.*sends another hint/);
+    expect(says({ notBefore: 50 }, 10)).toMatch(/becomes due.*sent once.*sends another hint/);
     expect(says({ dispatches: 0 }, 10)).toContain('the reaper sends it to the queue');
     expect(says({ dispatches: 0 }, 100_000)).toContain('sent 0 times');
     expect(says({}, 1_000_000)).toContain('OVERDUE');
-    expect(says({ cancelRequested: true }, 0)).toContain('whoever meets it first ends it');
+    expect(says({ cancelRequested: true }, 0)).toContain('cancelled by whoever handles it next');
   });
 
   it('to a finished job is up to an operator', () => {
@@ -165,8 +205,11 @@ describe('the timeline of a job', () => {
     outcome,
   });
   const told = (over: Record<string, unknown>) => {
-    const { events, facts } = timelineOf(parseJob(row({ createdAt: 1, ...over })), 0, settings);
-    return { events: events.map(({ what, says }) => `${what}: ${says}`), facts: facts.join(' | ') };
+    const job = parseJob(row({ createdAt: 1, ...over }));
+    const events = timelineOf(job, settings).map(
+      ({ kind, says, text }) => `${kind}: ${says}${text === undefined ? '' : `: ${text}`}`,
+    );
+    return { events, facts: factsOf(job).join(' | ') };
   };
 
   it('tells every claim that the row remembers, and how it ended', () => {
@@ -183,16 +226,16 @@ describe('the timeline of a job', () => {
     expect(events).toEqual([
       "created: first seen as a 'report' job",
       'claimed: claimed by w/1',
-      'reclaimed: its lease lapsed; the reaper took the job back',
+      'reclaimed: its lease lapsed; the reaper reclaimed the job',
       'fenced: w/1 is fenced: whatever it still writes is refused',
       'claimed: claimed by w/2',
-      'ended: its handler threw; the job will run again',
+      'retried: its handler threw; the job will be retried',
       'claimed: claimed by w/3',
-      'ended: the job was released (deadline, shutdown or operator)',
+      'released: released (deadline, shutdown, or taken back by an operator)',
       'claimed: claimed by w/4',
-      'ended: ended (mystery)',
+      'released: ended (mystery)',
       'claimed: claimed by w/6',
-      'ended: its handler threw: boom; the job failed for good',
+      'failed: its handler threw; the job failed: boom',
       'finished: failed: boom',
     ]);
     expect(facts).toContain('attempt 5 left no entry');
@@ -211,7 +254,7 @@ describe('the timeline of a job', () => {
     const { events, facts } = told(running);
     expect(events.slice(-2)).toEqual(['claimed: claimed by w/1', 'heartbeat: last heartbeat of w/1']);
     expect(facts).toMatch(
-      /attempts 1 to 4 are older.*checkpoint 2 is stored.*progress: 0.5.*asked for its cancellation/,
+      /attempts 1 to 4 are older.*checkpoint 2 is saved.*progress: 0.5.*asked to cancel it/,
     );
     expect(told({ ...running, heartbeatAt: 60_000, leaseUntil: 90_000 }).events.at(-1)).toBe(
       'claimed: claimed by w/1',
@@ -219,12 +262,15 @@ describe('the timeline of a job', () => {
   });
 
   it('tells what a last lapse led to, and what is left of a job that went on from a checkpoint', () => {
-    const lapsed = (status: string) => told({ status, claim01: claim(1, 'lapsed') }).events.join(' | ');
+    const lapsed = (status: string, more = {}) =>
+      told({ status, claim01: claim(1, 'lapsed'), ...more }).events.join(' | ');
     expect(lapsed('failed')).toContain('failed the job');
-    expect(lapsed('cancelled')).toContain('ended the job, as an operator had asked');
-    expect(lapsed('pending')).toContain('took the job back');
-    expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is stored |');
-    expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('goes on from there');
+    expect(lapsed('failed', { crashes: 3 })).toContain('quarantined the job');
+    expect(lapsed('pending', { lastError: 'worker lease expired' })).not.toContain('expired');
+    expect(lapsed('cancelled')).toContain('cancelled the job, as an operator had asked');
+    expect(lapsed('pending')).toContain('reclaimed the job');
+    expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is saved |');
+    expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('continues from there');
   });
 
   it('tells the end of a job that never failed, and of a message that is none', () => {

@@ -9,6 +9,13 @@ export interface Stretch {
   /** Lease ends between these were all read; whoever is known to be between them and is not among the entries has moved. */
   readonly from: number;
   readonly to: number;
+  /** Where to go on; absent at the shard's end. */
+  readonly rest?: Place;
+}
+
+interface Place {
+  readonly cursor: Cursor;
+  readonly from: number;
 }
 
 const PAGE = 500;
@@ -18,16 +25,12 @@ export async function readShard(
   table: Table,
   shard: string,
   atMost: number,
-  start?: { readonly cursor: Cursor; readonly from: number },
-): Promise<Stretch & { readonly rest?: { readonly cursor: Cursor; readonly from: number } }> {
+  start?: Place,
+): Promise<Stretch> {
   const entries: LeaseEntry[] = [];
   let cursor = start?.cursor;
   do {
-    const page = await readLeases(table, {
-      shard,
-      limit: Math.min(PAGE, atMost),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
+    const page = await readLeases(table, { shard, limit: Math.min(PAGE, atMost), cursor });
     entries.push(...page.entries);
     cursor = page.cursor;
   } while (cursor !== undefined && entries.length < atMost);

@@ -1,7 +1,8 @@
+import { whyRefused } from '../inspect/why-refused.ts';
 import { hintDelaySecondsOf, planDispatch } from '../protocol/decisions/dispatch.ts';
 import type { Clock, JobQueue, JobStore, OperatorOutcome } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { ActionReply, JobAction } from './protocol.ts';
+import type { ActionReply, JobAction } from './page-messages.ts';
 
 export interface ActionParts {
   readonly store: Pick<JobStore, 'cancel' | 'revive' | 'takeBack'>;
@@ -12,31 +13,31 @@ export interface ActionParts {
 
 const done: Readonly<Record<JobAction, string>> = {
   cancel: 'Cancelled',
-  takeBack: 'Taken from its worker and given to the next',
-  retry: 'Sent to the next worker, with new budgets',
-  revive: 'Sent to the next worker, with new budgets',
+  takeBack: 'Taken back from its worker; the next one gets it',
+  revive: 'Revived with new budgets; the next worker gets it',
 };
 
 /** Carries out an operator's wish by the same conditional writes as the CLI, and says what came of it. */
 export async function actOnJob(parts: ActionParts, jobId: string, action: JobAction): Promise<ActionReply> {
-  const { store, queue, clock, settings } = parts;
-  const dispatch = planDispatch(clock.now(), clock.now(), settings);
-  const outcome = await write();
-  const reply = replyTo(outcome, action);
+  const { queue, clock } = parts;
+  const outcome = await write(parts, jobId, action);
   if (outcome.outcome === 'written' && outcome.job.status === 'pending' && action !== 'cancel')
     await queue.sendHints([{ jobId, delaySeconds: hintDelaySecondsOf(outcome.job, clock.now()) }]);
-  return reply;
+  return replyTo(outcome, action);
+}
 
-  function write(): Promise<OperatorOutcome> {
-    switch (action) {
-      case 'cancel':
-        return store.cancel(jobId);
-      case 'takeBack':
-        return store.takeBack(jobId);
-      case 'retry':
-      case 'revive':
-        return store.revive(jobId, dispatch);
-    }
+function write(
+  { store, clock, settings }: ActionParts,
+  jobId: string,
+  action: JobAction,
+): Promise<OperatorOutcome> {
+  switch (action) {
+    case 'cancel':
+      return store.cancel(jobId);
+    case 'takeBack':
+      return store.takeBack(jobId);
+    case 'revive':
+      return store.revive(jobId, planDispatch(clock.now(), clock.now(), settings));
   }
 }
 
@@ -47,18 +48,14 @@ function replyTo(outcome: OperatorOutcome, action: JobAction): ActionReply {
         ok: true,
         message:
           action === 'cancel' && outcome.job.status === 'running'
-            ? 'Its worker is asked to stop with the next heartbeat'
+            ? 'Its worker is told to stop with the reply to its next heartbeat'
             : done[action],
       };
     case 'absent':
-      return {
-        ok: false,
-        message: 'There is no such job; it may have been deleted at the end of its retention',
-      };
+      return { ok: false, message: 'There is no such job. Finished jobs are removed after their retention' };
     case 'refused':
-      return {
-        ok: false,
-        message: `The job is ${outcome.job.status}; ${action} does not lead on from there`,
-      };
+      return { ok: false, message: capitalised(whyRefused(action, outcome.job)) };
   }
 }
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,9 +1,12 @@
+import type { NextStep } from '../inspect/next-steps.ts';
+import type { TimelineEvent } from '../inspect/timeline.ts';
+import type { OperatorAct } from '../inspect/why-refused.ts';
 import type { JobStatus, PastClaim } from '../protocol/job.ts';
 
 /** What travels between the console's server and its page. Both sides compile against this file. */
 
 /** A job as the list shows it. */
-export interface JobView {
+export interface JobSummary {
   readonly jobId: string;
   readonly type: string;
   readonly status: JobStatus;
@@ -28,7 +31,7 @@ export interface JobView {
 export type WorkerState = 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
 
 /** A worker: a process of the local stack, or, in an account, whoever holds leases. */
-export interface WorkerView {
+export interface WorkerSummary {
   readonly name: string;
   readonly state: WorkerState;
   readonly since: number;
@@ -39,42 +42,9 @@ export interface WorkerView {
   readonly ending?: string;
 }
 
-export type MomentKind =
-  | 'created'
-  | 'claimed'
-  | 'heartbeat'
-  | 'checkpoint'
-  | 'killed'
-  | 'paused'
-  | 'resumed'
-  | 'lapsed'
-  | 'reclaimed'
-  | 'fenced'
-  | 'retried'
-  | 'released'
-  | 'cancelRequested'
-  | 'done'
-  | 'failed'
-  | 'quarantined'
-  | 'cancelled'
-  | 'revived'
-  | 'log';
-
-/** One thing that happened to a job. */
-export interface Moment {
-  readonly at: number;
-  readonly kind: MomentKind;
-  readonly attempt?: number;
-  readonly by?: string;
-  /** More in words; for a heartbeat, nothing. */
-  readonly text?: string;
-  /** For a claim or heartbeat: until when it holds. */
-  readonly leaseUntil?: number;
-}
-
 /** Everything known of one job. */
 export interface JobDetail {
-  readonly job: JobView;
+  readonly job: JobSummary;
   readonly createdAt: number;
   readonly startedAt?: number;
   readonly heartbeatAt?: number;
@@ -89,11 +59,17 @@ export interface JobDetail {
   readonly result?: string;
   readonly lastError?: string;
   readonly claims: readonly PastClaim[];
-  readonly timeline: readonly Moment[];
+  readonly timeline: readonly TimelineEvent[];
+  readonly next: readonly NextStep[];
 }
 
+/** The header that carries the token with each request. */
+export const TOKEN_HEADER = 'x-leasehold-token';
+/** Where a header cannot be set: in the link that is printed, and in the stream's address. */
+export const TOKEN_PARAMETER = 'token';
+
 /** What can be done to a job from the console. */
-export const jobActions = ['cancel', 'takeBack', 'retry', 'revive'] as const;
+export const jobActions = ['cancel', 'takeBack', 'revive'] as const satisfies readonly OperatorAct[];
 export type JobAction = (typeof jobActions)[number];
 
 export const workerActions = ['kill', 'pause', 'resume'] as const;
@@ -106,7 +82,7 @@ export interface Hello {
   readonly mode: 'local' | 'account';
   readonly writable: boolean;
   readonly skewMs: number;
-  readonly leaseMs: number;
+  readonly graceMs: number;
   /** What the list leaves out, in words; absent when it is complete. */
   readonly partial?: string;
 }
@@ -114,7 +90,7 @@ export interface Hello {
 /** What changed since the message before; `reset` replaces everything. */
 export interface JobChanges {
   readonly now: number;
-  readonly jobs: readonly JobView[];
+  readonly jobs: readonly JobSummary[];
   readonly gone: readonly string[];
   readonly reset?: boolean;
 }
@@ -144,7 +120,7 @@ export interface SeriesChanges {
 export interface StreamEvents {
   readonly hello: Hello;
   readonly jobs: JobChanges;
-  readonly workers: readonly WorkerView[];
+  readonly workers: readonly WorkerSummary[];
   readonly series: SeriesChanges;
 }
 

@@ -1,7 +1,7 @@
-/** A lease's owner is `<worker>/<random>`, new for each claim: the worker's part tells who it is. */
+/** A claim's owner is `<worker>/<random>`: the worker is what stands before the last slash, if anything does. */
 export const workerOf = (leaseOwner: string): string => {
   const slash = leaseOwner.lastIndexOf('/');
-  return slash === -1 ? leaseOwner : leaseOwner.slice(0, slash);
+  return slash <= 0 ? leaseOwner : leaseOwner.slice(0, slash);
 };
 
 /** On this machine a worker is known by its process id, which is part of its name: `<host>-<pid>-<random>`. */

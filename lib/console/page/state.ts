@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
+import { processOf, workerOf } from '../../inspect/worker-name.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import type {
   ActionReply,
   Hello,
-  JobView,
+  JobSummary,
   ReclaimPoint,
   SeriesPoint,
   StreamEvents,
-  WorkerView,
-} from '../protocol.ts';
-import { processOf, workerOf } from '../worker-name.ts';
+  WorkerSummary,
+} from '../page-messages.ts';
 import { streamUrl } from './api.ts';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -18,9 +18,9 @@ export type Connection = 'connecting' | 'live' | 'lost';
 export const state = {
   connection: 'connecting' as Connection,
   hello: undefined as Hello | undefined,
-  jobs: new Map<string, JobView>(),
+  jobs: new Map<string, JobSummary>(),
   counts: { pending: 0, running: 0, done: 0, failed: 0, cancelled: 0 } as Record<JobStatus, number>,
-  workers: [] as readonly WorkerView[],
+  workers: [] as readonly WorkerSummary[],
   points: new Map<number, SeriesPoint>(),
   reclaims: [] as ReclaimPoint[],
   /** Server time minus this browser's. */

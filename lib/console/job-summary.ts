@@ -1,47 +1,49 @@
 import { isFinished, type Job, type LeaseEntry } from '../protocol/job.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import type { JsonValue } from '../wire/message.ts';
-import type { JobView } from './protocol.ts';
+import type { JobSummary } from './page-messages.ts';
 
 /** The list shows the beginning of an error; the job's page has all of it. */
 const SHOWN_ERROR_CHARS = 160;
 
-/** A job's row as the list shows it. `seen` is the view before, which knows what a row does not tell. */
-export function viewOfJob(job: Job, now: number, seen?: JobView): JobView {
+/** A job's row as the list shows it. `seen` is the summary before, which knows what a row does not tell. */
+export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSummary {
   const leaseUntil = isFinished(job) ? undefined : job.leaseUntil;
   return {
-    ...talliesOf(job),
+    ...countsOf(job),
     status: job.status,
     changedAt: lastChangeOf(job, now, seen),
-    ...(leaseUntil === undefined ? {} : { leaseUntil, leaseSpanMs: spanOf(leaseUntil, job, now, seen) }),
-    ...(job.leaseOwner === undefined ? {} : { leaseOwner: job.leaseOwner }),
-    ...(job.status === 'pending' ? { notBefore: job.notBefore } : {}),
-    ...(isFinished(job) ? { finishedAt: job.finishedAt } : {}),
-    ...(job.cancelRequested ? { cancelRequested: true } : {}),
-    ...(job.lastError === undefined ? {} : { lastError: job.lastError.slice(0, SHOWN_ERROR_CHARS) }),
-    ...optionalProgress(fractionOf(job.progress)),
+    leaseUntil,
+    leaseSpanMs: leaseUntil === undefined ? undefined : spanOf(leaseUntil, job, now, seen),
+    leaseOwner: job.leaseOwner,
+    notBefore: job.status === 'pending' ? job.notBefore : undefined,
+    finishedAt: isFinished(job) ? job.finishedAt : undefined,
+    cancelRequested: job.cancelRequested || undefined,
+    lastError: job.lastError?.slice(0, SHOWN_ERROR_CHARS),
+    progress: fractionOf(job.progress),
   };
 }
 
 /** An entry of the lease index as the list shows it; what the index does not project is kept from before. */
-export function viewOfEntry(entry: LeaseEntry, now: number, seen?: JobView): JobView {
+export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary): JobSummary {
   const sameClaim = seen?.status === entry.status && seen.attempt === entry.attempt;
   return {
-    ...talliesOf(entry),
+    ...countsOf(entry),
     status: entry.status,
     changedAt: sameClaim ? seen.changedAt : (entry.startedAt ?? now),
     leaseUntil: entry.leaseUntil,
     leaseSpanMs: spanOf(entry.leaseUntil, entry, now, seen),
-    ...(entry.leaseOwner === undefined ? {} : { leaseOwner: entry.leaseOwner }),
-    ...(entry.status === 'pending' ? { notBefore: entry.notBefore } : {}),
-    ...(entry.cancelRequested ? { cancelRequested: true } : {}),
-    ...(seen?.lastError === undefined ? {} : { lastError: seen.lastError }),
-    ...optionalProgress(seen?.progress),
+    leaseOwner: entry.leaseOwner,
+    notBefore: entry.status === 'pending' ? entry.notBefore : undefined,
+    finishedAt: undefined,
+    cancelRequested: entry.cancelRequested || undefined,
+    lastError: seen?.lastError,
+    progress: seen?.progress,
   };
 }
 
 /** An entry of the failure index, which only reads what it needs: anything odd in it is shown as empty, not refused. */
-export function viewOfFailure(row: Row): JobView | undefined {
+export function summaryOfFailure(row: Row): JobSummary | undefined {
   const { jobId, type, failedAt, lastError, leaseOwner } = row;
   if (typeof jobId !== 'string' || typeof type !== 'string' || typeof failedAt !== 'number') return undefined;
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
@@ -55,16 +57,16 @@ export function viewOfFailure(row: Row): JobView | undefined {
     releases: number(row.releases),
     changedAt: failedAt,
     finishedAt: failedAt,
-    ...(typeof leaseOwner === 'string' ? { leaseOwner } : {}),
-    ...(typeof lastError === 'string' ? { lastError: lastError.slice(0, SHOWN_ERROR_CHARS) } : {}),
+    leaseOwner: typeof leaseOwner === 'string' ? leaseOwner : undefined,
+    lastError: typeof lastError === 'string' ? lastError.slice(0, SHOWN_ERROR_CHARS) : undefined,
   };
 }
 
-/** Whether the page would show the two alike. */
-export const sameView = (a: JobView | undefined, b: JobView): boolean =>
+/** Whether the page would show the two alike. JSON leaves out what is undefined, and both are built in one order. */
+export const isSameSummary = (a: JobSummary | undefined, b: JobSummary): boolean =>
   a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 
-const talliesOf = (job: Job | LeaseEntry) => ({
+const countsOf = (job: Job | LeaseEntry) => ({
   jobId: job.jobId,
   type: job.type,
   attempt: job.attempt,
@@ -73,7 +75,7 @@ const talliesOf = (job: Job | LeaseEntry) => ({
   releases: job.releases,
 });
 
-function lastChangeOf(job: Job, now: number, seen: JobView | undefined): number {
+function lastChangeOf(job: Job, now: number, seen: JobSummary | undefined): number {
   if (isFinished(job)) return job.finishedAt;
   if (job.status === 'running') return job.startedAt;
   if (seen?.status === 'pending' && seen.attempt === job.attempt) return seen.changedAt;
@@ -85,22 +87,18 @@ function spanOf(
   leaseUntil: number,
   job: { readonly leaseMs: number },
   now: number,
-  seen: JobView | undefined,
+  seen: JobSummary | undefined,
 ): number {
   if (seen?.leaseUntil === leaseUntil && seen.leaseSpanMs !== undefined) return seen.leaseSpanMs;
   return Math.max(job.leaseMs, leaseUntil - now);
 }
 
-const optionalProgress = (progress: number | undefined) => (progress === undefined ? {} : { progress });
-
 /** Handlers report what they like: a number up to 1, a percentage, or how much of how much. */
 function fractionOf(progress: JsonValue | undefined): number | undefined {
-  if (typeof progress === 'number')
-    return progress >= 0 && progress <= 1
-      ? progress
-      : progress > 1 && progress <= 100
-        ? progress / 100
-        : undefined;
+  if (typeof progress === 'number') {
+    if (progress < 0 || progress > 100) return undefined;
+    return progress <= 1 ? progress : progress / 100;
+  }
   if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return undefined;
   const { of, total = of, ...rest } = progress as Readonly<Record<string, JsonValue>>;
   const [done, ...others] = Object.values(rest).filter((value) => typeof value === 'number');

@@ -1,0 +1,21 @@
+/** Which unfinished jobs are in which shard of the lease index: the only ones that a look at the index can miss. */
+export class ShardMembers {
+  readonly #jobs = new Map<string, Set<string>>();
+  readonly #shardOf = new Map<string, string>();
+
+  /** Notes where the job is now; undefined: in no shard. */
+  place(jobId: string, shard: string | undefined): void {
+    const before = this.#shardOf.get(jobId);
+    if (before === shard) return;
+    if (before !== undefined) this.#jobs.get(before)?.delete(jobId);
+    this.#shardOf.delete(jobId);
+    if (shard === undefined) return;
+    this.#shardOf.set(jobId, shard);
+    const members = this.#jobs.get(shard) ?? new Set();
+    this.#jobs.set(shard, members.add(jobId));
+  }
+
+  of(shard: string): Iterable<string> {
+    return this.#jobs.get(shard) ?? [];
+  }
+}

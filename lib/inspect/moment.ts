@@ -1,0 +1,65 @@
+import type { ClaimEnd } from '../protocol/job.ts';
+
+/** What a moment in the life of a job may be. How a claim ended is its own kind, except for a lapse: that is a reclaim. */
+export type MomentKind =
+  | 'created'
+  | 'claimed'
+  | 'heartbeat'
+  | 'checkpoint'
+  | 'killed'
+  | 'paused'
+  | 'resumed'
+  | 'lapsed'
+  | 'reclaimed'
+  | 'fenced'
+  | 'refused'
+  | 'cancelRequested'
+  | 'quarantined'
+  | 'finished'
+  | 'log'
+  | Exclude<ClaimEnd, 'lapsed'>;
+
+/** One thing that happened to a job: told by its row, or seen by an onlooker. */
+export interface Moment {
+  readonly at: number;
+  readonly kind: MomentKind;
+  readonly attempt?: number;
+  /** The claim's owner, or the process. */
+  readonly by?: string;
+  /** More in words: an error, a reason, a line of a log. */
+  readonly text?: string;
+}
+
+/** The kind of moment at which a claim ended so. */
+export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
+  done: 'done',
+  retried: 'retried',
+  failed: 'failed',
+  released: 'released',
+  cancelled: 'cancelled',
+  lapsed: 'reclaimed',
+};
+
+/** What each kind of moment means, in one sentence without its text. */
+export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>> = {
+  created: () => 'its row was written',
+  claimed: ({ by }) => `claimed by ${by ?? 'a worker'}`,
+  heartbeat: () => 'heartbeat',
+  checkpoint: () => 'checkpoint saved',
+  killed: () => 'its worker was killed',
+  paused: () => 'its worker was paused',
+  resumed: () => 'its worker was resumed',
+  lapsed: () => 'its lease ended without a heartbeat',
+  reclaimed: () => 'its lease lapsed; the reaper reclaimed the job',
+  fenced: ({ by }) => `${by ?? 'the old claim'} is fenced: whatever it still writes is refused`,
+  refused: () => 'a write of a fenced claim was refused',
+  cancelRequested: () => 'an operator asked to cancel it',
+  quarantined: () => 'quarantined',
+  finished: () => 'finished',
+  log: () => 'log',
+  done: () => 'its handler returned',
+  retried: () => 'its handler threw; the job will be retried',
+  failed: () => 'its handler threw; the job failed',
+  released: () => 'released (deadline, shutdown, or taken back by an operator)',
+  cancelled: () => 'stopped, because an operator cancelled it',
+};

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { detailOf } from '../../../lib/console/job-detail.ts';
+import type { Moment } from '../../../lib/inspect/moment.ts';
+import { timelineOf } from '../../../lib/inspect/timeline.ts';
+import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { finishedRow, jobRow } from '../../support/console-stage.ts';
+import { settings } from '../../support/jobs.ts';
+
+const lapsed = { attempt: 1, owner: 'w/1', from: 1_000, to: 5_000, outcome: 'lapsed' };
+const done = { attempt: 2, owner: 'w/2', from: 6_000, to: 9_000, outcome: 'done' };
+const job = parseJob(
+  finishedRow('a', 'done', {
+    attempt: 2,
+    createdAt: 1_000,
+    finishedAt: 9_000,
+    claim01: lapsed,
+    claim02: done,
+  }),
+);
+const kinds = (seen: readonly Moment[]) =>
+  timelineOf(job, settings, seen).map(({ kind, at }) => `${kind} ${at}`);
+
+describe('a timeline with what was seen', () => {
+  it('is told by the row alone', () => {
+    expect(kinds([])).toEqual([
+      'created 1000',
+      'claimed 1000',
+      'reclaimed 5000',
+      'fenced 5000',
+      'claimed 6000',
+      'done 9000',
+      'finished 9000',
+    ]);
+  });
+
+  it('tells an event once that both the row and the bus have, at the row’s time and in the bus’s words', () => {
+    const told = timelineOf(job, settings, [
+      { at: 5_004, kind: 'reclaimed', attempt: 1, text: '250 ms after' },
+    ]);
+    expect(told.filter(({ kind }) => kind === 'reclaimed')).toEqual([
+      {
+        at: 5_000,
+        kind: 'reclaimed',
+        attempt: 1,
+        text: '250 ms after',
+        says: 'its lease lapsed; the reaper reclaimed the job',
+      },
+    ]);
+  });
+
+  it('finds the attempt of a moment whose onlooker did not know it', () => {
+    const [killed] = timelineOf(job, settings, [{ at: 2_000, kind: 'killed' }]).filter(
+      ({ kind }) => kind === 'killed',
+    );
+    expect(killed).toEqual({ at: 2_000, kind: 'killed', attempt: 1, says: 'its worker was killed' });
+  });
+
+  it('puts a checkpoint that was seen after its worker’s death before it', () => {
+    expect(
+      kinds([
+        { at: 2_000, kind: 'killed', attempt: 1 },
+        { at: 2_300, kind: 'checkpoint', attempt: 1 },
+      ]),
+    ).toEqual([
+      'created 1000',
+      'claimed 1000',
+      'checkpoint 1999',
+      'killed 2000',
+      'reclaimed 5000',
+      'fenced 5000',
+      'claimed 6000',
+      'done 9000',
+      'finished 9000',
+    ]);
+  });
+
+  it('ends with the end, though the last heartbeat was in the same millisecond', () => {
+    expect(kinds([{ at: 9_000, kind: 'heartbeat', attempt: 2 }]).slice(-3)).toEqual([
+      'heartbeat 9000',
+      'done 9000',
+      'finished 9000',
+    ]);
+  });
+
+  it('tells the last heartbeat once that both the row and an onlooker have, and those before it as well', () => {
+    const running = parseJob(
+      jobRow('r', {
+        status: 'running',
+        attempt: 1,
+        leaseOwner: 'w/1',
+        startedAt: 1_000,
+        heartbeatAt: 21_000,
+        leaseUntil: 51_000,
+      }),
+    );
+    const seen = [11_010, 11_900, 21_010].map((at): Moment => ({ at, kind: 'heartbeat', attempt: 1 }));
+    const beats = timelineOf(running, settings, seen).filter(({ kind }) => kind === 'heartbeat');
+    expect(beats.map(({ at }) => at)).toEqual([11_010, 11_900, 21_000]);
+  });
+});
+
+describe('the page of a job whose lease has ended', () => {
+  it('announces the reclaim for the end of the clock skew and the grace, not before', () => {
+    const running = parseJob(
+      jobRow('r', {
+        status: 'running',
+        attempt: 1,
+        leaseOwner: 'w/1',
+        startedAt: 1_000,
+        heartbeatAt: 1_000,
+        leaseUntil: 31_000,
+      }),
+    );
+    const { next } = detailOf(running, 31_000, { ...settings, skewMs: 2_000, graceMs: 5_000 });
+    expect(next[0]).toEqual({ at: 38_000, says: 'its lease has ended; the reaper may reclaim it' });
+  });
+});

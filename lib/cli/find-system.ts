@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_STATE_FILE, type LocalState } from '../local/state-file.ts';
+import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
 import { CliError } from './cli-error.ts';
 
@@ -33,7 +34,7 @@ export function findSystem(
   if (tableName)
     return {
       tableName,
-      ...(queueUrl ? { queueUrl } : {}),
+      queueUrl: queueUrl || undefined,
       foundBy: options.table === undefined ? 'environment' : 'options',
       environment: withOptions(environment, options),
     };
@@ -62,11 +63,11 @@ function withOptions(
 ): Record<string, string | undefined> {
   return {
     ...environment,
-    ...(options.region === undefined ? {} : { AWS_REGION: options.region }),
-    ...(options.dynamodbEndpoint === undefined
-      ? {}
-      : { AWS_ENDPOINT_URL_DYNAMODB: options.dynamodbEndpoint }),
-    ...(options.sqsEndpoint === undefined ? {} : { AWS_ENDPOINT_URL_SQS: options.sqsEndpoint }),
+    ...defined({
+      AWS_REGION: options.region,
+      AWS_ENDPOINT_URL_DYNAMODB: options.dynamodbEndpoint,
+      AWS_ENDPOINT_URL_SQS: options.sqsEndpoint,
+    }),
   };
 }
 
@@ -104,11 +105,12 @@ export function clientConfig(
   const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   const sessionToken = environment.AWS_SESSION_TOKEN;
-  return {
-    ...(region ? { region } : {}),
-    ...(endpoint ? { endpoint } : {}),
-    ...(accessKeyId && secretAccessKey
-      ? { credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } }
-      : {}),
-  };
+  return defined({
+    region: region || undefined,
+    endpoint: endpoint || undefined,
+    credentials:
+      accessKeyId && secretAccessKey
+        ? { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined }
+        : undefined,
+  });
 }

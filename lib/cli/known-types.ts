@@ -28,7 +28,7 @@ export async function knownTypes(system: System, output: Output): Promise<string
   do {
     const page = await system.inspection.scan({
       status: 'failed',
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     for (const { type } of page.rows) if (typeof type === 'string') seen.add(type);
     cursor = page.cursor;

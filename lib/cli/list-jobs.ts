@@ -64,7 +64,7 @@ export async function listUnfinished(
   const leases = allLeases(system.table, {
     shards: statuses.flatMap((status) => all[status]),
     pageSize: Math.min(PAGE, request.limit + 1),
-    ...(positions === undefined ? {} : { positions }),
+    positions,
   });
   for await (const found of leases) {
     if (found.entry === undefined) {
@@ -93,7 +93,7 @@ function listedLease(entry: LeaseEntry, { settings }: System): ListedJob {
     attempt: entry.attempt,
     since,
     lease: entry,
-    ...(entry.leaseOwner === undefined ? {} : { owner: entry.leaseOwner }),
+    owner: entry.leaseOwner,
   };
 }
 
@@ -119,9 +119,9 @@ export async function listFailed(
         partition: type,
         limit: Math.min(PAGE, request.limit),
         newestFirst: true,
-        ...(request.since === undefined ? {} : { after: request.since - 1 }),
-        ...(request.before === undefined ? {} : { upTo: request.before }),
-        ...(cursor === undefined ? {} : { cursor }),
+        after: request.since === undefined ? undefined : request.since - 1,
+        upTo: request.before,
+        cursor,
       });
       for (const row of page.rows) {
         const job = listedRow(row);
@@ -131,7 +131,7 @@ export async function listFailed(
               jobs,
               bad: [],
               looked,
-              cursor: encodeCursor(cursor === undefined ? { type } : { type, at: cursor }),
+              cursor: encodeCursor({ type, at: cursor }),
             };
           jobs.push(job);
         }
@@ -150,7 +150,7 @@ export async function listByScan(system: System, status: string, request: ListRe
   const jobs: ListedJob[] = [];
   let looked = 0;
   do {
-    const page = await system.inspection.scan({ status, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await system.inspection.scan({ status, cursor });
     for (const row of page.rows) {
       const job = listedRow(row);
       if (matches(job, request)) {
@@ -178,8 +178,8 @@ function listedRow(row: Row): ListedJob {
     type: text('type') ?? '?',
     status: text('status') ?? '?',
     attempt: number('attempt') ?? 0,
-    ...(owner === undefined ? {} : { owner }),
-    ...(since === undefined ? {} : { since }),
-    ...(lastError === undefined ? {} : { lastError }),
+    owner,
+    since,
+    lastError,
   };
 }

@@ -55,10 +55,10 @@ export async function readOverview(
   ]);
   return {
     ...{ at: now, running, lapsed, pending, overdue },
-    ...(soonest === undefined ? {} : { soonestLeaseEnd: soonest }),
+    soonestLeaseEnd: soonest,
     failed: Object.fromEntries(options.types.map((type, i) => [type, failed[i] as Count])),
     ...queues,
-    ...(leader === undefined ? {} : { reaper: leader }),
+    reaper: leader,
   };
 }
 
@@ -66,7 +66,7 @@ async function countPages(table: Table, query: Omit<CountQuery, 'atMost'>, pages
   let count = 0;
   let cursor = query.cursor;
   for (let page = 0; page < pages; page++) {
-    const part = await table.count({ ...query, atMost: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const part = await table.count({ ...query, atMost: PAGE, cursor });
     count += part.count;
     cursor = part.cursor;
     if (cursor === undefined) return { count, complete: true };

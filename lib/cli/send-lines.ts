@@ -86,7 +86,7 @@ function bodyOf(text: string, { type, fields }: { type: string | undefined; fiel
 
 function report(output: Output, { sent, failures }: SendTally, isCut: boolean): ExitCode {
   failures.sort((a, b) => a.line - b.line);
-  output.json({ sent, failed: failures.length, failures, ...(isCut ? { interrupted: true } : {}) });
+  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined });
   output.line(
     `${output.colours.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colours.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
   );

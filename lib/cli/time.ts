@@ -59,7 +59,7 @@ export interface Zone {
 /** `2026-11-16 05:04:08.120 GMT+1` in the reader's zone. */
 export function formatInstant(at: number, { timeZone }: Zone, precision: 'ms' | 's' = 's'): string {
   const parts = new Intl.DateTimeFormat('en-GB', {
-    ...(timeZone === undefined ? {} : { timeZone }),
+    timeZone,
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',

@@ -8,7 +8,13 @@ import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
 import { detailOf } from './job-detail.ts';
 import type { PageFiles } from './page-files.ts';
-import { type JobAction, jobActions, type WorkerAction, workerActions } from './page-messages.ts';
+import {
+  type ActionReply,
+  type JobAction,
+  jobActions,
+  type WorkerAction,
+  workerActions,
+} from './page-messages.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface ConsoleAppOptions {
@@ -20,7 +26,7 @@ export interface ConsoleAppOptions {
   readonly store: Pick<JobStore, 'read'>;
   readonly clock: Clock;
   readonly settings: Settings;
-  /** Absent: the console only shows. */
+  /** Absent: the console is read-only. */
   readonly actions?: ActionParts;
   /** Acts on a worker's process; absent where there are none of ours. */
   readonly signalWorker?: (pid: number, action: WorkerAction) => boolean;
@@ -28,17 +34,16 @@ export interface ConsoleAppOptions {
   readonly stopping: AbortSignal;
 }
 
-/** The longest job id, and `bad:` before it. */
+/** The longest job id with the prefix of rejected messages. */
 const MAX_ID_LENGTH = 300;
 /** A comment now and then shows a dead connection to both ends. */
 const PULSE_MS = 15_000;
 
 const READ_ONLY =
-  'This console only shows. Start it with --write to change jobs, and with credentials that may do so';
+  'This console is read-only. Start it with --write, and with credentials that may change jobs';
 
 /** The console's routes: the page, the stream, one job, and the actions. */
 export function createConsoleApp(options: ConsoleAppOptions): Hono {
-  const { files, feed, watcher, store, clock, settings, actions, signalWorker } = options;
   const app = new Hono();
   app.use(pageHeaders);
   app.use(sameOriginOnly(options.port));
@@ -47,10 +52,22 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
     await next();
     c.header('Cache-Control', 'no-store');
   });
-
-  for (const [path, file] of files)
+  for (const [path, file] of options.files)
     app.get(path, (c) => c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': 'no-cache' }));
+  addStream(app, options);
+  addJobs(app, options);
+  addWorkers(app, options);
+  app.notFound((c) => c.json(refusal('There is nothing here'), 404));
+  app.onError((error, c) => {
+    const message = error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal';
+    return c.json(refusal(message), 500);
+  });
+  return app;
+}
 
+const refusal = (message: string): ActionReply => ({ ok: false, message });
+
+function addStream(app: Hono, { feed, stopping }: ConsoleAppOptions): void {
   app.get('/api/stream', (c) =>
     streamSSE(c, async (stream) => {
       const ended = Promise.withResolvers<void>();
@@ -59,17 +76,19 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
       );
       const pulse = setInterval(() => void stream.write(': pulse\n\n'), PULSE_MS);
       stream.onAbort(ended.resolve);
-      options.stopping.addEventListener('abort', () => ended.resolve());
+      stopping.addEventListener('abort', () => ended.resolve());
       await ended.promise;
       clearInterval(pulse);
       detach();
     }),
   );
+}
 
+function addJobs(app: Hono, { watcher, store, clock, settings, actions }: ConsoleAppOptions): void {
   app.get('/api/jobs/:id', async (c) => {
     const jobId = c.req.param('id');
     const job = jobId.length > MAX_ID_LENGTH ? undefined : await store.read(jobId);
-    if (job === undefined) return c.json({ ok: false, message: 'There is no such job' }, 404);
+    if (job === undefined) return c.json(refusal('There is no such job'), 404);
     watcher.jobs.takeRow(job);
     const seen = watcher.history.of(jobId);
     return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId)));
@@ -77,35 +96,25 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
 
   app.post('/api/jobs/:id/:action', async (c) => {
     const { id, action } = c.req.param();
-    if (!isJobAction(action)) return c.json({ ok: false, message: 'There is no such action' }, 404);
-    if (actions === undefined) return c.json({ ok: false, message: READ_ONLY }, 403);
-    if (id.length > MAX_ID_LENGTH) return c.json({ ok: false, message: 'There is no such job' }, 404);
+    if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+    if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+    if (id.length > MAX_ID_LENGTH) return c.json(refusal('There is no such job'), 404);
     const reply = await actOnJob(actions, id, action);
     watcher.note(id);
     return c.json(reply, reply.ok ? 200 : 409);
   });
+}
 
+function addWorkers(app: Hono, { signalWorker }: ConsoleAppOptions): void {
   app.post('/api/workers/:pid/:action', (c) => {
     const { pid, action } = c.req.param();
-    if (!isWorkerAction(action)) return c.json({ ok: false, message: 'There is no such action' }, 404);
+    if (!isWorkerAction(action)) return c.json(refusal('There is no such action'), 404);
     if (signalWorker === undefined)
-      return c.json({ ok: false, message: 'Only workers of a local stack can be signalled' }, 403);
+      return c.json(refusal('Only workers of a local stack can be signalled'), 403);
     if (!/^\d{1,10}$/.test(pid) || !signalWorker(Number(pid), action))
-      return c.json({ ok: false, message: 'There is no such worker any more' }, 404);
+      return c.json(refusal('This worker has ended'), 404);
     return c.json({ ok: true, message: `${signalNames[action]} sent to ${pid}` });
   });
-
-  app.notFound((c) => c.json({ ok: false, message: 'There is nothing here' }, 404));
-  app.onError((error, c) =>
-    c.json(
-      {
-        ok: false,
-        message: error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal',
-      },
-      500,
-    ),
-  );
-  return app;
 }
 
 const signalNames: Readonly<Record<WorkerAction, string>> = {

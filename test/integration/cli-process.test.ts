@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
   { args: ['stats', '--json'], code: 0, stdout: '"running":{"count":' },
   { args: ['stats', 'now'], code: 2, stderr: 'too many arguments' },
   { args: ['revive', 'failed-1'], code: 0, stdout: 'pending again' },
-  { args: ['revive', 'held'], code: 1, stderr: 'it is not finished' },
+  { args: ['revive', 'held'], code: 1, stderr: 'cannot revive a running job' },
   { args: ['cancel', 'failed-1'], code: 0, stdout: 'failed-1  cancelled' },
   { args: ['cancel', 'a', 'b'], code: 2, stderr: 'Add --yes' },
   { args: ['take-back', 'taken'], code: 0, stdout: 'which is fenced' },

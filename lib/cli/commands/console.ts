@@ -58,9 +58,9 @@ async function serve({ terminal }: CliContext, system: System, output: Output, o
   const page = await startConsole({
     tableName: found.tableName,
     ...{ table, store, settings, clock: terminal.clock },
-    ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.write === true ? { queue: system.queue() } : {}),
-    ...(options.scan === true ? { scan: inspection.scan } : {}),
+    port: options.port,
+    queue: options.write === true ? system.queue() : undefined,
+    scan: options.scan === true ? inspection.scan : undefined,
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
   output.json({ url: page.url });

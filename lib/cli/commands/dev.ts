@@ -33,10 +33,10 @@ export function devCommand(context: CliContext): Command {
       const { runDev } = await import('../../local/dev.ts');
       const code = await runDev({
         ...chosen,
-        ...(chosen.worker === undefined ? {} : { worker: resolve(terminal.directory, chosen.worker) }),
+        worker: chosen.worker === undefined ? undefined : resolve(terminal.directory, chosen.worker),
         directory: terminal.directory,
         signal: terminal.interrupted,
-        ...(json === true ? { output: process.stderr } : {}),
+        output: json === true ? process.stderr : undefined,
       });
       if (json === true) terminal.write(`${JSON.stringify({ asExpected: code === 0 })}\n`);
       context.end(code === 0 ? exitCodes.ok : exitCodes.refused);

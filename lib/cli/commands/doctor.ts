@@ -51,7 +51,7 @@ async function doctor(context: CliContext, options: DoctorOptions): Promise<void
   const system = await openDespiteSettings(context, options);
   try {
     const results = await runDoctor(system, terminal, {
-      ...(options.scan === undefined ? {} : { scan: options.scan }),
+      scan: options.scan,
       onScan: ({ rows, readUnits, dollars }) =>
         output.note(
           `Reading the whole table: about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}.`,

@@ -66,10 +66,10 @@ export function lsCommand(context: CliContext): Command {
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
   const request = {
     limit: options.limit,
-    ...(options.type === undefined ? {} : { types: options.type }),
-    ...(options.owner === undefined ? {} : { owner: options.owner }),
-    ...(options.olderThan === undefined ? {} : { before: now - options.olderThan }),
-    ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
+    types: options.type,
+    owner: options.owner,
+    before: options.olderThan === undefined ? undefined : now - options.olderThan,
+    cursor: options.cursor,
   };
   switch (options.status) {
     case 'unfinished':
@@ -111,7 +111,7 @@ async function scanCost(system: System): Promise<string> {
 }
 
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
-  output.json({ jobs: jobs.map(asJson), ...(cursor === undefined ? {} : { cursor }), bad });
+  output.json({ jobs: jobs.map(asJson), cursor, bad });
   if (jobs.length > 0) {
     output.table({
       head: ['JOB', 'TYPE', 'STATUS', 'ATTEMPT', 'SINCE', 'OWNER', 'STATE'],
@@ -143,5 +143,6 @@ function rowOf(job: ListedJob, { settings }: System, { colours }: Output, now: n
 
 const asJson = ({ lease, ...job }: ListedJob) => ({
   ...job,
-  ...(lease === undefined ? {} : { leaseUntil: lease.leaseUntil, notBefore: lease.notBefore }),
+  leaseUntil: lease?.leaseUntil,
+  notBefore: lease?.notBefore,
 });

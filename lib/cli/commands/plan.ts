@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { leaseChoices, leaseCurve, withLease } from '../../cost/lease-trade.ts';
+import { type LeaseChoice, leaseChoices, leaseCurve, withLease } from '../../cost/lease-trade.ts';
 import { type PlanSettings, planFor, type Workload } from '../../cost/plan.ts';
 import { listPrices, type Prices } from '../../cost/prices.ts';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
 import { declarations, resolveSettings } from '../../settings/settings.ts';
+import { defined } from '../../wire/defined.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -15,6 +16,7 @@ import {
   withJson,
   withoutSystem,
 } from '../define-command.ts';
+import type { Output } from '../output.ts';
 import { showPlan } from '../show-plan.ts';
 import { settingVariables } from '../system.ts';
 import { formatDuration } from '../time.ts';
@@ -74,26 +76,7 @@ export function planCommand(context: CliContext): Command {
     .option('--prices <file>', 'JSON with your own prices; keys as in the list that --json prints')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {
-        const prices = options.prices === undefined ? listPrices : readPrices(options.prices);
-        const workload = workloadOf(options);
-        const settings = settingsOf(options, context.terminal.environment);
-        const plan = planFor(workload, settings, prices);
-        const choices = leaseChoices(workload, settings, prices);
-        const asJson = choices.map(({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }) => ({
-          leaseMs,
-          heartbeatMs,
-          ...rest,
-        }));
-        output.json({
-          workload,
-          leaseMs: settings.leaseMs,
-          heartbeatMs: settings.heartbeatMs,
-          plan,
-          choices: asJson,
-          prices,
-        });
-        const curve = leaseCurve(workload, settings, prices, POINTS);
-        if (!output.isJson) showPlan(output, { workload, settings, plan, choices, curve, prices });
+        plan(output, options, context.terminal.environment);
         return exitCodes.ok;
       }),
     );
@@ -103,6 +86,28 @@ export function planCommand(context: CliContext): Command {
     'leasehold plan --rate 20 --duration 90s --payload 4096 --errors 0.02 --json',
   );
 }
+
+function plan(
+  output: Output,
+  options: PlanOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  const prices = options.prices === undefined ? listPrices : readPrices(options.prices);
+  const workload = workloadOf(options);
+  const settings = settingsOf(options, environment);
+  const { leaseMs, heartbeatMs } = settings;
+  const planned = planFor(workload, settings, prices);
+  const choices = leaseChoices(workload, settings, prices);
+  output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
+  const curve = leaseCurve(workload, settings, prices, POINTS);
+  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, curve, prices });
+}
+
+const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: LeaseChoice) => ({
+  leaseMs,
+  heartbeatMs,
+  ...rest,
+});
 
 function share(text: string): number {
   const value = Number(text);
@@ -153,9 +158,11 @@ function settingsOf(
     ...leased,
     minLeaseMs: Math.min(leased.minLeaseMs, leased.leaseMs),
     maxRunning: 1,
-    ...(options.heartbeat === undefined ? {} : { heartbeatMs: options.heartbeat }),
-    ...(options.leaseGrowth === undefined ? {} : { leaseGrowth: options.leaseGrowth }),
-    ...(options.watch === undefined ? {} : { watch: options.watch }),
+    ...defined({
+      heartbeatMs: options.heartbeat,
+      leaseGrowth: options.leaseGrowth,
+      watch: options.watch,
+    }),
   });
 }
 

@@ -117,9 +117,9 @@ async function choose(
   do {
     const page = await listFailed(system, types, {
       limit: 500,
-      ...(since === undefined ? {} : { since }),
-      ...(before === undefined ? {} : { before }),
-      ...(cursor === undefined ? {} : { cursor }),
+      since,
+      before,
+      cursor,
     });
     for (const job of page.jobs)
       if (wanted === undefined || job.lastError?.toLowerCase().includes(wanted)) chosen.push(job);

@@ -96,12 +96,12 @@ export function fieldsOf(options: SendOptions, now: number) {
   if (options.delay !== undefined && options.at !== undefined)
     throw new CliError('Give either --delay or --at, not both');
   return {
-    ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
-    ...(options.delay === undefined ? {} : { delayMs: options.delay }),
-    ...(options.at === undefined ? {} : { notBefore: parseInstant(options.at, now) }),
-    ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
-    ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),
-    ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
+    jobId: options.jobId,
+    delayMs: options.delay,
+    notBefore: options.at === undefined ? undefined : parseInstant(options.at, now),
+    leaseMs: options.lease,
+    maxAttempts: options.maxAttempts,
+    maxCrashes: options.maxCrashes,
   };
 }
 

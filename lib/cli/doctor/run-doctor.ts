@@ -104,7 +104,7 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
   const findings = new Map<string, Finding[]>();
   let cursor: Cursor | undefined;
   do {
-    const page = await system.inspection.scan(cursor === undefined ? {} : { cursor });
+    const page = await system.inspection.scan({ cursor });
     for (const row of page.rows.filter(isJobRow))
       for (const [name, check] of Object.entries(rowChecks)) {
         const finding = check(row, context);

@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Help } from './help.tsx';
 import { Mark } from './icons.tsx';
@@ -30,33 +31,38 @@ const closeJob = () => {
   location.hash = '#/';
 };
 
-export function App({ hasToken }: { readonly hasToken: boolean }) {
-  useTopic('connection');
+/** The job in the address, followed as it changes. */
+function useJobInAddress(onChange: () => void): string | undefined {
   const [jobId, setJobId] = useState(jobInAddress);
-  const [filter, setFilter] = useState<Filter>({ status: 'all', search: '' });
-  const [view, setView] = useState<(typeof views)[number]>('jobs');
-  const help = useRef<HTMLDialogElement>(null);
-  const search = useRef<HTMLInputElement>(null);
-
   useEffect(() => {
     const follow = () => {
       setJobId(jobInAddress());
-      setView('jobs');
+      onChange();
     };
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
+  return jobId;
+}
 
+interface Keys {
+  readonly help: RefObject<HTMLDialogElement | null>;
+  readonly search: RefObject<HTMLInputElement | null>;
+  readonly onStatus: (status: StatusFilter) => void;
+}
+
+/** What the keyboard does anywhere on the page; `help.tsx` lists it. */
+function useKeys({ help, search, onStatus }: Keys): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || help.current?.open) return;
-      const typing = event.target instanceof HTMLInputElement;
+      const field = event.target instanceof HTMLInputElement ? event.target : undefined;
       if (event.key === 'Escape') {
-        if (typing) (event.target as HTMLInputElement).blur();
+        if (field !== undefined) field.blur();
         else if (jobInAddress() !== undefined) closeJob();
         return;
       }
-      if (typing) return;
+      if (field !== undefined) return;
       if (event.key === '?') help.current?.showModal();
       else if (event.key === '/') {
         event.preventDefault();
@@ -64,12 +70,22 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
         setTimeout(() => search.current?.focus());
       } else if (/^[1-6]$/.test(event.key)) {
         closeJob();
-        setFilter((before) => ({ ...before, status: filters[Number(event.key) - 1] ?? 'all' }));
+        onStatus(filters[Number(event.key) - 1] ?? 'all');
       }
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
+}
+
+export function App({ hasToken }: { readonly hasToken: boolean }) {
+  useTopic('connection');
+  const [filter, setFilter] = useState<Filter>({ status: 'all', search: '' });
+  const [view, setView] = useState<(typeof views)[number]>('jobs');
+  const help = useRef<HTMLDialogElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const jobId = useJobInAddress(() => setView('jobs'));
+  useKeys({ help, search, onStatus: (status) => setFilter((before) => ({ ...before, status })) });
 
   if (!hasToken || state.connection === 'lost') return <Locked hasToken={hasToken} />;
   return (

@@ -108,44 +108,55 @@ function Tab(props: {
   );
 }
 
-function Rows({ jobs }: { readonly jobs: readonly JobSummary[] }) {
+/** The height of a row, which depends on the width of the page. */
+function useRowHeight(): number {
   const [rowHeight, setRowHeight] = useState(rowHeightNow);
-  const { ref, from, to } = useWindow(jobs.length, rowHeight);
-  const [active, setActive] = useState<string>();
-  const now = useNow(500);
   useEffect(() => {
     const measure = () => setRowHeight(rowHeightNow());
     addEventListener('resize', measure);
     return () => removeEventListener('resize', measure);
   }, []);
+  return rowHeight;
+}
 
-  const go = (index: number) => {
-    const at = Math.min(jobs.length - 1, Math.max(0, index));
-    setActive(jobs[at]?.jobId);
-    const element = ref.current;
-    if (element === null) return;
-    const top = at * rowHeight;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + rowHeight > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + rowHeight - element.clientHeight;
+/** Scrolls just so far that the row at this place is seen. */
+function scrollTo(element: HTMLElement | null, at: number, rowHeight: number): void {
+  if (element === null) return;
+  const top = at * rowHeight;
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (top + rowHeight > element.scrollTop + element.clientHeight)
+    element.scrollTop = top + rowHeight - element.clientHeight;
+}
+
+/** Where a key leads from this place in the list; undefined for keys that do not move. */
+function placeAfter(key: string, index: number, page: number, rows: number): number | undefined {
+  const places: Record<string, number> = {
+    ArrowDown: index + 1,
+    j: index + 1,
+    ArrowUp: index - 1,
+    k: index - 1,
+    PageDown: index + page,
+    PageUp: index - page,
+    Home: 0,
+    End: rows - 1,
   };
+  const place = places[key];
+  return place === undefined ? undefined : Math.min(rows - 1, Math.max(0, place));
+}
+
+function Rows({ jobs }: { readonly jobs: readonly JobSummary[] }) {
+  const rowHeight = useRowHeight();
+  const { ref, from, to } = useWindow(jobs.length, rowHeight);
+  const [active, setActive] = useState<string>();
+  const now = useNow(500);
   const onKeyDown = (event: KeyboardEvent) => {
     const index = jobs.findIndex(({ jobId }) => jobId === active);
     const page = Math.max(1, Math.floor((ref.current?.clientHeight ?? 0) / rowHeight) - 1);
-    const moves: Record<string, number> = {
-      ArrowDown: index + 1,
-      j: index + 1,
-      ArrowUp: index === -1 ? 0 : index - 1,
-      k: index === -1 ? 0 : index - 1,
-      PageDown: index + page,
-      PageUp: index - page,
-      Home: 0,
-      End: jobs.length - 1,
-    };
-    const to = moves[event.key];
-    if (to !== undefined) {
+    const place = placeAfter(event.key, index, page, jobs.length);
+    if (place !== undefined) {
       event.preventDefault();
-      go(to);
+      setActive(jobs[place]?.jobId);
+      scrollTo(ref.current, place, rowHeight);
     } else if (event.key === 'Enter' && active !== undefined) openJob(active);
   };
 

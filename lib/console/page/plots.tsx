@@ -146,9 +146,10 @@ function createChart(plot: Plot, element: HTMLElement): uPlot {
           width: plot.kind === 'bars' ? 0 : 1.5,
           fill: plot.kind === 'bars' ? stroke : withAlpha(stroke, 0.14),
           points: { show: false },
-          ...(plot.kind === 'bars'
-            ? { paths: uPlot.paths.bars?.({ size: [0.9, 12, 2], align: 1 }) }
-            : stepped()),
+          paths:
+            plot.kind === 'bars'
+              ? uPlot.paths.bars?.({ size: [0.9, 12, 2], align: 1 })
+              : uPlot.paths.stepped?.({ align: 1 }),
         };
   return new uPlot(
     {
@@ -177,11 +178,6 @@ function createChart(plot: Plot, element: HTMLElement): uPlot {
     element,
   );
 }
-
-const stepped = (): Partial<uPlot.Series> => {
-  const paths = uPlot.paths.stepped?.({ align: 1 });
-  return paths === undefined ? {} : { paths };
-};
 
 const withAlpha = (colour: string, alpha: number): string =>
   colour.startsWith('rgb(') ? colour.replace('rgb(', 'rgba(').replace(')', `, ${alpha})`) : colour;

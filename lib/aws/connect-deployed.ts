@@ -7,12 +7,12 @@ import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry
 
 export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs'> {
   readonly configuration: Configuration;
-  /** Who acts: rows tell by this name who changed them. */
+  /** Who acts: rows record this name in `changedBy`. */
   readonly actor: string;
   readonly telemetry?: PowertoolsTelemetry;
 }
 
-/** What a worker or a reaper needs: the connection, and where it tells what happens. */
+/** What a worker or a reaper needs: the connection, and where its logs, metrics and events go. */
 export interface DeployedConnection extends Connection {
   readonly settings: Settings;
   readonly store: JobStore;

@@ -29,10 +29,10 @@ export interface Connection {
   readonly chance: Chance;
   readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
-  /** Sees the time of DynamoDB's every reply. */
+  /** Sees the time of each of DynamoDB's replies. */
   readonly clockGuard: ClockGuard;
   readonly table: Table;
-  /** The store as one actor uses it: rows tell by this name who changed them. */
+  /** The store for one actor, whose name rows record in `changedBy`. */
   storeOf(actor: string, settings?: Settings): JobStore;
   queueAt(queueUrl: string): JobQueue;
   close(): void;

@@ -2,7 +2,7 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import type { Events, Telemetry } from '../protocol/ports.ts';
 import { EVENT_SOURCE } from '../wire/events.ts';
 
-/** EventBridge takes at most this many events in one request. */
+/** EventBridge accepts at most this many events in one request. */
 const MAX_ENTRIES = 10;
 const CONNECTION_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;
@@ -14,7 +14,7 @@ export interface EventBridgeEventsOptions {
   readonly client?: EventBridgeClient;
 }
 
-/** Puts events on a bus, best effort: the jobs never wait for a bus that does not answer. */
+/** Publishes events, best effort: no job waits for a bus that does not answer. */
 export function createEventBridgeEvents(options: EventBridgeEventsOptions): Events {
   const { busName, serviceName, telemetry } = options;
   let client = options.client;

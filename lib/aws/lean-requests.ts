@@ -16,8 +16,8 @@ const nameOurselves =
   };
 
 /**
- * Takes out of an SDK client what costs time on every request and tells nobody anything: copies of request and reply for a
- * log that is not kept, and a user agent that is put together anew each time. CloudTrail still sees who asks.
+ * Removes from an SDK client what costs time on every request for nothing: copies of request and reply for a log that does
+ * not exist, and a user agent that is built each time. CloudTrail still shows who asks.
  */
 export const leanRequests = {
   applyToStack(stack: Stack): void {

@@ -13,7 +13,7 @@ export interface PowertoolsTelemetry extends Telemetry {
   flush(): void;
 }
 
-/** Whether it could be done. No job fails, and no sweep ends, for what cannot be told of it. */
+/** Whether it worked. No job and no sweep fails because something could not be logged. */
 function harmlessly(tell: () => void): boolean {
   try {
     tell();
@@ -30,7 +30,7 @@ export function createPowertoolsTelemetry(options: { readonly serviceName: strin
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
   const add = (metric: MetricName, value: number) =>
     harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
-  /** Added up until the line is written: a line of a thousand ones says no more than a thousand. */
+  /** Added up until the line is written: a thousand ones say no more than their sum. */
   const counts = new Map<MetricName, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));

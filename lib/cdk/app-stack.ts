@@ -49,7 +49,7 @@ export function createAppStack(app: App, environment: Environment): LeaseholdSta
   });
 }
 
-/** Reads context and environment, and refuses names that nobody knows. */
+/** Reads context and environment, and refuses unknown names. */
 function readAppChoices(app: Construct, environment: Environment): AppChoices {
   const context: Readonly<Record<string, unknown>> = app.node.getAllContext();
   const given = Object.entries(context)

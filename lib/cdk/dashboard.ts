@@ -30,7 +30,7 @@ export interface DashboardSubject extends Watched {
   readonly alarms: Readonly<Record<string, Alarm>>;
 }
 
-/** What an operator looks at first: are jobs taken back in time, do they fail, does the queue move. */
+/** What an operator looks at first: are jobs reclaimed in time, do they fail, does the queue move. */
 export function createDashboard(scope: Construct, subject: DashboardSubject): Dashboard {
   return new Dashboard(scope, 'Dashboard', {
     defaultInterval: Duration.hours(3),

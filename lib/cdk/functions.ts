@@ -49,7 +49,7 @@ export function createWorker(
   });
 }
 
-/** Takes back what lapsed. A failed run is not repeated: the next tick does the same, later. */
+/** Reclaims what lapsed. A failed run is not repeated: the next tick does the same work. */
 export function createReaper(scope: Construct, settings: Settings, context: FunctionContext): LambdaFunction {
   return createFunction(scope, 'Reaper', functionSource('reaper'), {
     ...context,

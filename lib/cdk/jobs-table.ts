@@ -17,7 +17,7 @@ const attribute = ({ name, type }: { readonly name: string; readonly type: KeyTy
   type: type === 'S' ? AttributeType.STRING : AttributeType.NUMBER,
 });
 
-/** The jobs table, from the same contract that the store reads and the local engines create. */
+/** The jobs table, from the same definition that the store reads and the local engines create. */
 export function createTable(
   scope: Construct,
   props: Pick<

@@ -19,17 +19,17 @@ export class LeaseholdGrants {
     return grantAccess(grantee, granteeAccess.work, this.#targets);
   }
 
-  /** Lets a process of your own take lapsed leases back, where it has a reaper embedded. */
+  /** Lets a process of your own with an embedded reaper reclaim jobs. */
   reap(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.reap, this.#targets);
   }
 
-  /** Lets an operator read jobs, cancel, revive and release them, and empty the dead-letter queue. */
+  /** Lets an operator read jobs, cancel, revive and take them back, and empty the dead-letter queue. */
   operate(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.operate, this.#targets);
   }
 
-  /** Lets somebody look at jobs and queues, and change nothing. */
+  /** Allows reading jobs and queues, and changes to nothing. */
   observe(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.observe, this.#targets);
   }

@@ -77,7 +77,7 @@ export interface ResourceProps {
   readonly deletionProtection?: boolean;
 
   /**
-   * What becomes of everything that holds data (table, queues, logs) when it leaves the stack.
+   * What happens to everything that holds data (table, queues, logs) when it leaves the stack.
    *
    * @default RemovalPolicy.RETAIN
    */
@@ -98,9 +98,9 @@ export interface ResourceProps {
   readonly eventBus?: IEventBus;
 
   /**
-   * Told of every alarm, and of its end.
+   * Notified of every alarm, and of its end.
    *
-   * @default - alarms change their state and tell nobody
+   * @default - alarms change their state and notify nobody
    */
   readonly alarmTopic?: ITopic;
 
@@ -148,9 +148,9 @@ const resourceProps = {
   runbook: true,
 } as const satisfies Record<keyof ResourceProps, true>;
 
-/** Why a FIFO queue or a replicated table is refused, wherever somebody asks for one. */
+/** Why a FIFO queue or a replicated table is refused, wherever one is asked for. */
 export const refusals = {
-  fifo: 'FIFO queues are refused: they take no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
+  fifo: 'FIFO queues are refused: they have no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
   replicas:
     'table replicas are refused: replication is last writer wins, so two regions could each grant the same lease. Deploy one stack in each region and send a job to one of them',
 } as const;
@@ -164,7 +164,7 @@ const refusedProps: Readonly<Record<string, string>> = {
 
 const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
 
-/** Refuses props that nobody reads (a misspelt one would silently keep its default) or that contradict each other. */
+/** Refuses unknown props (a misspelled one would silently keep its default) and conflicting ones. */
 export function checkProps(props: LeaseholdJobsProps): void {
   const problems = Object.entries(props)
     .filter(([name, value]) => value !== undefined && !knownProps.includes(name))

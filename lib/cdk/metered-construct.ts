@@ -11,7 +11,7 @@ import {
 /** One method for each metric of the contract: a metric without one fails compilation. */
 type MetricMethods = { [name in MetricName as `metric${name}`]: (options?: MetricOptions) => Metric };
 
-/** Metrics that tell a state: adding their samples up would mean nothing. */
+/** Metrics that are a state: the sum of their samples means nothing. */
 const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset', 'BreakerOpen'];
 
 const statisticOf = (name: MetricName, unit: MetricUnit): string => {
@@ -50,7 +50,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsRetried', options);
   }
 
-  /** Jobs that failed for good, for whatever reason. */
+  /** Jobs that failed for good, for any reason. */
   metricJobsFailed(options?: MetricOptions): Metric {
     return this.metric('JobsFailed', options);
   }
@@ -60,7 +60,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsCancelled', options);
   }
 
-  /** Jobs taken back from a worker whose lease lapsed. */
+  /** Jobs reclaimed after their lease had lapsed. */
   metricJobsReclaimed(options?: MetricOptions): Metric {
     return this.metric('JobsReclaimed', options);
   }
@@ -70,7 +70,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsReleased', options);
   }
 
-  /** Jobs failed because they kept killing their worker. */
+  /** Jobs that failed because they kept killing their worker. */
   metricJobsQuarantined(options?: MetricOptions): Metric {
     return this.metric('JobsQuarantined', options);
   }
@@ -80,7 +80,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('HintsSent', options);
   }
 
-  /** Attempts that ended because their lease was gone. */
+  /** Attempts that ended because their lease was lost. */
   metricLeasesLost(options?: MetricOptions): Metric {
     return this.metric('LeasesLost', options);
   }
@@ -90,12 +90,12 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('WritesFenced', options);
   }
 
-  /** Results accepted after the worker had given up its lease. */
+  /** Results accepted after the worker had given its lease up. */
   metricLateCompletions(options?: MetricOptions): Metric {
     return this.metric('LateCompletions', options);
   }
 
-  /** Messages kept as failed rows because they could not be read. */
+  /** Messages stored as failed rows because they cannot be run. */
   metricMessagesRejected(options?: MetricOptions): Metric {
     return this.metric('MessagesRejected', options);
   }
@@ -120,12 +120,12 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('OldestLapsedLease', options);
   }
 
-  /** Offset of this clock against DynamoDB’s. */
+  /** How far this clock is ahead of DynamoDB’s. */
   metricClockOffset(options?: MetricOptions): Metric {
     return this.metric('ClockOffset', options);
   }
 
-  /** 1 while so many leases lapse at once that reclaiming is rate-limited. */
+  /** 1 while the breaker is open: so many leases lapsed at once that reclaims are rate-limited. */
   metricBreakerOpen(options?: MetricOptions): Metric {
     return this.metric('BreakerOpen', options);
   }

@@ -38,7 +38,7 @@ export function refuseFewerShards(scope: Construct, { shardsKey, settings }: Sha
     ]);
 }
 
-/** Keeps the number of shards for the next synth. Files without news are left alone. */
+/** Keeps the number of shards for the next synth. Files without changes are left alone. */
 export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
   const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const news = deployed.filter(({ shardsKey, settings }) => {

@@ -72,7 +72,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
   };
   const started: (() => unknown)[] = [];
   const stop = async () => {
-    // What breaks because it is being stopped is no news.
+    // Errors that are caused by stopping are not reported.
     listeners.clear();
     for (const end of started.splice(0).reverse()) await end();
   };

@@ -5,7 +5,7 @@
  */
 export interface ClockGuard {
   observe(reply: { readonly sentAt: number; readonly receivedAt: number; readonly date: string }): void;
-  /** The best knowledge of the offset, undefined before the first usable reply. */
+  /** The best estimate of the offset, undefined before the first usable reply. */
   offset(): ClockOffset | undefined;
   /** Whether this process may claim and reap. Unknown counts as sound: no reply means no write either. */
   isSound(): boolean;

@@ -10,7 +10,7 @@ export class BadRowError extends LeaseholdError {
   }
 }
 
-/** A value is larger than what a row may keep. Nothing was written. */
+/** A value is larger than a row may store. Nothing was written. */
 export class TooLargeError extends LeaseholdError {
   readonly bytes: number;
   readonly limit: number;
@@ -18,7 +18,7 @@ export class TooLargeError extends LeaseholdError {
   constructor(what: string, bytes: number, limit: number) {
     super(
       'TOO_LARGE',
-      `the ${what} has ${bytes} bytes; at most ${limit} are kept. Put the data into S3 and keep its key`,
+      `the ${what} has ${bytes} bytes; at most ${limit} are allowed. Put the data in S3 and store its key`,
     );
     this.bytes = bytes;
     this.limit = limit;
@@ -30,7 +30,7 @@ export class NotJsonError extends LeaseholdError {
   constructor(what: string, cause: unknown) {
     super(
       'NOT_JSON',
-      `the ${what} cannot be kept as JSON; return plain objects, arrays, strings and numbers`,
+      `the ${what} cannot be stored as JSON; use plain objects, arrays, strings and numbers`,
       {
         cause,
       },
@@ -38,7 +38,7 @@ export class NotJsonError extends LeaseholdError {
   }
 }
 
-/** The store refused for load, and kept refusing through the client's own retries. */
+/** The store throttled the request, and all of the client's retries. */
 export class ThrottledError extends LeaseholdError {
   constructor(operation: string, cause: unknown) {
     super(
@@ -49,7 +49,7 @@ export class ThrottledError extends LeaseholdError {
   }
 }
 
-/** The store could not be asked, or its answer never came: the outcome of the write is unknown. */
+/** The store could not be reached, or its reply never came: the outcome of the write is unknown. */
 export class StoreUnavailableError extends LeaseholdError {
   constructor(operation: string, cause: unknown) {
     super(

@@ -3,8 +3,8 @@ import type { JsonValue } from '../wire/message.ts';
 /**
  * A job as its row tells it. Five statuses:
  *
- * - `pending`: leased to the queue; a worker's claim moves it on, the reaper hints again when the queue forgot it.
- * - `running`: leased to one claim of one worker; that claim ends it, or the reaper takes it back when the lease lapses.
+ * - `pending`: leased to the queue; a worker's claim moves it on, the reaper sends another hint if the queue lost it.
+ * - `running`: leased to one claim of one worker; that claim ends it, or the reaper reclaims it when the lease has lapsed.
  * - `done`, `failed`, `cancelled`: finished. Only an operator's `revive` moves the last two on; TTL removes all three.
  */
 export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';

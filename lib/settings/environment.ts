@@ -18,12 +18,12 @@ export function toEnvironment({ resources, settings }: Configuration): Record<st
   ]);
 }
 
-/** Reads settings from variables; a variable that is not set keeps its default, one that nobody knows is refused. */
+/** Reads settings from variables; a variable that is not set keeps its default, an unknown one is refused. */
 export const settingsFromEnvironment = (
   environment: Readonly<Record<string, string | undefined>>,
 ): Settings => resolveSettings(givenSettings(environment));
 
-/** The settings that variables give, without the defaults; a variable that nobody knows is refused. */
+/** The settings that variables give, without the defaults; an unknown variable is refused. */
 export function givenSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): Partial<Record<SettingName, unknown>> {
@@ -66,7 +66,7 @@ export function configurationFromEnvironment(
 
 function read(name: SettingName, text: string): unknown {
   const { kind } = declarations[name];
-  // What is no number stays as it was written, so that the error shows it.
+  // What is not a number stays as it was written, so that the error shows it.
   if (kind === 'number') return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
   if (kind === 'switch') return text === 'true' ? true : text === 'false' ? false : text;
   return text;

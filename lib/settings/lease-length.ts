@@ -2,12 +2,12 @@ import type { Settings } from './settings.ts';
 
 /**
  * A heartbeat moves an index key, which DynamoDB bills as a delete and a put besides the row. With `leaseGrowth` above 0
- * the lease grows with the attempt's age, so an old job beats seldom, and the time to notice its crash stays that share of
- * the work that the crash puts at risk.
+ * the lease grows with the attempt's age, so an old job sends fewer heartbeats, and the time to notice its crash stays that share
+ * of the work that the crash puts at risk.
  */
 export type LeaseGrowth = Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>;
 
-/** Hearts beat up to this share early, so that the beats of jobs claimed together spread out. */
+/** Heartbeats come up to this share early, so that those of jobs claimed together spread out. */
 export const HEART_JITTER = 0.2;
 
 /** How long the lease of an attempt of this age is. Never shorter than the job's own lease. */

@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** A leader looks again while so much of its lead is left. */
+/** A leader looks again while this share of its lead is left. */
 const LEAD_KEPT = 0.8;
 
 /**

@@ -54,7 +54,7 @@ export function reclaimDelayBound(
     case 'always':
       return watched + gap;
     case 'whileBusy':
-      // A claim just after the reaper went home: its lease, however short, runs while the next tick is awaited.
+      // A claim just after the last reaper ended: its lease, however short, runs until the next tick.
       return Math.max(watched + gap, nextTick + SWEEP_ALLOWANCE_MS - settings.minLeaseMs);
     case 'never':
       return held + nextTick + SWEEP_ALLOWANCE_MS;
@@ -72,6 +72,6 @@ function scheduleOf({ reaperIntervalMs, watchMs, timeScale }: Schedule) {
 export interface RecoveryBound {
   /** While a reaper is watching; undefined when none ever does. */
   readonly watchedMs: number | undefined;
-  /** In the worst case: a crash just after a reaper went home, and a tick that comes as late as it may. */
+  /** In the worst case: a crash just after the last reaper ended, and a tick that comes as late as it may. */
   readonly worstMs: number;
 }

@@ -4,12 +4,12 @@ import type { Settings } from './settings.ts';
 export const INDEX_KEY_WRITE_UNITS = 1000;
 const UNITS_PER_BEAT = 2;
 /**
- * How much of a key may be planned for: hearts beat up to a fifth early, a tenth on average, and the fullest of many shards
+ * How much of a key may be planned for: heartbeats come up to a fifth early, a tenth on average, and the fullest of many shards
  * holds some 4% more than the mean (bench/scenarios/scale-simulation). Single seconds above it are what burst capacity is for.
  */
 export const USABLE_SHARE = 0.85;
 
-/** DynamoDB takes a row of 400 KiB; so much of it is left to names, counters, past claims and numbers. */
+/** DynamoDB accepts a row of 400 KiB; the rest is for names, counters, past claims and numbers. */
 export const ROW_TEXT_BYTES = 384 * 1024;
 
 /** The longest texts that one row may hold; `progress` has the checkpoint's limit. */
@@ -18,7 +18,7 @@ const rowTextBytes = (s: Settings): number =>
 
 interface Relation {
   readonly holds: (s: Settings) => boolean;
-  /** Names both settings, both values, and the way out. */
+  /** Names both settings, both values, and a fix. */
   readonly says: (s: Settings) => string;
 }
 
@@ -26,7 +26,7 @@ const relations: readonly Relation[] = [
   {
     holds: (s) => s.heartbeatMs * 3 <= s.leaseMs,
     says: (s) =>
-      `heartbeatMs (${s.heartbeatMs}) must be at most a third of leaseMs (${s.leaseMs}), so that two lost beats do not lose a job; set heartbeatMs to ${Math.floor(s.leaseMs / 3)} or leaseMs to ${s.heartbeatMs * 3}`,
+      `heartbeatMs (${s.heartbeatMs}) must be at most a third of leaseMs (${s.leaseMs}), so that two lost heartbeats do not lose a job; set heartbeatMs to ${Math.floor(s.leaseMs / 3)} or leaseMs to ${s.heartbeatMs * 3}`,
   },
   {
     holds: (s) => s.minLeaseMs <= s.leaseMs,
@@ -46,7 +46,7 @@ const relations: readonly Relation[] = [
   {
     holds: (s) => s.deadlineMarginMs < s.functionTimeoutMs,
     says: (s) =>
-      `deadlineMarginMs (${s.deadlineMarginMs}) must be less than functionTimeoutMs (${s.functionTimeoutMs}), or no job is ever started; lower deadlineMarginMs`,
+      `deadlineMarginMs (${s.deadlineMarginMs}) must be less than functionTimeoutMs (${s.functionTimeoutMs}), or no job ever starts; lower deadlineMarginMs`,
   },
   {
     holds: (s) => s.queueRetentionMs < s.deadLetterRetentionMs,
@@ -81,12 +81,12 @@ const relations: readonly Relation[] = [
   {
     holds: (s) => rowTextBytes(s) <= ROW_TEXT_BYTES,
     says: (s) =>
-      `maxPayloadBytes (${s.maxPayloadBytes}), maxCheckpointBytes (${s.maxCheckpointBytes}, twice: progress has the same limit), maxResultBytes (${s.maxResultBytes}) and maxErrorBytes (${s.maxErrorBytes}) must be at most ${ROW_TEXT_BYTES} together, or a job with all of them cannot be finished, because DynamoDB takes no row above 400 KiB; lower one of them by ${rowTextBytes(s) - ROW_TEXT_BYTES}`,
+      `maxPayloadBytes (${s.maxPayloadBytes}), maxCheckpointBytes (${s.maxCheckpointBytes}, twice: progress has the same limit), maxResultBytes (${s.maxResultBytes}) and maxErrorBytes (${s.maxErrorBytes}) must be at most ${ROW_TEXT_BYTES} together, or a job with all of them cannot be finished, because DynamoDB accepts no row above 400 KiB; lower one of them by ${rowTextBytes(s) - ROW_TEXT_BYTES}`,
   },
   {
     holds: (s) => s.shards >= shardsNeeded(s),
     says: (s) =>
-      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): an index key takes ${INDEX_KEY_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a beat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
+      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): an index key takes ${INDEX_KEY_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a heartbeat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
   },
   {
     holds: (s) => s.watch === 'never' || s.minSweepIntervalMs <= s.watchMs,

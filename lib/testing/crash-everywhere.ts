@@ -4,7 +4,7 @@ import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { type TestJobOptions, testJob } from './test-job.ts';
 import type { TestWorker } from './test-stack.ts';
 
-/** A place at which a worker can die. `before`: the call was not made. `after`: it was, but nobody learned of its result. */
+/** A place at which a worker can die. `before`: the call was not made. `after`: it was, but nobody saw the result. */
 export interface CrashPoint {
   /** `store.claim`, `store.checkpoint`, `world.charge` … */
   readonly call: string;
@@ -34,7 +34,7 @@ const MOST_POINTS = 10_000;
 
 /**
  * Kills the worker at each await in turn, lets another worker finish the job, and checks the outcome every time: a handler
- * that passes survives a crash wherever it comes. Returns the places at which it was killed.
+ * that passes survives a crash at any point. Returns the places at which it was killed.
  */
 export async function crashEverywhere<
   World extends object,
@@ -49,7 +49,7 @@ export async function crashEverywhere<
     if (point === undefined) return points;
     points.push(point);
   }
-  throw new Error(`the handler has more than ${MOST_POINTS} places to die; give it less to do`);
+  throw new Error(`the handler has more than ${MOST_POINTS} places to die; make it smaller`);
 }
 
 /** One life of the job, with a crash at the place of this number. Undefined when the life had fewer places. */

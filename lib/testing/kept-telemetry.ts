@@ -7,7 +7,7 @@ export interface KeptLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Telemetry that is kept for looking at, and written nowhere. */
+/** Telemetry that is kept in memory for assertions. */
 export interface KeptTelemetry extends Telemetry {
   readonly lines: readonly KeptLine[];
   /** The sum of a metric's values so far. */

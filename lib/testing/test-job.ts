@@ -12,8 +12,8 @@ import type { Ending } from '../worker/run/end-claim.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
 /**
- * What befalls a run. `crash`: its worker is gone, and nothing it does arrives any more. `loseLease`: the job was given to
- * somebody else. `deadline`: its invocation is about to end. `shutdown`: its process is.
+ * What happens to a run. `crash`: its worker is gone, and nothing that it does arrives. `loseLease`: another worker got the
+ * job. `deadline`: its invocation is about to end. `shutdown`: its process is.
  */
 export type Mishap = 'crash' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
 
@@ -26,13 +26,13 @@ export interface RunOptions {
 /** How a run ended. `refused`: the message was rejected, put off, or found its job finished. */
 export type RunEnd = Ending | 'crashed' | 'refused';
 
-/** A job under test: the real worker and reaper, with time and mishaps in your hand. */
+/** A job under test: the real worker and reaper, with time and mishaps under your control. */
 export interface TestedJob {
   /** Lets time pass until the job is due, then runs it once. */
   run(options?: RunOptions): Promise<RunEnd>;
   /** Runs the job until it is finished. */
   finish(): Promise<FinishedJob>;
-  /** The job's row as it is; undefined before its first run. */
+  /** The job's current row; undefined before its first run. */
   row(): Promise<Job | undefined>;
   /** Every checkpoint that was stored, in order, over all runs. */
   readonly checkpoints: readonly JsonValue[];
@@ -120,7 +120,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     return patiently(engine.run(claimed, bounds), stopping);
   };
 
-  /** A handler that ignores its signal is waited for by the hand-driven clock, which somebody has to move. */
+  /** A handler that ignores its signal is waited for by the hand-driven clock, so the clock must move. */
   const patiently = async (end: Promise<Ending>, stopping: AbortSignal): Promise<Ending> => {
     stopping.addEventListener('abort', () => setTimeout(() => void clock.advance(settings.deadlineMarginMs)));
     return end;

@@ -30,7 +30,7 @@ export interface TestStack {
 }
 
 export interface TestWorker extends WorkerParts {
-  /** From now on nothing that this worker does reaches the table or the queue, and it is told of nothing. */
+  /** From now on nothing that this worker does reaches the table or the queue, and it gets no replies. */
   cutOff(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Names of the environment variables through which the stack speaks to the functions. */
+/** Names of the environment variables by which the stack configures the functions. */
 
 /** Variables that name resources; every setting has one more, see `settingVariable`. */
 export const resourceVariables = {

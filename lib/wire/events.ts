@@ -1,4 +1,4 @@
-/** Events that Leasehold puts on an EventBridge bus. The detail of each is documented in docs/events.md. */
+/** Events that Leasehold publishes on an EventBridge bus. docs/events.md documents the detail of each. */
 export const EVENT_SOURCE = 'leasehold';
 
 export interface JobEventDetail {
@@ -14,13 +14,13 @@ export interface JobEventDetail {
 }
 
 export interface EventDetails {
-  /** A lapsed lease was taken back and the job given to the next worker. */
+  /** A lease lapsed, and the job goes to the next worker. */
   JobReclaimed: JobEventDetail & { readonly reclaimDelayMs: number };
   /** A handler threw and the job will run again. */
   JobRetried: JobEventDetail & { readonly lastError: string; readonly notBefore: number };
   /** A job failed for good. */
   JobFailed: JobEventDetail & { readonly lastError: string };
-  /** A job was failed because it kept killing its worker. Comes with a JobFailed. */
+  /** A job failed because it kept killing its worker. Comes with a JobFailed. */
   JobQuarantined: JobEventDetail & { readonly lastError: string };
   ReaperLeadershipChanged: {
     readonly service: string;
@@ -39,7 +39,7 @@ export interface EventDetails {
 
 export type EventName = keyof EventDetails;
 
-/** One event as handed to the port; the adapter adds source and bus. */
+/** One event as the port takes it; the adapter adds source and bus. */
 export type LeaseholdEvent = {
   [name in EventName]: { readonly name: name; readonly detail: Omit<EventDetails[name], 'service'> };
 }[EventName];

@@ -1,6 +1,5 @@
 /**
- * What Lambda hands over, as far as it is read here. The full types of `@types/aws-lambda` fit, and nobody has to install
- * them to use ours.
+ * The part of Lambda's events that is read here. The types of `@types/aws-lambda` fit, but users need not install them.
  */
 export interface SqsRecord {
   readonly messageId: string;

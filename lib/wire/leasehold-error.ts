@@ -1,6 +1,6 @@
 /**
- * What is broken, as opposed to what is merely contended (that is a returned value). Every message says what happened,
- * the value got, what is allowed and the next step; `code` is stable for scripts.
+ * Something is broken. (Contention is not an error but a returned value.) Every message says what happened, the value, what
+ * is allowed and the next step; `code` is stable for scripts.
  */
 export class LeaseholdError extends Error {
   readonly code: string;

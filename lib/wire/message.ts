@@ -28,7 +28,7 @@ export interface JobMessage {
   readonly maxCrashes?: number;
 }
 
-/** Leasehold's reminder that a row wants a worker. Carries no data: the row is the truth. */
+/** Leasehold's message that a row needs a worker. It carries no data: the row is the truth. */
 export interface HintMessage {
   readonly kind: 'hint';
   readonly jobId: string;
@@ -66,7 +66,7 @@ const KEYS = ['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'ma
 /** How much of a bad value an error message repeats. */
 const QUOTED_LENGTH = 80;
 const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
-/** `Date.parse` alone would take '1' for the year 2001, and a time without a zone for the worker's own. */
+/** `Date.parse` alone would read '1' as the year 2001, and a time without a zone as the worker's local time. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 export const isJobId = (value: unknown): value is string =>
@@ -88,7 +88,7 @@ export function quoted(value: unknown): string {
   return cut ? `${shown}… (${text.length} characters)` : shown;
 }
 
-/** For what JSON cannot say: a function, a BigInt, a cycle, or a value nested too deeply to be written out. */
+/** For what JSON cannot express: a function, a BigInt, a cycle, or a value nested too deeply to be written out. */
 const describe = (value: unknown): string =>
   typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
@@ -139,7 +139,7 @@ function parseJob(
   const unknown = Object.keys(given).find((key) => !KEYS.includes(key));
   if (unknown !== undefined)
     return bad(
-      `the message has an unknown key ${quoted(unknown)}.${didYouMean(unknown, KEYS)} Allowed: ${KEYS.join(', ')}; put your own data into 'payload'`,
+      `the message has an unknown key ${quoted(unknown)}.${didYouMean(unknown, KEYS)} Allowed: ${KEYS.join(', ')}; put your own data in 'payload'`,
     );
   if (!isJobType(given.type))
     return bad(
@@ -150,11 +150,11 @@ function parseJob(
       `'jobId' is ${quoted(given.jobId)}; it must be 1 to ${MAX_JOB_ID_LENGTH} characters of A-Z a-z 0-9 . _ - (or left out: the SQS message id is used)`,
     );
   const payload = jsonText(given.payload ?? null);
-  if (payload === undefined) return bad('the payload is nested too deeply to be kept; flatten it');
+  if (payload === undefined) return bad('the payload is nested too deeply to be stored; flatten it');
   const bytes = Buffer.byteLength(payload);
   if (bytes > limits.maxPayloadBytes)
     return bad(
-      `the payload has ${bytes} bytes; at most ${limits.maxPayloadBytes} are kept. Put the data into S3 and send its key`,
+      `the payload has ${bytes} bytes; at most ${limits.maxPayloadBytes} are allowed. Put the data in S3 and send its key`,
     );
   const when = parseNotBefore(given, times, limits);
   if (!when.ok) return when;

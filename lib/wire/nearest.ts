@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The known name that a misspelt one was probably meant to be, or undefined when nothing is near. */
+/** The known name that is nearest to a misspelled one, or undefined if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined;
   const candidate = closest(

@@ -20,7 +20,7 @@ interface QueueSettings {
   readonly maxReceiveCount: number;
 }
 
-/** The queue of job messages and hints. SendMessage itself refuses what a row could not keep. */
+/** The queue of job messages and hints. SendMessage itself refuses what a row could not store. */
 export const jobQueueAttributes = (settings: QueueSettings) => ({
   visibilityTimeoutSeconds: Math.ceil(settings.visibilityTimeoutMs / SECOND),
   retentionSeconds: Math.ceil(settings.queueRetentionMs / SECOND),

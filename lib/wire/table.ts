@@ -3,14 +3,17 @@
  * store reads and writes it. One table, two sparse indexes, one TTL attribute.
  */
 
-/** Number of claims a row remembers, newest first, in a ring of attributes `claim00` … `claim19`. */
+/**
+ * Number of past claims that a row remembers, in a ring of attributes `claim00` … `claim19`: a claim goes to its attempt
+ * modulo the size, so a new one replaces the oldest.
+ */
 export const CLAIM_RING_SIZE = 20;
 
-/** Keys with `:` or `#` are never a producer's: job ids cannot contain them. */
+/** Job ids cannot contain `:` or `#`, so a producer can never use these keys. */
 export const LEADER_KEY = 'leader:reaper';
 export const BAD_MESSAGE_PREFIX = 'bad:';
 
-/** Under this type a rejected message's row is listed among the failures. */
+/** The type of a rejected message's row in the list of failures. */
 export const BAD_MESSAGE_TYPE = 'leasehold.bad-message';
 
 export type KeyType = 'S' | 'N';
@@ -23,7 +26,7 @@ export interface IndexDefinition {
   readonly projects: readonly string[];
 }
 
-/** Sparse by `leaseUntil`: holds exactly the unfinished jobs, sorted by the moment at which somebody must act. */
+/** Sparse by `leaseUntil`: holds exactly the unfinished jobs, sorted by the time at which someone must act. */
 export const byLease = {
   name: 'byLease',
   partitionKey: { name: 'leaseShard', type: 'S' },

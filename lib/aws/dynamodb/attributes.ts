@@ -41,7 +41,7 @@ export function fromItem(item: Item): Row {
   return row;
 }
 
-/** An attribute named `__proto__` is one like any other, which assigning it would not make it. */
+/** Assigning `__proto__` would set the prototype; here it is an attribute like any other. */
 function put<T>(target: Record<string, T>, name: string, value: T): void {
   if (name !== '__proto__') target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });

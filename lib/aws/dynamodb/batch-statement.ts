@@ -10,8 +10,8 @@ export interface BatchStatement {
 }
 
 /**
- * The write as PartiQL, or undefined where PartiQL cannot say it with the same meaning on every engine; such a write goes
- * by UpdateItem. A write to an absent row becomes an INSERT, which refuses to overwrite; any other becomes an UPDATE, which
+ * The write as PartiQL, or undefined if PartiQL cannot express it with the same meaning on every engine; such a write
+ * goes by UpdateItem. A write to an absent row becomes an INSERT, which refuses to overwrite; any other becomes an UPDATE, which
  * never creates.
  */
 export function batchStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
@@ -47,7 +47,7 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   if (all === undefined || others.length + more.length > 0 || hasAny(write.sum) || hasAny(write.keep))
     return undefined;
   const parameters: AttributeValue[] = [];
-  // Put together by hand: a mass reclaim makes one for every job.
+  // Built by hand: a mass reclaim makes one for every job.
   let text = '';
   for (const name of Object.keys(write.set)) {
     text += `${text === '' ? '' : ', '}"${name}" = ?`;

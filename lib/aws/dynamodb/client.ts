@@ -14,7 +14,7 @@ const MAX_SDK_ATTEMPTS = 3;
 
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
-  /** Told the time of DynamoDB's every reply. */
+  /** Told the time of each of DynamoDB's replies. */
   readonly clockGuard?: ClockGuard;
   readonly config?: DynamoDBClientConfig;
   /** Connections open at once. */
@@ -26,7 +26,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
   const { clock, clockGuard, config = {}, maxSockets = 64 } = options;
   const client = new DynamoDBClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
-    // Without it every request puts its chain of middleware together anew.
+    // Without it every request builds its middleware again.
     cacheMiddleware: true,
     sha256: SigningHash,
     requestHandler: {

@@ -16,7 +16,7 @@ import { type BatchStatement, batchStatement, insertedRow } from './batch-statem
 import { statementError, storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
-/** DynamoDB takes at most this many statements in one request. */
+/** DynamoDB accepts at most this many statements in one request. */
 export const MAX_STATEMENTS = 25;
 
 /** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
@@ -67,7 +67,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     }
   };
 
-  /** The row that refused a statement; without it nobody can tell a refusal from an own success. */
+  /** The row that refused a statement; without it a refusal cannot be told from an own success. */
   const readSafely = async (jobId: string): Promise<BatchResult> => {
     try {
       return { applied: false, row: await read(jobId) };

@@ -1,6 +1,6 @@
 /**
- * Takes the place of `@aws-sdk/credential-provider-node` in bundled functions. Lambda hands a function its credentials in
- * three variables, always; the SDK's own chain brings clients for STS, SSO, instance metadata and configuration files along,
+ * Replaces `@aws-sdk/credential-provider-node` in bundled functions. Lambda always gives a function its credentials in three
+ * variables; the SDK's own chain brings clients for STS, SSO, instance metadata and configuration files along,
  * a quarter of the bundle, none of which can be reached on Lambda.
  */
 export const defaultProvider = () => async () => {

@@ -11,10 +11,10 @@ const MAX_SDK_ATTEMPTS = 3;
 export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
   const client = new SQSClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
-    // Without it every request puts its chain of middleware together anew.
+    // Without it every request builds its middleware again.
     cacheMiddleware: true,
     sha256: SigningHash,
-    // TLS already vouches for what arrives; ten checksums a request only cost time.
+    // TLS already protects what arrives; ten checksums per request only cost time.
     md5: false,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 /**
- * Settings for a laptop: a tenth of the usual times, so that a killed worker's job comes back while one looks. The relations
+ * Settings for a laptop: a tenth of the usual times, so that a killed worker's job comes back while you watch. The relations
  * between them are those of a deployment.
  */
 export const demoSettings = {

@@ -118,7 +118,7 @@ export function availableEngines(): Promise<readonly EngineAvailability[]> {
   );
 }
 
-/** What to tell somebody on whose machine no engine can run. */
+/** What to tell a user on whose machine no engine can run. */
 export function noEngineMessage(engines: readonly EngineAvailability[]): string {
   const reasons = engines.flatMap((each) => (each.available ? [] : [`${each.engine}: ${each.reason}`]));
   return (
@@ -165,7 +165,7 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
   const engine = options.engine ?? (await chooseEngine());
   const prospect = await prospects[engine]();
   if (!('launch' in prospect)) {
-    throw new EngineError('ENGINE_UNAVAILABLE', `${engine} can't run here: ${prospect.reason}.`);
+    throw new EngineError('ENGINE_UNAVAILABLE', `${engine} cannot run here: ${prospect.reason}.`);
   }
   const { launch } = prospect;
   if (options.dataDir !== undefined) mkdirSync(options.dataDir, { recursive: true });

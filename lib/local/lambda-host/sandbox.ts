@@ -134,7 +134,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     void api.close().then(() => gone.resolve());
   };
   child.once('close', ended);
-  // What the handler itself started may hold the pipes open for ever: the process is gone all the same.
+  // What the handler itself started may hold the pipes open forever, although the process is gone.
   child.once('exit', (code, signal) => void setTimeout(ended, OUTPUT_GRACE_MS, code, signal).unref());
 
   return {

@@ -6,7 +6,7 @@ export type ClaimRefusal =
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'finished'; readonly job: Job }
   | { readonly outcome: 'cancelled'; readonly job: Job }
-  /** Another claim has the lease, live or lapsed: only the reaper takes leases back. */
+  /** Another claim has the lease, live or lapsed: only the reaper reclaims. */
   | { readonly outcome: 'held'; readonly job: RunningJob }
   | { readonly outcome: 'notYet'; readonly job: Job; readonly notBefore: number }
   /** Pending, but an operator wants it ended: whoever meets it does so. */

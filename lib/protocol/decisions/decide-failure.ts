@@ -12,7 +12,7 @@ export type FailureVerdict =
   | { readonly kind: 'retry'; readonly errors: number; readonly dispatch: Dispatch }
   | { readonly kind: 'fail'; readonly errors: number };
 
-/** Charges the error, and retries while both budgets last and the error is of a kind that running again can mend. */
+/** Charges the error, and retries while both budgets last, unless the error says that another attempt cannot help. */
 export function decideFailure(
   job: Spent,
   context: {

@@ -45,7 +45,7 @@ export const cancelWrite = (
         returns: 'row',
       };
 
-/** Runs a failed or cancelled job again. Budgets start anew; `attempt` does not, or old claims would be unfenced. */
+/** Runs a failed or cancelled job again. Counters start at 0 again, but not `attempt`: old claims must stay fenced. */
 export const reviveWrite = (
   job: Job & { readonly status: 'failed' | 'cancelled' },
   dispatch: Dispatch,

@@ -32,7 +32,7 @@ describe('what a row may keep', () => {
     const claim = await claimed('limits');
     const before = await memory.read('limits');
     await expect(store.complete(claim, tooLong)).rejects.toThrow(
-      'the result has 257 bytes; at most 256 are kept',
+      'the result has 257 bytes; at most 256 are allowed',
     );
     await expect(store.completeMany([{ claim, result: tooLong }])).rejects.toMatchObject({
       code: 'TOO_LARGE',

@@ -7,7 +7,7 @@ describe('JSON text', () => {
     expect(toJsonText('result', 'äö', 6)).toBe('"äö"');
     expect(() => toJsonText('result', 'äöx', 6)).toThrow(TooLargeError);
     expect(() => toJsonText('result', 'äöx', 6)).toThrow(
-      'the result has 7 bytes; at most 6 are kept. Put the data into S3',
+      'the result has 7 bytes; at most 6 are allowed. Put the data in S3',
     );
   });
 

@@ -167,7 +167,7 @@ describe('relations between settings name both, with both values and the way out
       ],
     ],
     [
-      'no job is ever started',
+      'no job ever starts',
       { functionTimeoutMs: 10_000 },
       ['deadlineMarginMs (10000)', 'functionTimeoutMs (10000)', 'lower deadlineMarginMs'],
     ],

@@ -105,8 +105,8 @@ describe('a message that cannot be run says what is wrong, what was got, what is
     [{ type: 't', jobId: 'a\n' }, "'jobId' is 'a '", '1 to 200 characters'],
     [{ type: 't', jobId: 'a'.repeat(201) }, '203 characters', '1 to 200 characters'],
     [{ type: 't', paylod: 1 }, "unknown key 'paylod'", "Did you mean 'payload'?"],
-    [{ type: 't', colour: 1 }, "unknown key 'colour'", "put your own data into 'payload'"],
-    [{ type: 't', payload: 'x'.repeat(1023) }, '1025 bytes', 'at most 1024 are kept. Put the data into S3'],
+    [{ type: 't', colour: 1 }, "unknown key 'colour'", "put your own data in 'payload'"],
+    [{ type: 't', payload: 'x'.repeat(1023) }, '1025 bytes', 'at most 1024 are allowed. Put the data in S3'],
     [{ type: 't', notBefore: 1, delayMs: 1 }, "both 'notBefore' and 'delayMs'", 'send one of them'],
     [{ type: 't', delayMs: -1 }, "'delayMs' is -1", 'a whole number from 0 to 1000000'],
     [{ type: 't', delayMs: 1_000_001 }, "'delayMs' is 1000001", 'from 0 to 1000000'],
@@ -153,7 +153,7 @@ const anyUnit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
 describe('hostile input', () => {
   const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
-  it('is refused when nested too deeply to be kept, wherever that is', () => {
+  it('is refused when nested too deeply to be stored, wherever that is', () => {
     const deep = nested(50_000, '[', ']');
     expect(reason(`{"type":"t","payload":${deep}}`)).toContain('nested too deeply');
     expect(reason(deep)).toContain('an object that is not JSON');

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { NonRetryableError } from '../../../protocol/errors.ts';
 import { defineJob } from '../../../worker/define-job.ts';
 
-/** Answers that a repeat cannot mend, unlike 408, 429 and the 5xx. */
+/** Answers for which another attempt cannot help, unlike 408, 429 and the 5xx. */
 const isFinal = (status: number): boolean =>
   status >= 400 && status < 500 && status !== 408 && status !== 429;
 

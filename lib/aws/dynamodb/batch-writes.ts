@@ -1,0 +1,62 @@
+import {
+  BatchExecuteStatementCommand,
+  type BatchStatementResponse,
+  type DynamoDBClient,
+} from '@aws-sdk/client-dynamodb';
+import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
+import { fromItem } from './attributes.ts';
+import { type BatchStatement, insertedRow } from './batch-statement.ts';
+import { statementError, storeError } from './errors.ts';
+import type { SingleRows } from './single-rows.ts';
+
+/** DynamoDB accepts at most this many statements in one request. */
+export const MAX_STATEMENTS = 25;
+
+/** A write, and how a batch says it. */
+export interface BatchedWrite {
+  readonly write: RowWrite;
+  readonly statement: BatchStatement;
+}
+
+/** Sends one batch. What it cannot decide is decided row by row. */
+export async function applyBatch(
+  client: DynamoDBClient,
+  rows: SingleRows,
+  batch: readonly BatchedWrite[],
+): Promise<BatchResult[]> {
+  let responses: readonly BatchStatementResponse[];
+  try {
+    const Statements = batch.map(({ statement }) => statement);
+    responses = (await client.send(new BatchExecuteStatementCommand({ Statements }))).Responses ?? [];
+  } catch (error) {
+    // Refused as a whole, so nothing is applied yet: the batch is an optimisation, never the only path.
+    if (error instanceof Error && error.name === 'ValidationException')
+      return Promise.all(batch.map(({ write }) => rows.applySafely(write)));
+    const failure = storeError('BatchExecuteStatement', error);
+    return batch.map(() => ({ applied: 'failed', error: failure }));
+  }
+  return Promise.all(batch.map(({ write }, i) => resultOf(write, responses[i], rows)));
+}
+
+async function resultOf(
+  write: RowWrite,
+  response: BatchStatementResponse | undefined,
+  rows: SingleRows,
+): Promise<BatchResult> {
+  if (response === undefined) return rows.applySafely(write);
+  const failure = response.Error;
+  // PartiQL brings no row back; after an INSERT the row is exactly what was written.
+  if (failure === undefined) return { applied: true, row: insertedRow(write) };
+  switch (failure.Code) {
+    case 'ConditionalCheckFailed':
+      return failure.Item === undefined
+        ? rows.readRefusing(write.jobId)
+        : { applied: false, row: fromItem(failure.Item) };
+    case 'DuplicateItem':
+    // The row exists, so a claim may still hold by its other alternative: only UpdateItem can say both at once.
+    case 'ValidationError':
+      return rows.applySafely(write);
+    default:
+      return { applied: 'failed', error: statementError(write.transition, failure) };
+  }
+}

@@ -44,7 +44,7 @@ export function createAppStack(app: App, environment: Environment): LeaseholdSta
   const chosen = readAppChoices(app, environment);
   const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = environment;
   return new LeaseholdStack(app, chosen.choices.stackName ?? 'Leasehold', {
-    ...(account && region && { env: { account, region } }),
+    env: account && region ? { account, region } : undefined,
     jobs: (scope) => jobsProps(scope, chosen),
   });
 }
@@ -92,13 +92,14 @@ function jobsProps(scope: Construct, { choices, settings }: AppChoices): Leaseho
   } = choices;
   return {
     ...propsFromSettings(settings),
-    ...(serviceName && { serviceName }),
-    ...(workerEntry && { workerEntry }),
-    ...(deadLetterEntry && { deadLetterEntry }),
-    ...(workerMemorySize && { workerMemorySize: Number(workerMemorySize) }),
-    ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) }),
-    ...(encryptionKeyArn && { encryptionKey: Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) }),
-    ...(eventBusName && { eventBus: EventBus.fromEventBusName(scope, 'EventBus', eventBusName) }),
+    // An empty text is no choice.
+    serviceName: serviceName || undefined,
+    workerEntry: workerEntry || undefined,
+    deadLetterEntry: deadLetterEntry || undefined,
+    workerMemorySize: workerMemorySize ? Number(workerMemorySize) : undefined,
+    alarmTopic: alarmTopicArn ? Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) : undefined,
+    encryptionKey: encryptionKeyArn ? Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) : undefined,
+    eventBus: eventBusName ? EventBus.fromEventBusName(scope, 'EventBus', eventBusName) : undefined,
     ...oneOf('removalPolicy', choices.removalPolicy, {
       retain: RemovalPolicy.RETAIN,
       destroy: RemovalPolicy.DESTROY,

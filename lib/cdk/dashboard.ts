@@ -17,6 +17,7 @@ import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../settings/recovery-bound.ts';
+import { defined } from '../wire/defined.ts';
 import { byLease } from '../wire/table.ts';
 import type { Watched } from './alarms.ts';
 
@@ -153,10 +154,7 @@ function functionGraphs({ metered, functions, table }: DashboardSubject): GraphW
     new Metric({
       namespace: 'AWS/DynamoDB',
       metricName,
-      dimensionsMap: {
-        TableName: table.tableName,
-        ...(index === undefined ? {} : { GlobalSecondaryIndexName: index }),
-      },
+      dimensionsMap: defined({ TableName: table.tableName, GlobalSecondaryIndexName: index }),
       statistic: Stats.SUM,
       period: MINUTE,
       label: `${index ?? 'table'} ${metricName === 'WriteThrottleEvents' ? 'writes' : 'reads'}`,

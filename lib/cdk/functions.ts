@@ -123,9 +123,7 @@ function createFunction(
     handler: 'handler',
     bundling: bundlingOptions,
     // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
-    ...(source.projectRoot !== undefined && {
-      projectRoot: source.projectRoot,
-      depsLockFilePath: join(source.projectRoot, 'package-lock.json'),
-    }),
+    projectRoot: source.projectRoot,
+    depsLockFilePath: source.projectRoot && join(source.projectRoot, 'package-lock.json'),
   });
 }

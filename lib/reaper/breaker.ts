@@ -67,7 +67,7 @@ export async function assessBreaker(
   }
   return {
     open: state.open,
-    ...(state.open === was ? {} : { change: state.open ? 'opened' : 'closed' }),
+    change: state.open === was ? undefined : state.open ? 'opened' : 'closed',
     lapsed: counted.lapsed,
     live: counted.live,
     budget: state.open ? Math.max(SMALLEST_BUDGET, settings.breakerPerSweep) : Number.POSITIVE_INFINITY,

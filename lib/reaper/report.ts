@@ -16,7 +16,7 @@ export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): Lea
     errors: entry.errors,
     crashes: action.crashes,
     releases: action.releases,
-    ...(entry.leaseOwner === undefined ? {} : { leaseOwner: entry.leaseOwner }),
+    leaseOwner: entry.leaseOwner,
     at,
   };
   if (action.kind === 'reclaim')
@@ -62,7 +62,7 @@ function logFields(result: SweepResult, { firstError }: Pick<SweepTally, 'firstE
     count: result.reclaimed,
     ...counts,
     skipped: Object.fromEntries(Object.entries(skipped).filter(([, number]) => number > 0)),
-    ...(firstError === undefined ? {} : { reason: firstError.message }),
+    reason: firstError?.message,
   };
 }
 

@@ -224,7 +224,7 @@ function outlookOf(
   const nextLapseAt = live && lapsesAt(live, settings);
   return {
     quietUntil: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
-    ...(nextLapseAt === undefined ? {} : { nextLapseAt }),
+    nextLapseAt,
     live: look.liveCount,
   };
 }
@@ -294,7 +294,7 @@ function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now
     breakerOpen: breaker.open,
     durationMs,
     oldestLapsedMs: oldestLeft === undefined ? 0 : Math.max(0, now - oldestLeft),
-    ...(nextLapseAt === undefined ? {} : { nextLapseAt }),
-    ...(nextDueAt === undefined ? {} : { nextDueAt }),
+    nextLapseAt,
+    nextDueAt,
   };
 }

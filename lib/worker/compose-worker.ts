@@ -52,7 +52,7 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
   const client = createDynamoDbClient({
     clock: systemClock,
     clockGuard: guard,
-    ...(options.dynamodb && { config: options.dynamodb }),
+    config: options.dynamodb,
   });
   const table = createDynamoDbTable({ client, tableName: resources.tableName });
   const sqs = createSqsClient(options.sqs);
@@ -64,7 +64,7 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
         serviceName: resources.serviceName,
         settings,
         worker,
-        ...(options.dynamodb && { aws: options.dynamodb }),
+        aws: options.dynamodb,
       },
       clock: systemClock,
       telemetry,

@@ -29,6 +29,12 @@ export interface TableDescription {
   }[];
 }
 
+const onlyWith = (status: string) => ({
+  FilterExpression: '#status = :status',
+  ExpressionAttributeNames: { '#status': 'status' },
+  ExpressionAttributeValues: toItem({ ':status': status }),
+});
+
 export function createTableInspection(options: {
   readonly client: DynamoDBClient;
   readonly tableName: string;
@@ -42,13 +48,7 @@ export function createTableInspection(options: {
             TableName,
             Limit: limit,
             ExclusiveStartKey: cursor && toItem(cursor),
-            ...(status === undefined
-              ? {}
-              : {
-                  FilterExpression: '#status = :status',
-                  ExpressionAttributeNames: { '#status': 'status' },
-                  ExpressionAttributeValues: toItem({ ':status': status }),
-                }),
+            ...(status === undefined ? undefined : onlyWith(status)),
           }),
         );
         return {

@@ -61,7 +61,7 @@ async function doctor(context: CliContext, options: DoctorOptions): Promise<void
     const repaired = await repair(context, system, output, results, options);
     output.json({
       results: results.map(withoutWrites),
-      ...(repaired === undefined ? {} : { repaired: repaired.map(({ finding: _, ...each }) => each) }),
+      repaired: repaired?.map(({ finding: _, ...each }) => each),
     });
     context.end(verdict(output, results, repaired));
   } finally {

@@ -71,7 +71,7 @@ export function decideRelease(
     kind: 'release',
     errors,
     releases,
-    ...(charged ? { lastError: NO_PROGRESS } : {}),
+    lastError: charged ? NO_PROGRESS : undefined,
     dispatch: planDispatch(context.now, context.now, context.settings),
   };
 }

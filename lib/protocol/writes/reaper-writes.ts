@@ -62,7 +62,7 @@ export function reapWrite(
         set: {
           status: 'cancelled',
           ...finishedAttributes(now, expiresAt),
-          ...(entry.status === 'running' ? lapsedClaim(entry, now) : {}),
+          ...(entry.status === 'running' ? lapsedClaim(entry, now) : undefined),
           changedBy,
         },
         remove: ['leaseUntil'],

@@ -57,7 +57,7 @@ function storeOf({ tableName, settings, worker, aws }: HeartConnection) {
   const client = createDynamoDbClient({
     clock: systemClock,
     maxSockets: MAX_SOCKETS,
-    ...(aws === undefined ? {} : { config: aws }),
+    config: aws,
   });
   return createJobStore({
     table: createDynamoDbTable({ client, tableName }),

@@ -62,7 +62,7 @@ export function createEngine(parts: WorkerParts): Engine {
       case 'hint':
         return { kind: 'claimable', message, job: read.job };
       case 'new':
-        return { kind: 'claimable', message, job: read.job, ...(read.checked && { checked: read.checked }) };
+        return { kind: 'claimable', message, job: read.job, checked: read.checked };
     }
   };
 
@@ -76,7 +76,7 @@ export function createEngine(parts: WorkerParts): Engine {
       case 'claimed': {
         telemetry.count('JobsClaimed');
         const { checked } = claimable;
-        return { kind: 'claimed', job: outcome.job, sentAt, ...(checked === undefined ? {} : { checked }) };
+        return { kind: 'claimed', job: outcome.job, sentAt, checked };
       }
       case 'cancelRequested': {
         const { jobId, attempt } = outcome.job;

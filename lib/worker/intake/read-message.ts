@@ -40,7 +40,7 @@ export async function readMessage(
   return {
     kind: 'new',
     job,
-    ...(checked === undefined ? {} : { checked: { text: payload, value: checked.value } }),
+    checked: checked && { text: payload, value: checked.value },
   };
 }
 

@@ -57,7 +57,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
     ...store,
     async complete(claim, result): Promise<FencedOutcome> {
       const { promise, resolve } = Promise.withResolvers<Parameters<Waiting['settle']>[0]>();
-      waiting.push({ end: { claim, ...(result === undefined ? {} : { result }) }, settle: resolve });
+      waiting.push({ end: { claim, result }, settle: resolve });
       if (waiting.length >= FULL) flush();
       else if (!isPlanned) void plan();
       const outcome = await promise;

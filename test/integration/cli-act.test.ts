@@ -308,7 +308,7 @@ describe('sending', () => {
       [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
       [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
       [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],
-      [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are kept'],
+      [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are allowed'],
       [['send'], "Name the job's type"],
       [['send', 'email', '-'], 'stdin was empty'],
       [['send', 'email', '--file', 'missing.ndjson'], "There is no file 'missing.ndjson'"],

@@ -59,6 +59,28 @@ describe('links in the docs', () => {
   });
 });
 
+describe('decisions', () => {
+  const decisions = globSync('docs/decisions/0*.md', { cwd: root }).sort();
+  const titleOf = (file: string) => read(file).match(/^# (\d+\. .+)$/m)?.[1];
+
+  it.each(decisions)('%s has context, decision and consequences, on a screen', (file) => {
+    const text = read(file);
+    const parts = [...text.matchAll(/^\*\*(Context|Decision|Consequences)\.\*\* /gm)].map(([, part]) => part);
+    expect(parts).toEqual(['Context', 'Decision', 'Consequences']);
+    expect(text.split('\n').length).toBeLessThanOrEqual(46);
+  });
+
+  it('are numbered without a gap, and listed with their titles', () => {
+    expect(decisions.map((file) => Number.parseInt(titleOf(file) ?? '', 10))).toEqual(
+      decisions.map((_, at) => at + 1),
+    );
+    const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(.+)\]\((.+)\)$/gm)];
+    expect(listed.map(([, title, file]) => [`docs/decisions/${file}`, title])).toEqual(
+      decisions.map((file) => [file, titleOf(file)]),
+    );
+  });
+});
+
 describe('the page of guarantees', () => {
   /** Each point of a list that names tests: their *titles*, and links to the files that have them. */
   const points = read('docs/guarantees.md')

@@ -12,7 +12,7 @@ export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
 export const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
 
 /** How a claim ended, as kept in the ring for `explain`. */
-export type ClaimEnd = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lapsed';
+export type ClaimEnd = 'done' | 'retried' | 'failed' | 'released' | 'takenBack' | 'cancelled' | 'lapsed';
 
 export interface PastClaim {
   readonly attempt: number;
@@ -20,6 +20,16 @@ export interface PastClaim {
   readonly from: number;
   readonly to: number;
   readonly outcome: ClaimEnd;
+  /** What the handler threw, or what its cell died of: the first line, shortened. */
+  readonly cause?: string;
+}
+
+/** What an operator did to a job, as kept for `explain`. */
+export interface OperatorAct {
+  readonly act: 'cancel' | 'takeBack' | 'revive';
+  /** Who: the actor in `changedBy`. */
+  readonly by: string;
+  readonly at: number;
 }
 
 export interface Budgets {
@@ -52,6 +62,9 @@ export interface JobCore extends ClaimCounts, Budgets {
   readonly cancelRequested: boolean;
   /** The last claims, oldest first. */
   readonly claims: readonly PastClaim[];
+  /** The last acts of operators, oldest first, and how many there were in all. */
+  readonly acts: readonly OperatorAct[];
+  readonly acted: number;
 }
 
 export interface PendingJob extends JobCore {

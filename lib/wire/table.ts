@@ -8,6 +8,8 @@
  * modulo the size, so a new one replaces the oldest.
  */
 export const CLAIM_RING_SIZE = 20;
+/** Number of operators' acts a row remembers, in a ring of attributes `act0` … `act3`. */
+export const ACT_RING_SIZE = 4;
 
 /** Job ids cannot contain `:` or `#`, so a producer can never use these keys. */
 export const LEADER_KEY = 'leader:reaper';
@@ -66,3 +68,6 @@ export const jobsTable = {
 /** The attribute that remembers how the claim with this attempt number ended. */
 export const claimAttribute = (attempt: number): string =>
   `claim${String(attempt % CLAIM_RING_SIZE).padStart(2, '0')}`;
+
+/** The attribute that remembers the operators' act with this number, counted from 0. */
+export const actAttribute = (number: number): string => `act${number % ACT_RING_SIZE}`;

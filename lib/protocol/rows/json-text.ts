@@ -31,3 +31,9 @@ export function cutToBytes(text: string, limit: number): string {
       .replace(/\uFFFD$/u, '') + mark
   );
 }
+
+/** How much of an error the entry of a claim keeps; `lastError` has more of the last one. */
+const CAUSE_BYTES = 120;
+
+/** The first line of an error's text, short enough for twenty of them to stay on a row. */
+export const shortCause = (error: string): string => cutToBytes(error.split('\n', 1)[0] ?? '', CAUSE_BYTES);

@@ -1,11 +1,13 @@
 import { defined } from '../../wire/defined.ts';
 import { type JsonValue, quoted } from '../../wire/message.ts';
-import { CLAIM_RING_SIZE, claimAttribute } from '../../wire/table.ts';
+import { ACT_RING_SIZE, actAttribute, CLAIM_RING_SIZE, claimAttribute } from '../../wire/table.ts';
 import { BadRowError } from '../errors.ts';
-import type { Job, JobCore, LeaseEntry, PastClaim } from '../job.ts';
+import type { Job, JobCore, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
 import type { Row } from '../writes/row-write.ts';
 
 const CLAIM_ATTRIBUTES = Array.from({ length: CLAIM_RING_SIZE }, (_, slot) => claimAttribute(slot));
+
+const ACT_ATTRIBUTES = Array.from({ length: ACT_RING_SIZE }, (_, slot) => actAttribute(slot));
 
 /** Attributes that may hold what a producer or handler would not want to see in a log. */
 const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
@@ -159,6 +161,8 @@ function parseCore(read: RowReader): JobCore {
     checkpointSeq: read.numberOr('checkpointSeq', 0),
     cancelRequested: read.row.cancelRequested === true,
     claims: parseClaims(read.row),
+    acts: parseActs(read.row),
+    acted: read.numberOr('acted', 0),
     ...defined({
       checkpoint: read.optionalJson('checkpoint'),
       progress: read.optionalJson('progress'),
@@ -196,3 +200,15 @@ const isPastClaim = (value: unknown): value is PastClaim =>
   typeof (value as PastClaim).from === 'number' &&
   typeof (value as PastClaim).to === 'number' &&
   typeof (value as PastClaim).outcome === 'string';
+
+function parseActs(row: Row): readonly OperatorAct[] {
+  const acts = ACT_ATTRIBUTES.map((name) => row[name]).filter(isOperatorAct);
+  return acts.sort((a, b) => a.at - b.at);
+}
+
+const isOperatorAct = (value: unknown): value is OperatorAct =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as OperatorAct).act === 'string' &&
+  typeof (value as OperatorAct).by === 'string' &&
+  typeof (value as OperatorAct).at === 'number';

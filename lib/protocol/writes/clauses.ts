@@ -78,3 +78,9 @@ export const checkpointIsNewer = (seq: number): Clause => ({
   is: 'below',
   value: seq,
 });
+
+/** As many acts of operators as were read; a row on which nobody has acted has no count. */
+export const actedIs = (acted: number): Clause =>
+  acted === 0
+    ? { attribute: 'acted', is: 'absent' }
+    : { attribute: 'acted', is: 'equal', value: acted };

@@ -1,8 +1,8 @@
-import { BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../../wire/table.ts';
+import { actAttribute, BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Job, RunningJob } from '../job.ts';
+import type { Job, OperatorAct, RunningJob } from '../job.ts';
 import { pendingShard } from '../shards.ts';
-import { attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
+import { actedIs, attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
 
@@ -11,7 +11,7 @@ import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } 
  * cancelled job that is revived is pending with the same attempt), and then a late repeat of the write would act again.
  */
 const asRead = (job: Job): readonly Clause[] => {
-  const seen = [statusIs(job.status), attemptIs(job.attempt)];
+  const seen = [statusIs(job.status), attemptIs(job.attempt), actedIs(job.acted)];
   switch (job.status) {
     case 'pending':
       return [...seen, leaseEndsAt(job.leaseUntil)];
@@ -21,6 +21,16 @@ const asRead = (job: Job): readonly Clause[] => {
       return [...seen, finishedAtIs(job.finishedAt)];
   }
 };
+
+/** The act's entry in the ring of acts. Its number is part of the condition: no operator overwrites another's. */
+const acted = (
+  job: Job,
+  act: OperatorAct['act'],
+  { changedBy, now }: Pick<WriteContext, 'changedBy' | 'now'>,
+) => ({
+  acted: job.acted + 1,
+  [actAttribute(job.acted)]: { act, by: changedBy.split('/', 1)[0] ?? '', at: now },
+});
 
 /** Ends a pending job; asks the worker of a running one, which sees it in its next heartbeat's reply. */
 export const cancelWrite = (
@@ -33,7 +43,12 @@ export const cancelWrite = (
         transition: 'cancel',
         jobId: job.jobId,
         when: [asRead(job)],
-        set: { status: 'cancelled', ...finishedAttributes(now, expiresAt), changedBy },
+        set: {
+          status: 'cancelled',
+          ...finishedAttributes(now, expiresAt),
+          ...acted(job, 'cancel', { changedBy, now }),
+          changedBy,
+        },
         remove: ['leaseUntil'],
         returns: 'row',
       }
@@ -41,7 +56,7 @@ export const cancelWrite = (
         transition: 'requestCancel',
         jobId: job.jobId,
         when: [asRead(job)],
-        set: { cancelRequested: true, changedBy },
+        set: { cancelRequested: true, ...acted(job, 'cancel', { changedBy, now }), changedBy },
         returns: 'row',
       };
 
@@ -49,7 +64,7 @@ export const cancelWrite = (
 export const reviveWrite = (
   job: Job & { readonly status: 'failed' | 'cancelled' },
   dispatch: Dispatch,
-  { changedBy, shards }: WriteContext,
+  { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
   transition: 'revive',
   jobId: job.jobId,
@@ -60,6 +75,7 @@ export const reviveWrite = (
     crashes: 0,
     releases: 0,
     cancelRequested: false,
+    ...acted(job, 'revive', { changedBy, now }),
     changedBy,
   },
   remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
@@ -81,8 +97,9 @@ export const takeBackWrite = (
     ...claimEnded(
       { jobId: job.jobId, owner: job.leaseOwner, attempt: job.attempt, startedAt: job.startedAt },
       now,
-      'released',
+      'takenBack',
     ),
+    ...acted(job, 'takeBack', { changedBy, now }),
     changedBy,
   },
   returns: 'row',

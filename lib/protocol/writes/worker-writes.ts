@@ -2,6 +2,7 @@ import { defined } from '../../wire/defined.ts';
 import { claimAttribute } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Claim, ClaimEnd, PastClaim } from '../job.ts';
+import { shortCause } from '../rows/json-text.ts';
 import { pendingShard, runningShard } from '../shards.ts';
 import {
   attemptIs,
@@ -167,7 +168,7 @@ export const retryWrite = (
     ...pendingAttributes(claim.jobId, next.dispatch, shards),
     errors: next.errors,
     lastError: next.lastError,
-    ...claimEnded(claim, now, 'retried'),
+    ...claimEnded(claim, now, 'retried', next.lastError),
     changedBy,
   },
   returns: 'nothing',
@@ -188,7 +189,7 @@ export const failWrite = (
     lastError: end.lastError,
     failedAt: now,
     ...finishedAttributes(now, end.expiresAt),
-    ...claimEnded(claim, now, 'failed'),
+    ...claimEnded(claim, now, 'failed', end.lastError),
     changedBy,
   },
   remove: ['leaseUntil'],
@@ -214,7 +215,7 @@ export const releaseWrite = (
     errors: next.errors,
     releases: next.releases,
     lastError: next.lastError,
-    ...claimEnded(claim, now, 'released'),
+    ...claimEnded(claim, now, 'released', next.lastError),
     changedBy,
   }),
   returns: 'nothing',
@@ -277,13 +278,15 @@ export const pendingAttributes = (jobId: string, dispatch: Dispatch, shards: num
 
 export const finishedAttributes = (now: number, expiresAt: number) => ({ finishedAt: now, expiresAt });
 
-export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd) => {
+/** The claim's entry in the ring. `cause` is an error's text: its first line is kept, shortened. */
+export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd, cause?: string) => {
   const past: PastClaim = {
     attempt: claim.attempt,
     owner: claim.owner,
     from: claim.startedAt,
     to: now,
     outcome,
+    cause: cause === undefined ? undefined : shortCause(cause),
   };
-  return { [claimAttribute(claim.attempt)]: { ...past } };
+  return { [claimAttribute(claim.attempt)]: defined({ ...past }) };
 };

@@ -14,6 +14,7 @@ export type MomentKind =
   | 'fenced'
   | 'refused'
   | 'cancelRequested'
+  | 'revived'
   | 'quarantined'
   | 'finished'
   | 'log'
@@ -36,6 +37,7 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   retried: 'retried',
   failed: 'failed',
   released: 'released',
+  takenBack: 'takenBack',
   cancelled: 'cancelled',
   lapsed: 'reclaimed',
 };
@@ -53,13 +55,15 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   reclaimed: () => 'its lease lapsed; the reaper reclaimed the job',
   fenced: ({ by }) => `${by ?? 'the old claim'} is fenced: whatever it still writes is refused`,
   refused: () => 'a write of a fenced claim was refused',
-  cancelRequested: () => 'an operator asked to cancel it',
+  cancelRequested: ({ by }) => `${by ?? 'an operator'} asked to cancel it`,
+  revived: ({ by }) => `revived by ${by ?? 'an operator'}`,
   quarantined: () => 'quarantined',
   finished: () => 'finished',
   log: () => 'log',
   done: () => 'its handler returned',
   retried: () => 'its handler threw; the job will be retried',
   failed: () => 'its handler threw; the job failed',
-  released: () => 'released (deadline, shutdown, or taken back by an operator)',
+  released: () => 'released by its worker (deadline or shutdown)',
+  takenBack: () => 'an operator took the job back',
   cancelled: () => 'stopped, because an operator cancelled it',
 };

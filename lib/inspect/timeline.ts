@@ -1,4 +1,4 @@
-import { isFinished, type Job, LEASE_EXPIRED, type PastClaim } from '../protocol/job.ts';
+import { isFinished, type Job, LEASE_EXPIRED, type OperatorAct, type PastClaim } from '../protocol/job.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
@@ -30,6 +30,7 @@ function toldByRow(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowth
   return [
     event({ at: job.createdAt, kind: 'created' }, creationOf(job)),
     ...job.claims.flatMap((claim) => ofClaim(claim, job)),
+    ...job.acts.flatMap(ofAct),
     ...ofRun(job, growth),
     ...ofEnd(job),
   ];
@@ -47,7 +48,7 @@ function ofClaim(claim: PastClaim, job: Job): TimelineEvent[] {
     at: to,
     kind: endingKinds[outcome] ?? 'released',
     attempt,
-    text: isLast ? causeOf(outcome, job) : undefined,
+    text: (isLast ? causeOf(outcome, job) : undefined) ?? claim.cause,
   };
   return [
     event({ at: from, kind: 'claimed', attempt, by }),
@@ -56,11 +57,17 @@ function ofClaim(claim: PastClaim, job: Job): TimelineEvent[] {
   ];
 }
 
+/** A job that was taken back has that in the end of its claim. */
+function ofAct({ act, by, at }: OperatorAct): TimelineEvent[] {
+  if (act === 'takeBack') return [];
+  return [event({ at, kind: act === 'revive' ? 'revived' : 'cancelRequested', by })];
+}
+
 /** That a lease expired says no more than the lapse itself. */
 const causeOf = (outcome: PastClaim['outcome'], job: Job): string | undefined =>
-  outcome === 'done' || outcome === 'released' || outcome === 'cancelled' || job.lastError === LEASE_EXPIRED
-    ? undefined
-    : job.lastError;
+  (outcome === 'retried' || outcome === 'failed' || outcome === 'lapsed') && job.lastError !== LEASE_EXPIRED
+    ? job.lastError
+    : undefined;
 
 /** A later version may know outcomes that this one does not. */
 function sentenceOf(ended: Moment, outcome: PastClaim['outcome'], last: Job | undefined): string {

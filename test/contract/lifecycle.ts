@@ -225,7 +225,7 @@ export function describeLifecycle(open: () => Harness): void {
     const job = await harness.claimed(harness.jobId());
     expect(await harness.store.takeBack(job.jobId)).toMatchObject({
       outcome: 'written',
-      job: { status: 'pending', releases: 1, claims: [{ outcome: 'released' }] },
+      job: { status: 'pending', releases: 1, claims: [{ outcome: 'takenBack' }] },
     });
     expect(await harness.store.complete(claimOf(job))).toMatchObject({ outcome: 'lost' });
     expect(await harness.store.takeBack(job.jobId)).toMatchObject({ outcome: 'refused' });
@@ -247,6 +247,37 @@ export function describeLifecycle(open: () => Harness): void {
     const job = await harness.store.read(jobId);
     expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, i) => i + 3));
     expect(job?.claims.at(-1)).toMatchObject({ owner: 'w/22', outcome: 'released' });
+  });
+
+  it('each claim keeps the first line of what ended it, and operators’ acts are remembered with their names', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const first = claimOf(await harness.claimed(jobId));
+    await harness.store.retry(first, {
+      errors: 1,
+      lastError: `Error: ${'no '.repeat(100)}\n    at a line of the stack`,
+      dispatch: harness.dispatch(),
+    });
+    await harness.claimed(jobId, 'w/2');
+    await harness.store.takeBack(jobId);
+    await harness.store.cancel(jobId);
+    await harness.store.revive(jobId, harness.dispatch());
+    const job = await harness.store.read(jobId);
+    expect(job?.claims).toMatchObject([{ outcome: 'retried' }, { outcome: 'takenBack' }]);
+    expect(job?.claims[0]?.cause).toMatch(/^Error: no no .*… \(cut\)$/u);
+    expect(Buffer.byteLength(job?.claims[0]?.cause ?? '')).toBeLessThanOrEqual(120);
+    expect(job?.acts.map(({ act, by }) => [act, by])).toEqual([
+      ['takeBack', 'tester'],
+      ['cancel', 'tester'],
+      ['revive', 'tester'],
+    ]);
+    expect(job?.acted).toBe(3);
+    for (let more = 0; more < 2; more++) {
+      await harness.store.cancel(jobId);
+      await harness.store.revive(jobId, harness.dispatch());
+    }
+    const later = await harness.store.read(jobId);
+    expect([later?.acted, later?.acts.length]).toEqual([7, 4]);
   });
 
   it('a finished job is hidden from the second at which its retention ends', async () => {

@@ -81,6 +81,4 @@ export const checkpointIsNewer = (seq: number): Clause => ({
 
 /** As many acts of operators as were read; a row on which nobody has acted has no count. */
 export const actedIs = (acted: number): Clause =>
-  acted === 0
-    ? { attribute: 'acted', is: 'absent' }
-    : { attribute: 'acted', is: 'equal', value: acted };
+  acted === 0 ? { attribute: 'acted', is: 'absent' } : { attribute: 'acted', is: 'equal', value: acted };

@@ -57,7 +57,7 @@ describe('the story of a job', () => {
         at: 2_500,
         kind: 'released',
         attempt: 2,
-        says: 'released (deadline, shutdown, or taken back by an operator)',
+        says: 'released by its worker (deadline or shutdown)',
       },
       { at: 3_000, kind: 'claimed', attempt: 3, by: 'w/3', says: 'claimed by w/3' },
       {

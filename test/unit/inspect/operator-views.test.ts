@@ -231,7 +231,7 @@ describe('the timeline of a job', () => {
       'claimed: claimed by w/2',
       'retried: its handler threw; the job will be retried',
       'claimed: claimed by w/3',
-      'released: released (deadline, shutdown, or taken back by an operator)',
+      'released: released by its worker (deadline or shutdown)',
       'claimed: claimed by w/4',
       'released: ended (mystery)',
       'claimed: claimed by w/6',
@@ -239,6 +239,26 @@ describe('the timeline of a job', () => {
       'finished: failed: boom',
     ]);
     expect(facts).toContain('attempt 5 left no entry');
+  });
+
+  it('tells what ended each claim, and what operators did', () => {
+    const { events } = told({
+      status: 'pending',
+      attempt: 2,
+      lastError: 'worker lease expired',
+      claim01: { ...claim(1, 'retried'), cause: 'Error: no route' },
+      claim02: claim(2, 'takenBack'),
+      acted: 3,
+      act0: { act: 'takeBack', by: 'cli-ann', at: 25 },
+      act1: { act: 'cancel', by: 'cli-ann', at: 40 },
+      act2: { act: 'revive', by: 'console', at: 50 },
+    });
+    expect(events.filter((each) => !each.startsWith('claimed')).slice(1)).toEqual([
+      'retried: its handler threw; the job will be retried: Error: no route',
+      'takenBack: an operator took the job back',
+      'cancelRequested: cli-ann asked to cancel it',
+      'revived: revived by console',
+    ]);
   });
 
   it('tells of the claim that runs now, and its last beat', () => {

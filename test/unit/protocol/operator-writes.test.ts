@@ -31,6 +31,8 @@ const ended = (outcome: string, from: number, owner = 'w/1') => ({
 
 const statusIs = (value: string) => ({ attribute: 'status', is: 'equal', value }) as const;
 const isThird = { attribute: 'attempt', is: 'equal', value: 3 } as const;
+const nobodyActed = { attribute: 'acted', is: 'absent' } as const;
+const acted = (act: string) => ({ acted: 1, act0: { act, by: 'me', at: now } });
 const leaseIsSame = { attribute: 'leaseUntil', is: 'equal', value: 100_000 } as const;
 const endIsSame = { attribute: 'finishedAt', is: 'equal', value: 70_000 } as const;
 const toBeCancelled = { attribute: 'cancelRequested', is: 'equal', value: true } as const;
@@ -38,7 +40,11 @@ const toBeCancelled = { attribute: 'cancelRequested', is: 'equal', value: true }
 const revived = {
   transition: 'revive',
   jobId: 'a',
-  set: { ...pending, errors: 0, crashes: 0, releases: 0, cancelRequested: false, changedBy: 'me/c9' },
+  set: {
+    ...{ ...pending, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
+    ...acted('revive'),
+    changedBy: 'me/c9',
+  },
   remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
   returns: 'row',
 } as const;
@@ -51,8 +57,8 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'cancel',
       jobId: 'a',
-      when: [[statusIs('pending'), isThird, leaseIsSame]],
-      set: { status: 'cancelled', ...finished, changedBy: 'me/c9' },
+      when: [[statusIs('pending'), isThird, nobodyActed, leaseIsSame]],
+      set: { status: 'cancelled', ...finished, ...acted('cancel'), changedBy: 'me/c9' },
       remove: ['leaseUntil'],
       returns: 'row',
     },
@@ -63,20 +69,20 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'requestCancel',
       jobId: 'a',
-      when: [[statusIs('running'), isThird]],
-      set: { cancelRequested: true, changedBy: 'me/c9' },
+      when: [[statusIs('running'), isThird, nobodyActed]],
+      set: { cancelRequested: true, ...acted('cancel'), changedBy: 'me/c9' },
       returns: 'row',
     },
   ],
   [
     'the revival of a failed job',
     () => reviveWrite(jobIn('failed'), dispatch, at),
-    { ...revived, when: [[statusIs('failed'), isThird, endIsSame]] },
+    { ...revived, when: [[statusIs('failed'), isThird, nobodyActed, endIsSame]] },
   ],
   [
     'the revival of a cancelled job',
     () => reviveWrite(jobIn('cancelled'), dispatch, at),
-    { ...revived, when: [[statusIs('cancelled'), isThird, endIsSame]] },
+    { ...revived, when: [[statusIs('cancelled'), isThird, nobodyActed, endIsSame]] },
   ],
   [
     'a take-back',
@@ -84,8 +90,12 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'takeBack',
       jobId: 'a',
-      when: [[statusIs('running'), isThird]],
-      set: { ...pending, releases: 5, ...ended('released', 60_000), changedBy: 'me/c9' },
+      when: [[statusIs('running'), isThird, nobodyActed]],
+      set: {
+        ...{ ...pending, releases: 5, ...ended('takenBack', 60_000) },
+        ...acted('takeBack'),
+        changedBy: 'me/c9',
+      },
       returns: 'row',
     },
   ],

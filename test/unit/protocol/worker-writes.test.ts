@@ -40,8 +40,15 @@ const first = {
   checkpointSeq: 0,
   cancelRequested: false,
 };
-const ended = (outcome: string) => ({
-  claim03: { attempt: 3, owner: 'w/1', from: 150_000, to: now, outcome },
+const ended = (outcome: string, cause?: string) => ({
+  claim03: {
+    attempt: 3,
+    owner: 'w/1',
+    from: 150_000,
+    to: now,
+    outcome,
+    ...(cause === undefined ? {} : { cause }),
+  },
 });
 
 const isRunning = { attribute: 'status', is: 'equal', value: 'running' } as const;
@@ -177,7 +184,7 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
       transition: 'retry',
       jobId: 'a',
       when: [isMine],
-      set: { ...pending, errors: 2, lastError: 'boom', ...ended('retried'), changedBy: 'w/c9' },
+      set: { ...pending, errors: 2, lastError: 'boom', ...ended('retried', 'boom'), changedBy: 'w/c9' },
       returns: 'nothing',
     },
   ],
@@ -194,7 +201,7 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
         lastError: 'boom',
         failedAt: now,
         ...finished,
-        ...ended('failed'),
+        ...ended('failed', 'boom'),
         changedBy: 'w/c9',
       },
       remove: ['leaseUntil'],
@@ -213,7 +220,7 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
         errors: 1,
         releases: 4,
         lastError: 'no progress',
-        ...ended('released'),
+        ...ended('released', 'no progress'),
         changedBy: 'w/c9',
       },
       returns: 'nothing',

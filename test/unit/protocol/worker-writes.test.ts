@@ -13,6 +13,7 @@ import {
   retryWrite,
   scheduleWrite,
 } from '../../../lib/protocol/writes/worker-writes.ts';
+import { defined } from '../../../lib/wire/defined.ts';
 import { newJob } from '../../support/jobs.ts';
 
 const now = 200_000;
@@ -41,14 +42,7 @@ const first = {
   cancelRequested: false,
 };
 const ended = (outcome: string, cause?: string) => ({
-  claim03: {
-    attempt: 3,
-    owner: 'w/1',
-    from: 150_000,
-    to: now,
-    outcome,
-    ...(cause === undefined ? {} : { cause }),
-  },
+  claim03: defined({ attempt: 3, owner: 'w/1', from: 150_000, to: now, outcome, cause }),
 });
 
 const isRunning = { attribute: 'status', is: 'equal', value: 'running' } as const;

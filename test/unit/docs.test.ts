@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../lib/cli/program.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
 import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
@@ -57,6 +59,19 @@ describe('links in the docs', () => {
     });
     expect(dead).toEqual([]);
   });
+});
+
+it('the page of the command line lists every command, and no other', () => {
+  const program = createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} });
+  const table = read('docs/cli.md').match(/## Commands\n([\s\S]*?)\n## /)?.[1] ?? '';
+  const cells = [...table.matchAll(/^\| (`.+?) \|/gm)].map(([, cell = '']) => cell);
+  const listed = cells.flatMap((cell) => [...cell.matchAll(/`([a-z-]+)/g)].map(([, name]) => name));
+  const named = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name())
+    .filter((name) => name !== 'help');
+  expect([...new Set(listed)].sort()).toEqual([...named].sort());
 });
 
 describe('decisions', () => {

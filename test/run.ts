@@ -77,6 +77,7 @@ try {
   await warnWithoutEngine();
   const steps = [
     step('lint', 'biome', ['check', '.']),
+    step('dead code', 'knip', []),
     step('types', 'tsc', ['--noEmit']),
     // The console's page runs in a browser: it has types of its own.
     step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),
@@ -85,7 +86,7 @@ try {
   const { passed, failed, skipped } = total(readReport());
   console.log();
   for (const { name, ok, ms } of steps) {
-    console.log(`${name.padEnd(6)} ${ok ? 'ok    ' : 'FAILED'} ${(ms / 1000).toFixed(1).padStart(6)} s`);
+    console.log(`${name.padEnd(9)} ${ok ? 'ok    ' : 'FAILED'} ${(ms / 1000).toFixed(1).padStart(6)} s`);
   }
   if (passed + failed === 0) console.error('No test ran.');
   const ok = steps.every((each) => each.ok) && failed === 0 && passed > 0;

@@ -1,5 +1,5 @@
 /** One line of a plot; points in rising order of x. */
-export interface Series {
+interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
 }

@@ -39,7 +39,7 @@ export interface Results {
   readonly reclaimRequests?: readonly ReclaimRequests[];
 }
 
-export interface Machine {
+interface Machine {
   readonly date: string;
   readonly cpu: string;
   readonly cores: number;
@@ -53,7 +53,7 @@ export interface Machine {
   readonly minutes: number;
 }
 
-export interface SystemUnderTest {
+interface SystemUnderTest {
   readonly name: string;
   readonly title: string;
   readonly version: string;

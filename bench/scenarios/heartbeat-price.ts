@@ -14,7 +14,7 @@ export interface HeartbeatPrice {
 }
 
 /** Write units of the heartbeats of one job, an hour of its run, for jobs of different lengths. */
-export interface SchemePrice {
+interface SchemePrice {
   readonly scheme: string;
   readonly leaseGrowth: number;
   readonly leaseMs: number;
@@ -27,7 +27,7 @@ export interface SchemePrice {
   readonly noticedWithinMs: readonly { readonly hours: number; readonly ms: number }[];
 }
 
-export interface PayloadPrice {
+interface PayloadPrice {
   readonly payloadBytes: number;
   readonly unitsPerBeat: number;
 }

@@ -15,7 +15,7 @@ import { type Spread, spreadOf } from '../support/statistics.ts';
 import { jobId } from '../systems/system.ts';
 
 /** The cost of one sweep of the reaper, against the size of one thing. */
-export interface ScalePoint {
+interface ScalePoint {
   readonly size: number;
   readonly requests: number;
   readonly readUnits: number;

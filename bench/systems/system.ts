@@ -16,7 +16,7 @@ export interface JobState {
 }
 
 /** A running process of a system does one of these. */
-export type Mode =
+type Mode =
   /** Runs jobs, and watches for stalled ones as the system's workers do. */
   | 'work'
   /** Takes `concurrency` jobs as a worker does and never ends them: to be killed. */

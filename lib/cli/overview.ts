@@ -91,7 +91,7 @@ async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Pro
 }
 
 /** The reaper's leader row, if a reaper ever ran. */
-export async function readLeader(
+async function readLeader(
   table: Table,
 ): Promise<{ leader: string; leaderUntil: number; epoch: number } | undefined> {
   const row = await table.read(LEADER_KEY);

@@ -78,7 +78,7 @@ export const settingVariables = (environment: Readonly<Record<string, string | u
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith(VARIABLE_PREFIX)));
 
 /** The number of shards that sweeps cover; undefined before the first reaper ran. */
-export async function sweptShards(table: Table): Promise<number | undefined> {
+async function sweptShards(table: Table): Promise<number | undefined> {
   const shards = (await table.read(LEADER_KEY))?.shards;
   return typeof shards === 'number' && shards >= 1 ? shards : undefined;
 }

@@ -28,7 +28,7 @@ export interface JobSummary {
   readonly progress?: number;
 }
 
-export type WorkerState = 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
+type WorkerState = 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
 
 /** A worker: a process of the local stack, or, in an account, whoever holds leases. */
 export interface WorkerSummary {
@@ -88,7 +88,7 @@ export interface Hello {
 }
 
 /** What changed since the message before; `reset` replaces everything. */
-export interface JobChanges {
+interface JobChanges {
   readonly now: number;
   readonly jobs: readonly JobSummary[];
   readonly gone: readonly string[];

@@ -11,7 +11,7 @@ export interface Series {
   changes(): SeriesChanges;
 }
 
-export const SERIES_SECONDS = 600;
+const SERIES_SECONDS = 600;
 const RECLAIMS = 500;
 /** A reclaim may be told by its event and by its row, with times that differ a little. */
 const SAME_EVENT_MS = 1_000;

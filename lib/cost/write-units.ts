@@ -8,7 +8,7 @@ import { type IndexDefinition, jobsTable } from '../wire/table.ts';
 
 /** Bytes that one write unit covers, and one unit of an eventually consistent read. */
 const WRITE_UNIT_BYTES = 1024;
-export const EVENTUAL_READ_UNIT_BYTES = 8192;
+const EVENTUAL_READ_UNIT_BYTES = 8192;
 /** What DynamoDB adds for a map or list, and for each of its members. */
 const NESTING_BYTES = 3;
 

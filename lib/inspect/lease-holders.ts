@@ -17,7 +17,7 @@ export interface LeaseHolder {
   readonly jobs: readonly HeldJob[];
 }
 
-export interface HeldJob {
+interface HeldJob {
   readonly jobId: string;
   readonly type: string;
   readonly attempt: number;

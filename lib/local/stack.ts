@@ -37,7 +37,7 @@ export interface LocalStackOptions {
 export type StackEvent = HostEvent | { readonly kind: 'bus'; readonly event: BusEvent } | StackProblem;
 
 /** Something that the host could not do and works around, such as a poll that failed. */
-export interface StackProblem {
+interface StackProblem {
   readonly kind: 'problem';
   readonly message: string;
 }

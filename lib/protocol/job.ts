@@ -9,7 +9,7 @@ import type { JsonValue } from '../wire/message.ts';
  */
 export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
 
-export const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
+const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
 
 /** How a claim ended, as kept in the ring for `explain`. */
 export type ClaimEnd = 'done' | 'retried' | 'failed' | 'released' | 'takenBack' | 'cancelled' | 'lapsed';
@@ -91,18 +91,18 @@ interface Finished extends JobCore {
   readonly startedAt?: number;
 }
 
-export interface DoneJob extends Finished {
+interface DoneJob extends Finished {
   readonly status: 'done';
   readonly result?: JsonValue;
 }
 
-export interface FailedJob extends Finished {
+interface FailedJob extends Finished {
   readonly status: 'failed';
   /** Text of a rejected message, when that is what this row keeps. */
   readonly rawMessage?: { readonly text: string; readonly bytes: number; readonly sha256: string };
 }
 
-export interface CancelledJob extends Finished {
+interface CancelledJob extends Finished {
   readonly status: 'cancelled';
 }
 

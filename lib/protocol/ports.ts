@@ -76,7 +76,7 @@ export interface CountQuery {
   readonly cursor?: Cursor;
 }
 
-export interface EntryCount {
+interface EntryCount {
   readonly count: number;
   readonly complete: boolean;
   readonly cursor?: Cursor;
@@ -177,7 +177,7 @@ export interface ReceivedMessage {
   readonly receiveCount: number;
 }
 
-export interface HintsSent {
+interface HintsSent {
   readonly sent: number;
   /** The jobs whose hint could not be sent. */
   readonly failed: readonly string[];

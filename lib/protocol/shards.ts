@@ -1,5 +1,3 @@
-import type { JobStatus } from './job.ts';
-
 /**
  * The index partition of a job: `r<n>` while running, `q<n>` while pending. FNV-1a spreads ids evenly and is the same in
  * every process and version; changing it would hide no row (sweeps cover all shards) but would move hot keys.
@@ -21,5 +19,3 @@ export const allShards = (shards: number): { readonly running: string[]; readonl
   running: Array.from({ length: shards }, (_, n) => `r${n}`),
   pending: Array.from({ length: shards }, (_, n) => `q${n}`),
 });
-
-export type LeaseStatus = Extract<JobStatus, 'pending' | 'running'>;

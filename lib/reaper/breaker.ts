@@ -32,7 +32,7 @@ export interface BreakerVerdict {
 }
 
 /** Entries of one shard that are counted at most: one request, and about 80 read units. */
-export const COUNTED_PER_SHARD = 2500;
+const COUNTED_PER_SHARD = 2500;
 /** Never fewer rows a sweep than one write request holds. */
 const SMALLEST_BUDGET = 25;
 

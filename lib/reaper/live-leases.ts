@@ -4,7 +4,7 @@ import { createTurns, LARGE_READS_AT_ONCE } from './large-reads.ts';
 import type { SweepMemory } from './sweep-memory.ts';
 
 /** Counted at most, per shard: one request and about 33 read units. The gauge then says "at least". */
-export const LIVE_COUNTED_PER_SHARD = 1000;
+const LIVE_COUNTED_PER_SHARD = 1000;
 const COUNTED_EVERY_MS = 60_000;
 
 /** Reports `LeasesLive` at most once a minute. Shards whose first page told everything cost nothing. */

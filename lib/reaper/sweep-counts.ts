@@ -1,7 +1,7 @@
 import type { LeaseEntry } from '../protocol/job.ts';
 
 /** Why lapsed entries were left as they are. */
-export interface Skipped {
+interface Skipped {
   /** The row had moved on: a stale index read, or a rival reaper. */
   readonly moved: number;
   /** The row cannot be read. */

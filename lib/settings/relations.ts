@@ -10,7 +10,7 @@ const UNITS_PER_BEAT = 2;
 export const USABLE_SHARE = 0.85;
 
 /** DynamoDB accepts a row of 400 KiB; the rest is for names, counters, past claims and numbers. */
-export const ROW_TEXT_BYTES = 384 * 1024;
+const ROW_TEXT_BYTES = 384 * 1024;
 
 /** The longest texts that one row may hold; `progress` has the checkpoint's limit. */
 const rowTextBytes = (s: Settings): number =>

@@ -1,7 +1,7 @@
 import type { Telemetry } from '../protocol/ports.ts';
 import type { MetricName } from '../wire/metrics.ts';
 
-export interface KeptLine {
+interface KeptLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** Events that Leasehold publishes on an EventBridge bus. docs/events.md documents the detail of each. */
 export const EVENT_SOURCE = 'leasehold';
 
-export interface JobEventDetail {
+interface JobEventDetail {
   readonly service: string;
   readonly jobId: string;
   readonly type: string;

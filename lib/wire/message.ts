@@ -29,7 +29,7 @@ export interface JobMessage {
 }
 
 /** Leasehold's message that a row needs a worker. It carries no data: the row is the truth. */
-export interface HintMessage {
+interface HintMessage {
   readonly kind: 'hint';
   readonly jobId: string;
 }
@@ -60,8 +60,8 @@ export interface SendOptions {
 }
 
 const NAME = /^[A-Za-z0-9._-]+$/;
-export const MAX_JOB_ID_LENGTH = 200;
-export const MAX_TYPE_LENGTH = 100;
+const MAX_JOB_ID_LENGTH = 200;
+const MAX_TYPE_LENGTH = 100;
 const KEYS = ['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'];
 /** How much of a bad value an error message repeats. */
 const QUOTED_LENGTH = 80;

@@ -3,9 +3,9 @@
 const SECOND = 1000;
 
 /** What a message carries around its payload: type, id, times, budgets, and the JSON between them. */
-export const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
+const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
 /** The longest poll that SQS allows: an idle consumer asks three times a minute. */
-export const RECEIVE_WAIT_SECONDS = 20;
+const RECEIVE_WAIT_SECONDS = 20;
 /** The dead-letter consumer writes at most ten rows an invocation. */
 export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
 /** AWS asks for a visibility timeout of six times the consumer's, so that throttled batches are not delivered twice. */

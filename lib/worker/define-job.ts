@@ -40,7 +40,7 @@ export interface JobContext<Checkpoint = JsonValue> {
 }
 
 /** The lease of a type: kept alive by heartbeats, or fixed for work of a known and short length. */
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly ms: number;
   /** @default - false: a heart renews the lease for as long as the handler makes headway */
   readonly fixed?: boolean;

@@ -16,7 +16,7 @@ export interface Deployed extends GatedEngines {
   readonly lines: readonly OutputLine[];
 }
 
-export interface DeployedFunction extends LambdaFunction {
+interface DeployedFunction extends LambdaFunction {
   readonly codeDir: string;
   /** What its policy in the template allows. */
   readonly permissions: readonly string[];

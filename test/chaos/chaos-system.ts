@@ -17,13 +17,13 @@ import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { JOURNAL_FILE } from '../support/journal.ts';
 
-export const local = {
+const local = {
   region: 'eu-west-1',
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 } as const;
 
 /** A tenth of the usual times and less, so that a minute of chaos holds many leases. */
-export const chaosSettings = resolveSettings({
+const chaosSettings = resolveSettings({
   ...{ timeScale: 60, leaseMs: 3000, skewMs: 300, dispatchLeaseMs: 1500, dispatchLeaseCapMs: 6000 },
   ...{ maxAttempts: 12, maxCrashes: 10, backoffBaseMs: 100, backoffCapMs: 1000 },
   ...{ functionTimeoutMs: 2500, visibilityTimeoutMs: 3000, deadlineMarginMs: 200, shutdownGraceMs: 300 },

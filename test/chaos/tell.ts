@@ -7,7 +7,7 @@ interface Line {
 }
 
 /** What happened to one job and to the processes that ran it, in order: the shortest account of a broken promise. */
-export function accountOf(jobId: string, evidence: Evidence): string {
+function accountOf(jobId: string, evidence: Evidence): string {
   const journal = evidence.journal.filter((line) => line.jobId === jobId);
   const pids = new Set(journal.map(({ pid }) => pid));
   const row = evidence.rows.find((each) => each.jobId === jobId);

@@ -15,7 +15,7 @@ export interface Pressure {
 }
 
 /** The ways in which `applyMany` may write: in batches of 25, or row by row. */
-export const WAYS = [true, false] as const;
+const WAYS = [true, false] as const;
 
 /** What every table must do for the protocol to hold. Run in memory, where nothing races, and on each engine. */
 export function describeJobStore(

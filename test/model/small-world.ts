@@ -20,7 +20,7 @@ import {
  * lags. Times are ticks.
  */
 
-export const LEASE = 2;
+const LEASE = 2;
 export const SKEW = 2;
 const DISPATCH_LEASE = 1;
 /** The worst that clocks may do: the first worker's is behind, the second worker's and the reaper's are ahead. */

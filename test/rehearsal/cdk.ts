@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 const projectRoot = join(import.meta.dirname, '..', '..');
 const require = createRequire(import.meta.url);
 
-export interface CdkResult {
+interface CdkResult {
   readonly code: number | null;
   readonly output: string;
 }

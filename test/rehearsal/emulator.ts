@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../lib/local/engines/free-port.ts';
 
 const HOST = '127.0.0.1';
-export const REGION = 'eu-west-1';
+const REGION = 'eu-west-1';
 const READY_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 10_000;
 

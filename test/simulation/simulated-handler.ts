@@ -3,7 +3,7 @@ import type { HandlerJob, JobContext, JobDefinition, Schema } from '../../lib/wo
 import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';
 
-export const SIMULATED_TYPE = 'simulated';
+const SIMULATED_TYPE = 'simulated';
 
 const anything: Schema = {
   '~standard': { version: 1, vendor: 'simulation', validate: (value) => ({ value }) },

@@ -35,7 +35,7 @@ export type Fault =
   | { readonly kind: 'staleReply'; readonly byRequests?: number; readonly byMs?: number };
 
 /** How DynamoDB says that it is asked too much; SQS has one way only. */
-export type ThrottleCode = 'ProvisionedThroughputExceededException' | 'ThrottlingException';
+type ThrottleCode = 'ProvisionedThroughputExceededException' | 'ThrottlingException';
 
 /** Chooses the faults of one request; undefined lets it pass. */
 export type FaultRule = (request: SeenRequest) => Fault | readonly Fault[] | undefined;

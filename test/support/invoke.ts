@@ -3,7 +3,7 @@ import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { SqsHandler } from '../../lib/wire/lambda.ts';
 
 /** An SQS batch as Lambda hands it over. */
-export const sqsEvent = (messages: readonly ReceivedMessage[]): SQSEvent => ({
+const sqsEvent = (messages: readonly ReceivedMessage[]): SQSEvent => ({
   Records: messages.map(({ messageId, receiptHandle, body, sentAt, receiveCount }) => ({
     messageId,
     receiptHandle,

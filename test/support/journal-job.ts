@@ -6,7 +6,7 @@ import { defineJob } from '../../lib/worker/define-job.ts';
 import { type JournalLine, writeJournal } from './journal.ts';
 
 /** What one attempt does besides its steps. */
-export const fates = ['throw', 'giveUp', 'exit', 'kill', 'exhaustMemory', 'spin', 'ignoreSignal'] as const;
+const fates = ['throw', 'giveUp', 'exit', 'kill', 'exhaustMemory', 'spin', 'ignoreSignal'] as const;
 export type Fate = (typeof fates)[number];
 
 /** A job that does what its payload says, step by step, and keeps a journal of it. */

@@ -37,7 +37,7 @@ export interface ReaperOnEngine {
   stop(): Promise<void>;
 }
 
-export interface ReaperOptions {
+interface ReaperOptions {
   readonly name?: string;
   readonly clockGuard?: ClockGuard;
   readonly settings?: Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import type { LeaseholdEvent } from '../../lib/wire/events.ts';
 
 /** Telemetry that remembers everything. */
-export interface KeptTelemetry extends Telemetry {
+interface KeptTelemetry extends Telemetry {
   readonly lines: {
     readonly level: 'info' | 'warn' | 'error';
     readonly message: string;
@@ -18,7 +18,7 @@ export interface KeptTelemetry extends Telemetry {
   last(metric: string): number | undefined;
 }
 
-export function keptTelemetry(): KeptTelemetry {
+function keptTelemetry(): KeptTelemetry {
   const lines: KeptTelemetry['lines'] = [];
   const values = new Map<string, number[]>();
   const add = (metric: string, value: number) =>

@@ -1,5 +1,5 @@
 /** What one operation cost on the wire since the tally began. */
-export type OperationTally = {
+type OperationTally = {
   /** Requests that clients sent, SDK retries included. */
   readonly requests: number;
   /** Requests that reached the engine and were answered. */

@@ -25,7 +25,7 @@ const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 const region = 'eu-west-1';
 
 /** Leases short enough for a test, long enough for a busy two-core machine. */
-export const shortLeases = {
+const shortLeases = {
   timeScale: 100,
   leaseMs: 1500,
   skewMs: 100,

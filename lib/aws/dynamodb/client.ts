@@ -8,7 +8,7 @@ import { SigningHash } from '../signing-hash.ts';
  * Attempts × timeout stays below the shortest heartbeat interval, so that a beat is decided before the next is due. The
  * timeout throws: a request that hangs must end while its lease is still known to be held.
  */
-export const REQUEST_TIMEOUT_MS = 2000;
+const REQUEST_TIMEOUT_MS = 2000;
 const CONNECTION_TIMEOUT_MS = 1000;
 const MAX_SDK_ATTEMPTS = 3;
 

@@ -117,7 +117,7 @@ function share(text: string): number {
 }
 
 /** Running = rate × duration: any two give the third, and three must agree. */
-export function workloadOf(options: PlanOptions): Workload {
+function workloadOf(options: PlanOptions): Workload {
   const { running, rate, duration } = options;
   const given = [running, rate, duration].filter((value) => value !== undefined).length;
   if (given < 2)

@@ -92,7 +92,7 @@ async function send(
 }
 
 /** What goes into the message besides type and payload. */
-export function fieldsOf(options: SendOptions, now: number) {
+function fieldsOf(options: SendOptions, now: number) {
   if (options.delay !== undefined && options.at !== undefined)
     throw new CliError('Give either --delay or --at, not both');
   return {

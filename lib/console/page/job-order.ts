@@ -9,7 +9,7 @@ export interface Filter {
 }
 
 /** Running jobs first, then by the last change, newest first. */
-export function compareJobs(a: JobSummary, b: JobSummary): number {
+function compareJobs(a: JobSummary, b: JobSummary): number {
   const rank = Number(b.status === 'running') - Number(a.status === 'running');
   return rank || b.changedAt - a.changedAt || (a.jobId < b.jobId ? -1 : 1);
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** The oldest Java that DynamoDB Local starts on. */
-export const OLDEST_JAVA = 17;
+const OLDEST_JAVA = 17;
 
 /** A Java that DynamoDB Local can run on, or the reason why there is none. */
 export type JavaSearch =

@@ -46,7 +46,7 @@ export type HostEvent =
       readonly outcome: InvocationOutcome;
     };
 
-export type InvokeOutcome = InvocationOutcome | { readonly outcome: 'throttled' };
+type InvokeOutcome = InvocationOutcome | { readonly outcome: 'throttled' };
 
 /** A function with its sandboxes: warm ones are used again, a new one is started where none is free. */
 export interface LambdaFunction {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** One event for the runtime, with the moment at which its time is up. */
-export interface Invocation {
+interface Invocation {
   readonly requestId: string;
   /** The event as JSON text. */
   readonly event: string;

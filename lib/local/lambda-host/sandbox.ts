@@ -192,7 +192,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /** The name by which a local function would be called in an account. */
-export const functionArn = (name: string): string => `arn:aws:lambda:local:000000000000:function:${name}`;
+const functionArn = (name: string): string => `arn:aws:lambda:local:000000000000:function:${name}`;
 
 function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess {
   const inherited = Object.fromEntries(

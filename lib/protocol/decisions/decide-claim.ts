@@ -1,7 +1,7 @@
 import type { Job, RunningJob } from '../job.ts';
 
 /** Why a claim was refused. All but `cancelRequested` are acknowledged as they are: the row is safe. */
-export type ClaimRefusal =
+type ClaimRefusal =
   /** A hint for a row that is not there (any more). */
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'finished'; readonly job: Job }

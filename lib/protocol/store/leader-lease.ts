@@ -21,7 +21,7 @@ export interface Leadership {
   release(epoch: number): Promise<void>;
 }
 
-export type LeadOutcome =
+type LeadOutcome =
   | { readonly outcome: 'leading'; readonly epoch: number; readonly shards: number }
   | {
       readonly outcome: 'following';
@@ -31,7 +31,7 @@ export type LeadOutcome =
       readonly shards: number;
     };
 
-export type ExtendOutcome =
+type ExtendOutcome =
   /** With the highest number of shards that any reaper knows of by now. */
   { readonly outcome: 'extended'; readonly shards: number } | { readonly outcome: 'lost' };
 

@@ -18,7 +18,7 @@ export interface JobStoreOptions {
 /** Whether the row shows that a refused write had been applied before: its reply was lost, and the repeat was refused. */
 export type Proof = (row: Row, write: RowWrite) => boolean;
 
-export const changedByThisCall: Proof = (row, write) => row.changedBy === write.set.changedBy;
+const changedByThisCall: Proof = (row, write) => row.changedBy === write.set.changedBy;
 
 /** What the verbs of workers, reapers and operators share. */
 export interface StoreParts extends Pick<JobStoreOptions, 'table' | 'clock' | 'settings'> {

@@ -22,7 +22,7 @@ export interface RowWrite {
   readonly returns: 'nothing' | 'changed' | 'row';
 }
 
-export interface Sum {
+interface Sum {
   readonly of: string;
   readonly otherwise: number;
   readonly plus: number;

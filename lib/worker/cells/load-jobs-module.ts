@@ -18,7 +18,7 @@ export class JobsModuleError extends LeaseholdError {
 /** What a jobs module has to say, for every error about one. */
 const EXPORT_THIS = 'export const registry = createRegistry([...])';
 /** How long a module's top level may take. */
-export const LOAD_WITHIN_MS = 30_000;
+const LOAD_WITHIN_MS = 30_000;
 
 /** The address of a jobs module that was named by a path or a URL. */
 export const jobsModuleUrl = (jobs: string | URL): URL =>
@@ -65,7 +65,7 @@ async function importWithin(url: URL, file: string, withinMs: number): Promise<o
 }
 
 /** The one registry among a module's exports: named `registry`, the default, or of any name. */
-export function registryIn(module: object, file: string): Registry {
+function registryIn(module: object, file: string): Registry {
   const exported = Object.entries(module).flatMap(([name, value]) =>
     // A CommonJS module that is imported has its exports once more, under `default`.
     name === 'default' && isObject(value) && !isRegistry(value)

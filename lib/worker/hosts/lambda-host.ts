@@ -8,7 +8,7 @@ import type { Registry } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createBatchRunner } from './lambda-batch.ts';
 
-export type LambdaWorkerParts = WorkerParts & { readonly telemetry: PowertoolsTelemetry };
+type LambdaWorkerParts = WorkerParts & { readonly telemetry: PowertoolsTelemetry };
 
 export type WorkerHandlerOptions = Partial<Omit<ComposeOptions, 'registry'>> & {
   /** A worker put together elsewhere. @default - composed from the environment's variables */

@@ -8,7 +8,7 @@ import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
 /** A reaper that lives in the worker's process. */
-export interface EmbeddedReaper {
+interface EmbeddedReaper {
   start(): void;
   stop(): Promise<void>;
 }

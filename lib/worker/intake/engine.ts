@@ -20,12 +20,12 @@ export interface Claimable {
 }
 
 /** The message has done its duty and may be deleted: its job is in a row, and the row is safe. */
-export type Settled = { readonly kind: 'settled' };
+type Settled = { readonly kind: 'settled' };
 /** Nothing could be made of the message now: it goes back into the queue for a while. */
-export type Returned = { readonly kind: 'returned'; readonly delaySeconds: number };
+type Returned = { readonly kind: 'returned'; readonly delaySeconds: number };
 
-export type Opened = Claimable | Settled | Returned;
-export type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
+type Opened = Claimable | Settled | Returned;
+type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
 
 /** What every host does with messages: open, claim, run. */
 export interface Engine extends ClaimRunner {

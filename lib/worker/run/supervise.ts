@@ -20,7 +20,7 @@ export interface RunBounds {
   readonly releaseWithinMs: number;
 }
 
-export type Outcome =
+type Outcome =
   | { readonly kind: 'returned'; readonly result: JsonValue | undefined }
   | { readonly kind: 'threw'; readonly error: unknown }
   /** The handler did not react to its signal in time. */

@@ -28,7 +28,7 @@ export const countPrimes = defineJob({
 });
 
 /** The number of primes in [from, to). */
-export function primesIn(from: number, to: number): number {
+function primesIn(from: number, to: number): number {
   const size = to - from;
   const composite = new Uint8Array(size);
   for (let factor = 2; factor * factor < to; factor++) {

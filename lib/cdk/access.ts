@@ -3,7 +3,7 @@ import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { byFailure, byLease } from '../wire/table.ts';
+import { byLease } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 
 /** What can be accessed; an index has an ARN and permissions of its own. */
@@ -20,7 +20,6 @@ export interface AccessTargets {
 export interface Access {
   readonly table?: readonly string[];
   readonly byLease?: readonly string[];
-  readonly byFailure?: readonly string[];
   readonly queue?: readonly string[];
   readonly deadLetterQueue?: readonly string[];
   readonly eventBus?: readonly string[];
@@ -57,7 +56,6 @@ const DESCRIBE_QUEUE = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
 const OBSERVE = {
   table: ['dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],
-  byFailure: ['dynamodb:Query'],
   queue: [...DESCRIBE_QUEUE],
   deadLetterQueue: [...DESCRIBE_QUEUE],
 } as const satisfies Access;
@@ -92,7 +90,6 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
   const arns: Record<keyof Access, string | undefined> = {
     table: table.tableArn,
     byLease: `${table.tableArn}/index/${byLease.name}`,
-    byFailure: `${table.tableArn}/index/${byFailure.name}`,
     queue: queue.queueArn,
     deadLetterQueue: deadLetterQueue.queueArn,
     eventBus: eventBus?.eventBusArn,

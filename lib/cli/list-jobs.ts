@@ -2,7 +2,9 @@ import { workerOf } from '../inspect/worker-name.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Cursor } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
-import { allLeases, type Positions } from '../protocol/store/all-leases.ts';
+import { allFailures, type FailureEntry } from '../protocol/store/all-failures.ts';
+import { allLeases } from '../protocol/store/all-leases.ts';
+import type { Positions } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -97,52 +99,52 @@ function listedLease(entry: LeaseEntry, { settings }: System): ListedJob {
   };
 }
 
-interface FailurePlace {
-  readonly type: string;
-  readonly at?: Cursor;
-}
-
-/** Failed jobs of these types, from the failure index, newest first within each type. */
+/**
+ * Failed jobs from the index, newest first. Choosing by type or owner passes over the others, whose entries are read as
+ * well; the errors of those that are listed are in their rows, which are read 100 at a time.
+ */
 export async function listFailed(
-  system: Pick<System, 'table'>,
-  types: readonly string[],
+  { table, settings }: Pick<System, 'table' | 'settings'>,
   request: ListRequest & { readonly since?: number },
 ): Promise<Listing> {
-  const place = decodeCursor<FailurePlace>(request.cursor);
-  const jobs: ListedJob[] = [];
+  const found: FailureEntry[] = [];
   let looked = 0;
-  for (const type of types.slice(place === undefined ? 0 : Math.max(0, types.indexOf(place.type)))) {
-    let cursor = place?.type === type ? place.at : undefined;
-    do {
-      const page = await system.table.query({
-        index: 'byFailure',
-        partition: type,
-        limit: Math.min(PAGE, request.limit),
-        newestFirst: true,
-        after: request.since === undefined ? undefined : request.since - 1,
-        upTo: request.before,
-        cursor,
-      });
-      for (const row of page.rows) {
-        const job = listedRow(row);
-        if (matches(job, request)) {
-          if (jobs.length === request.limit)
-            return {
-              jobs,
-              bad: [],
-              looked,
-              cursor: encodeCursor({ type, at: cursor }),
-            };
-          jobs.push(job);
-        }
-        looked++;
-        cursor = { jobId: row.jobId, type, failedAt: row.failedAt };
+  let cursor: string | undefined;
+  let positions = decodeCursor<Positions>(request.cursor);
+  const failures = allFailures(table, {
+    shards: settings.shards,
+    pageSize: Math.min(PAGE, request.limit + 1),
+    since: request.since,
+    before: request.before,
+    positions,
+  });
+  for await (const { failure, positions: reached } of failures) {
+    if (matches(listedFailure(failure), request)) {
+      if (found.length === request.limit) {
+        cursor = encodeCursor(positions ?? {});
+        break;
       }
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+      found.push(failure);
+    }
+    looked++;
+    positions = reached;
   }
-  return { jobs, bad: [], looked };
+  const rows = await table.readMany(found.map(({ jobId }) => jobId));
+  return { jobs: found.map((failure, i) => listedFailure(failure, rows[i])), bad: [], looked, cursor };
 }
+
+const listedFailure = (
+  { jobId, type, attempt, failedAt, leaseOwner }: FailureEntry,
+  row?: Row,
+): ListedJob => ({
+  jobId,
+  type,
+  status: 'failed',
+  attempt,
+  owner: leaseOwner,
+  since: failedAt,
+  lastError: row && listedRow(row).lastError,
+});
 
 /** Jobs by a scan of the whole table: the only way to those that are in no index. */
 export async function listByScan(system: System, status: string, request: ListRequest): Promise<Listing> {
@@ -170,7 +172,7 @@ export async function listByScan(system: System, status: string, request: ListRe
 function listedRow(row: Row): ListedJob {
   const text = (name: string) => (typeof row[name] === 'string' ? (row[name] as string) : undefined);
   const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : undefined);
-  const since = number('failedAt') ?? number('finishedAt') ?? number('startedAt') ?? number('createdAt');
+  const since = number('finishedAt') ?? number('startedAt') ?? number('createdAt');
   const owner = text('leaseOwner');
   const lastError = text('lastError');
   return {

@@ -16,7 +16,7 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
     row('  lease lapsed', alarming(overview.lapsed), overview.lapsed.count > 0 ? 'wait for the reaper' : ''),
     row('pending', formatCount(overview.pending)),
     row('  hint overdue', formatCount(overview.overdue)),
-    ...(failures.length === 0 ? [row('failed', '0', 'of the types looked at')] : []),
+    ...(failures.length === 0 ? [row('failed', '0')] : []),
     ...failures.map(([type, count]) => row('failed', alarming(count), type)),
     ...(overview.queue === undefined ? [] : [row('queue', ...queueCells(overview.queue))]),
     ...(overview.deadLetters === undefined

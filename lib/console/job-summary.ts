@@ -1,5 +1,4 @@
 import { isFinished, type Job, type LeaseEntry } from '../protocol/job.ts';
-import type { Row } from '../protocol/writes/row-write.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { JobSummary } from './page-messages.ts';
 
@@ -39,26 +38,6 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
     cancelRequested: entry.cancelRequested || undefined,
     lastError: seen?.lastError,
     progress: seen?.progress,
-  };
-}
-
-/** An entry of the failure index, which only reads what it needs: anything odd in it is shown as empty, not refused. */
-export function summaryOfFailure(row: Row): JobSummary | undefined {
-  const { jobId, type, failedAt, lastError, leaseOwner } = row;
-  if (typeof jobId !== 'string' || typeof type !== 'string' || typeof failedAt !== 'number') return undefined;
-  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
-  return {
-    jobId,
-    type,
-    status: 'failed',
-    attempt: number(row.attempt),
-    errors: number(row.errors),
-    crashes: number(row.crashes),
-    releases: number(row.releases),
-    changedAt: failedAt,
-    finishedAt: failedAt,
-    leaseOwner: typeof leaseOwner === 'string' ? leaseOwner : undefined,
-    lastError: typeof lastError === 'string' ? lastError.slice(0, SHOWN_ERROR_CHARS) : undefined,
   };
 }
 

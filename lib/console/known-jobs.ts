@@ -1,8 +1,7 @@
 import { isFinished, type Job, type JobStatus, type LeaseEntry } from '../protocol/job.ts';
 import type { Clock } from '../protocol/ports.ts';
-import type { Row } from '../protocol/writes/row-write.ts';
 import { JobObserver, type ObserverParts } from './job-observer.ts';
-import { isSameSummary, summaryOfEntry, summaryOfFailure, summaryOfJob } from './job-summary.ts';
+import { isSameSummary, summaryOfEntry, summaryOfJob } from './job-summary.ts';
 import type { JobSummary } from './page-messages.ts';
 import { ShardMembers } from './shard-members.ts';
 
@@ -73,12 +72,10 @@ export class KnownJobs {
     return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#counts.running <= ROWS_FOLLOWED;
   }
 
-  /** Takes in an entry of the failure index. */
-  takeFailure(row: Row): void {
-    const summary = summaryOfFailure(row);
-    if (summary === undefined) return;
-    const before = this.#summaries.get(summary.jobId);
-    if (before === undefined || before.attempt < summary.attempt) this.#put(summary, undefined);
+  /** Whether the row of a failed job, of which the index tells, has yet to be read. */
+  isNewFailure({ jobId, attempt }: { readonly jobId: string; readonly attempt: number }): boolean {
+    const known = this.#summaries.get(jobId);
+    return known === undefined || known.attempt < attempt;
   }
 
   remove(jobId: string): void {

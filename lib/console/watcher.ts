@@ -2,9 +2,9 @@ import { BadRowError } from '../protocol/errors.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { Clock, Cursor, JobStore, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
+import { allFailures } from '../protocol/store/all-failures.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BAD_MESSAGE_TYPE } from '../wire/table.ts';
 import { createHistory, type History } from './history.ts';
 import { KnownJobs } from './known-jobs.ts';
 import { readShard, type Stretch } from './read-shard.ts';
@@ -141,17 +141,16 @@ export class Watcher {
   }
 
   async #lookAtFailures(): Promise<void> {
-    const { clock, table } = this.#options;
+    const { clock, table, settings } = this.#options;
     if (clock.monotonic() - this.#failuresReadAt < FAILURES_EVERY_MS) return;
     this.#failuresReadAt = clock.monotonic();
-    for (const type of [...this.jobs.types, BAD_MESSAGE_TYPE]) {
-      const page = await table.query({
-        index: 'byFailure',
-        partition: type,
-        limit: FAILURES_READ,
-        newestFirst: true,
-      });
-      for (const row of page.rows) this.jobs.takeFailure(row);
+    let left = FAILURES_READ;
+    for await (const { failure } of allFailures(table, {
+      shards: settings.shards,
+      pageSize: FAILURES_READ,
+    })) {
+      if (this.jobs.isNewFailure(failure)) this.#toRead.add(failure.jobId);
+      if (--left === 0) return;
     }
   }
 

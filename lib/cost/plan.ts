@@ -168,7 +168,6 @@ function writesPerJob(workload: Workload, units: JobUnits, beats: number): Write
 const plus = (a: JobUnits['claim'], b: JobUnits['claim']): JobUnits['claim'] => ({
   table: a.table + b.table,
   byLease: a.byLease + b.byLease,
-  byFailure: a.byFailure + b.byFailure,
 });
 
 function storage(workload: Workload, units: JobUnits, settings: PlanSettings, prices: Prices): CostLine {

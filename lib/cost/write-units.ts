@@ -1,5 +1,5 @@
 import type { Row } from '../protocol/writes/row-write.ts';
-import { type IndexDefinition, jobsTable } from '../wire/table.ts';
+import { byLease, type IndexDefinition, jobsTable } from '../wire/table.ts';
 
 /**
  * What DynamoDB bills for a change of a row, from the row before and after: the table by the larger of the two, and every
@@ -15,10 +15,9 @@ const NESTING_BYTES = 3;
 export interface WriteUnits {
   readonly table: number;
   readonly byLease: number;
-  readonly byFailure: number;
 }
 
-export const totalUnits = ({ table, byLease, byFailure }: WriteUnits): number => table + byLease + byFailure;
+export const totalUnits = ({ table, byLease }: WriteUnits): number => table + byLease;
 
 /** The bytes of a row as DynamoDB counts them: names and values. */
 export const rowBytes = (row: Row): number =>
@@ -53,11 +52,9 @@ const unitsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / WRITE_
 
 /** The units of a write that turns one row into the other. */
 export function writeUnits(before: Row | undefined, after: Row): WriteUnits {
-  const [byLease, byFailure] = jobsTable.indexes.map((index) => indexUnits(index, before, after));
   return {
     table: unitsFor(Math.max(rowBytes(after), before === undefined ? 0 : rowBytes(before))),
-    byLease: byLease ?? 0,
-    byFailure: byFailure ?? 0,
+    byLease: indexUnits(byLease, before, after),
   };
 }
 

@@ -38,7 +38,9 @@ export interface Table {
   applyMany(writes: readonly RowWrite[]): Promise<BatchResult[]>;
   /** Reads one row consistently. */
   read(jobId: string): Promise<Row | undefined>;
-  /** One page of one partition of an index, in key order. */
+  /** Reads many rows consistently, 100 a request, in the order given. */
+  readMany(jobIds: readonly string[]): Promise<(Row | undefined)[]>;
+  /** One page of one partition of the index, in key order. */
   query(request: IndexQuery): Promise<IndexPage>;
   /**
    * Counts entries of one partition with a sort key in (after, upTo], giving up at `atMost` to bound the cost; the cursor
@@ -48,7 +50,6 @@ export interface Table {
 }
 
 export interface IndexQuery {
-  readonly index: 'byLease' | 'byFailure';
   readonly partition: string;
   /** Only entries whose sort key is at most this. */
   readonly upTo?: number;
@@ -67,8 +68,6 @@ export interface IndexPage {
 }
 
 export interface CountQuery {
-  /** The lease index, unless said otherwise. */
-  readonly index?: IndexQuery['index'];
   readonly partition: string;
   readonly after?: number;
   readonly upTo?: number;

@@ -1,5 +1,5 @@
 /**
- * The index partition of a job: `r<n>` while running, `q<n>` while pending. FNV-1a spreads ids evenly and is the same in
+ * The index partition of a job: `r<n>` while running, `q<n>` while pending, `f<n>` once failed. FNV-1a spreads ids evenly and is the same in
  * every process and version; changing it would hide no row (sweeps cover all shards) but would move hot keys.
  */
 export const shardOf = (jobId: string, shards: number): number => {
@@ -12,10 +12,12 @@ export const shardOf = (jobId: string, shards: number): number => {
 };
 
 export const runningShard = (jobId: string, shards: number): string => `r${shardOf(jobId, shards)}`;
+export const failedShard = (jobId: string, shards: number): string => `f${shardOf(jobId, shards)}`;
 export const pendingShard = (jobId: string, shards: number): string => `q${shardOf(jobId, shards)}`;
 
-/** Every index partition that a sweep must read, running ones first: a crash never waits behind a backlog. */
-export const allShards = (shards: number): { readonly running: string[]; readonly pending: string[] } => ({
+/** Every index partition. A sweep reads the running ones first, then the pending ones, and never the failed ones. */
+export const allShards = (shards: number): Readonly<Record<'running' | 'pending' | 'failed', string[]>> => ({
   running: Array.from({ length: shards }, (_, n) => `r${n}`),
   pending: Array.from({ length: shards }, (_, n) => `q${n}`),
+  failed: Array.from({ length: shards }, (_, n) => `f${n}`),
 });

@@ -146,7 +146,7 @@ export const jobTransitions = {
     by: 'doctor',
     from: ['done', 'failed', 'cancelled'],
     to: 'same',
-    when: `${AS_SCANNED}, and the row was in the index although it has finished`,
+    when: `${AS_SCANNED}, and the row was not in its place in the index: failed ones in an f shard, others nowhere`,
     proof: CHANGED_BY,
   },
   repairAttributes: {

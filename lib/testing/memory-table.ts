@@ -1,7 +1,7 @@
 import type { IndexQuery, Table } from '../protocol/ports.ts';
 import { clauseHolds, rowAfter } from '../protocol/writes/evaluate.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../protocol/writes/row-write.ts';
-import { byFailure, byLease, type IndexDefinition } from '../wire/table.ts';
+import { byLease, type IndexDefinition } from '../wire/table.ts';
 
 /** A table in memory that judges conditions as DynamoDB does: for unit tests, and for users' tests of their handlers. */
 export interface MemoryTable extends Table {
@@ -36,9 +36,10 @@ export function createMemoryTable(): MemoryTable {
         }
       }),
     read: async (jobId) => rows.get(jobId),
+    readMany: async (jobIds) => jobIds.map((jobId) => rows.get(jobId)),
     query: async (request) => pageOf([...rows.values()], request),
-    async count({ index = 'byLease', atMost, ...range }) {
-      const { rows: counted, cursor } = pageOf([...rows.values()], { ...range, index, limit: atMost });
+    async count({ atMost, ...range }) {
+      const { rows: counted, cursor } = pageOf([...rows.values()], { ...range, limit: atMost });
       return {
         count: counted.length,
         complete: cursor === undefined,
@@ -53,7 +54,7 @@ export function pageOf(
   rows: readonly Row[],
   request: IndexQuery,
 ): { rows: Row[]; cursor?: { jobId: string } } {
-  const index = request.index === 'byLease' ? byLease : byFailure;
+  const index: IndexDefinition = byLease;
   const key = (row: Row) => row[index.sortKey.name] as number;
   const direction = request.newestFirst === true ? -1 : 1;
   const { partition, after = Number.NEGATIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = request;
@@ -95,7 +96,7 @@ function startAfter(
   key: (row: Row) => number,
   direction: number,
 ): number {
-  const at = Number(cursor.leaseUntil ?? cursor.failedAt);
+  const at = Number(cursor.leaseUntil);
   const index = entries.findIndex(
     (row) =>
       direction * (key(row) - at) > 0 ||

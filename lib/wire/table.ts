@@ -1,6 +1,6 @@
 /**
  * The jobs table as both sides see it: the stack creates it from this, the local engines create it from this, and the
- * store reads and writes it. One table, two sparse indexes, one TTL attribute.
+ * store reads and writes it. One table, one sparse index, one TTL attribute.
  */
 
 /**
@@ -28,7 +28,10 @@ export interface IndexDefinition {
   readonly projects: readonly string[];
 }
 
-/** Sparse by `leaseUntil`: holds exactly the unfinished jobs, sorted by the time at which someone must act. */
+/**
+ * Sparse by `leaseUntil`. Its `r` and `q` shards hold exactly the running and pending jobs, sorted by the time at which
+ * someone must act; its `f` shards hold the failed ones by the time of their failure, for operators to list.
+ */
 export const byLease = {
   name: 'byLease',
   partitionKey: { name: 'leaseShard', type: 'S' },
@@ -51,18 +54,10 @@ export const byLease = {
   ],
 } as const satisfies IndexDefinition;
 
-/** Sparse by `failedAt`: holds exactly the failed jobs, so that operators list failures without a scan. */
-export const byFailure = {
-  name: 'byFailure',
-  partitionKey: { name: 'type', type: 'S' },
-  sortKey: { name: 'failedAt', type: 'N' },
-  projects: ['status', 'attempt', 'errors', 'crashes', 'releases', 'lastError', 'leaseOwner'],
-} as const satisfies IndexDefinition;
-
 export const jobsTable = {
   partitionKey: { name: 'jobId', type: 'S' },
   timeToLiveAttribute: 'expiresAt',
-  indexes: [byLease, byFailure],
+  indexes: [byLease],
 } as const;
 
 /** The attribute that remembers how the claim with this attempt number ended. */

@@ -72,7 +72,6 @@ describe('grants', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         'dynamodb:GetItem on Table',
-        'dynamodb:Query on Table/index/byFailure',
         'dynamodb:Query on Table/index/byLease',
         'sqs:GetQueueAttributes on DeadLetterQueue',
         'sqs:GetQueueAttributes on Queue',

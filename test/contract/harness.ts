@@ -4,7 +4,7 @@ import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { type Claim, claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
 import type { ClaimRequest, JobStore, Table } from '../../lib/protocol/ports.ts';
 import { parseJob, parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
-import { pendingShard, runningShard } from '../../lib/protocol/shards.ts';
+import { failedShard, pendingShard, runningShard } from '../../lib/protocol/shards.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
@@ -31,7 +31,7 @@ export interface Harness extends TableUnderTest {
   prepared(status: Job['status'], jobId: string): Promise<Job>;
   /** What the lease index tells of a job, undefined when it is not in there. */
   leaseOf(jobId: string): Promise<LeaseEntry | undefined>;
-  isListedAsFailure(jobId: string, type: string): Promise<boolean>;
+  isListedAsFailure(jobId: string): Promise<boolean>;
   dispatch(): ReturnType<typeof planDispatch>;
 }
 
@@ -73,8 +73,9 @@ export function createHarness({ table, put }: TableUnderTest): Harness {
       const pages = await Promise.all(shards.map((shard) => allEntries(table, shard)));
       return pages.flat().find((entry) => entry.jobId === jobId);
     },
-    async isListedAsFailure(jobId, type) {
-      const page = await table.query({ index: 'byFailure', partition: type, limit: 1000, newestFirst: true });
+    async isListedAsFailure(jobId) {
+      const partition = failedShard(jobId.replace('bad:', ''), contractSettings.shards);
+      const page = await table.query({ partition, limit: 1000, newestFirst: true });
       return page.rows.some((row) => row.jobId === jobId);
     },
   };

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import type { Cursor, IndexQuery, Table } from '../../lib/protocol/ports.ts';
+import { expect, it } from 'vitest';
+import type { Cursor, IndexQuery } from '../../lib/protocol/ports.ts';
+import { allFailures } from '../../lib/protocol/store/all-failures.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
+import type { Positions } from '../../lib/protocol/store/merged-shards.ts';
 import { row } from '../support/rows.ts';
 import { allEntries, type Harness } from './harness.ts';
 
@@ -73,7 +75,7 @@ export function describeIndexReads(open: () => Harness): void {
   ])('finds and counts %j as %j', async (range, expected) => {
     const harness = open();
     const shard = await leases(harness, [10, 20, 30]);
-    const query: IndexQuery = { index: 'byLease', partition: shard, limit: 10, ...range };
+    const query: IndexQuery = { partition: shard, limit: 10, ...range };
     const page = await harness.table.query(query);
     expect(page.rows.map((each) => each.leaseUntil)).toEqual(expected);
     const counted = await harness.table.count({
@@ -99,35 +101,32 @@ export function describeIndexReads(open: () => Harness): void {
     expect(await table.count({ partition: 'nowhere', atMost: 5 })).toEqual({ count: 0, complete: true });
   });
 
-  describe('the index of failures', () => {
-    it('lists the newest first, page by page', async () => {
-      const harness = open();
-      const type = harness.jobId();
-      for (const failedAt of [1, 2, 2, 3])
-        await harness.put(
-          row({ jobId: harness.jobId(), type, status: 'failed', failedAt, leaseUntil: undefined }),
-        );
-      expect(await failures(harness.table, type, 1)).toEqual([3, 2, 2, 1]);
-      expect(await failures(harness.table, type, 3)).toEqual([3, 2, 2, 1]);
-    });
+  it('lists failures of all shards newest first, page by page, and goes on where a reader stopped', async () => {
+    const harness = open();
+    // Far ahead of whatever the other tests leave behind.
+    const start = 9_000_000_000_000;
+    const ids = await Promise.all(
+      [1, 2, 2, 3, 9].map(async (at, i) => {
+        const jobId = harness.jobId();
+        const place = { leaseShard: `f${i * 7}`, leaseUntil: start + at };
+        await harness.put(row({ jobId, status: 'failed', type: `t${at % 2}`, ...place }));
+        return jobId;
+      }),
+    );
+    const request = { shards: 64, since: start, before: start + 3 };
+    const listed = async (pageSize: number, positions?: Positions) => {
+      const found: { readonly at: number; readonly jobId: string; readonly positions: Positions }[] = [];
+      for await (const each of allFailures(harness.table, { ...request, pageSize, positions }))
+        found.push({ ...each, at: each.failure.failedAt - start, jobId: each.failure.jobId });
+      return found;
+    };
+    for (const pageSize of [1, 3]) {
+      const found = await listed(pageSize);
+      expect(found.map(({ at }) => at)).toEqual([3, 2, 2, 1]);
+      expect(found.map(({ jobId }) => jobId).sort()).toEqual(ids.slice(0, 4).sort());
+      expect((await listed(pageSize, found[1]?.positions)).map(({ at }) => at)).toEqual([2, 1]);
+    }
   });
 }
 
 const withoutLimit = ({ limit: _, ...range }: { limit?: number; upTo?: number; after?: number }) => range;
-
-async function failures(table: Table, type: string, limit: number): Promise<unknown[]> {
-  const found: unknown[] = [];
-  let cursor: Cursor | undefined;
-  do {
-    const page = await table.query({
-      index: 'byFailure',
-      partition: type,
-      limit,
-      newestFirst: true,
-      cursor,
-    });
-    found.push(...page.rows.map((each) => each.failedAt));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return found;
-}

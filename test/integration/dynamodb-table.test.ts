@@ -68,7 +68,7 @@ describeOnEachEngine('the jobs table', (engine) => {
           const request: Record<string, () => Promise<unknown>> = {
             UpdateItem: () => store.claim({ job: newJob(direct.jobId()), owner: 'w/1' }),
             GetItem: () => table.read('j1'),
-            Query: () => table.query({ index: 'byLease', partition: 'r0', limit: 1 }),
+            Query: () => table.query({ partition: 'r0', limit: 1 }),
             BatchExecuteStatement: async () => {
               const [first] = (await claimAll(3)).outcomes;
               if (first?.outcome === 'failed') throw first.error;

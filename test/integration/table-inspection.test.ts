@@ -4,7 +4,7 @@ import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createTableInspection, type TableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
 import { StoreUnavailableError } from '../../lib/protocol/errors.ts';
 import type { Cursor } from '../../lib/protocol/ports.ts';
-import { byFailure, byLease } from '../../lib/wire/table.ts';
+import { byLease } from '../../lib/wire/table.ts';
 import { describeOnEachEngine, local } from '../support/engines.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 import { row } from '../support/rows.ts';
@@ -47,7 +47,7 @@ describeOnEachEngine('an operator’s look at the whole table', (engine) => {
     const { status, indexes } = await inspection.describe();
     expect(status).toBe('ACTIVE');
     const named = (name: string) => indexes.find((index) => index.name === name);
-    for (const index of [byLease, byFailure])
+    for (const index of [byLease])
       expect(named(index.name)).toEqual({
         name: index.name,
         partitionKey: index.partitionKey.name,

@@ -42,7 +42,7 @@ export const bookkeepingBugs: readonly PlantedBug[] = [
     breaks: /goes on with|at the end/,
     alterWrite: of(
       ['quarantine', 'failLapsed'],
-      ({ set: { finishedAt, failedAt: _, expiresAt: __, ...set }, ...write }) => ({
+      ({ set: { finishedAt, expiresAt: _, ...set }, ...write }) => ({
         ...write,
         set: { ...set, status: 'pending', leaseShard: 'q0', leaseUntil: finishedAt ?? 0, notBefore: 0 },
         remove: [],

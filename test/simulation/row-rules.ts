@@ -41,13 +41,18 @@ function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
   return problems;
 }
 
-/** Unfinished rows are in the index under the right shard and nothing else's; finished ones are out of it and expire. */
+/** Unfinished and failed rows are in the index under the right shard, other finished ones are out of it; the finished expire. */
 export function shapeProblems(row: Row): string[] {
   const problems: string[] = [];
   const has = (name: string) => row[name] !== undefined;
   const finished = FINISHED.has(String(row.status));
   if (finished) {
-    if (has('leaseUntil')) problems.push('finished, but still in the lease index');
+    if (has('leaseUntil') && row.status !== 'failed') problems.push('finished, but still in the lease index');
+    if (
+      row.status === 'failed' &&
+      !(String(row.leaseShard).startsWith('f') && row.leaseUntil === row.finishedAt)
+    )
+      problems.push(`failed, but listed in ${row.leaseShard} at ${row.leaseUntil}`);
     if (typeof row.expiresAt !== 'number') problems.push('finished, but would be kept for ever');
   } else {
     if (typeof row.leaseUntil !== 'number') problems.push(`${row.status}, but leased to nobody`);
@@ -56,7 +61,6 @@ export function shapeProblems(row: Row): string[] {
     const shard = row.status === 'running' ? 'r' : 'q';
     if (!String(row.leaseShard).startsWith(shard)) problems.push(`${row.status}, but in ${row.leaseShard}`);
   }
-  if (has('failedAt') !== (row.status === 'failed')) problems.push(`${row.status}, failedAt ${row.failedAt}`);
   if (row.status === 'running' && typeof row.leaseOwner !== 'string') problems.push('running without owner');
   if (row.status === 'pending' && typeof row.notBefore !== 'number') problems.push('pending, due never');
   return problems;

@@ -2,7 +2,7 @@ import type { IndexPage, IndexQuery } from '../../lib/protocol/ports.ts';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import type { Row, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
 import { pageOf } from '../../lib/testing/memory-table.ts';
-import { byFailure, byLease } from '../../lib/wire/table.ts';
+import { byLease } from '../../lib/wire/table.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import type { World } from './world.ts';
 
@@ -22,14 +22,12 @@ export type Alterations = Required<Pick<PlantedBug, 'alterWrite' | 'alterQuery'>
 export const SLOWEST_PROPAGATION_MS = 20_000;
 const USUAL_PROPAGATION_MS = 30;
 
-const projected = (definition: typeof byLease | typeof byFailure): readonly string[] => [
+const projected: readonly string[] = [
   'jobId',
-  definition.partitionKey.name,
-  definition.sortKey.name,
-  ...definition.projects,
+  byLease.partitionKey.name,
+  byLease.sortKey.name,
+  ...byLease.projects,
 ];
-const leaseAttributes = projected(byLease);
-const failureAttributes = projected(byFailure);
 
 /** The table as it stands behind the network: rows at once, index entries some time later, versions of a row in order. */
 export class SimulatedServer {
@@ -64,14 +62,13 @@ export class SimulatedServer {
 
   /** Reads the index as far as it has caught up, and only what is projected into it. */
   query(request: IndexQuery): IndexPage {
-    const attributes = request.index === 'byLease' ? leaseAttributes : failureAttributes;
     const visible: Row[] = [];
     for (const versions of this.#versions.values()) {
       const row = this.#newestVisible(versions);
       if (row !== undefined) visible.push(row);
     }
     const page = pageOf(visible, request);
-    const rows = page.rows.map((row) => pick(row, attributes));
+    const rows = page.rows.map((row) => pick(row, projected));
     return this.#alterations.alterQuery(request, { ...page, rows });
   }
 

@@ -71,10 +71,12 @@ export function createSimulatedTable(
       }
     },
     read: (jobId) => request(process, `read ${jobId}`, () => server.rows.get(jobId)),
+    readMany: (jobIds) =>
+      request(process, `read ${jobIds.length} rows`, () => jobIds.map((jobId) => server.rows.get(jobId))),
     query: (query) => request(process, 'query', () => server.query(query)),
     count: ({ partition, after, upTo, atMost }) =>
       request(process, 'count', () => {
-        const page = server.query({ index: 'byLease', partition, after, upTo, limit: atMost });
+        const page = server.query({ partition, after, upTo, limit: atMost });
         return { count: page.rows.length, complete: page.cursor === undefined };
       }),
   };

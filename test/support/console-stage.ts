@@ -89,8 +89,8 @@ export const finishedRow = (
     attempt: 1,
     finishedAt: Date.now(),
     expiresAt: Math.ceil(Date.now() / 1000) + 86_400,
-    failedAt: status === 'failed' ? Date.now() : undefined,
     ...attributes,
   });
-  return defined(row);
+  const listed = status === 'failed' ? { leaseShard: 'f0', leaseUntil: row.finishedAt } : {};
+  return defined({ ...row, ...listed });
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkQueue } from '../../lib/cli/doctor/queue-checks.ts';
 import {
-  finishedInTheIndex,
+  finishedOutOfPlace,
   isJobRow,
   pendingWithoutDueHint,
   type RowCheck,
@@ -19,7 +19,7 @@ import { claimWrite, completeWrite, scheduleWrite } from '../../lib/protocol/wri
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
-import { byFailure, byLease } from '../../lib/wire/table.ts';
+import { byLease } from '../../lib/wire/table.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'w/1', now: NOW, shards: 8 };
@@ -112,8 +112,26 @@ describe('checks of rows', () => {
 
   it('find a finished row that is still in the index, and take it out', async () => {
     const row = { ...done, leaseUntil: NOW };
-    expect(finishedInTheIndex(row, context)?.says).toContain("still has 'leaseUntil'");
-    expect(await repaired(row, finishedInTheIndex)).not.toHaveProperty('leaseUntil');
+    expect(finishedOutOfPlace(row, context)?.says).toContain("still has 'leaseUntil'");
+    expect(await repaired(row, finishedOutOfPlace)).not.toHaveProperty('leaseUntil');
+  });
+
+  it('find a failed row that no list shows, as version 0.1 left it, and put it among the failures', async () => {
+    const failed = { ...done, status: 'failed', finishedAt: NOW - 5, lastError: 'boom' };
+    for (const row of [
+      { ...failed, failedAt: NOW - 5 },
+      { ...failed, leaseShard: 'r1', leaseUntil: NOW },
+    ]) {
+      expect(finishedOutOfPlace(row, context)?.says).toContain('no list of failures shows it');
+      const mended = await repaired(row, finishedOutOfPlace);
+      expect(mended).toMatchObject({
+        status: 'failed',
+        leaseShard: expect.stringMatching(/^f[0-7]$/),
+        leaseUntil: NOW - 5,
+      });
+      expect(mended).not.toHaveProperty('failedAt');
+      expect(finishedOutOfPlace(mended as Row, context)).toBeUndefined();
+    }
   });
 
   it('mend numbers that are missing or were stored as text', async () => {
@@ -141,7 +159,7 @@ describe('checks of rows', () => {
       const failed = await repaired(row, unreadable);
       expect(parseJob(failed as Row)).toMatchObject({ status: 'failed', jobId: 'j' });
       expect(failed?.lastError).toContain('failed by doctor');
-      expect(failed).not.toHaveProperty('leaseUntil');
+      expect(finishedOutOfPlace(failed as Row, context)).toBeUndefined();
     }
   });
 });
@@ -165,18 +183,18 @@ describe('checks of the system', () => {
   });
 
   it('tell a table whose indexes are not those of the contract', () => {
-    const index = (of: typeof byLease | typeof byFailure) => ({
+    const index = (of: typeof byLease) => ({
       name: of.name,
       partitionKey: of.partitionKey.name,
       sortKey: of.sortKey.name,
       projects: of.projects,
     });
-    const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease), index(byFailure)] };
+    const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease)] };
     expect(checkTable(table)).toEqual([]);
     expect(checkTable({ ...table, status: 'UPDATING' })).toHaveLength(1);
-    expect(checkTable({ ...table, indexes: [index(byLease)] })[0]?.says).toContain("no index 'byFailure'");
+    expect(checkTable({ ...table, indexes: [] })[0]?.says).toContain("no index 'byLease'");
     const narrow = { ...index(byLease), sortKey: 'type', projects: ['status'] };
-    expect(checkTable({ ...table, indexes: [narrow, index(byFailure)] }).map(({ says }) => says)).toEqual([
+    expect(checkTable({ ...table, indexes: [narrow] }).map(({ says }) => says)).toEqual([
       expect.stringContaining('it needs leaseShard, leaseUntil'),
       expect.stringContaining('does not project type, attempt'),
     ]);

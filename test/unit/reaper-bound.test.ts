@@ -24,6 +24,7 @@ const slow = (table: Table, clock: Clock, random: SeededRandom): Table => {
     apply: late(table.apply),
     applyMany: late(table.applyMany),
     read: late(table.read),
+    readMany: late(table.readMany),
     query: late(table.query),
     count: late(table.count),
   };

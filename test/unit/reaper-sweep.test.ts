@@ -284,10 +284,7 @@ describe('a sweep in trouble', () => {
     const shards = ['r0', 'r1', 'r2', 'r3'];
     const pages = new Map(
       await Promise.all(
-        shards.map(
-          async (partition) =>
-            [partition, await table.query({ index: 'byLease', partition, limit: 9 })] as const,
-        ),
+        shards.map(async (partition) => [partition, await table.query({ partition, limit: 9 })] as const),
       ),
     );
     await sweep(deps);

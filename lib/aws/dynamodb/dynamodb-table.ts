@@ -7,6 +7,7 @@ import { batchStatement } from './batch-statement.ts';
 import { applyBatch, type BatchedWrite, MAX_STATEMENTS } from './batch-writes.ts';
 import { storeError } from './errors.ts';
 import { isEmptyRange, queryInput } from './index-query.ts';
+import { readMany } from './read-many.ts';
 import { createSingleRows } from './single-rows.ts';
 
 /** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
@@ -37,6 +38,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
 
   return {
     read,
+    readMany: (jobIds) => readMany(client, tableName, jobIds),
     apply,
 
     async applyMany(writes) {
@@ -63,9 +65,9 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       };
     },
 
-    async count({ index = 'byLease', atMost, ...range }) {
+    async count({ atMost, ...range }) {
       if (isEmptyRange(range)) return { count: 0, complete: true };
-      const input = queryInput({ ...range, index, limit: atMost }, tableName);
+      const input = queryInput({ ...range, limit: atMost }, tableName);
       const reply = await sendQuery({ ...input, Select: 'COUNT' });
       const cursor = reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey);
       return { count: reply.Count ?? 0, complete: cursor === undefined, cursor };

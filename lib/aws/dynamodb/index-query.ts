@@ -1,16 +1,15 @@
 import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { IndexQuery } from '../../protocol/ports.ts';
-import { byFailure, byLease } from '../../wire/table.ts';
+import { byLease } from '../../wire/table.ts';
 import { toItem } from './attributes.ts';
 
 /** DynamoDB refuses a range whose ends are in the wrong order, rather than finding nothing in it. */
 export const isEmptyRange = ({ after, upTo }: Pick<IndexQuery, 'after' | 'upTo'>): boolean =>
   after !== undefined && upTo !== undefined && after >= upTo;
 
-/** The request for one page of an index. */
+/** The request for one page of the index. */
 export function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
-  const index = request.index === 'byLease' ? byLease : byFailure;
-  const names: Record<string, string> = { '#partition': index.partitionKey.name };
+  const names: Record<string, string> = { '#partition': byLease.partitionKey.name };
   const values: Record<string, unknown> = { ':partition': request.partition };
   const conditions = ['#partition = :partition'];
   if (request.after !== undefined && request.upTo !== undefined) {
@@ -24,10 +23,10 @@ export function queryInput(request: IndexQuery, tableName: string): QueryCommand
     conditions.push('#sort > :after');
     values[':after'] = request.after;
   }
-  if (conditions.length > 1) names['#sort'] = index.sortKey.name;
+  if (conditions.length > 1) names['#sort'] = byLease.sortKey.name;
   return {
     TableName: tableName,
-    IndexName: index.name,
+    IndexName: byLease.name,
     KeyConditionExpression: conditions.join(' AND '),
     ExpressionAttributeNames: names,
     ExpressionAttributeValues: toItem(values),

@@ -12,7 +12,6 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { describeLease, paintStatus } from '../format-job.ts';
-import { knownTypes } from '../known-types.ts';
 import { type ListedJob, type Listing, listByScan, listFailed, listUnfinished } from '../list-jobs.ts';
 import { counted, firstLine, type Output, shorten } from '../output.ts';
 import { scanCostOf } from '../scan-cost.ts';
@@ -77,11 +76,9 @@ async function list(system: System, output: Output, options: LsOptions, now: num
     case 'pending':
     case 'running':
       return listUnfinished(system, [options.status], request);
-    case 'failed': {
+    case 'failed':
       if (options.scan === true) return scan(system, output, options.status, request);
-      const types = options.type ?? (await knownTypes(system, output));
-      return listFailed(system, types, request);
-    }
+      return listFailed(system, request);
     case 'done':
     case 'cancelled': {
       if (options.scan !== true)

@@ -115,7 +115,8 @@ async function choose(
   let cursor: string | undefined;
   const wanted = options.error?.toLowerCase();
   do {
-    const page = await listFailed(system, types, {
+    const page = await listFailed(system, {
+      types,
       limit: 500,
       since,
       before,

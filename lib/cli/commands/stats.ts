@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, listOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { knownTypes } from '../known-types.ts';
 import { readOverview } from '../overview.ts';
 import { overviewLines } from '../show-overview.ts';
 
@@ -17,8 +16,7 @@ export function statsCommand(context: CliContext): Command {
     .action((options: SystemOptions & { readonly type?: readonly string[] }) =>
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
-        const types = options.type ?? (await knownTypes(system, output));
-        const overview = await readOverview(system, now, { types, pagesEach: PAGES_EACH });
+        const overview = await readOverview(system, now, { types: options.type, pagesEach: PAGES_EACH });
         output.json(overview);
         for (const line of overviewLines(overview, now, output.colours)) output.line(line);
         return exitCodes.ok;

@@ -10,7 +10,6 @@ import {
   withSystem,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { knownTypes } from '../known-types.ts';
 import type { Output } from '../output.ts';
 import { type Overview, readOverview } from '../overview.ts';
 import { overviewLines } from '../show-overview.ts';
@@ -34,10 +33,9 @@ export function watchCommand(context: CliContext): Command {
     .action((options: WatchOptions) =>
       onSystem(context, options, async (system, output) => {
         const { clock, interrupted } = context.terminal;
-        const types = options.type ?? (await knownTypes(system, output));
         let drawn = 0;
         for (let look = 1; !interrupted.aborted; look++) {
-          const overview = await readOverview(system, clock.now(), { types, pagesEach: 1 });
+          const overview = await readOverview(system, clock.now(), { types: options.type, pagesEach: 1 });
           drawn = draw(context, output, overview, drawn);
           if (look === options.times) break;
           await clock.sleep(Math.max(100, options.every), interrupted).catch(() => undefined);

@@ -29,7 +29,7 @@ export function hintRepair(row: Row, context: RowContext, notBefore: number): Re
   return { dispatch, write: repairHintWrite(row, dispatch, writing(context)) };
 }
 
-export const outOfIndexRepair = (row: Row, context: RowContext): Repair => ({
+export const indexRepair = (row: Row, context: RowContext): Repair => ({
   write: repairIndexWrite(row, writing(context)),
 });
 

@@ -6,7 +6,7 @@ import type { Row } from '../../protocol/writes/row-write.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { formatDuration } from '../time.ts';
 import type { Finding } from './check.ts';
-import { failRepair, hintRepair, mendRepair, outOfIndexRepair, toPendingRepair } from './repairs.ts';
+import { failRepair, hintRepair, indexRepair, mendRepair, toPendingRepair } from './repairs.ts';
 
 /** What a check of a row may look at. */
 export interface RowContext {
@@ -81,15 +81,31 @@ export const pendingWithoutDueHint: RowCheck = (row, context) => {
   };
 };
 
-/** Finished, but still in the lease index: every sweep stumbles over it. */
-export const finishedInTheIndex: RowCheck = (row, context) => {
+/** Finished, but not where the index has such rows: a sweep stumbles over it, or no list of failures shows it. */
+export const finishedOutOfPlace: RowCheck = (row, context) => {
+  if (row.status === 'failed') return failedOutOfPlace(row, context);
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
   return {
     severity: 'problem',
     jobId: named(row),
     says: `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep stumbles over it`,
     next: "remove 'leaseUntil'",
-    repair: outOfIndexRepair(row, context),
+    repair: indexRepair(row, context),
+  };
+};
+
+/** Version 0.1 kept failures in an index that is gone. */
+const failedOutOfPlace: RowCheck = (row, context) => {
+  const isListed =
+    typeof row.leaseUntil === 'number' &&
+    allShards(context.settings.shards).failed.includes(String(row.leaseShard));
+  if (isListed || typeof row.finishedAt !== 'number') return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' failed, but no list of failures shows it (${row.leaseUntil === undefined ? "no 'leaseUntil'" : `partition '${String(row.leaseShard)}'`}); rows of version 0.1 are like that`,
+    next: 'put it among the failures',
+    repair: indexRepair(row, context),
   };
 };
 
@@ -179,7 +195,7 @@ export const rowChecks: Readonly<Record<string, RowCheck>> = {
   'rows that the index cannot see': unseenByTheIndex,
   'running rows without a lease': runningWithoutLease,
   'pending rows without a due hint': pendingWithoutDueHint,
-  'finished rows in the lease index': finishedInTheIndex,
+  'finished rows out of place': finishedOutOfPlace,
   'attributes of the wrong type': unreadable,
 };
 

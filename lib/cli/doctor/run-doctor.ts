@@ -50,9 +50,7 @@ export async function runDoctor(
 }
 
 async function oldest({ table }: System, partitions: readonly string[]): Promise<number | undefined> {
-  const pages = await Promise.all(
-    partitions.map((partition) => table.query({ index: 'byLease', partition, limit: 1 })),
-  );
+  const pages = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
   const ends = pages.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
   return ends.length === 0 ? undefined : Math.min(...ends);
 }

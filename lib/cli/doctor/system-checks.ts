@@ -5,7 +5,7 @@ import { settingsFromEnvironment } from '../../settings/environment.ts';
 import { recoveryBound, SCHEDULE_JITTER_MS } from '../../settings/recovery-bound.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
-import { byFailure, byLease } from '../../wire/table.ts';
+import { jobsTable } from '../../wire/table.ts';
 import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 
@@ -47,7 +47,7 @@ export function checkTable(table: TableDescription): Finding[] {
   const findings: Finding[] = [];
   if (table.status !== 'ACTIVE')
     findings.push(problem(`the table is ${table.status}`, 'wait, or look at it in the console'));
-  for (const wanted of [byLease, byFailure]) {
+  for (const wanted of jobsTable.indexes) {
     const index = table.indexes.find((each) => each.name === wanted.name);
     const next =
       'deploy the stack again; a table that was made by hand needs this index as the stack defines it';

@@ -21,7 +21,7 @@ export async function readLeases(
   },
 ): Promise<LeasePage> {
   const { shard, ...rest } = request;
-  const page = await table.query({ index: 'byLease', partition: shard, ...rest });
+  const page = await table.query({ partition: shard, ...rest });
   const entries: LeaseEntry[] = [];
   const bad: BadRowError[] = [];
   for (const row of page.rows) {

@@ -1,10 +1,15 @@
 import { actAttribute, BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Job, OperatorAct, RunningJob } from '../job.ts';
-import { pendingShard } from '../shards.ts';
 import { actedIs, attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
-import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
+import {
+  claimEnded,
+  failedAttributes,
+  finishedAttributes,
+  pendingAttributes,
+  type WriteContext,
+} from './worker-writes.ts';
 
 /**
  * The row as the operator saw it: a job that moved on meanwhile is not touched. Status and attempt alone can come back (a
@@ -78,6 +83,7 @@ export const reviveWrite = (
     ...acted(job, 'revive', { changedBy, now }),
     changedBy,
   },
+  // `failedAt` is what version 0.1 had an index on.
   remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
   returns: 'row',
 });
@@ -130,7 +136,6 @@ export const rejectWrite = (
     rawBytes: message.bytes,
     rawSha256: message.sha256,
     lastError: message.reason,
-    leaseShard: pendingShard(message.messageId, shards),
     leaseMs: 0,
     attempt: 0,
     errors: 0,
@@ -141,7 +146,7 @@ export const rejectWrite = (
     checkpointSeq: 0,
     cancelRequested: false,
     createdAt: now,
-    failedAt: now,
+    ...failedAttributes(message.messageId, now, shards),
     ...finishedAttributes(now, expiresAt),
     changedBy,
   },

@@ -2,7 +2,13 @@ import type { ReapVerdict } from '../decisions/decide-reap.ts';
 import type { LeaseEntry } from '../job.ts';
 import { cancelIsRequested, leaseIsAsObserved } from './clauses.ts';
 import type { RowWrite } from './row-write.ts';
-import { claimEnded, finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
+import {
+  claimEnded,
+  failedAttributes,
+  finishedAttributes,
+  pendingAttributes,
+  type WriteContext,
+} from './worker-writes.ts';
 
 /** The verdicts that need a write. */
 export type ReapAction = Exclude<ReapVerdict, { kind: 'leave' }>;
@@ -41,12 +47,11 @@ export function reapWrite(
           crashes: action.crashes,
           releases: action.releases,
           lastError: action.lastError,
-          failedAt: now,
+          ...failedAttributes(entry.jobId, now, shards),
           ...finishedAttributes(now, expiresAt),
           ...lapsedClaim(entry, now),
           changedBy,
         },
-        remove: ['leaseUntil'],
       };
     case 'redispatch':
       return {

@@ -2,9 +2,13 @@ import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import { pendingShard } from '../shards.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
-import { finishedAttributes, pendingAttributes, type WriteContext } from './worker-writes.ts';
+import {
+  failedAttributes,
+  finishedAttributes,
+  pendingAttributes,
+  type WriteContext,
+} from './worker-writes.ts';
 
 /**
  * The doctor's writes. They are conditional like every other: the attributes that they judge by and change must still be as
@@ -60,9 +64,24 @@ export const repairHintWrite = (row: Row, dispatch: Dispatch, context: WriteCont
     context,
   );
 
-/** Takes a finished row out of the index. */
+/** Puts a failed row in its place in the index, and takes any other finished row out of it. */
 export const repairIndexWrite = (row: Row, context: WriteContext): RowWrite =>
-  repair(row, { transition: 'repairIndex', set: {}, remove: ['leaseUntil'] }, [], context);
+  repair(
+    row,
+    {
+      transition: 'repairIndex',
+      ...(row.status === 'failed' ? failedPlace(row, context.shards) : { set: {}, remove: ['leaseUntil'] }),
+    },
+    ['leaseShard', 'finishedAt'],
+    context,
+  );
+
+/** The place that the transition which failed the row would have given it. */
+const failedPlace = (row: Row, shards: number): Pick<RowWrite, 'set' | 'remove'> => ({
+  set: failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), Number(row.finishedAt), shards),
+  // The version before had an index on it.
+  remove: ['failedAt'],
+});
 
 /** Sets attributes that were missing or of the wrong type. */
 export const repairAttributesWrite = (
@@ -82,13 +101,11 @@ export function repairByFailingWrite(
     typeof row[name] === 'number' && Number.isFinite(row[name]) ? (row[name] as number) : otherwise;
   const text = (name: string, otherwise: string) =>
     typeof row[name] === 'string' ? (row[name] as string) : otherwise;
-  const id = String(row.jobId);
   const { now, shards } = context;
   const set: Record<string, JsonValue> = {
     status: 'failed',
     type: text('type', 'leasehold.unreadable'),
     payload: text('payload', 'null'),
-    leaseShard: text('leaseShard', pendingShard(id.replace(BAD_MESSAGE_PREFIX, ''), shards)),
     lastError: `failed by doctor: ${why}`,
     ...Object.fromEntries(
       ['attempt', 'errors', 'crashes', 'releases', 'checkpointSeq'].map((name) => [name, number(name, 0)]),
@@ -97,13 +114,13 @@ export function repairByFailingWrite(
     maxCrashes: number('maxCrashes', defaults.maxCrashes),
     leaseMs: number('leaseMs', defaults.leaseMs),
     createdAt: number('createdAt', now),
-    failedAt: now,
+    ...failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), now, shards),
     ...finishedAttributes(now, defaults.expiresAt),
     cancelRequested: false,
   };
   // Optional attributes of the wrong type would keep the row unreadable; the cause is named in lastError.
-  const remove = ['leaseUntil', 'checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText'].filter(
-    (name) => name === 'leaseUntil' || (row[name] !== undefined && !isFine(name, row[name])),
+  const remove = ['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText'].filter(
+    (name) => row[name] !== undefined && !isFine(name, row[name]),
   );
   return repair(row, { transition: 'repairByFailing', set, remove }, [], context);
 }

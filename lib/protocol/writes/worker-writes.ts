@@ -3,7 +3,7 @@ import { claimAttribute } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Claim, ClaimEnd, PastClaim } from '../job.ts';
 import { shortCause } from '../rows/json-text.ts';
-import { pendingShard, runningShard } from '../shards.ts';
+import { failedShard, pendingShard, runningShard } from '../shards.ts';
 import {
   attemptIs,
   cancelIsRequested,
@@ -178,7 +178,7 @@ export const retryWrite = (
 export const failWrite = (
   claim: Claim,
   end: { readonly errors: number; readonly lastError: string; readonly expiresAt: number },
-  { changedBy, now }: WriteContext,
+  { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
   transition: 'fail',
   jobId: claim.jobId,
@@ -187,12 +187,11 @@ export const failWrite = (
     status: 'failed',
     errors: end.errors,
     lastError: end.lastError,
-    failedAt: now,
+    ...failedAttributes(claim.jobId, now, shards),
     ...finishedAttributes(now, end.expiresAt),
     ...claimEnded(claim, now, 'failed', end.lastError),
     changedBy,
   },
-  remove: ['leaseUntil'],
   returns: 'nothing',
 });
 
@@ -274,6 +273,12 @@ export const pendingAttributes = (jobId: string, dispatch: Dispatch, shards: num
   leaseUntil: dispatch.leaseUntil,
   notBefore: dispatch.notBefore,
   dispatches: dispatch.dispatches,
+});
+
+/** Failed jobs stay in the index, in shards of their own that no sweep reads, by the time of their failure. */
+export const failedAttributes = (jobId: string, now: number, shards: number) => ({
+  leaseShard: failedShard(jobId, shards),
+  leaseUntil: now,
 });
 
 export const finishedAttributes = (now: number, expiresAt: number) => ({ finishedAt: now, expiresAt });

@@ -34,7 +34,7 @@ describe('a page of leases', () => {
   it('is asked for with nothing but what is known', async () => {
     const found: FoundLease[] = [];
     for await (const lease of allLeases(table, { shards: ['r0', 'r1'], pageSize: 2 })) found.push(lease);
-    const from = { index: 'byLease', limit: 2 } as const;
+    const from = { limit: 2 } as const;
     expect(queries).toEqual([
       { ...from, partition: 'r0' },
       { ...from, partition: 'r1' },

@@ -7,8 +7,12 @@ describe('shards', () => {
     expect([runningShard('a', 8), pendingShard('a', 8)]).toEqual(['r4', 'q4']);
   });
 
-  it('are all read, the running ones first', () => {
-    expect(allShards(2)).toEqual({ running: ['r0', 'r1'], pending: ['q0', 'q1'] });
+  it('have names of their own for running, pending and failed jobs', () => {
+    expect(allShards(2)).toEqual({
+      running: ['r0', 'r1'],
+      pending: ['q0', 'q1'],
+      failed: ['f0', 'f1'],
+    });
   });
 
   it('share ids out evenly', () => {

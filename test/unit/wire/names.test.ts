@@ -3,7 +3,7 @@ import { parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { settingVariable } from '../../../lib/wire/environment.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, metrics } from '../../../lib/wire/metrics.ts';
 import { didYouMean, nearest } from '../../../lib/wire/nearest.ts';
-import { byFailure, byLease, claimAttribute, jobsTable } from '../../../lib/wire/table.ts';
+import { byLease, claimAttribute, jobsTable } from '../../../lib/wire/table.ts';
 import { leaseEntry } from '../../support/jobs.ts';
 
 describe('the nearest name', () => {
@@ -49,9 +49,8 @@ describe('names that both sides share', () => {
     );
   });
 
-  it('keys both indexes by attributes that only the rows which belong there have', () => {
-    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil', 'failedAt']);
-    expect(byFailure.partitionKey.name).toBe('type');
+  it('keys its one index by an attribute that only the rows which belong there have', () => {
+    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil']);
   });
 
   it('says of every metric what it counts', () => {

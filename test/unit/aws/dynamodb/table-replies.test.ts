@@ -132,7 +132,7 @@ describe('errors', () => {
   it('name the request, the limit and the counters', async () => {
     dynamoDb.on(QueryCommand).rejects(new Error('gone'));
     await expect(table.count({ partition: 'r0', atMost: 1 })).rejects.toThrow(/Query/);
-    await expect(table.query({ index: 'byLease', partition: 'r0', limit: 1 })).rejects.toThrow(/Query/);
+    await expect(table.query({ partition: 'r0', limit: 1 })).rejects.toThrow(/Query/);
     expect(storeError('PutItem', new Error('Item size has exceeded the maximum')).message).toMatch(
       /row.*409601.*409600/s,
     );

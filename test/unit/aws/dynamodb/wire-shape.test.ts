@@ -137,10 +137,8 @@ describe('a request on the wire', () => {
   it('Query asks one partition of an index, in order, from the cursor on', async () => {
     dynamoDb.on(QueryCommand).resolves({});
     const cursor = { jobId: 'j9', leaseShard: 'r0', leaseUntil: 4 };
-    expect(
-      await table.query({ index: 'byLease', partition: 'r0', after: 5, upTo: 9, limit: 3, cursor }),
-    ).toEqual({ rows: [] });
-    await table.query({ index: 'byFailure', partition: 'report', limit: 1, newestFirst: true });
+    expect(await table.query({ partition: 'r0', after: 5, upTo: 9, limit: 3, cursor })).toEqual({ rows: [] });
+    await table.query({ partition: 'f3', limit: 1, newestFirst: true });
     expect(dynamoDb.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
       {
         TableName: 'jobs',
@@ -154,10 +152,10 @@ describe('a request on the wire', () => {
       },
       {
         TableName: 'jobs',
-        IndexName: 'byFailure',
+        IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition',
-        ExpressionAttributeNames: { '#partition': 'type' },
-        ExpressionAttributeValues: { ':partition': { S: 'report' } },
+        ExpressionAttributeNames: { '#partition': 'leaseShard' },
+        ExpressionAttributeValues: { ':partition': { S: 'f3' } },
         Limit: 1,
         ScanIndexForward: false,
       },

@@ -46,7 +46,7 @@ const operated =
   async (harness, { jobId, job }) => {
     const now = harness.clock.now();
     const times = { startedAt: now, leaseUntil: now, finishedAt: now };
-    const known = { attempt: 1, releases: 0, leaseOwner: 'w/1', ...times, ...job, jobId };
+    const known = { attempt: 1, releases: 0, acts: [], acted: 0, leaseOwner: 'w/1', ...times, ...job, jobId };
     const seen = { ...known, status: statusSeen(name, job?.status ?? 'absent') };
     return (await harness.table.apply(plan(seen as never, harness))).applied;
   };

@@ -1,9 +1,9 @@
-/** What scripts can tell a run by. */
+/** How a run ended, for scripts. */
 export const exitCodes = {
   ok: 0,
-  /** Asked and answered, but something was refused or failed, or a check found a problem. */
+  /** Something was refused or failed, or a check found a problem. */
   refused: 1,
-  /** Used wrongly, or the system could not be reached: nothing is known. */
+  /** Usage error or system unreachable: nothing is known. */
   unusable: 2,
 } as const;
 

@@ -12,5 +12,5 @@ export function decodeCursor<T extends object>(text: string | undefined): T | un
   } catch {
     // Said below.
   }
-  throw new CliError('--cursor is not one that a listing printed; leave it out to start from the beginning');
+  throw new CliError('--cursor must be one that a listing printed; leave it out to start from the beginning');
 }

@@ -21,13 +21,13 @@ export const withJson = (command: Command): Command =>
 export function withSystem(command: Command): Command {
   const option = (flags: string, says: string) =>
     command.addOption(
-      new Option(flags, says).helpGroup('System (else the environment, else a local stack):'),
+      new Option(flags, says).helpGroup('System (default: the environment, then a local stack):'),
     );
-  option('--table <name>', 'jobs table; else LEASEHOLD_TABLE_NAME');
-  option('--queue-url <url>', 'job queue; else LEASEHOLD_QUEUE_URL');
-  option('--region <region>', 'AWS region; else AWS_REGION or the profile’s');
-  option('--dynamodb-endpoint <url>', 'for local engines; else AWS_ENDPOINT_URL_DYNAMODB');
-  option('--sqs-endpoint <url>', 'for local engines; else AWS_ENDPOINT_URL_SQS');
+  option('--table <name>', 'jobs table (default: LEASEHOLD_TABLE_NAME)');
+  option('--queue-url <url>', 'job queue (default: LEASEHOLD_QUEUE_URL)');
+  option('--region <region>', 'AWS region (default: AWS_REGION, then the profile)');
+  option('--dynamodb-endpoint <url>', 'for local engines (default: AWS_ENDPOINT_URL_DYNAMODB)');
+  option('--sqs-endpoint <url>', 'for local engines (default: AWS_ENDPOINT_URL_SQS)');
   return withJson(command);
 }
 
@@ -70,7 +70,7 @@ export function durationOption(text: string): number {
 export function instantOption(text: string): string {
   if (parseInstant(text, 0) === undefined)
     throw new InvalidArgumentError(
-      'Give an ISO 8601 instant such as 2026-03-01T09:00, or a duration ago such as 2h.',
+      'Give an ISO 8601 instant such as 2026-03-01T09:00, or how long ago, such as 2h.',
     );
   return text;
 }

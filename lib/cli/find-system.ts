@@ -5,7 +5,7 @@ import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
 import { CliError } from './cli-error.ts';
 
-/** Options of every command that speaks to a deployed or local system. */
+/** Options of every command that works on a deployed or local system. */
 export interface SystemOptions {
   readonly table?: string;
   readonly queueUrl?: string;
@@ -23,7 +23,7 @@ export interface FoundSystem {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Looks at the options, then the environment, then for a local stack; throws what to do when there is none of them. */
+/** Looks at the options, then the environment, then for a local stack; throws an error that says what to do when there is none. */
 export function findSystem(
   options: SystemOptions,
   environment: Readonly<Record<string, string | undefined>>,
@@ -82,7 +82,7 @@ export function readLocalState(file: string): LocalState | undefined {
   }
   const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {} } = state;
   if (typeof tableName !== 'string' || typeof queueUrl !== 'string')
-    throw new CliError(`${file} names no table and queue; delete it and start 'leasehold dev' again`);
+    throw new CliError(`${file} names no table or no queue; delete it and start 'leasehold dev' again`);
   // A stack that was killed could not remove its file.
   return pid === 0 || isAlive(pid) ? { pid, tableName, queueUrl, consoleUrl, environment } : undefined;
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Colours } from './output.ts';
 import { formatAge } from './time.ts';
 
-/** The status in its colour: green is good, red wants somebody, yellow is under way. */
+/** The status in its colour: green is good, red needs attention, yellow is under way. */
 export function paintStatus(status: string, colours: Colours): string {
   const paint: Partial<Record<string, (text: string) => string>> = {
     pending: colours.cyan,
@@ -36,8 +36,8 @@ export function describeLease(
     }
   }
   if (now < entry.notBefore) return `due ${age(entry.notBefore)}`;
-  if (now < entry.leaseUntil) return `in the queue, new hint ${age(entry.leaseUntil)}`;
+  if (now < entry.leaseUntil) return `in the queue, next hint ${age(entry.leaseUntil)}`;
   return colours.yellow(
-    entry.dispatches === 0 ? 'due, waits for the reaper' : `hint overdue since ${age(entry.leaseUntil)}`,
+    entry.dispatches === 0 ? 'due, waiting for the reaper' : `hint overdue since ${age(entry.leaseUntil)}`,
   );
 }

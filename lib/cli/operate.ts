@@ -16,7 +16,7 @@ export interface Operated {
   readonly says: string;
 }
 
-/** A verb on single jobs: what it writes, and how it speaks of success and refusal. */
+/** A verb on single jobs: what it writes, and what it says on success and refusal. */
 export interface Verb {
   readonly apply: (jobId: string) => Promise<OperatorOutcome>;
   readonly done: (job: Job) => string;
@@ -42,7 +42,7 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
       says: outcome === 'written' ? verb.done(job) : verb.refused(job),
     };
   } catch (error) {
-    // A row that cannot be read is this job's trouble alone; a store that does not answer is everybody's.
+    // A row that cannot be read concerns this job alone; a store that does not answer concerns them all.
     if (!(error instanceof BadRowError)) throw error;
     return { jobId, outcome: 'failed', says: error.message };
   }
@@ -68,7 +68,7 @@ export async function sendHints(system: System, output: Output, hints: readonly 
   const { failed, reason } = await system.queue().sendHints(hints);
   if (failed.length > 0)
     output.note(
-      `No hint could be sent for ${failed.join(', ')} (${reason ?? 'no reason given'}); the reaper sends it when the queue's lease ends.`,
+      `No hint could be sent for ${failed.join(', ')} (${reason ?? 'no reason given'}); the reaper sends one soon.`,
     );
 }
 

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 
 export type Colours = ReturnType<typeof pc.createColors>;
 
-/** How a command speaks: people get text and tables, programs get one JSON document and nothing else on stdout. */
+/** How a command prints: people get text and tables, programs get one JSON document and nothing else on stdout. */
 export interface Output {
   readonly isJson: boolean;
   readonly colours: Colours;
@@ -20,7 +20,7 @@ export interface Output {
 export interface TextTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Columns whose figures are lined up at the right. */
+  /** Columns that are aligned right. */
   readonly right?: readonly number[];
 }
 

@@ -5,7 +5,7 @@ import { allFailures } from '../protocol/store/all-failures.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { System } from './system.ts';
 
-/** A count that may have been given up at a limit. */
+/** A count that may have stopped at a limit. */
 export interface Count {
   readonly count: number;
   readonly complete: boolean;
@@ -15,7 +15,7 @@ export interface Count {
 export interface Overview {
   readonly at: number;
   readonly running: Count;
-  /** Running with a lease that the reaper may take back by now. */
+  /** Running with a lapsed lease: the reaper may reclaim them by now. */
   readonly lapsed: Count;
   readonly pending: Count;
   /** Pending past the end of the queue's lease: the next sweep sends them another hint. */
@@ -138,6 +138,6 @@ const countsOf = ({ visible, inFlight, delayed }: QueueDescription): QueueCounts
   delayed,
 });
 
-/** `1,234`, or `10,000+` where the count was given up. */
+/** `1,234`, or `10,000+` where the count stopped. */
 export const formatCount = ({ count, complete }: Count): string =>
   `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;

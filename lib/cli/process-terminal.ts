@@ -7,7 +7,7 @@ const COLUMNS_OFF_SCREEN = 120;
 export function processTerminal(): Terminal {
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
-  // A reader such as `head` that has seen enough is no error.
+  // A reader such as `head` that stops early is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
   });

@@ -8,7 +8,7 @@ import { type CliContext, withExamples } from './define-command.ts';
 export function createProgram(context: CliContext): Command {
   const { terminal } = context;
   const program = new Command('leasehold')
-    .description('Jobs that are never lost with their worker: send, look at, mend and plan them.')
+    .description('Jobs that survive the death of their worker: send, inspect, repair and plan them.')
     .version(packageJson.version)
     .configureOutput({
       writeOut: (text) => terminal.write(text),
@@ -24,7 +24,7 @@ export function createProgram(context: CliContext): Command {
       'after',
       [
         '',
-        'Exit codes: 0 done, 1 something was refused, failed or found unsound, 2 used wrongly or out of reach.',
+        'Exit codes: 0 done, 1 refused, failed, or a problem was found, 2 usage error or system unreachable.',
         '',
         'Examples:',
         '  $ leasehold dev                                     start the whole system on this machine',

@@ -10,4 +10,4 @@ export async function readJob(system: System, jobId: string): Promise<Job> {
 }
 
 export const notThere = (jobId: string, { found }: Pick<System, 'found'>): string =>
-  `There is no job '${jobId}' in table ${found.tableName}. A message has no row before its first claim (look at the queue: leasehold stats), and a finished one is removed after its retention`;
+  `There is no job '${jobId}' in table ${found.tableName}. A message has no row before its first claim (see the queue with 'leasehold stats'), and a finished job is removed after its retention`;

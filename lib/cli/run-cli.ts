@@ -31,7 +31,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** What an operator needs to know of an error; a stack trace only for what nobody foresaw. */
+/** What an operator needs to know of an error; a stack trace only for unexpected ones. */
 function explained(error: unknown): { message: string; exitCode: ExitCode } {
   if (error instanceof CliError) return { message: error.message, exitCode: error.exitCode };
   const text = error instanceof Error ? error.message : String(error);
@@ -44,7 +44,7 @@ function explained(error: unknown): { message: string; exitCode: ExitCode } {
   };
 }
 
-/** The failures that operators meet most, by what the SDK says of them. */
+/** The most common failures, recognised by the SDK's error. */
 function nextStepFor(error: unknown): string | undefined {
   const cause = rootError(error);
   const name = cause instanceof Error ? cause.name : '';
@@ -53,7 +53,7 @@ function nextStepFor(error: unknown): string | undefined {
   if (name === 'CredentialsProviderError' || name === 'UnrecognizedClientException')
     return "No usable AWS credentials were found. Run 'aws sso login', choose a profile with AWS_PROFILE, or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
   if (name === 'ExpiredTokenException' || name === 'ExpiredToken')
-    return "The AWS credentials have expired. Log in again, for instance with 'aws sso login'";
+    return "The AWS credentials have expired. Log in again, for example with 'aws sso login'";
   if (name === 'AccessDeniedException' || name === 'AccessDenied')
     return 'These AWS credentials may not do this. Use the role that the stack grants to operators';
   if (name === 'ResourceNotFoundException')
@@ -61,7 +61,7 @@ function nextStepFor(error: unknown): string | undefined {
   if (name === 'QueueDoesNotExist' || /NonExistentQueue/.test(name))
     return 'There is no such queue in this account and region. Check --queue-url (or LEASEHOLD_QUEUE_URL)';
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(`${name} ${text} ${codeOf(cause)}`))
-    return "Nothing answers at the endpoint. Check the network, region and endpoint; if a local stack was meant, start it with 'leasehold dev'";
+    return "Nothing answers at the endpoint. Check network, region and endpoint; if you mean a local stack, start it with 'leasehold dev'";
   return undefined;
 }
 

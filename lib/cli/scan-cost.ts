@@ -2,7 +2,7 @@ import { listPrices } from '../cost/prices.ts';
 import { scanReadUnits } from '../cost/write-units.ts';
 import type { System } from './system.ts';
 
-/** Up to this sum, in dollars, a table is read without being asked to. */
+/** Up to this price, in dollars, a table is read without asking. */
 export const NEXT_TO_NOTHING = 0.01;
 
 /** The price of reading a whole table. */

@@ -10,7 +10,7 @@ import type { Terminal } from './terminal.ts';
 
 /** Messages that are under way at once: enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
 const CHUNK = 500;
-/** Failures that are listed; the rest is counted. */
+/** Failures that are listed; the rest are counted. */
 const LISTED = 20;
 
 interface Failure {
@@ -24,8 +24,8 @@ interface SendTally {
 }
 
 /**
- * Sends a job for every line of NDJSON. A line that is no good is left out and named at the end, so that the rest goes
- * through; the exit code tells.
+ * Sends a job for every line of NDJSON. A bad line is left out and named at the end, so that the others are
+ * sent; the exit code says so.
  */
 export async function sendLines(
   terminal: Terminal,

@@ -13,7 +13,11 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
   const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
   return [
     row('running', formatCount(overview.running), soonest(overview, now)),
-    row('  lease lapsed', alarming(overview.lapsed), overview.lapsed.count > 0 ? 'wait for the reaper' : ''),
+    row(
+      '  lease lapsed',
+      alarming(overview.lapsed),
+      overview.lapsed.count > 0 ? 'waiting for the reaper' : '',
+    ),
     row('pending', formatCount(overview.pending)),
     row('  hint overdue', formatCount(overview.overdue)),
     ...(failures.length === 0 ? [row('failed', '0')] : []),
@@ -37,11 +41,11 @@ const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, strin
 ];
 
 function reaperState({ reaper }: Overview, now: number, colours: Colours): string {
-  if (reaper === undefined) return colours.yellow('none has ever run');
+  if (reaper === undefined) return colours.yellow('none has run yet');
   const { leader, leaderUntil, epoch } = reaper;
   if (leaderUntil > now)
-    return `${leader} leads (term ${epoch}), its lead ends ${formatAge(leaderUntil, now)}`;
+    return `${leader} leads (term ${epoch}); its lead ends ${formatAge(leaderUntil, now)}`;
   return leaderUntil === 0
     ? `${leader} led last (term ${epoch}) and handed over`
-    : `${leader} led last (term ${epoch}), its lead ended ${formatAge(leaderUntil, now)}`;
+    : `${leader} led last (term ${epoch}); its lead ended ${formatAge(leaderUntil, now)}`;
 }

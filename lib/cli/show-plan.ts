@@ -18,7 +18,7 @@ interface Shown {
 const PLOT_HEIGHT = 8;
 const LABEL_WIDTH = 10;
 
-/** The plan for people: figures, cost by part, and the trade between lease lengths as a table and a plot. */
+/** The plan for people: figures, cost by part, and the trade-off between lease lengths as a table and a plot. */
 export function showPlan(output: Output, shown: Shown): void {
   showFigures(output, shown);
   showCosts(output, shown);
@@ -65,13 +65,13 @@ function showCosts(output: Output, { plan, prices }: Shown): void {
         unit,
         formatDollars(dollars),
       ]),
-      [colours.bold('together'), '', '', colours.bold(formatDollars(plan.monthlyDollars))],
+      [colours.bold('total'), '', '', colours.bold(formatDollars(plan.monthlyDollars))],
     ],
     right: [1, 3],
   });
   output.line(
     colours.dim(
-      `${formatDollars(plan.dollarsPerMillionJobs)} for a million jobs. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers; logs, metrics and transfer are not in it.`,
+      `${formatDollars(plan.dollarsPerMillionJobs)} for a million jobs. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers; logs, metrics and transfer are not included.`,
     ),
   );
 }
@@ -89,7 +89,7 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
       'INDEX UNITS/S',
       'SHARDS',
       'HEARTBEATS',
-      'TOGETHER',
+      'TOTAL',
       'RECOVERY',
       'AT WORST',
     ],

@@ -22,7 +22,7 @@ export interface System {
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
-  /** The queue's URL; throws what to do when none is named. */
+  /** The queue's URL; throws an error that says what to do when none is named. */
   queueUrl(): string;
   queue(): JobQueue;
   /** The queue at another URL, such as the dead-letter queue's. */
@@ -58,7 +58,7 @@ export async function openSystem(
     const queueUrl = () => {
       if (found.queueUrl !== undefined) return found.queueUrl;
       throw new CliError(
-        'No queue is named, and this command needs it. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
+        'This command needs a queue, and none is named. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
       );
     };
     return {
@@ -73,7 +73,7 @@ export async function openSystem(
   }
 }
 
-/** Only Leasehold's own: the rest of the shell's environment is none of the settings' business. */
+/** Only Leasehold's own variables: the rest of the environment has nothing to do with settings. */
 export const settingVariables = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith(VARIABLE_PREFIX)));
 

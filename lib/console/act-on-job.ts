@@ -17,7 +17,7 @@ const done: Readonly<Record<JobAction, string>> = {
   revive: 'Revived with new budgets; the next worker gets it',
 };
 
-/** Carries out an operator's wish by the same conditional writes as the CLI, and says what came of it. */
+/** Carries out an operator's act with the same conditional writes as the CLI, and says what happened. */
 export async function actOnJob(parts: ActionParts, jobId: string, action: JobAction): Promise<ActionReply> {
   const { queue, clock } = parts;
   const outcome = await write(parts, jobId, action);

@@ -28,7 +28,7 @@ export interface ConsoleAppOptions {
   readonly settings: Settings;
   /** Absent: the console is read-only. */
   readonly actions?: ActionParts;
-  /** Acts on a worker's process; absent where there are none of ours. */
+  /** Acts on a worker's process; absent where workers do not run on this machine. */
   readonly signalWorker?: (pid: number, action: WorkerAction) => boolean;
   /** Stops all streams. */
   readonly stopping: AbortSignal;
@@ -57,7 +57,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
   addStream(app, options);
   addJobs(app, options);
   addWorkers(app, options);
-  app.notFound((c) => c.json(refusal('There is nothing here'), 404));
+  app.notFound((c) => c.json(refusal('Not found'), 404));
   app.onError((error, c) => {
     const message = error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal';
     return c.json(refusal(message), 500);

@@ -19,7 +19,7 @@ export const pageHeaders: MiddlewareHandler = secureHeaders({
   crossOriginResourcePolicy: 'same-origin',
   referrerPolicy: 'no-referrer',
   xFrameOptions: 'DENY',
-  // There is no TLS on loopback to insist on.
+  // There is no TLS on loopback.
   strictTransportSecurity: false,
 });
 
@@ -43,7 +43,7 @@ export const sameOriginOnly =
     return next();
   };
 
-/** Lets in who has the token that was printed in the terminal. */
+/** Lets in whoever has the token that was printed in the terminal. */
 export const tokenRequired =
   (token: string): MiddlewareHandler =>
   async (c, next) => {
@@ -51,7 +51,7 @@ export const tokenRequired =
       c.req.header(TOKEN_HEADER) ?? (c.req.method === 'GET' ? c.req.query(TOKEN_PARAMETER) : undefined);
     if (given === undefined || !isSame(given, token))
       return c.json(
-        { ok: false, message: 'Open the console by the link that was printed in the terminal' },
+        { ok: false, message: 'Open the console with the link that was printed in the terminal' },
         401,
       );
     return next();

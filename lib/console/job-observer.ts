@@ -10,7 +10,7 @@ export interface ObserverParts {
   readonly series: Series;
 }
 
-/** Notes in history and plots what two looks at a job tell to have happened in between. */
+/** Records in history and plots what happened to a job between two looks at it. */
 export class JobObserver {
   readonly #parts: ObserverParts;
   readonly #checkpoints = new Map<string, number>();

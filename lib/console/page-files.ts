@@ -9,7 +9,7 @@ const FOLDER = join(import.meta.dirname, 'page');
 const SCRIPT = join(FOLDER, 'main.js');
 const STYLES = join(FOLDER, 'main.css');
 
-/** Loads the page: built already in the published package, else bundled now from its source. */
+/** Loads the page: already built in the published package, else bundled now from its source. */
 export async function loadPageFiles(): Promise<PageFiles> {
   const built = existsSync(SCRIPT)
     ? { script: readFileSync(SCRIPT, 'utf8'), styles: readFileSync(STYLES, 'utf8') }

@@ -3,7 +3,7 @@ import type { KnownJobs } from './known-jobs.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 const PAGE = 500;
-/** No more than this many are kept, so reading on would be for nothing. */
+/** No more than this many are kept, so reading further would be in vain. */
 const MAX_ROWS = 20_000;
 
 /** Takes in the whole table, page by page, so that a stop is heard between two of them. */
@@ -21,7 +21,7 @@ export async function scanInto(
       try {
         jobs.takeRow(parseJob(row));
       } catch {
-        // The leader's row is not a job, and a row that cannot be read is the doctor's business.
+        // The leader's row is not a job, and a row that cannot be read is for the doctor to report.
       }
     }
   } while (page.cursor !== undefined && rows < MAX_ROWS && !signal.aborted);

@@ -52,7 +52,7 @@ export function createSeries(): Series {
       const second = Math.floor(now / 1000);
       const before = points.get(second - 1);
       const point = points.get(second);
-      // A quiet system needs no new points: the page draws the last reading on.
+      // A quiet system needs no new points: the page extends the last reading.
       if (point === undefined && live === 0 && before?.live === undefined && altered.size === 0) return;
       if (point?.live === live && point.waiting === waiting) return;
       Object.assign(pointAt(second), { live, waiting });

@@ -16,7 +16,7 @@ export interface ConsoleOptions {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Given, the page may cancel, take back and revive jobs; absent, it only shows. */
+  /** Given, the page may cancel, take back and revive jobs; absent, it is read-only. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
   /** @default a free port */
   readonly port?: number;

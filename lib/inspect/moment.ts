@@ -31,7 +31,7 @@ export interface Moment {
   readonly text?: string;
 }
 
-/** The kind of moment at which a claim ended so. */
+/** The kind of moment for each way in which a claim ends. */
 export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   done: 'done',
   retried: 'retried',

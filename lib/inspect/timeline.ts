@@ -116,7 +116,7 @@ function merge(
   moment: Moment,
   told: readonly TimelineEvent[],
 ): TimelineEvent[] {
-  // Two heartbeats that were seen are two; only the one that the row tells may be among those that were seen.
+  // Two heartbeats that were seen are two; only the one in the row may be one of those that were seen.
   const isTwin = (each: TimelineEvent) =>
     isSameEvent(each, moment) && (!isRepeated(moment.kind) || told.includes(each));
   const twin = merged.findIndex(isTwin);
@@ -128,7 +128,7 @@ function merge(
 const isSameEvent = (a: Moment, b: Moment): boolean =>
   a.kind === b.kind && a.attempt === b.attempt && Math.abs(a.at - b.at) < SAME_EVENT_MS;
 
-/** What may truly happen twice within a moment. */
+/** What may really happen twice in a short time. */
 const isRepeated = (kind: MomentKind): boolean =>
   kind === 'heartbeat' || kind === 'checkpoint' || kind === 'log';
 

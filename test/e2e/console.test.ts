@@ -226,7 +226,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(await overflows()).toBe(false);
   });
 
-  it('says what to do where the key is missing', async () => {
+  it('says what to do where the token is missing', async () => {
     const page = await browser.newPage();
     pages.push(page);
     await page.goto(`http://127.0.0.1:${local.console.port}/`);

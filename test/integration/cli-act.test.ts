@@ -143,7 +143,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
 
     it('revives them with their hints after a yes', async () => {
       const run = await system.run(['redrive', '--type', 'email', '--error', 'timedout'], { answer: true });
-      expect(run.stderr).toContain('Run 2 failed jobs of email again, 50 a second?');
+      expect(run.stderr).toContain('Run 2 failed jobs of email again, 50 per second?');
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('revived 2 jobs');
       expect([await status('t1'), await status('t2'), await status('x1')]).toEqual([
@@ -217,10 +217,10 @@ describeOnOneEngine('acting on jobs', (engine) => {
       await system.run(['revive', 'g']);
       const run = await system.run(['stats', '--type', 'email']);
       expect(run.stdout).toMatch(/running +2 +soonest lease ended 10 s ago/);
-      expect(run.stdout).toMatch(/lease lapsed +1 +wait for the reaper/);
+      expect(run.stdout).toMatch(/lease lapsed +1 +waiting for the reaper/);
       expect(run.stdout).toMatch(/pending +1/);
       expect(run.stdout).toMatch(/failed +1 +email/);
-      expect(run.stdout).toContain('none has ever run');
+      expect(run.stdout).toContain('none has run yet');
       const figures = (await system.run(['stats', '--json'])).json<{
         queue: { visible: number };
         deadLetters: object;
@@ -304,7 +304,7 @@ describe('sending', () => {
   it('sends nothing that a worker would refuse', async () => {
     for (const [args, says] of [
       [['send', 'no type!'], "'type' is 'no type!'"],
-      [['send', 'email', '{"to":'], "Mind the shell's quotes"],
+      [['send', 'email', '{"to":'], 'Check the shell quotes'],
       [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
       [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
       [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],

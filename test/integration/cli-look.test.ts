@@ -91,7 +91,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(named.stdout).not.toContain('at send');
       const guessed = await system.run(['ls', '--status', 'failed', '--json']);
       expect(ids(guessed.json<Listed>())).toEqual(['broken']);
-      expect(guessed.stderr).toContain('read the table for the types there are');
+      expect(guessed.stderr).toContain('the table was read to find the types');
     });
 
     it('refuses to scan for done jobs until told, and says what it costs', async () => {
@@ -115,7 +115,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
         [['--status', 'sleeping'], 'Allowed choices are unfinished, pending, running'],
         [['--older-than', 'long'], 'Give a duration such as 30s'],
         [['--limit', '0'], 'Give a whole number from 1 to 10000'],
-        [['--cursor', 'nonsense'], '--cursor is not one that a listing printed'],
+        [['--cursor', 'nonsense'], '--cursor must be one that a listing printed'],
         [['--statsu', 'failed'], 'Did you mean --status?'],
       ] as const) {
         const run = await system.run(['ls', ...args]);

@@ -49,11 +49,11 @@ describeOnOneEngine('mending', (engine) => {
   };
 
   describe('doctor', () => {
-    it('finds a sound system sound', async () => {
+    it('finds no problems where there are none', async () => {
       await aReaperRan();
       await system.store.claim({ job: newJob('fine'), owner: 'worker-a/1' });
       const run = await system.run(['doctor']);
-      expect(run.stdout).toContain('sound');
+      expect(run.stdout).toContain('no problems');
       expect(run.stdout).not.toMatch(/✗|\?/);
       expect(run.stderr).toMatch(/Reading the whole table: about \d+ rows?/);
       expect(run.code).toBe(0);
@@ -77,13 +77,13 @@ describeOnOneEngine('mending', (engine) => {
         'running rows without a lease: no-lease',
       ]);
       const dry = await system.run(['doctor', '--repair', '--dry-run']);
-      expect(dry.stdout).toContain('4 rows would be mended; nothing was changed.');
+      expect(dry.stdout).toContain('4 rows would be repaired; nothing was changed.');
       expect((await system.run(['doctor', '--repair'])).code).toBe(2);
       expect((await system.run(['doctor', '--repair'], { answer: false })).code).toBe(1);
       expect((await system.table.read('no-lease'))?.status).toBe('running');
     });
 
-    it('mends them by conditional writes, sends their hints, and finds the system sound after', async () => {
+    it('repairs them by conditional writes, sends their hints, and finds no problems after', async () => {
       await aReaperRan();
       await edited('no-lease', { leaseUntil: undefined });
       await edited('text-number', { errors: '2' });
@@ -117,7 +117,7 @@ describeOnOneEngine('mending', (engine) => {
     it('finds a queue without a dead-letter queue', async () => {
       const run = await system.run(['doctor', '--no-scan', '--queue-url', system.deadLetterUrl]);
       expect(run.stdout).toContain('the queue has no dead-letter queue');
-      expect(run.stdout).toContain('- rows that the index cannot see: not asked for (--no-scan)');
+      expect(run.stdout).toContain('- rows that the index cannot see: skipped (--no-scan)');
       expect(run.code).toBe(1);
     });
 
@@ -134,7 +134,7 @@ describeOnOneEngine('mending', (engine) => {
     const lapse = (jobId: string, changes: Row = {}) =>
       edited(jobId, { leaseUntil: systemClock.now() - 60_000, ...changes });
 
-    it('takes back lapsed leases and hints them, and leaves live ones alone', async () => {
+    it('reclaims jobs whose lease lapsed and sends hints, and leaves live ones alone', async () => {
       await lapse('dead');
       await lapse('killer', { crashes: 2 });
       await edited('live', {});

@@ -45,7 +45,7 @@ const cases: readonly Case[] = [
   { args: ['dlq', 'purge'], code: 2, stderr: "unknown command 'purge'" },
   { args: ['reap', '--dry-run'], code: 0, stdout: 'No lease has lapsed' },
   { args: ['reap', '--now'], code: 2, stderr: "unknown option '--now'" },
-  { args: ['doctor'], code: 0, stdout: 'sound' },
+  { args: ['doctor'], code: 0, stdout: 'no problems' },
   { args: ['doctor', '--queue-url', 'http://127.0.0.1:1/q'], code: 2, stdout: 'could not be checked' },
   { args: ['plan', '--rate', '1', '--duration', '1m'], code: 0, stdout: 'shards needed' },
   { args: ['plan'], code: 2, stderr: 'Give two of' },

@@ -101,7 +101,7 @@ describe('checks of rows', () => {
     const cap = NOW + defaultSettings.dispatchLeaseCapMs;
     expect(pendingWithoutDueHint({ ...pending, leaseUntil: cap }, context)).toBeUndefined();
     const row = { ...pending, leaseUntil: cap + 1 };
-    expect(pendingWithoutDueHint(row, context)?.says).toContain('its next hint is due only 4 h');
+    expect(pendingWithoutDueHint(row, context)?.says).toContain('its next hint is due 4 h');
     expect(await repaired(row, pendingWithoutDueHint)).toMatchObject({
       leaseUntil: NOW + 60_000,
       dispatches: 1,
@@ -252,7 +252,7 @@ describe('checks of the system', () => {
       JSON.stringify({
         Statement: [{ Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sqs:*', Condition }],
       });
-    expect(says({ policy: policy() })).toEqual([expect.stringContaining('lets anybody')]);
+    expect(says({ policy: policy() })).toEqual([expect.stringContaining('lets anyone')]);
     expect(says({ policy: policy({ ArnEquals: {} }) })).toEqual([]);
     expect(says({ policy: '{' })).toEqual([expect.stringContaining('not JSON')]);
   });

@@ -21,8 +21,8 @@ export function consoleCommand(context: CliContext): Command {
   const command = new Command('console')
     .description('serve a live page of a system on this machine; a local stack has one already')
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
-    .option('--write', 'let the page cancel, take back and revive jobs; without it, it only shows')
-    .option('--scan', 'read the whole table once, to list what was finished before')
+    .option('--write', 'let the page cancel, take back and revive jobs; without it, the page is read-only')
+    .option('--scan', 'read the whole table once, to list jobs that have finished')
     .action(async (options: ConsoleOptions) => {
       const { terminal } = context;
       const output = createOutput(terminal, options.json === true);
@@ -42,7 +42,7 @@ export function consoleCommand(context: CliContext): Command {
     'leasehold console --table jobs --queue-url URL --write --port 7070',
   );
 
-  /** A system of its own that is named in the environment or the options goes before the local one. */
+  /** A system that the environment or the options name takes precedence over the local one. */
   function namesNoSystem(options: ConsoleOptions): boolean {
     return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
   }
@@ -66,7 +66,7 @@ async function serve({ terminal }: CliContext, system: System, output: Output, o
   output.json({ url: page.url });
   output.line(`Console of ${found.tableName}: ${output.colours.cyan(page.url)}`);
   output.line(
-    output.colours.dim('The link has a token in it: whoever has it may act as you. Ctrl-C stops serving.'),
+    output.colours.dim('The link contains a token: whoever has it can act as you. Ctrl-C stops the console.'),
   );
   try {
     const { interrupted } = terminal;

@@ -13,8 +13,8 @@ type Options = Pick<DevOptions, 'once' | 'quiet' | 'data' | 'engine' | 'workers'
 export function devCommand(context: CliContext): Command {
   const command = new Command('dev')
     .description('run the whole system on this machine: table, queues, workers, reaper and console')
-    .option('--once', 'end after the first minute; 0 only if every job ended as it should')
-    .option('-q, --quiet', 'send no jobs of its own')
+    .option('--once', 'stop after the first minute; exit code 0 only if every job ended as expected')
+    .option('-q, --quiet', 'send no demo jobs')
     .option('--data <folder>', 'keep table and queues in this folder between runs')
     .addOption(
       new Option('--engine <engine>', 'what stands in for DynamoDB').choices(['dynoxide', 'dynamodb-local']),

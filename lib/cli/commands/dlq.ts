@@ -32,13 +32,13 @@ interface RedriveOptions extends DlqOptions {
 
 /** SQS hands out at most ten messages at once. */
 const AT_ONCE = 10;
-/** Empty answers in a row after which the queue counts as read: one alone may have missed a server. */
+/** The queue counts as read after this many empty answers in a row: a single one may have missed a server. */
 const EMPTY_ANSWERS = 2;
 
 /** `leasehold dlq`: messages that no worker ever claimed. */
 export function dlqCommand(context: CliContext): Command {
   const dlq = new Command('dlq').description(
-    'read the dead-letter queue, or send its messages to the job queue again',
+    'list the dead-letter queue, or send its messages to the job queue again',
   );
   dlq.addCommand(listCommand(context)).addCommand(redriveCommand(context));
   return withExamples(dlq, 'leasehold dlq ls', 'leasehold dlq redrive --rate 20 --yes');
@@ -47,13 +47,13 @@ export function dlqCommand(context: CliContext): Command {
 const withQueue = (command: Command) =>
   withSystem(
     command
-      .option('--dlq-url <url>', "dead-letter queue; else the one that the job queue's redrive policy names")
-      .option('-n, --limit <n>', 'messages at most', numberOption(1, 1_000_000), 100),
+      .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
+      .option('-n, --limit <n>', 'at most this many messages', numberOption(1, 1_000_000), 100),
   );
 
 function listCommand(context: CliContext): Command {
   const command = withQueue(
-    new Command('ls').alias('read').description('look at the messages, and leave them there'),
+    new Command('ls').alias('read').description('list the messages and leave them in the queue'),
   ).action((options: DlqOptions) =>
     onSystem(context, options, async (system, output) => {
       const queue = system.queueAt(await deadLetterUrl(system, options));
@@ -70,7 +70,7 @@ function listCommand(context: CliContext): Command {
 
 function redriveCommand(context: CliContext): Command {
   const command = withQueue(new Command('redrive').description('send the messages to the job queue again'))
-    .option('--rate <n>', 'messages a second', positiveOption, 50)
+    .option('--rate <n>', 'messages per second', positiveOption, 50)
     .option('--dry-run', 'only say what would be done')
     .option('-y, --yes', 'do not ask')
     .action((options: RedriveOptions) =>
@@ -88,7 +88,7 @@ async function deadLetterUrl(system: System, { dlqUrl }: DlqOptions): Promise<st
   const { redrive } = await describeQueue(system.sqs, system.queueUrl());
   if (redrive === undefined)
     throw new CliError(
-      "The job queue has no redrive policy, so it names no dead-letter queue. Add --dlq-url, and run 'leasehold doctor'",
+      "The job queue has no redrive policy, so its dead-letter queue is unknown. Add --dlq-url, and run 'leasehold doctor'",
     );
   return queueUrlOf(system.sqs, redrive.deadLetterArn);
 }
@@ -151,7 +151,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
     );
     return exitCodes.ok;
   }
-  const question = `Send up to ${counted(options.limit, 'message')} (about ${visible} are there) to the job queue again?`;
+  const question = `Send up to ${counted(options.limit, 'message')} (it has about ${visible}) to the job queue again?`;
   if (!(await confirmed(terminal, question, options))) return exitCodes.refused;
   const { moved, failures } = await move(context, system, output, url, options);
   output.json({ moved, failures });
@@ -160,7 +160,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
   return failures.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
 }
 
-/** Sends first and deletes after: a crash between the two doubles a message, which is harmless, and never loses one. */
+/** Sends first, then deletes: a crash between the two duplicates a message, which is harmless, and never loses one. */
 async function move(
   { terminal }: CliContext,
   system: System,

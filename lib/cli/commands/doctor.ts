@@ -20,21 +20,21 @@ interface DoctorOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** Findings of one check that are told one by one. */
+/** Findings of one check that are printed; the rest are counted. */
 const TOLD = 10;
 
 /** `leasehold doctor`: checks everything that an operator would otherwise check by hand. */
 export function doctorCommand(context: CliContext): Command {
   const command = new Command('doctor')
-    .description('check settings, clock, reaper, queue and every row; mend rows with --repair')
-    .option('--repair', 'mend the rows that can be mended, by conditional writes')
-    .option('--dry-run', 'with --repair: only say what would be written')
+    .description('check settings, clock, reaper, queue and every row; repair rows with --repair')
+    .option('--repair', 'repair what can be repaired, by conditional writes')
+    .option('--dry-run', 'with --repair: only say what would be done')
     .option('--scan', 'read the whole table, whatever it costs')
     .option('--no-scan', 'never read the whole table')
     .option('-y, --yes', 'do not ask before repairing')
     .addHelpText(
       'after',
-      '\nExit codes: 0 sound, 1 problems were found (and not all mended), 2 something could not be checked.',
+      '\nExit codes: 0 no problems, 1 problems were found and not all repaired, 2 something could not be checked.',
     )
     .action((options: DoctorOptions) => doctor(context, options));
   return withExamples(
@@ -115,7 +115,7 @@ function headline(result: CheckResult, colours: Colours): string {
 const allFindings = (results: readonly CheckResult[]): Finding[] =>
   results.flatMap((result) => (result.outcome === 'checked' ? result.findings : []));
 
-/** One row may be found by several checks; the first repair mends it, and the next look finds the rest. */
+/** Several checks may find the same row: the first repair is made, and the next run finds the rest. */
 async function repair(
   { terminal }: CliContext,
   system: System,
@@ -130,15 +130,15 @@ async function repair(
   ].toReversed();
   if (first.length === 0) return [];
   if (options.dryRun === true) {
-    output.line(`${counted(first.length, 'row')} would be mended; nothing was changed.`);
+    output.line(`${counted(first.length, 'row')} would be repaired; nothing was changed.`);
     return undefined;
   }
   if (first.some((finding) => finding.repair.dispatch !== undefined)) system.queueUrl();
-  if (!(await confirmed(terminal, `Mend ${counted(first.length, 'row')}?`, options))) return undefined;
+  if (!(await confirmed(terminal, `Repair ${counted(first.length, 'row')}?`, options))) return undefined;
   const repaired = await repairRows(system, output, first);
   for (const { jobId, outcome, says } of repaired)
     output.line(
-      `${outcome === 'repaired' ? output.colours.green('mended') : output.colours.yellow(outcome)} ${jobId}  ${says}`,
+      `${outcome === 'repaired' ? output.colours.green('repaired') : output.colours.yellow(outcome)} ${jobId}  ${says}`,
     );
   return repaired;
 }
@@ -158,9 +158,9 @@ function verdict(
   const { colours } = output;
   output.line();
   if (left.length > 0) output.line(colours.red(counted(left.length, 'problem')));
-  if (unchecked > 0) output.line(colours.yellow(`${counted(unchecked, 'check')} could not be made`));
+  if (unchecked > 0) output.line(colours.yellow(`${counted(unchecked, 'check')} could not be run`));
   if (left.length === 0 && unchecked === 0)
-    output.line(colours.green(mended.size > 0 ? 'sound again' : 'sound'));
+    output.line(colours.green(mended.size > 0 ? 'no problems left' : 'no problems'));
   return left.length > 0 ? exitCodes.refused : unchecked > 0 ? exitCodes.unusable : exitCodes.ok;
 }
 
@@ -168,9 +168,9 @@ const withoutWrites = (result: CheckResult) =>
   result.outcome === 'checked'
     ? {
         ...result,
-        findings: result.findings.map(({ repair: mend, ...finding }) => ({
+        findings: result.findings.map(({ repair, ...finding }) => ({
           ...finding,
-          repairable: mend !== undefined,
+          repairable: repair !== undefined,
         })),
       }
     : result;

@@ -36,12 +36,12 @@ export function lsCommand(context: CliContext): Command {
     .alias('list')
     .description('list jobs by status, type, age or owner, without scanning the table')
     .addOption(new Option('-s, --status <status>', 'which jobs').choices(STATUSES).default('unfinished'))
-    .option('-t, --type <type>', 'only this type (repeat, or separate by commas)', listOption)
+    .option('-t, --type <type>', 'only this type (repeat, or separate with commas)', listOption)
     .option('-o, --owner <owner>', 'only jobs leased to this worker or claim')
     .option('--older-than <duration>', 'only jobs in their status for longer than this', durationOption)
     .option('-n, --limit <n>', 'jobs to show', numberOption(1, 10_000), 50)
-    .option('--cursor <cursor>', 'go on where an earlier listing stopped')
-    .option('--scan', 'read the whole table: the only way to done and cancelled jobs')
+    .option('--cursor <cursor>', 'continue where an earlier listing stopped')
+    .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
     .action((options: LsOptions) =>
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
@@ -49,7 +49,7 @@ export function lsCommand(context: CliContext): Command {
         show(system, output, listing, now);
         if (options.status === 'unfinished' && listing.jobs.length === 0)
           output.note(
-            'Only pending and running jobs were looked for. Others: --status failed, --status done --scan',
+            'Only pending and running jobs were listed. Others: --status failed, --status done --scan',
           );
         return exitCodes.ok;
       }),
@@ -97,7 +97,7 @@ async function scan(
   status: string,
   request: Parameters<typeof listByScan>[2],
 ) {
-  output.note(`Scanning the table for ${status} jobs: ${await scanCost(system)} if read to its end.`);
+  output.note(`Scanning the table for ${status} jobs: ${await scanCost(system)} if read to the end.`);
   return listByScan(system, status, request);
 }
 
@@ -116,7 +116,7 @@ function show(system: System, output: Output, { jobs, cursor, bad, looked }: Lis
       right: [3],
     });
   }
-  const filtered = looked > jobs.length ? ` of ${looked} looked at` : '';
+  const filtered = looked > jobs.length ? ` of ${looked} read` : '';
   output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}`));
   if (cursor !== undefined) output.line(output.colours.dim(`more: add --cursor ${cursor}`));
   for (const message of bad) output.note(message);

@@ -47,11 +47,9 @@ const POINTS = 60;
 export function planCommand(context: CliContext): Command {
   const bytes = numberOption(0, 262_144);
   const command = new Command('plan')
-    .description(
-      'foresee capacity, monthly cost, shards and recovery time, and the trade between lease lengths',
-    )
+    .description('estimate capacity, monthly cost, shards and recovery time, and compare lease lengths')
     .option('--running <n>', 'jobs that run at the same time', positiveOption)
-    .option('--rate <n>', 'jobs started a second', positiveOption)
+    .option('--rate <n>', 'jobs started per second', positiveOption)
     .option('--duration <duration>', 'how long one job runs', durationOption)
     .option('--lease <duration>', 'lease length (default: the setting leaseMs)', durationOption)
     .option(
@@ -59,7 +57,7 @@ export function planCommand(context: CliContext): Command {
       'time between heartbeats (default: a third of the lease)',
       durationOption,
     )
-    .option('--lease-growth <share>', 'let the lease grow to this share of an attempt’s age', share)
+    .option('--lease-growth <share>', 'let the lease grow to this share of the attempt’s age', share)
     .option('--payload <bytes>', 'payload of a job', bytes, 512)
     .option('--result <bytes>', 'result of a job', bytes, 64)
     .option('--checkpoint <bytes>', 'size of a checkpoint', bytes, 0)
@@ -73,7 +71,7 @@ export function planCommand(context: CliContext): Command {
     .addOption(
       new Option('--watch <mode>', 'how the reaper watches').choices([...declarations.watch.choices]),
     )
-    .option('--prices <file>', 'JSON with your own prices; keys as in the list that --json prints')
+    .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {
         plan(output, options, context.terminal.environment);
@@ -112,7 +110,7 @@ const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: Lea
 function share(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0 && value < 1))
-    throw new CliError(`'${text}' is not a share; give a number from 0 to below 1, such as 0.02`);
+    throw new CliError(`'${text}' is not a share; give a number of at least 0 and below 1, such as 0.02`);
   return value;
 }
 
@@ -129,7 +127,7 @@ function workloadOf(options: PlanOptions): Workload {
     const follows = (rate * duration) / 1000;
     if (Math.abs(follows - running) > 0.1 * running)
       throw new CliError(
-        `${rate} jobs a second of ${formatDuration(duration)} each are ${Number(follows.toFixed(1))} running jobs, not ${running}. Leave one of --running, --rate and --duration out`,
+        `${rate} jobs a second of ${formatDuration(duration)} each are ${Number(follows.toFixed(1))} running jobs, not ${running}. Leave out one of --running, --rate and --duration`,
       );
   }
   if (options.errors + options.crashes >= 1)

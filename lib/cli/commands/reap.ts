@@ -20,7 +20,7 @@ const NAMED = 50;
 /** `leasehold reap`: one sweep, now, by this machine. */
 export function reapCommand(context: CliContext): Command {
   const command = new Command('reap')
-    .description('sweep once, now: take back lapsed leases and send lost hints again')
+    .description('sweep once, now: reclaim jobs whose lease lapsed, and send lost hints again')
     .option('--dry-run', 'only say what a sweep would do')
     .action((options: SystemOptions & { readonly dryRun?: boolean }) =>
       onSystem(context, options, (system, output) =>
@@ -35,7 +35,7 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
   const queue = system.queue();
   if (!clockGuard.isSound())
     throw new CliError(
-      `This machine's clock is ${formatDuration(clockGuard.offset()?.offsetMs ?? 0)} off DynamoDB's: it could take leases that are live. Set the clock (NTP), then run 'leasehold doctor'`,
+      `This machine's clock is ${formatDuration(clockGuard.offset()?.offsetMs ?? 0)} off DynamoDB's: it could reclaim jobs whose lease is live. Set the clock with NTP, then run 'leasehold doctor'`,
       exitCodes.refused,
     );
   const telemetry = notesOnly(output);
@@ -72,7 +72,7 @@ const notesOnly = (output: Output): Telemetry => ({
   gauge: () => {},
 });
 
-/** A sweep by hand is told to the bus like any other, where one is named. */
+/** A sweep by hand publishes its events like any other, where a bus is named. */
 async function eventsOf({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
   const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
     import('../../aws/eventbridge.ts'),
@@ -92,7 +92,7 @@ function report(output: Output, result: SweepResult, now: number): void {
   const { colours } = output;
   const { reclaimed, failed, redispatched, cancelled, skipped } = result;
   output.line(
-    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${failed} failed (${result.quarantined} quarantined), ${redispatched} hinted again, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
+    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${failed} failed (${result.quarantined} quarantined), ${redispatched} sent another hint, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
   );
   const left = Object.entries(skipped).filter(([, count]) => count > 0);
   if (left.length > 0)
@@ -106,11 +106,11 @@ function report(output: Output, result: SweepResult, now: number): void {
       colours.yellow('the breaker is open: so many leases lapsed at once that reclaiming is rate-limited'),
     );
   if (result.nextLapseAt !== undefined)
-    output.line(`the next lease can lapse ${formatAge(result.nextLapseAt, now)}`);
+    output.line(`the next lease may lapse ${formatAge(result.nextLapseAt, now)}`);
 }
 
 const whyLeft: Readonly<Record<string, string>> = {
-  moved: 'had moved on',
+  moved: 'changed meanwhile',
   bad: "cannot be read (run 'leasehold doctor')",
   unwritten: 'could not be written',
   heldBack: 'held back by the breaker',
@@ -168,7 +168,7 @@ function wouldBe(verdict: ReapVerdict, entry: LeaseEntry): string {
     case 'fail':
       return verdict.quarantined ? `quarantined (crash ${verdict.crashes} of ${entry.maxCrashes})` : 'failed';
     case 'redispatch':
-      return 'hinted again';
+      return 'sent another hint';
     case 'cancel':
       return 'cancelled';
     case 'leave':

@@ -33,7 +33,7 @@ interface RedriveOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** Jobs revived before their hints are sent, and the pace is looked at. */
+/** Jobs revived before their hints are sent and the rate is checked. */
 const GROUP = 10;
 /** Jobs that a dry run names. */
 const NAMED = 20;
@@ -42,7 +42,7 @@ const NAMED = 20;
 export function redriveCommand(context: CliContext): Command {
   const command = new Command('redrive')
     .description('run many failed jobs again, chosen by type, error or time, at a bounded rate')
-    .option('-t, --type <type>', 'failures of this type (repeat, or separate by commas)', listOption)
+    .option('-t, --type <type>', 'failed jobs of this type (repeat, or separate with commas)', listOption)
     .option('-e, --error <text>', 'only those whose last error contains this text (any case)')
     .option(
       '--since <instant>',
@@ -54,8 +54,8 @@ export function redriveCommand(context: CliContext): Command {
       'only those that failed until then (ISO 8601, or a duration ago)',
       instantOption,
     )
-    .option('-n, --limit <n>', 'at most so many', numberOption(1, 1_000_000), 10_000)
-    .option('--rate <n>', 'jobs a second', positiveOption, 50)
+    .option('-n, --limit <n>', 'at most this many jobs', numberOption(1, 1_000_000), 10_000)
+    .option('--rate <n>', 'jobs per second', positiveOption, 50)
     .option('--dry-run', 'only say what would be done')
     .option('-y, --yes', 'do not ask')
     .action((options: RedriveOptions) =>
@@ -74,7 +74,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
   const chosen = await choose(system, types, options, terminal.clock.now());
   if (options.dryRun === true || chosen.length === 0) return sayOnly(output, chosen, terminal.clock.now());
   system.queueUrl();
-  const question = `Run ${counted(chosen.length, 'failed job')} of ${types.join(', ')} again, ${options.rate} a second?`;
+  const question = `Run ${counted(chosen.length, 'failed job')} of ${types.join(', ')} again, ${options.rate} per second?`;
   if (!(await confirmed(terminal, question, options))) return exitCodes.refused;
   const results = await reviveAll(context, system, output, chosen, options.rate);
   const revived = results.filter((result) => result.outcome === 'written').length;
@@ -84,22 +84,22 @@ async function redrive(context: CliContext, system: System, output: Output, opti
   for (const { jobId, says } of refused)
     if (!output.isJson) output.note(`${output.colours.red('✗')} ${jobId}  ${says}`);
   if (terminal.interrupted.aborted)
-    output.note(`Interrupted: ${chosen.length - results.length} were left as they are.`);
+    output.note(`Interrupted: ${counted(chosen.length - results.length, 'job')} left unchanged.`);
   return refused.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
 }
 
 function typesOf(options: RedriveOptions, output: Output): readonly string[] {
   if (options.type === undefined)
     throw new CliError(
-      "Name the type whose failures to run again: --type TYPE. 'leasehold ls --status failed' shows some",
+      "Name the type whose failed jobs to run again: --type TYPE. 'leasehold ls --status failed' lists them",
     );
   const types = options.type.filter((type) => type !== BAD_MESSAGE_TYPE);
   if (types.length < options.type.length)
     output.note(
-      `Rejected messages (${BAD_MESSAGE_TYPE}) cannot be run again: nobody could read them. Have their producers send good ones.`,
+      `Rejected messages (${BAD_MESSAGE_TYPE}) cannot be run again, because they cannot be read. Have their producers send valid ones.`,
     );
   if (types.length === 0)
-    throw new CliError('No other type is named, so there is nothing to run again', exitCodes.refused);
+    throw new CliError('No other type is named, so nothing can be run again', exitCodes.refused);
   return types;
 }
 

@@ -5,10 +5,10 @@ import { type CliContext, onSystem, withExamples, withSystem } from '../define-c
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated, sendHintsFor } from '../operate.ts';
 
-/** `leasehold revive`: failed and cancelled jobs run again, with fresh budgets. */
+/** `leasehold revive`: failed and cancelled jobs run again, with new budgets. */
 export function reviveCommand(context: CliContext): Command {
   const command = new Command('revive')
-    .description('run failed or cancelled jobs again, with fresh budgets')
+    .description('run failed or cancelled jobs again, with new budgets')
     .argument('<id...>', 'job ids')
     .action((ids: string[], options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {

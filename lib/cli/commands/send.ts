@@ -32,16 +32,16 @@ interface SendOptions extends SystemOptions {
 export function sendCommand(context: CliContext): Command {
   const command = new Command('send')
     .description('send a job, or many from NDJSON')
-    .argument('[type]', 'job type; may be left out with --file when every line names its own')
+    .argument('[type]', 'job type; optional with --file when every line names its own')
     .argument('[payload]', "payload as JSON (or plain text); '-' reads it from stdin")
     .option(
       '-f, --file <file>',
-      "NDJSON: a payload a line with TYPE, else a whole message a line; '-' is stdin",
+      "NDJSON: with TYPE one payload per line, else one whole message per line; '-' is stdin",
     )
-    .option('--job-id <id>', 'id of your own: sending it again runs nothing twice')
+    .option('--job-id <id>', 'your own id: sending it again does not run the job twice')
     .option('--delay <duration>', 'not before this time from now', durationOption)
     .option('--at <instant>', 'not before this instant (ISO 8601)', instantOption)
-    .option('--lease <duration>', 'lease of this job', durationOption)
+    .option('--lease <duration>', 'lease length of this job', durationOption)
     .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
     .action((type: string | undefined, payload: string | undefined, options: SendOptions) =>
@@ -67,7 +67,7 @@ async function send(
   if (options.file !== undefined) {
     if (payload !== undefined) throw new CliError('Give either a payload or --file, not both');
     if (options.jobId !== undefined)
-      throw new CliError('--job-id names one job; put "jobId" into the lines of the file instead');
+      throw new CliError('--job-id names one job; put "jobId" in the lines of the file instead');
     const lines = options.file === '-' ? context.terminal.input : readable(options.file);
     return sendLines(context.terminal, system, output, lines, { type, fields });
   }
@@ -87,7 +87,7 @@ async function send(
   const jobId = options.jobId ?? sent.messageId;
   output.json({ outcome: 'sent', jobId, messageId: sent.messageId, type });
   output.line(`${output.colours.green('sent')} ${jobId}`);
-  if (context.terminal.isScreen) output.note(`See what becomes of it: leasehold explain ${jobId}`);
+  if (context.terminal.isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
   return exitCodes.ok;
 }
 
@@ -105,14 +105,14 @@ function fieldsOf(options: SendOptions, now: number) {
   };
 }
 
-/** JSON if it is JSON; text that does not even look like it is taken as a string, as a shell user means it. */
+/** JSON if it is JSON; text that does not look like JSON is a string, as a shell user expects. */
 function payloadOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     if (!/^\s*[{["]/.test(text)) return text;
     throw new CliError(
-      `Not sent: the payload looks like JSON but is not (${error instanceof Error ? error.message : error}). Mind the shell's quotes: '{"a":1}'`,
+      `Not sent: the payload looks like JSON but is not (${error instanceof Error ? error.message : error}). Check the shell quotes: '{"a":1}'`,
     );
   }
 }
@@ -126,6 +126,6 @@ async function readAll(input: AsyncIterable<string | Uint8Array>): Promise<strin
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(Buffer.from(chunk));
   const text = Buffer.concat(chunks).toString().trim();
-  if (text === '') throw new CliError('Not sent: stdin was empty, and the payload was to come from there');
+  if (text === '') throw new CliError('Not sent: stdin was empty; the payload is read from there');
   return text;
 }

@@ -13,7 +13,7 @@ import { formatDuration, formatInstantAndAge } from '../time.ts';
 /** `leasehold show`: everything that a job's row holds. */
 export function showCommand(context: CliContext): Command {
   const command = new Command('show')
-    .description('show everything that a job’s row holds')
+    .description('show everything in a job’s row')
     .argument('<id>', 'job id')
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
@@ -54,13 +54,13 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
     ['not before', instant(job.status === 'pending' ? job.notBefore : undefined)],
     ['finished', instant(isFinished(job) ? job.finishedAt : undefined)],
     ['kept until', instant(isFinished(job) ? job.expiresAt * 1000 : undefined)],
-    ['cancel asked', job.cancelRequested ? 'yes' : undefined],
+    ['cancel requested', job.cancelRequested ? 'yes' : undefined],
     ['last error', job.lastError],
     ['changed by', job.changedBy],
   ];
   for (const [name, value] of fields)
     if (value !== undefined)
-      output.line(`${colours.dim(name.padEnd(15))} ${value.replaceAll('\n', `\n${' '.repeat(16)}`)}`);
+      output.line(`${colours.dim(name.padEnd(16))} ${value.replaceAll('\n', `\n${' '.repeat(17)}`)}`);
   showValues(output, job);
 }
 
@@ -70,7 +70,7 @@ function showValues(output: Output, job: Job): void {
     [`checkpoint ${job.checkpointSeq}`, job.checkpoint],
     ['progress', job.progress],
     ['result', job.status === 'done' ? job.result : undefined],
-    ['message as it came', job.status === 'failed' ? job.rawMessage?.text : undefined],
+    ['message as received', job.status === 'failed' ? job.rawMessage?.text : undefined],
   ];
   for (const [name, value] of values) {
     if (value === undefined) continue;

@@ -27,9 +27,9 @@ const CURSOR_UP_AND_CLEAR = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 export function watchCommand(context: CliContext): Command {
   const command = new Command('watch')
     .description('show live counts until Ctrl-C; --json prints one document a line')
-    .option('--every <duration>', 'how often to look', durationOption, 2000)
-    .option('--times <n>', 'stop after so many looks', numberOption(1, 1_000_000))
-    .option('-t, --type <type>', 'count failures of this type (repeat, or separate by commas)', listOption)
+    .option('--every <duration>', 'time between updates', durationOption, 2000)
+    .option('--times <n>', 'stop after this many updates', numberOption(1, 1_000_000))
+    .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
     .action((options: WatchOptions) =>
       onSystem(context, options, async (system, output) => {
         const { clock, interrupted } = context.terminal;

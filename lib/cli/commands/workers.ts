@@ -11,7 +11,7 @@ import type { System } from '../system.ts';
 import { formatAge } from '../time.ts';
 
 const PAGE = 500;
-/** Job ids named in a row; the rest is counted. */
+/** Job ids named in a row; the rest are counted. */
 const NAMED = 3;
 
 interface WorkersOptions extends SystemOptions {
@@ -19,12 +19,12 @@ interface WorkersOptions extends SystemOptions {
   readonly stale?: boolean;
 }
 
-/** `leasehold workers`: who holds jobs, when it last beat, live or STALE. */
+/** `leasehold workers`: who holds jobs, their last heartbeat, live or STALE. */
 export function workersCommand(context: CliContext): Command {
   const command = new Command('workers')
     .description('list workers by the leases they hold: last heartbeat, live or STALE, jobs')
     .option('--stale', 'only workers whose leases have all ended')
-    .option('-n, --limit <n>', 'leases to read at most', numberOption(1, 1_000_000), 20_000)
+    .option('-n, --limit <n>', 'read at most this many leases', numberOption(1, 1_000_000), 20_000)
     .action((options: WorkersOptions) =>
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
@@ -75,7 +75,7 @@ function show(output: Output, views: readonly LeaseHolder[], now: number): void 
     });
   output.line(
     colours.dim(
-      `${counted(views.length, 'worker')} with jobs; one that holds none leaves no trace in the table`,
+      `${counted(views.length, 'worker')} with jobs; a worker without jobs leaves no trace in the table`,
     ),
   );
 }

@@ -11,7 +11,7 @@ export interface Finding {
   readonly repair?: Repair;
 }
 
-/** A conditional write that mends a row, provided that it is still as it was seen. */
+/** A conditional write that repairs a row, provided that it is still as it was when checked. */
 export interface Repair {
   readonly write: RowWrite;
   /** Where the job becomes pending: the hint to send after. */
@@ -22,7 +22,7 @@ export interface Repair {
 export type CheckResult =
   | { readonly check: string; readonly outcome: 'checked'; readonly findings: readonly Finding[] }
   | { readonly check: string; readonly outcome: 'failed'; readonly reason: string }
-  /** Left out on the operator's wish. */
+  /** Skipped because the operator asked for it. */
   | { readonly check: string; readonly outcome: 'skipped'; readonly reason: string };
 
 /** Runs one check; whatever keeps it from its answer is an answer of its own, and leaves the other checks alone. */

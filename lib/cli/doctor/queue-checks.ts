@@ -4,7 +4,7 @@ import { jobQueueAttributes } from '../../wire/queues.ts';
 import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 
-const DEPLOY = 'set it in the stack and deploy; a queue that was made by hand needs it as well';
+const DEPLOY = 'set it in the stack and deploy; a queue created by hand needs it, too';
 
 /** A queue whose attributes break what the protocol relies on. */
 export function checkQueue(
@@ -25,12 +25,12 @@ function checkDelivery(queue: QueueDescription, settings: Settings): Finding[] {
   const wanted = jobQueueAttributes(settings);
   if (queue.isFifo)
     findings.push(
-      problem('the queue is FIFO, which has no delay for single messages', 'use a standard queue'),
+      problem('the queue is a FIFO queue, which cannot delay single messages', 'use a standard queue'),
     );
   if (queue.visibilityTimeoutMs < longest)
     findings.push(
       problem(
-        `the queue's visibility timeout is ${formatDuration(queue.visibilityTimeoutMs)}; an invocation may take ${formatDuration(longest)}, and SQS would deliver its message again meanwhile`,
+        `the queue's visibility timeout is ${formatDuration(queue.visibilityTimeoutMs)}; an invocation may take ${formatDuration(longest)}, and SQS would deliver its messages again before it ends`,
         DEPLOY,
       ),
     );
@@ -44,7 +44,7 @@ function checkDelivery(queue: QueueDescription, settings: Settings): Finding[] {
   if (queue.maxMessageBytes < wanted.maxMessageBytes && queue.maxMessageBytes > 0)
     findings.push(
       problem(
-        `the queue takes messages of ${queue.maxMessageBytes} bytes; a payload may have ${settings.maxPayloadBytes}`,
+        `the queue accepts messages of up to ${queue.maxMessageBytes} bytes; a payload may have ${settings.maxPayloadBytes}`,
         DEPLOY,
       ),
     );
@@ -59,7 +59,7 @@ function checkDeadLetters(
   if (queue.redrive === undefined)
     return [
       problem(
-        'the queue has no dead-letter queue: a message that no worker can take is lost at its expiry',
+        'the queue has no dead-letter queue: a message that no worker can process is lost when it expires',
         DEPLOY,
       ),
     ];
@@ -68,14 +68,14 @@ function checkDeadLetters(
   if (queue.redrive.maxReceiveCount < fewest)
     findings.push(
       problem(
-        `a message goes to the dead-letter queue after ${queue.redrive.maxReceiveCount} deliveries; fewer than ${fewest} strand harmless messages in a busy hour`,
+        `a message goes to the dead-letter queue after ${queue.redrive.maxReceiveCount} deliveries; with fewer than ${fewest}, good messages end up there when workers are busy`,
         DEPLOY,
       ),
     );
   if (deadLetters !== undefined && deadLetters.retentionMs <= queue.retentionMs)
     findings.push(
       problem(
-        `the dead-letter queue keeps messages for ${formatDuration(deadLetters.retentionMs)}, not longer than the queue itself (${formatDuration(queue.retentionMs)}): their age counts from the first sending`,
+        `the dead-letter queue keeps messages for ${formatDuration(deadLetters.retentionMs)}, not longer than the queue itself (${formatDuration(queue.retentionMs)}): a message's age counts from when it was first sent`,
         DEPLOY,
       ),
     );
@@ -90,7 +90,7 @@ function checkDeadLetters(
     findings.push(
       warning(
         `${deadLetters.visible} messages are in the dead-letter queue`,
-        "its consumer should have made rows of them; look with 'leasehold dlq ls'",
+        "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
       ),
     );
   return findings;
@@ -102,7 +102,7 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
-/** A policy that lets anybody in. */
+/** A policy that lets anyone in. */
 function checkPolicy({ policy }: QueueDescription): Finding[] {
   if (policy === undefined || policy === '') return [];
   let statements: readonly Statement[];
@@ -117,7 +117,7 @@ function checkPolicy({ policy }: QueueDescription): Finding[] {
       Effect === 'Allow' && Condition === undefined && isAnybody(Principal),
   );
   return isOpen
-    ? [problem('the queue policy lets anybody use the queue', 'name the principals, or add a condition')]
+    ? [problem('the queue policy lets anyone use the queue', 'name the principals, or add a condition')]
     : [];
 }
 

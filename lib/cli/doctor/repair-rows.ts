@@ -7,7 +7,7 @@ import type { Finding, Repair } from './check.ts';
 export interface Repaired {
   readonly finding: Finding;
   readonly jobId: string;
-  /** `moved`: the row changed since it was looked at, and is left alone. */
+  /** `moved`: the row changed since it was checked, and is left as it is. */
   readonly outcome: 'repaired' | 'moved' | 'failed';
   readonly says: string;
 }
@@ -33,7 +33,7 @@ export async function repairRows(
       results.push(
         applied
           ? { finding, jobId, outcome: 'repaired', says: next }
-          : { finding, jobId, outcome: 'moved', says: 'changed since it was looked at; left alone' },
+          : { finding, jobId, outcome: 'moved', says: 'changed since it was checked; left as it is' },
       );
     } catch (error) {
       results.push({

@@ -33,11 +33,11 @@ export const indexRepair = (row: Row, context: RowContext): Repair => ({
   write: repairIndexWrite(row, writing(context)),
 });
 
-export const mendRepair = (
+export const attributesRepair = (
   row: Row,
-  mended: Readonly<Record<string, string | number>>,
+  repaired: Readonly<Record<string, string | number>>,
   context: RowContext,
-): Repair => ({ write: repairAttributesWrite(row, mended, writing(context)) });
+): Repair => ({ write: repairAttributesWrite(row, repaired, writing(context)) });
 
 export function failRepair(row: Row, why: string, context: RowContext): Repair {
   const { now, settings } = context;

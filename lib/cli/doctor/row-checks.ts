@@ -4,9 +4,10 @@ import { parseJob } from '../../protocol/rows/parse-row.ts';
 import { allShards } from '../../protocol/shards.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import { formatDuration } from '../time.ts';
 import type { Finding } from './check.ts';
-import { failRepair, hintRepair, indexRepair, mendRepair, toPendingRepair } from './repairs.ts';
+import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
 
 /** What a check of a row may look at. */
 export interface RowContext {
@@ -37,8 +38,8 @@ export const runningWithoutLease: RowCheck = (row, context) => {
   return {
     severity: 'problem',
     jobId: named(row),
-    says: `'${named(row)}' is running without a lease ('${lacks}' is missing or of the wrong type): it would run for ever`,
-    next: 'make it pending and hint it',
+    says: `'${named(row)}' is running without a lease ('${lacks}' is missing or of the wrong type): it would never end`,
+    next: 'make it pending and send a hint',
     repair: toPendingRepair(row, context),
   };
 };
@@ -54,13 +55,13 @@ export const unseenByTheIndex: RowCheck = (row, context) => {
         ? `'${named(row)}' is ${row.status} without 'leaseShard': it is in no index`
         : partitions.includes(row.leaseShard)
           ? undefined
-          : `'${named(row)}' is ${row.status} in partition '${row.leaseShard}', which no sweep reads for that (${partitions[0]} to ${partitions.at(-1)})`;
+          : `'${named(row)}' is ${row.status} in partition '${row.leaseShard}', which no sweep reads for ${row.status} jobs (${partitions[0]} to ${partitions.at(-1)})`;
   if (says === undefined) return undefined;
   return {
     severity: 'problem',
     jobId: named(row),
     says,
-    next: 'make it pending in its own partition and hint it',
+    next: 'make it pending in its own partition and send a hint',
     repair: toPendingRepair(row, context),
   };
 };
@@ -75,20 +76,20 @@ export const pendingWithoutDueHint: RowCheck = (row, context) => {
   return {
     severity: 'problem',
     jobId: named(row),
-    says: `'${named(row)}' is pending, but its next hint is due only ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; the longest allowed is ${formatDuration(settings.dispatchLeaseCapMs)}`,
-    next: 'hint it when it is due',
+    says: `'${named(row)}' is pending, but its next hint is due ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; at most ${formatDuration(settings.dispatchLeaseCapMs)} is allowed`,
+    next: 'send a hint when it is due',
     repair: hintRepair(row, context, notBefore),
   };
 };
 
-/** Finished, but not where the index has such rows: a sweep stumbles over it, or no list of failures shows it. */
+/** Finished, but not where the index has such rows: a sweep reads it in vain, or no list of failures shows it. */
 export const finishedOutOfPlace: RowCheck = (row, context) => {
   if (row.status === 'failed') return failedOutOfPlace(row, context);
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
   return {
     severity: 'problem',
     jobId: named(row),
-    says: `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep stumbles over it`,
+    says: `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep reads it in vain`,
     next: "remove 'leaseUntil'",
     repair: indexRepair(row, context),
   };
@@ -118,26 +119,28 @@ export const unreadable: RowCheck = (row, context) => {
       ? {
           severity: 'problem',
           jobId: job.jobId,
-          says: `'${job.jobId}' expires at ${job.expiresAt}, which reads as milliseconds; DynamoDB counts seconds and would never remove it`,
-          next: 'set it to seconds',
-          repair: mendRepair(row, { expiresAt: Math.ceil(job.expiresAt / 1000) }, context),
+          says: `'${job.jobId}' expires at ${job.expiresAt}, which looks like milliseconds; DynamoDB expects seconds and would never remove the row`,
+          next: 'convert it to seconds',
+          repair: attributesRepair(row, { expiresAt: Math.ceil(job.expiresAt / 1000) }, context),
         }
       : undefined;
   } catch (error) {
     if (!(error instanceof BadRowError)) throw error;
-    const mended = mendedAttributes(row, context);
+    const repaired = repairedAttributes(row, context);
     return {
       severity: 'problem',
       jobId: named(row),
       says: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
       next:
-        mended === undefined
-          ? 'fail it, with what it holds'
-          : `set ${Object.entries(mended)
+        repaired === undefined
+          ? 'fail it, and keep what it holds'
+          : `set ${Object.entries(repaired)
               .map(([name, value]) => `${name} to ${JSON.stringify(value)}`)
               .join(', ')}`,
       repair:
-        mended === undefined ? failRepair(row, error.message, context) : mendRepair(row, mended, context),
+        repaired === undefined
+          ? failRepair(row, error.message, context)
+          : attributesRepair(row, repaired, context),
     };
   }
 };
@@ -145,7 +148,7 @@ export const unreadable: RowCheck = (row, context) => {
 /** The year 5138: seconds beyond it were meant as milliseconds. */
 const MAX_EXPIRES_AT = 100_000_000_000;
 
-/** Numbers that a row can do with, where it has none. */
+/** Numbers for a row that has none. */
 const fallbacks = ({ settings, now }: RowContext): Readonly<Record<string, number>> => ({
   attempt: 0,
   errors: 0,
@@ -160,10 +163,10 @@ const fallbacks = ({ settings, now }: RowContext): Readonly<Record<string, numbe
 
 /**
  * The attributes that make the row readable: numbers that were stored as text, and missing numbers with an obvious value.
- * Undefined when that is not enough. A missing attempt is not mended while a claim may be under way: it is the fence.
+ * Undefined when that is not enough. A missing attempt is not repaired while a claim may be under way: it is the fence.
  */
-function mendedAttributes(row: Row, context: RowContext): Record<string, string | number> | undefined {
-  const mended: Record<string, string | number> = {};
+function repairedAttributes(row: Row, context: RowContext): Record<string, string | number> | undefined {
+  const repaired: Record<string, string | number> = {};
   const given = fallbacks(context);
   for (const name of [
     ...Object.keys(given),
@@ -177,20 +180,20 @@ function mendedAttributes(row: Row, context: RowContext): Record<string, string 
     const value = row[name];
     const fallback = name === 'attempt' && row.leaseOwner !== undefined ? undefined : given[name];
     if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
-      mended[name] = Number(value);
-    else if (value === undefined && fallback !== undefined) mended[name] = fallback;
+      repaired[name] = Number(value);
+    else if (value === undefined && fallback !== undefined) repaired[name] = fallback;
   }
-  if (row.changedBy === undefined) mended.changedBy = context.changedBy();
-  if (row.payload === undefined) mended.payload = 'null';
+  if (row.changedBy === undefined) repaired.changedBy = context.changedBy();
+  if (row.payload === undefined) repaired.payload = 'null';
   try {
-    parseJob({ ...row, ...mended });
-    return mended;
+    parseJob({ ...row, ...repaired });
+    return repaired;
   } catch {
     return undefined;
   }
 }
 
-/** Every check of a row, by the name under which its findings are told. */
+/** Every check of a row, by the name under which its findings are printed. */
 export const rowChecks: Readonly<Record<string, RowCheck>> = {
   'rows that the index cannot see': unseenByTheIndex,
   'running rows without a lease': runningWithoutLease,
@@ -200,4 +203,5 @@ export const rowChecks: Readonly<Record<string, RowCheck>> = {
 };
 
 /** Whether the checks look at this row at all: the leader row is not a job. */
-export const isJobRow = (row: Row): boolean => !(ownKeys(row) && !String(row.jobId).startsWith('bad:'));
+export const isJobRow = (row: Row): boolean =>
+  !(ownKeys(row) && !String(row.jobId).startsWith(BAD_MESSAGE_PREFIX));

@@ -13,7 +13,7 @@ import { checkClock, checkReaper, checkSettings, checkTable } from './system-che
 export interface DoctorOptions {
   /** True: whatever it costs. False: never. Undefined: where it costs next to nothing. */
   readonly scan?: boolean;
-  /** Told before the table is read. */
+  /** Called before the table is read. */
   readonly onScan?: (cost: ScanCost) => void;
 }
 
@@ -66,7 +66,7 @@ async function queueFindings(system: System): Promise<Finding[]> {
       ...checkQueue(queue, undefined, system.settings),
       problem(
         `the dead-letter queue ${queue.redrive.deadLetterArn} cannot be read (${error instanceof Error ? error.message : error})`,
-        'check that it exists, and your permissions',
+        'check that it exists, and that you may read it',
       ),
     ];
   }
@@ -77,13 +77,13 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
   const names = Object.keys(rowChecks);
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
     names.map((check): CheckResult => ({ check, outcome, reason }));
-  if (options.scan === false) return all('skipped', 'not asked for (--no-scan)');
+  if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
   try {
     const cost = await scanCostOf(system);
     if (options.scan === undefined && cost.dollars > NEXT_TO_NOTHING)
       return all(
         'failed',
-        `needs a scan of about ${cost.rows} rows ($${cost.dollars.toFixed(2)}); add --scan to pay for it, or --no-scan to leave it out`,
+        `needs a scan of about ${cost.rows} rows ($${cost.dollars.toFixed(2)}); add --scan to run it anyway, or --no-scan to skip it`,
       );
     options.onScan?.(cost);
     const findings = await scanRows(system, terminal);

@@ -18,26 +18,28 @@ export function checkSettings(variables: Readonly<Record<string, string | undefi
       : [
           warning(
             'the reaper is switched off (reaperEnabled is false)',
-            'switch it on when the reason is gone',
+            'switch it on again when the reason no longer applies',
           ),
         ];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return error.problems.map((says) => problem(says, 'correct the setting in the stack and deploy it'));
+    return error.problems.map((says) => problem(says, 'correct the setting in the stack and deploy'));
   }
 }
 
 /** A clock that is further off DynamoDB's than half the allowed skew. */
 export function checkClock(offset: ClockOffset | undefined, settings: Pick<Settings, 'skewMs'>): Finding[] {
   if (offset === undefined)
-    return [warning('DynamoDB sent no date, so the clock could not be compared', 'compare it with NTP')];
+    return [
+      warning('DynamoDB sent no date, so the clock could not be compared', 'check that NTP is running'),
+    ];
   const certain = Math.abs(offset.offsetMs) - offset.uncertaintyMs;
   if (certain <= settings.skewMs / 2) return [];
   const way = offset.offsetMs > 0 ? 'ahead of' : 'behind';
   return [
     problem(
-      `this machine's clock is ${formatDuration(offset.offsetMs)} ${way} DynamoDB's (± ${formatDuration(offset.uncertaintyMs)}); at most ${formatDuration(settings.skewMs / 2)} is sound`,
-      'set the clock by NTP before this machine claims or reaps anything',
+      `this machine's clock is ${formatDuration(offset.offsetMs)} ${way} DynamoDB's (± ${formatDuration(offset.uncertaintyMs)}); at most ${formatDuration(settings.skewMs / 2)} is allowed`,
+      'set the clock with NTP before this machine claims or reclaims anything',
     ),
   ];
 }
@@ -46,11 +48,10 @@ export function checkClock(offset: ClockOffset | undefined, settings: Pick<Setti
 export function checkTable(table: TableDescription): Finding[] {
   const findings: Finding[] = [];
   if (table.status !== 'ACTIVE')
-    findings.push(problem(`the table is ${table.status}`, 'wait, or look at it in the console'));
+    findings.push(problem(`the table is ${table.status}`, 'wait, or look at it in the AWS console'));
   for (const wanted of jobsTable.indexes) {
     const index = table.indexes.find((each) => each.name === wanted.name);
-    const next =
-      'deploy the stack again; a table that was made by hand needs this index as the stack defines it';
+    const next = 'deploy the stack again; a table created by hand needs this index as the stack defines it';
     if (index === undefined) {
       findings.push(problem(`the table has no index '${wanted.name}'`, next));
       continue;
@@ -81,7 +82,7 @@ export interface ReaperSigns {
 export function checkReaper(signs: ReaperSigns, now: number, settings: Settings): Finding[] {
   const { leader, oldestRunning, oldestPending } = signs;
   const next =
-    "look at the reaper function's log and its schedule in EventBridge; 'leasehold reap' sweeps once from here meanwhile";
+    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold reap' sweeps once from here";
   const findings: Finding[] = [];
   if (leader === undefined) findings.push(problem('no reaper has ever swept this table', next));
   const ledAt = typeof leader?.ledAt === 'number' ? leader.ledAt : undefined;
@@ -102,7 +103,7 @@ export function checkReaper(signs: ReaperSigns, now: number, settings: Settings)
     if (oldest !== undefined && now - oldest > worstMs)
       findings.push(
         problem(
-          `a ${what} job's lease ended ${formatDuration(now - oldest)} ago and nobody acted; ${formatDuration(worstMs)} is the longest that the settings allow`,
+          `a ${what} job's lease ended ${formatDuration(now - oldest)} ago and the reaper has not acted; by the settings it acts within ${formatDuration(worstMs)}`,
           next,
         ),
       );

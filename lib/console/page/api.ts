@@ -36,7 +36,7 @@ async function post(path: string): Promise<ActionReply> {
     const reply = await fetch(path, { method: 'POST', headers: headers() });
     return (await reply.json()) as ActionReply;
   } catch {
-    return { ok: false, message: 'The console does not answer; is it still running?' };
+    return { ok: false, message: 'The console does not answer. Is it still running?' };
   }
 }
 

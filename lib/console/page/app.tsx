@@ -150,11 +150,11 @@ function Locked({ hasToken }: { readonly hasToken: boolean }) {
   return (
     <main class="locked">
       <Mark />
-      <h1>{hasToken ? 'The console has ended' : 'This page needs its key'}</h1>
+      <h1>{hasToken ? 'The console has stopped' : 'This page needs its token'}</h1>
       <p>
         {hasToken
-          ? 'It was stopped, or started anew with another key. Open the link that the terminal shows now.'
-          : 'Open the link that was printed in the terminal: it carries a key, so that no other page can act here.'}
+          ? 'It was stopped, or started again with another token. Open the link that the terminal shows now.'
+          : 'Open the link that was printed in the terminal: it contains a token, so that no other page can act here.'}
       </p>
     </main>
   );

@@ -8,7 +8,7 @@ interface Lane {
   readonly from: number;
   /** When its holder was last heard of. */
   readonly aliveUntil: number;
-  /** When the claim ended: for a lapsed one, when the reaper took it back. */
+  /** When the claim ended: for a lapsed one, when the reaper reclaimed the job. */
   readonly to: number;
   readonly outcome: string;
   readonly beats: readonly number[];

@@ -42,7 +42,7 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 export const timeOfDay = (at: number): string => clock.format(at);
 export const dateAndTime = (at: number): string => full.format(at);
 
-/** JSON text set out for reading; other text as it is. */
+/** JSON text, indented; other text as it is. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -3,11 +3,11 @@ import type { RefObject } from 'preact';
 const keys: readonly (readonly [string, string])[] = [
   ['/', 'search'],
   ['1 … 6', 'show all, running, pending, done, failed, cancelled'],
-  ['↑ ↓ or k j', 'go through the list'],
+  ['↑ ↓ or k j', 'move through the list'],
   ['Enter', 'open the job'],
   ['Esc', 'back to the list'],
   ['Tab', 'reach every button'],
-  ['?', 'this overview'],
+  ['?', 'show these keys'],
 ];
 
 /** What the keyboard can do. */

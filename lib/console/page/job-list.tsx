@@ -62,7 +62,7 @@ export function JobList(props: {
   return (
     <section class="panel jobs" aria-label="Jobs">
       <div class="bar">
-        <div class="tabs" role="toolbar" aria-label="Show jobs by state">
+        <div class="tabs" role="toolbar" aria-label="Show jobs by status">
           {filters.map((status) => (
             <Tab
               key={status}
@@ -170,7 +170,7 @@ function Rows({ jobs }: { readonly jobs: readonly JobSummary[] }) {
       aria-activedescendant={active === undefined ? undefined : rowId(active)}
       onKeyDown={onKeyDown}
     >
-      {jobs.length === 0 && <p class="empty">No jobs here yet.</p>}
+      {jobs.length === 0 && <p class="empty">No jobs.</p>}
       <div class="rows-space" style={{ height: `${jobs.length * rowHeight}px` }}>
         {jobs.slice(from, to).map((job, i) => (
           <JobRow

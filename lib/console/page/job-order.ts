@@ -29,7 +29,7 @@ export function isShown(job: JobSummary, { status, search }: Filter): boolean {
 export const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter): JobSummary[] =>
   [...jobs].filter((job) => isShown(job, filter)).sort(compareJobs);
 
-/** The list after a few jobs changed: the others are not compared anew, so that ten thousand cost no more than a walk. */
+/** The list after a few jobs changed. The others are not sorted again, so that ten thousand jobs cost no more than a walk. */
 export function reorderJobs(
   list: readonly JobSummary[],
   changed: ReadonlySet<string>,

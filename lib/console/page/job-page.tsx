@@ -99,7 +99,7 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
         <Fact name="lease">{duration(detail.leaseMs)}</Fact>
         <Fact name="created">{dateAndTime(detail.createdAt)}</Fact>
         {job.finishedAt !== undefined && (
-          <Fact name="took">{duration(job.finishedAt - detail.createdAt)} from creation to end</Fact>
+          <Fact name="took">{duration(job.finishedAt - detail.createdAt)} from creation to finish</Fact>
         )}
         {job.leaseOwner !== undefined && (
           <Fact name={job.status === 'running' ? 'owner' : 'last owner'}>

@@ -74,7 +74,7 @@ function What({ job, now }: { readonly job: JobSummary; readonly now: number }) 
   }
 }
 
-/** A job that only ever lost its workers says more by their number than by its last error. */
+/** For a job that only ever crashed, the number of crashes says more than its last error. */
 const failureOf = (job: JobSummary): string =>
   job.crashes > 0 && job.errors === 0
     ? `killed ${plural(job.crashes, 'worker')}; quarantined`
@@ -95,7 +95,7 @@ function Marks({ job }: { readonly job: JobSummary }) {
     <span class="marks">
       {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}
       {job.crashes > 0 && (
-        <span class="badge bad" title={`${plural(job.crashes, 'worker')} died with it`}>
+        <span class="badge bad" title={`${plural(job.crashes, 'worker')} died while running it`}>
           {plural(job.crashes, 'crash', 'crashes')}
         </span>
       )}

@@ -12,7 +12,7 @@ const titles = {
 
 /**
  * What is left of a lease: drains by itself, and is full again with each heartbeat. The browser animates it, so that a
- * hundred bars cost no script.
+ * hundred bars need no script.
  */
 export function LeaseBar({ job, now }: { readonly job: JobSummary; readonly now: number }) {
   const { leaseUntil = 0, leaseSpanMs = 1 } = job;
@@ -38,7 +38,7 @@ export function LeaseBar({ job, now }: { readonly job: JobSummary; readonly now:
   );
 }
 
-/** Where the animation starts is settled once: a delay that is set again later would count the time in between twice. */
+/** The start of the animation is set once: a delay that is set again later would count the time in between twice. */
 function Fill({ leaseUntil, spanMs }: { readonly leaseUntil: number; readonly spanMs: number }) {
   const [elapsed] = useState(() => Math.max(0, spanMs - (leaseUntil - serverNow())));
   return (

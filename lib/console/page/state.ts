@@ -62,7 +62,7 @@ export function ownerName(leaseOwner: string): string {
 
 export const serverNow = (): number => Date.now() + state.clockOffset;
 
-/** The time, drawn anew every so often; a page that nobody sees stands still. */
+/** The time, updated every so often; not while the page is hidden. */
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {

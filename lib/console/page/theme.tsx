@@ -20,7 +20,7 @@ export function applyTheme(theme: Theme = chosen()): void {
 
 const icons = { system: SystemIcon, light: SunIcon, dark: MoonIcon };
 
-/** Goes round between the system's colours, light and dark. */
+/** Switches between the system's colours, light and dark. */
 export function ThemeButton() {
   const [theme, setTheme] = useState(chosen);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system';

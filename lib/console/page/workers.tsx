@@ -25,8 +25,8 @@ export function Workers({ isChosen }: { readonly isChosen: boolean }) {
 
 const nobody = () =>
   state.hello?.mode === 'account'
-    ? 'Nobody holds a lease. An idle worker is not seen from here.'
-    : 'None started yet. The first job starts one.';
+    ? 'No worker holds a lease. Idle workers cannot be seen from here.'
+    : 'No worker has started yet. The first job starts one.';
 
 function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now: number }) {
   const { pid } = worker;
@@ -55,11 +55,11 @@ function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now:
       {pid !== undefined && worker.state !== 'gone' && (
         <span class="worker-actions">
           {worker.state === 'paused' ? (
-            <Signal pid={pid} action="resume" says="Let it run on (SIGCONT)" />
+            <Signal pid={pid} action="resume" says="Resume it (SIGCONT)" />
           ) : (
-            <Signal pid={pid} action="pause" says="Stop it where it stands (SIGSTOP)" />
+            <Signal pid={pid} action="pause" says="Pause it (SIGSTOP)" />
           )}
-          <Signal pid={pid} action="kill" says="Kill it at once (SIGKILL)" />
+          <Signal pid={pid} action="kill" says="Kill it (SIGKILL)" />
         </span>
       )}
     </li>

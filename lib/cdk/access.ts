@@ -26,7 +26,11 @@ export interface Access {
 }
 
 /** What Lambda calls on a queue, with the function's role, to feed a function from it. */
-export const EVENT_SOURCE = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
+export const EVENT_SOURCE_ACTIONS = [
+  'sqs:ReceiveMessage',
+  'sqs:DeleteMessage',
+  'sqs:GetQueueAttributes',
+] as const;
 
 /**
  * What each function may do: test/cdk/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem
@@ -36,7 +40,7 @@ export const EVENT_SOURCE = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:Get
 export const functionAccess = {
   worker: {
     table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-    queue: [...EVENT_SOURCE, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    queue: [...EVENT_SOURCE_ACTIONS, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
   reaper: {
@@ -48,7 +52,7 @@ export const functionAccess = {
   'dead-letter': {
     table: ['dynamodb:UpdateItem'],
     queue: ['sqs:SendMessage'],
-    deadLetterQueue: [...EVENT_SOURCE],
+    deadLetterQueue: [...EVENT_SOURCE_ACTIONS],
   },
 } as const satisfies Record<FunctionName, Access>;
 

@@ -4,7 +4,7 @@ import { messageLimits } from '../settings/message-limits.ts';
 import { jobBody, parseMessage } from '../wire/message.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import { counted, type Output } from './output.ts';
-import { createProgress } from './progress.ts';
+import { createProgressBar } from './progress-bar.ts';
 import type { System } from './system.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -35,7 +35,7 @@ export async function sendLines(
   given: { readonly type: string | undefined; readonly fields: object },
 ): Promise<ExitCode> {
   const tally: SendTally = { sent: 0, failures: [] };
-  const progress = createProgress(terminal, output, 'sending');
+  const progress = createProgressBar(terminal, output, 'sending');
   const queue = system.queue();
   let chunk: { line: number; body: string }[] = [];
   const flush = async () => {

@@ -28,12 +28,10 @@ export interface JobSummary {
   readonly progress?: number;
 }
 
-type WorkerState = 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
-
 /** A worker: a process of the local stack, or, in an account, whoever holds leases. */
 export interface WorkerSummary {
   readonly name: string;
-  readonly state: WorkerState;
+  readonly state: 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
   readonly since: number;
   readonly jobs: readonly string[];
   /** Only a process of the local stack has one, and can be killed, paused and resumed. */

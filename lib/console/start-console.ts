@@ -8,7 +8,7 @@ import { Feed } from './feed.ts';
 import { loadPageFiles } from './page-files.ts';
 import { type Hello, TOKEN_PARAMETER, type WorkerAction, type WorkerSummary } from './page-messages.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
-import { summariesOfHolders } from './worker-summary.ts';
+import { workerSummaries } from './worker-summaries.ts';
 
 export interface ConsoleOptions {
   readonly tableName: string;
@@ -62,7 +62,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     watcher,
     clock,
     hello: () => helloOf(options, mode),
-    workers: () => local?.workers() ?? summariesOfHolders([...watcher.jobs.all()], clock.now(), settings),
+    workers: () => local?.workers() ?? workerSummaries([...watcher.jobs.all()], clock.now(), settings),
   });
   const disconnect = local?.connect(watcher, () => feed.workersChanged());
   let port = 0;

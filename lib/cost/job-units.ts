@@ -1,6 +1,5 @@
-import { entryOf } from '../inspect/next-steps.ts';
 import { MAX_HINT_DELAY_MS, planDispatch } from '../protocol/decisions/dispatch.ts';
-import { claimOf, LEASE_EXPIRED } from '../protocol/job.ts';
+import { claimOf, LEASE_EXPIRED, leaseEntryOf } from '../protocol/job.ts';
 import { parseJob } from '../protocol/rows/parse-row.ts';
 import { rowAfter } from '../protocol/writes/evaluate.ts';
 import { reapWrite } from '../protocol/writes/reaper-writes.ts';
@@ -80,7 +79,7 @@ export function jobUnits(size: JobSize): JobUnits {
     checkpoint: kept.units,
     complete: done.units,
     retry: retried.units,
-    reclaim: step(before, reapWrite(entryOf(job), lapse, expiresAt, at)).units,
+    reclaim: step(before, reapWrite(leaseEntryOf(job), lapse, expiresAt, at)).units,
     fail: step(before, failWrite(claim, { errors: 1, lastError: ERROR, expiresAt }, at)).units,
     doneRowBytes: rowBytes(done.after),
   };

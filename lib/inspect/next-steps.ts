@@ -1,9 +1,14 @@
 import { decideReap, lapsesAt } from '../protocol/decisions/decide-reap.ts';
-import type { FinishedJob, Job, LeaseEntry, PendingJob, RunningJob, UnfinishedJob } from '../protocol/job.ts';
+import {
+  type FinishedJob,
+  type Job,
+  leaseEntryOf,
+  type PendingJob,
+  type RunningJob,
+} from '../protocol/job.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import { recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
-import { defined } from '../wire/defined.ts';
 import { times } from './facts.ts';
 import { isQuarantined } from './timeline.ts';
 
@@ -103,7 +108,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
 }
 
 function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
-  const verdict = decideReap(entryOf(job), { now: lapse, settings, breakerOpen: false });
+  const verdict = decideReap(leaseEntryOf(job), { now: lapse, settings, breakerOpen: false });
   if (verdict.kind === 'reclaim')
     return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
   if (verdict.kind === 'fail')
@@ -113,26 +118,3 @@ function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
   // A running job at the moment of its lapse is neither left alone nor dispatched.
   return 'cancelled, as an operator asked';
 }
-
-/** What the lease index holds of an unfinished job. */
-export const entryOf = (job: UnfinishedJob): LeaseEntry => ({
-  jobId: job.jobId,
-  type: job.type,
-  status: job.status,
-  leaseShard: job.leaseShard,
-  leaseUntil: job.leaseUntil,
-  leaseMs: job.leaseMs,
-  attempt: job.attempt,
-  errors: job.errors,
-  crashes: job.crashes,
-  releases: job.releases,
-  maxAttempts: job.maxAttempts,
-  maxCrashes: job.maxCrashes,
-  notBefore: job.status === 'pending' ? job.notBefore : 0,
-  dispatches: job.status === 'pending' ? job.dispatches : 0,
-  cancelRequested: job.cancelRequested,
-  ...defined({
-    leaseOwner: job.leaseOwner,
-    startedAt: job.status === 'running' ? job.startedAt : undefined,
-  }),
-});

@@ -1,3 +1,4 @@
+import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
 
 /**
@@ -138,6 +139,29 @@ export const claimOf = (job: RunningJob): Claim => ({
   owner: job.leaseOwner,
   attempt: job.attempt,
   startedAt: job.startedAt,
+});
+
+/** What the lease index holds of an unfinished job. */
+export const leaseEntryOf = (job: UnfinishedJob): LeaseEntry => ({
+  jobId: job.jobId,
+  type: job.type,
+  status: job.status,
+  leaseShard: job.leaseShard,
+  leaseUntil: job.leaseUntil,
+  leaseMs: job.leaseMs,
+  attempt: job.attempt,
+  errors: job.errors,
+  crashes: job.crashes,
+  releases: job.releases,
+  maxAttempts: job.maxAttempts,
+  maxCrashes: job.maxCrashes,
+  notBefore: job.status === 'pending' ? job.notBefore : 0,
+  dispatches: job.status === 'pending' ? job.dispatches : 0,
+  cancelRequested: job.cancelRequested,
+  ...defined({
+    leaseOwner: job.leaseOwner,
+    startedAt: job.status === 'running' ? job.startedAt : undefined,
+  }),
 });
 
 export const isFinished = (job: Job): job is FinishedJob => !UNFINISHED.includes(job.status);

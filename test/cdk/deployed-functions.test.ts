@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_SOURCE } from '../../lib/cdk/access.ts';
+import { EVENT_SOURCE_ACTIONS } from '../../lib/cdk/access.ts';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { hintBody, jobBody } from '../../lib/wire/message.ts';
 import { metrics } from '../../lib/wire/metrics.ts';
@@ -161,7 +161,7 @@ describe('what the functions write', () => {
 describe('the policy of each function', () => {
   const platform = (name: FunctionName): readonly string[] => {
     const queue = { worker: 'Queue', 'dead-letter': 'DeadLetterQueue', reaper: undefined }[name];
-    return queue === undefined ? [] : EVENT_SOURCE.map((action) => `${action} on ${queue}`);
+    return queue === undefined ? [] : EVENT_SOURCE_ACTIONS.map((action) => `${action} on ${queue}`);
   };
   const ofFunctions = (permission: string) => !/^(logs|xray):/.test(permission);
 

@@ -2,15 +2,15 @@ import type { Job } from '../../lib/protocol/job.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { shapeProblems } from '../simulation/row-rules.ts';
 import type { JournalLine } from '../support/journal.ts';
-import type { Evidence, Finding } from './evidence.ts';
+import type { BrokenPromise, Evidence } from './evidence.ts';
 
 /** How much later than its successor's start a starved process may still notice that its lease is gone. */
 const NOTICE_MS = 1500;
 
 /** Every promise that the run broke. */
-export function checkEvidence(evidence: Evidence): readonly Finding[] {
+export function checkEvidence(evidence: Evidence): readonly BrokenPromise[] {
   const rows = new Map(evidence.rows.map((row) => [String(row.jobId), row]));
-  const findings: Finding[] = evidence.overdue.map((jobId) => ({
+  const findings: BrokenPromise[] = evidence.overdue.map((jobId) => ({
     jobId,
     promise: 'a lapsed lease is taken back within the bound',
   }));
@@ -106,7 +106,7 @@ function lostCheckpoints(lines: readonly JournalLine[]): string[] {
     });
 }
 
-function indexProblems({ rows, index }: Evidence): Finding[] {
+function indexProblems({ rows, index }: Evidence): BrokenPromise[] {
   const unfinished = new Set(
     rows.filter(({ leaseUntil }) => leaseUntil !== undefined).map(({ jobId }) => String(jobId)),
   );

@@ -37,7 +37,7 @@ export interface Evidence {
 }
 
 /** A promise that was broken, and the job that shows it. */
-export interface Finding {
+export interface BrokenPromise {
   readonly jobId: string;
   readonly promise: string;
 }

@@ -12,7 +12,7 @@ import type { Fate } from '../support/journal-job.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
 import { type ChaosSystem, startChaosSystem } from './chaos-system.ts';
 import { checkEvidence } from './check-evidence.ts';
-import type { ChaosEvent, Evidence, Finding } from './evidence.ts';
+import type { BrokenPromise, ChaosEvent, Evidence } from './evidence.ts';
 import { type ChaosFigures, figuresOf } from './figures.ts';
 import { createTormentor, type Member, startMember } from './members.ts';
 import { type Mood, moodyRule } from './mood.ts';
@@ -28,7 +28,7 @@ export interface ChaosOptions {
 }
 
 export interface ChaosReport {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly BrokenPromise[];
   readonly evidence: Evidence;
   readonly figures: ChaosFigures;
 }

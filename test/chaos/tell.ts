@@ -1,5 +1,5 @@
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
-import type { Evidence, Finding } from './evidence.ts';
+import type { BrokenPromise, Evidence } from './evidence.ts';
 
 interface Line {
   readonly at: number;
@@ -32,7 +32,7 @@ function accountOf(jobId: string, evidence: Evidence): string {
 }
 
 /** The broken promises, each with the account of its job. */
-export function tell(findings: readonly Finding[], evidence: Evidence): string {
+export function tell(findings: readonly BrokenPromise[], evidence: Evidence): string {
   const jobs = [...new Set(findings.map(({ jobId }) => jobId))];
   return jobs
     .map((jobId) => {

@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
-import { entryOf } from '../../lib/inspect/next-steps.ts';
 import { decideFailure, decideRelease } from '../../lib/protocol/decisions/decide-failure.ts';
 import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
-import { type Claim, claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
+import {
+  type Claim,
+  claimOf,
+  type Job,
+  type LeaseEntry,
+  leaseEntryOf,
+  type RunningJob,
+} from '../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -169,7 +175,7 @@ export async function liveThrough(table: Table, jobId: string, script: readonly 
     );
     const unfinished = after?.status === 'running' || after?.status === 'pending' ? [after] : [];
     expect(shown).toHaveLength(unfinished.length);
-    expect(shown).toMatchObject(unfinished.map(entryOf));
+    expect(shown).toMatchObject(unfinished.map(leaseEntryOf));
     before = after;
   }
 }

@@ -6,10 +6,9 @@ import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { updateExpression } from '../../lib/aws/dynamodb/update-expression.ts';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
-import { entryOf } from '../../lib/inspect/next-steps.ts';
 import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
-import { claimOf, type Job, type RunningJob } from '../../lib/protocol/job.ts';
+import { claimOf, type Job, leaseEntryOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import { reviveWrite } from '../../lib/protocol/writes/operator-writes.ts';
@@ -106,14 +105,14 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
       const again = claimWrite({ job: { jobId: job.jobId }, owner: 'worker-2/x', skewMs: 2000 }, at);
       const running = await expectStep(released, again, { byLease: 2 });
       const second = parseJob(running) as RunningJob;
-      const verdict = decideReap(entryOf(second), {
+      const verdict = decideReap(leaseEntryOf(second), {
         now: NOW + 90_000,
         settings: defaultSettings,
         breakerOpen: false,
       });
       const lapsed = await expectStep(
         running,
-        reapWrite(entryOf(second), verdict as ReapAction, expiresAt, at),
+        reapWrite(leaseEntryOf(second), verdict as ReapAction, expiresAt, at),
         { byLease: 2 },
       );
       const third = await expectStep(

@@ -26,7 +26,7 @@ export interface CliRun {
   json<T = Record<string, unknown>>(): T;
 }
 
-export interface RunOptions {
+export interface CliRunOptions {
   readonly input?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
@@ -49,7 +49,7 @@ const asRun = (code: number, stdout: string, stderr: string): CliRun => ({
 const emptyDirectory = mkdtempSync(join(tmpdir(), 'leasehold-cli-'));
 
 /** Runs the command line in this process, with a terminal made of strings. */
-export async function runInProcess(args: readonly string[], options: RunOptions = {}): Promise<CliRun> {
+export async function runInProcess(args: readonly string[], options: CliRunOptions = {}): Promise<CliRun> {
   const written = { stdout: '', stderr: '' };
   const terminal: Terminal = {
     write: (text) => {
@@ -85,7 +85,9 @@ const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 /** Runs the command line as its users do: a process of its own. `send` is called with the process once it runs. */
 export function runProcess(
   args: readonly string[],
-  options: RunOptions & { readonly started?: (child: { kill(signal: NodeJS.Signals): void }) => void } = {},
+  options: CliRunOptions & {
+    readonly started?: (child: { kill(signal: NodeJS.Signals): void }) => void;
+  } = {},
 ): Promise<CliRun> {
   return new Promise((resolve, reject) => {
     const { PATH, HOME } = process.env;
@@ -118,7 +120,7 @@ export interface CliSystem {
   readonly store: JobStore;
   readonly sqs: SQSClient;
   /** Runs in this process. */
-  run(args: readonly string[], options?: RunOptions): Promise<CliRun>;
+  run(args: readonly string[], options?: CliRunOptions): Promise<CliRun>;
   /** Runs as a process. */
   spawn(args: readonly string[], options?: Parameters<typeof runProcess>[1]): Promise<CliRun>;
   put(row: Row): Promise<void>;
@@ -154,7 +156,7 @@ export async function createCliSystem(
     AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
   };
   const table = createDynamoDbTable({ client, tableName });
-  const within = (options: RunOptions = {}) => ({
+  const within = (options: CliRunOptions = {}) => ({
     clock,
     ...options,
     environment: { ...environment, ...options.environment },

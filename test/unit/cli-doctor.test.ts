@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkQueue } from '../../lib/cli/doctor/queue-checks.ts';
+import { checkQueue } from '../../lib/cli/doctor/check-queue.ts';
 import {
   finishedOutOfPlace,
   isJobRow,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JobSummary } from '../../lib/console/page-messages.ts';
-import { summariesOfHolders } from '../../lib/console/worker-summary.ts';
+import { workerSummaries } from '../../lib/console/worker-summaries.ts';
 import { processOf } from '../../lib/inspect/worker-name.ts';
 import { settings } from '../support/jobs.ts';
 
@@ -25,7 +25,7 @@ describe('the workers of an account', () => {
       running('c', 'host-2/z', 99),
       { ...running('d', 'host-3/z', 500), status: 'done' as const },
     ];
-    expect(summariesOfHolders(jobs, 100, settings)).toEqual([
+    expect(workerSummaries(jobs, 100, settings)).toEqual([
       { name: 'host-2', state: 'stale', since: 50, jobs: ['c'] },
       { name: 'host-1', state: 'busy', since: 50, jobs: ['a', 'b'] },
     ]);
@@ -34,7 +34,7 @@ describe('the workers of an account', () => {
   it('are stale on the tick on which their last lease ends, and are named the one silent longest first', () => {
     const jobs = [running('a', 'host-1/x', 100), running('b', 'host-2/y', 99)];
     const states = (now: number) =>
-      summariesOfHolders(jobs, now, settings).map(({ name, state }) => `${name} ${state}`);
+      workerSummaries(jobs, now, settings).map(({ name, state }) => `${name} ${state}`);
     expect(states(99)).toEqual(['host-2 stale', 'host-1 busy']);
     expect(states(100)).toEqual(['host-2 stale', 'host-1 stale']);
   });

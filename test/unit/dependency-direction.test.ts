@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   producer: ['worker', 'aws', 'protocol', 'settings', 'wire'],
   inspect: ['protocol', 'settings', 'wire'],
   testing: ['reaper', 'worker', 'protocol', 'settings', 'wire'],
-  cost: ['inspect', 'protocol', 'settings', 'wire'],
+  cost: ['protocol', 'settings', 'wire'],
   cdk: ['aws', 'settings', 'wire'],
   console: ['inspect', 'protocol', 'settings', 'wire'],
   local: ['console', 'inspect', 'reaper', 'worker', 'aws', 'protocol', 'settings', 'wire'],

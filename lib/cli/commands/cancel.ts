@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { whyRefused } from '../../inspect/why-refused.ts';
 import { exitCodes } from '../cli-error.ts';
-import { confirmed } from '../confirm.ts';
+import { confirmed } from '../confirmed.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';

@@ -10,7 +10,7 @@ import { createOutput, type Output } from '../output.ts';
 import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
 
-interface ConsoleOptions extends SystemOptions {
+interface ConsoleCommandOptions extends SystemOptions {
   readonly port?: number;
   readonly write?: boolean;
   readonly scan?: boolean;
@@ -23,7 +23,7 @@ export function consoleCommand(context: CliContext): Command {
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
     .option('--write', 'let the page cancel, take back and revive jobs; without it, the page is read-only')
     .option('--scan', 'read the whole table once, to list jobs that have finished')
-    .action(async (options: ConsoleOptions) => {
+    .action(async (options: ConsoleCommandOptions) => {
       const { terminal } = context;
       const output = createOutput(terminal, options.json === true);
       const local = namesNoSystem(options)
@@ -43,12 +43,17 @@ export function consoleCommand(context: CliContext): Command {
   );
 
   /** A system that the environment or the options name takes precedence over the local one. */
-  function namesNoSystem(options: ConsoleOptions): boolean {
+  function namesNoSystem(options: ConsoleCommandOptions): boolean {
     return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
   }
 }
 
-async function serve({ terminal }: CliContext, system: System, output: Output, options: ConsoleOptions) {
+async function serve(
+  { terminal }: CliContext,
+  system: System,
+  output: Output,
+  options: ConsoleCommandOptions,
+) {
   const { startConsole } = await import('../../console/start-console.ts');
   const { found, table, store, settings, inspection } = system;
   if (options.scan === true) {

@@ -4,7 +4,7 @@ import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import { parseMessage } from '../../wire/message.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { confirmed } from '../confirm.ts';
+import { confirmed } from '../confirmed.ts';
 import {
   type CliContext,
   numberOption,
@@ -15,7 +15,7 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { counted, firstLine, type Output } from '../output.ts';
-import { createProgress } from '../progress.ts';
+import { createProgressBar } from '../progress-bar.ts';
 import type { System } from '../system.ts';
 import { formatAge } from '../time.ts';
 
@@ -24,7 +24,7 @@ interface DlqOptions extends SystemOptions {
   readonly limit: number;
 }
 
-interface RedriveOptions extends DlqOptions {
+interface DlqRedriveOptions extends DlqOptions {
   readonly rate: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -73,7 +73,7 @@ function redriveCommand(context: CliContext): Command {
     .option('--rate <n>', 'messages per second', positiveOption, 50)
     .option('--dry-run', 'only say what would be done')
     .option('-y, --yes', 'do not ask')
-    .action((options: RedriveOptions) =>
+    .action((options: DlqRedriveOptions) =>
       onSystem(context, options, (system, output) => redrive(context, system, output, options)),
     );
   return withExamples(
@@ -140,7 +140,7 @@ function show(
   output.line(output.colours.dim(counted(messages.length, 'message')));
 }
 
-async function redrive(context: CliContext, system: System, output: Output, options: RedriveOptions) {
+async function redrive(context: CliContext, system: System, output: Output, options: DlqRedriveOptions) {
   const { terminal } = context;
   const url = await deadLetterUrl(system, options);
   const { visible } = await describeQueue(system.sqs, url);
@@ -166,12 +166,12 @@ async function move(
   system: System,
   output: Output,
   url: string,
-  options: RedriveOptions,
+  options: DlqRedriveOptions,
 ) {
   const { clock, interrupted } = terminal;
   const from = system.queueAt(url);
   const to = system.queue();
-  const progress = createProgress(terminal, output, 'sending again');
+  const progress = createProgressBar(terminal, output, 'sending again');
   const started = clock.monotonic();
   const failures: string[] = [];
   let moved = 0;

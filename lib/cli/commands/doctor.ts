@@ -4,7 +4,7 @@ import { settingsFromEnvironment } from '../../settings/environment.ts';
 import { defaultSettings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { type ExitCode, exitCodes } from '../cli-error.ts';
-import { confirmed } from '../confirm.ts';
+import { confirmed } from '../confirmed.ts';
 import { type CliContext, withExamples, withSystem } from '../define-command.ts';
 import type { CheckResult, Finding } from '../doctor/check.ts';
 import { isRepairable, type Repaired, repairRows } from '../doctor/repair-rows.ts';
@@ -13,7 +13,7 @@ import { findSystem, type SystemOptions } from '../find-system.ts';
 import { type Colours, counted, createOutput, type Output } from '../output.ts';
 import { openSystem, type System, settingVariables } from '../system.ts';
 
-interface DoctorOptions extends SystemOptions {
+interface DoctorCommandOptions extends SystemOptions {
   readonly repair?: boolean;
   readonly dryRun?: boolean;
   readonly scan?: boolean;
@@ -36,7 +36,7 @@ export function doctorCommand(context: CliContext): Command {
       'after',
       '\nExit codes: 0 no problems, 1 problems were found and not all repaired, 2 something could not be checked.',
     )
-    .action((options: DoctorOptions) => doctor(context, options));
+    .action((options: DoctorCommandOptions) => doctor(context, options));
   return withExamples(
     withSystem(command),
     'leasehold doctor',
@@ -45,7 +45,7 @@ export function doctorCommand(context: CliContext): Command {
   );
 }
 
-async function doctor(context: CliContext, options: DoctorOptions): Promise<void> {
+async function doctor(context: CliContext, options: DoctorCommandOptions): Promise<void> {
   const { terminal } = context;
   const output = createOutput(terminal, options.json === true);
   const system = await openDespiteSettings(context, options);
@@ -70,7 +70,7 @@ async function doctor(context: CliContext, options: DoctorOptions): Promise<void
 }
 
 /** Broken settings are one of the findings: they must not keep the doctor from the others. */
-function openDespiteSettings({ terminal }: CliContext, options: DoctorOptions): Promise<System> {
+function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOptions): Promise<System> {
   const found = findSystem(options, terminal.environment, terminal.directory);
   try {
     settingsFromEnvironment(settingVariables(found.environment));
@@ -121,7 +121,7 @@ async function repair(
   system: System,
   output: Output,
   results: readonly CheckResult[],
-  options: DoctorOptions,
+  options: DoctorCommandOptions,
 ): Promise<Repaired[] | undefined> {
   if (options.repair !== true) return undefined;
   const repairable = allFindings(results).filter(isRepairable);

@@ -3,7 +3,7 @@ import { whyRefused } from '../../inspect/why-refused.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { confirmed } from '../confirm.ts';
+import { confirmed } from '../confirmed.ts';
 import {
   type CliContext,
   instantOption,
@@ -18,7 +18,7 @@ import type { SystemOptions } from '../find-system.ts';
 import { type ListedJob, listFailed } from '../list-jobs.ts';
 import { type Operated, operate, sendHintsFor } from '../operate.ts';
 import { counted, firstLine, type Output } from '../output.ts';
-import { createProgress } from '../progress.ts';
+import { createProgressBar } from '../progress-bar.ts';
 import type { System } from '../system.ts';
 import { formatAge, parseInstant } from '../time.ts';
 
@@ -161,7 +161,7 @@ async function reviveAll(
   rate: number,
 ): Promise<Operated[]> {
   const { clock, interrupted } = terminal;
-  const progress = createProgress(terminal, output, 'reviving', chosen.length);
+  const progress = createProgressBar(terminal, output, 'reviving', chosen.length);
   const results: Operated[] = [];
   const from = clock.monotonic();
   for (let i = 0; i < chosen.length && !interrupted.aborted; i += GROUP) {

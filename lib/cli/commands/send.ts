@@ -18,7 +18,7 @@ import { sendLines } from '../send-lines.ts';
 import type { System } from '../system.ts';
 import { parseInstant } from '../time.ts';
 
-interface SendOptions extends SystemOptions {
+interface SendCommandOptions extends SystemOptions {
   readonly file?: string;
   readonly jobId?: string;
   readonly delay?: number;
@@ -44,7 +44,7 @@ export function sendCommand(context: CliContext): Command {
     .option('--lease <duration>', 'lease length of this job', durationOption)
     .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
-    .action((type: string | undefined, payload: string | undefined, options: SendOptions) =>
+    .action((type: string | undefined, payload: string | undefined, options: SendCommandOptions) =>
       onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),
     );
   return withExamples(
@@ -61,7 +61,7 @@ async function send(
   output: Output,
   type: string | undefined,
   payload: string | undefined,
-  options: SendOptions,
+  options: SendCommandOptions,
 ) {
   const fields = fieldsOf(options, context.terminal.clock.now());
   if (options.file !== undefined) {
@@ -92,7 +92,7 @@ async function send(
 }
 
 /** What goes into the message besides type and payload. */
-function fieldsOf(options: SendOptions, now: number) {
+function fieldsOf(options: SendCommandOptions, now: number) {
   if (options.delay !== undefined && options.at !== undefined)
     throw new CliError('Give either --delay or --at, not both');
   return {

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import { entryOf } from '../../inspect/next-steps.ts';
-import { isFinished, type Job } from '../../protocol/job.ts';
+import { isFinished, type Job, leaseEntryOf } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
@@ -41,7 +40,7 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
     [
       'status',
       paintStatus(job.status, colours) +
-        (isFinished(job) ? '' : `, ${describeLease(entryOf(job), now, settings, colours)}`),
+        (isFinished(job) ? '' : `, ${describeLease(leaseEntryOf(job), now, settings, colours)}`),
     ],
     ['attempt', `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, releases ${job.releases})`],
     ['budgets', `${job.maxAttempts} errors and crashes, ${job.maxCrashes} crashes`],

@@ -3,7 +3,7 @@ import { exitCodes } from '../cli-error.ts';
 import { type CliContext, listOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { readOverview } from '../overview.ts';
-import { overviewLines } from '../show-overview.ts';
+import { overviewLines } from '../overview-lines.ts';
 
 /** Index pages that one count may read: a million jobs a shard, a fraction of a cent. */
 const PAGES_EACH = 250;

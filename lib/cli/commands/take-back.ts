@@ -3,7 +3,7 @@ import { whyRefused } from '../../inspect/why-refused.ts';
 import { hintDelaySecondsOf } from '../../protocol/decisions/dispatch.ts';
 import type { Hint } from '../../protocol/ports.ts';
 import { exitCodes } from '../cli-error.ts';
-import { confirmed } from '../confirm.ts';
+import { confirmed } from '../confirmed.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated, sendHints } from '../operate.ts';

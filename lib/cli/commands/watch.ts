@@ -12,10 +12,10 @@ import {
 import type { SystemOptions } from '../find-system.ts';
 import type { Output } from '../output.ts';
 import { type Overview, readOverview } from '../overview.ts';
-import { overviewLines } from '../show-overview.ts';
+import { overviewLines } from '../overview-lines.ts';
 import { formatInstant } from '../time.ts';
 
-interface WatchOptions extends SystemOptions {
+interface WatchCommandOptions extends SystemOptions {
   readonly every: number;
   readonly times?: number;
   readonly type?: readonly string[];
@@ -30,7 +30,7 @@ export function watchCommand(context: CliContext): Command {
     .option('--every <duration>', 'time between updates', durationOption, 2000)
     .option('--times <n>', 'stop after this many updates', numberOption(1, 1_000_000))
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
-    .action((options: WatchOptions) =>
+    .action((options: WatchCommandOptions) =>
       onSystem(context, options, async (system, output) => {
         const { clock, interrupted } = context.terminal;
         let drawn = 0;

@@ -6,7 +6,7 @@ import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../scan-cost.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
-import { checkQueue } from './queue-checks.ts';
+import { checkQueue } from './check-queue.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
 import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
 

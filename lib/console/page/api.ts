@@ -40,8 +40,8 @@ async function post(path: string): Promise<ActionReply> {
   }
 }
 
-export const actOnJob = (jobId: string, action: JobAction): Promise<ActionReply> =>
+export const postJobAction = (jobId: string, action: JobAction): Promise<ActionReply> =>
   post(`/api/jobs/${encodeURIComponent(jobId)}/${action}`);
 
-export const actOnWorker = (pid: number, action: WorkerAction): Promise<ActionReply> =>
+export const postWorkerAction = (pid: number, action: WorkerAction): Promise<ActionReply> =>
   post(`/api/workers/${pid}/${action}`);

@@ -2,7 +2,7 @@ import type { JobDetail } from '../page-messages.ts';
 import { duration, timeOfDay } from './format.ts';
 import { ownerName } from './state.ts';
 
-interface Lane {
+interface AttemptLane {
   readonly attempt: number;
   readonly owner: string;
   readonly from: number;
@@ -67,12 +67,12 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
   );
 }
 
-function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, now: number): Lane[] {
+function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, now: number): AttemptLane[] {
   const beatsOf = (attempt: number) =>
     timeline.filter((each) => each.kind === 'heartbeat' && each.attempt === attempt).map(({ at }) => at);
   const diedAt = (attempt: number) =>
     timeline.find((each) => each.kind === 'killed' && each.attempt === attempt)?.at;
-  const ended = claims.map((claim): Lane => {
+  const ended = claims.map((claim): AttemptLane => {
     const beats = beatsOf(claim.attempt);
     const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;
     return {
@@ -89,7 +89,7 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
   const beats = beatsOf(job.attempt);
   const lastSign = diedAt(job.attempt) ?? Math.max(heartbeatAt ?? startedAt, beats.at(-1) ?? 0);
   const isSilent = diedAt(job.attempt) !== undefined || (job.leaseUntil ?? 0) < now;
-  const current: Lane = {
+  const current: AttemptLane = {
     attempt: job.attempt,
     owner: job.leaseOwner ?? '',
     from: startedAt,

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { NextStep } from '../../inspect/next-steps.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { JobAction, JobDetail } from '../page-messages.ts';
-import { actOnJob, fetchJob } from './api.ts';
+import { fetchJob, postJobAction } from './api.ts';
 import { Attempts } from './attempts.tsx';
 import { dateAndTime, duration, pretty } from './format.ts';
 import { BackIcon } from './icons.tsx';
@@ -188,7 +188,7 @@ function Actions({ detail }: { readonly detail: JobDetail }) {
           class={action === 'cancel' ? 'button danger' : 'button'}
           title={says[action]}
           disabled={action === 'cancel' && job.cancelRequested === true}
-          onClick={async () => toast(await actOnJob(job.jobId, action))}
+          onClick={async () => toast(await postJobAction(job.jobId, action))}
         >
           {labels[action]}
         </button>

@@ -1,11 +1,11 @@
 import { render } from 'preact';
 import { takeToken } from './api.ts';
 import { App } from './app.tsx';
-import { connect } from './state.ts';
+import { openStream } from './state.ts';
 import { applyTheme } from './theme.tsx';
 
 applyTheme();
 const token = takeToken();
-if (token !== undefined) connect(token);
+if (token !== undefined) openStream(token);
 const root = document.getElementById('app');
 if (root !== null) render(<App hasToken={token !== undefined} />, root);

@@ -12,11 +12,11 @@ import type {
 } from '../page-messages.ts';
 import { streamUrl } from './api.ts';
 
-export type Connection = 'connecting' | 'live' | 'lost';
+export type StreamState = 'connecting' | 'live' | 'lost';
 
 /** What the page knows. One object, changed in place; `changed` tells whoever draws from it. */
 export const state = {
-  connection: 'connecting' as Connection,
+  connection: 'connecting' as StreamState,
   hello: undefined as Hello | undefined,
   jobs: new Map<string, JobSummary>(),
   counts: { pending: 0, running: 0, done: 0, failed: 0, cancelled: 0 } as Record<JobStatus, number>,
@@ -132,7 +132,7 @@ const handlers: { readonly [name in keyof StreamEvents]: (data: StreamEvents[nam
 };
 
 /** Opens the stream; the browser opens it again by itself when it breaks. */
-export function connect(token: string): void {
+export function openStream(token: string): void {
   const source = new EventSource(streamUrl(token));
   for (const name of Object.keys(handlers) as (keyof StreamEvents)[])
     source.addEventListener(name, (event) =>

@@ -1,7 +1,7 @@
 import type { TimelineEvent } from '../../inspect/timeline.ts';
 import { duration, plural, timeOfDay } from './format.ts';
 
-interface Entry {
+interface TimelineEntry {
   readonly event: TimelineEvent;
   /** For a run of quiet events: how many of each kind, and when the last one was. */
   readonly counts: { readonly heartbeat: number; readonly checkpoint: number };
@@ -14,8 +14,8 @@ const isQuiet = (
   event.kind === 'heartbeat' || event.kind === 'checkpoint';
 
 /** Runs of heartbeats and checkpoints become one entry: they are the quiet part of the story. */
-function gather(events: readonly TimelineEvent[]): Entry[] {
-  const entries: Entry[] = [];
+function gather(events: readonly TimelineEvent[]): TimelineEntry[] {
+  const entries: TimelineEntry[] = [];
   for (const event of events) {
     const counts = { heartbeat: 0, checkpoint: 0 };
     const before = entries.at(-1);
@@ -44,9 +44,10 @@ export function Timeline({ events }: { readonly events: readonly TimelineEvent[]
   );
 }
 
-const keyOf = ({ event }: Entry): string => `${event.kind}-${event.attempt}-${event.at}-${event.text}`;
+const keyOf = ({ event }: TimelineEntry): string =>
+  `${event.kind}-${event.attempt}-${event.at}-${event.text}`;
 
-function EntryItem({ entry, start }: { readonly entry: Entry; readonly start: number }) {
+function EntryItem({ entry, start }: { readonly entry: TimelineEntry; readonly start: number }) {
   const { event, lastAt } = entry;
   const { at, kind, attempt } = event;
   const text = kind === 'log' ? undefined : event.text;
@@ -67,7 +68,7 @@ function EntryItem({ entry, start }: { readonly entry: Entry; readonly start: nu
   );
 }
 
-function titleOf({ event, counts }: Entry): string {
+function titleOf({ event, counts }: TimelineEntry): string {
   if (isQuiet(event) && counts.heartbeat + counts.checkpoint > 1)
     return (['heartbeat', 'checkpoint'] as const)
       .filter((kind) => counts[kind] > 0)

@@ -1,5 +1,5 @@
 import type { WorkerAction, WorkerSummary } from '../page-messages.ts';
-import { actOnWorker } from './api.ts';
+import { postWorkerAction } from './api.ts';
 import { age, plural } from './format.ts';
 import { state, toast, useNow, useTopic } from './state.ts';
 
@@ -77,7 +77,7 @@ function Signal(props: { readonly pid: number; readonly action: WorkerAction; re
       class={action === 'kill' ? 'button small danger' : 'button small'}
       title={says}
       aria-label={`${action} worker ${pid}`}
-      onClick={async () => toast(await actOnWorker(pid, action))}
+      onClick={async () => toast(await postWorkerAction(pid, action))}
     >
       {action}
     </button>

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { factsOf } from '../../../lib/inspect/facts.ts';
-import { entryOf, nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
+import { nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
+import { leaseEntryOf } from '../../../lib/protocol/job.ts';
 import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { settings } from '../../support/jobs.ts';
@@ -204,7 +205,7 @@ describe('what happens next, word for word', () => {
       if (job.status !== 'pending' && job.status !== 'running') throw new Error('it is finished');
       // A pending row keeps the start of its last claim, which no verdict on it asks for.
       const { startedAt, ...held } = parseLeaseEntry(row(over));
-      expect(entryOf(job)).toStrictEqual(job.status === 'running' ? { ...held, startedAt } : held);
+      expect(leaseEntryOf(job)).toStrictEqual(job.status === 'running' ? { ...held, startedAt } : held);
     },
   );
 });

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { factsOf } from '../../../lib/inspect/facts.ts';
 import { leaseHolders } from '../../../lib/inspect/lease-holders.ts';
 import { leasePhase } from '../../../lib/inspect/lease-phase.ts';
-import { entryOf, nextSteps } from '../../../lib/inspect/next-steps.ts';
+import { nextSteps } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { whyRefused } from '../../../lib/inspect/why-refused.ts';
 import { workerOf } from '../../../lib/inspect/worker-name.ts';
+import { leaseEntryOf } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases } from '../../../lib/protocol/store/all-leases.ts';
 import type { Positions } from '../../../lib/protocol/store/merged-shards.ts';
@@ -192,7 +193,7 @@ describe('what happens next', () => {
     for (const over of [{}, running, { leaseOwner: undefined }]) {
       const job = parseJob(row(over));
       if (job.status === 'pending' || job.status === 'running')
-        expect(entryOf(job)).toMatchObject({ jobId: 'j1', status: job.status, attempt: 1 });
+        expect(leaseEntryOf(job)).toMatchObject({ jobId: 'j1', status: job.status, attempt: 1 });
     }
   });
 });

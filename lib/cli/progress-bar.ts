@@ -2,13 +2,18 @@ import cliProgress from 'cli-progress';
 import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface Progress {
+export interface ProgressBar {
   update(done: number): void;
   end(): void;
 }
 
 /** A progress bar on stderr, where somebody watches; otherwise nothing. */
-export function createProgress(terminal: Terminal, output: Output, doing: string, total?: number): Progress {
+export function createProgressBar(
+  terminal: Terminal,
+  output: Output,
+  doing: string,
+  total?: number,
+): ProgressBar {
   if (!terminal.isInteractive || output.isJson) return { update: () => {}, end: () => {} };
   const bar = new cliProgress.SingleBar({
     format:

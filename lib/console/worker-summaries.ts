@@ -6,7 +6,7 @@ import type { JobSummary, WorkerSummary } from './page-messages.ts';
 const OBSERVED = { leaseGrowth: 0, leaseGrowthCapMs: 0 };
 
 /** The workers of an account: whoever holds leases. An idle one is invisible. */
-export function summariesOfHolders(
+export function workerSummaries(
   jobs: readonly JobSummary[],
   now: number,
   { skewMs, graceMs }: Pick<Settings, 'skewMs' | 'graceMs'>,

@@ -1,8 +1,8 @@
+import { formatAge } from '../inspect/format-duration.ts';
 import { leasePhase } from '../inspect/lease-phase.ts';
 import type { JobStatus, LeaseEntry } from '../protocol/job.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Colours } from './output.ts';
-import { formatAge } from './time.ts';
 
 /** The status in its colour: green is good, red needs attention, yellow is under way. */
 export function paintStatus(status: string, colours: Colours): string {

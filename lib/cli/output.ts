@@ -76,7 +76,3 @@ export const firstLine = (text: string, length = 80): string => {
   const [line = ''] = text.split('\n');
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 };
-
-/** `1 job`, `3 jobs`. */
-export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;

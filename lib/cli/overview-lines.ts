@@ -1,6 +1,6 @@
+import { formatAge } from '../inspect/format-duration.ts';
 import type { Colours } from './output.ts';
 import { type Count, formatCount, type Overview, type QueueCounts } from './overview.ts';
-import { formatAge } from './time.ts';
 
 const LABEL = 22;
 

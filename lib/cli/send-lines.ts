@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { counted } from '../inspect/counted.ts';
 import { messageLimits } from '../settings/message-limits.ts';
 import { jobBody, parseMessage } from '../wire/message.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
-import { counted, type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 import type { System } from './system.ts';
 import type { Terminal } from './terminal.ts';

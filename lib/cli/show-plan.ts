@@ -3,8 +3,8 @@ import { formatDollars } from '../cost/format-dollars.ts';
 import type { LeaseChoice } from '../cost/lease-trade.ts';
 import type { Plan, PlanSettings, Workload } from '../cost/plan.ts';
 import type { Prices } from '../cost/prices.ts';
+import { formatDuration } from '../inspect/format-duration.ts';
 import type { Colours, Output } from './output.ts';
-import { formatDuration } from './time.ts';
 
 interface Shown {
   readonly workload: Workload;

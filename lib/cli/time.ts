@@ -1,3 +1,5 @@
+import { formatAge } from '../inspect/format-duration.ts';
+
 /** Durations and instants as people write and read them. */
 
 const UNITS = [
@@ -20,35 +22,6 @@ export function parseDuration(text: string): number | undefined {
     total += Number(amount) * scale;
   }
   return Math.round(total);
-}
-
-/** A span in its two largest units: `1 h 30 min`, `12 s`, `340 ms`. */
-export function formatDuration(ms: number): string {
-  const size = Math.abs(ms);
-  if (size < 1000) return `${Math.round(size)} ms`;
-  if (size < 10_000) return `${trimmed(size / 1000)} s`;
-  const seconds = Math.round(size / 1000);
-  const parts: [number, string][] = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ];
-  const first = parts.findIndex(([amount]) => amount > 0);
-  return parts
-    .slice(first, first + 2)
-    .filter(([amount]) => amount > 0)
-    .map(([amount, unit]) => `${amount} ${unit}`)
-    .join(' ');
-}
-
-const trimmed = (value: number): string => String(Number(value.toFixed(1)));
-
-/** `12 s ago`, `in 3 min`, `now`. */
-export function formatAge(at: number, now: number): string {
-  const distance = at - now;
-  if (Math.abs(distance) < 500) return 'now';
-  return distance < 0 ? `${formatDuration(distance)} ago` : `in ${formatDuration(distance)}`;
 }
 
 export interface Zone {

@@ -1,5 +1,6 @@
 import { isFinished, type Job } from '../protocol/job.ts';
 import { CLAIM_RING_SIZE } from '../wire/table.ts';
+import { times } from './counted.ts';
 
 /** What a job's row tells without a time. */
 export function factsOf(job: Job): string[] {
@@ -18,9 +19,6 @@ export function factsOf(job: Job): string[] {
     `last changed by ${job.changedBy}`,
   ];
 }
-
-/** `once`, `3 times`. */
-export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
 function unknownAttempts(job: Job): string[] {
   const past = job.status === 'running' ? job.attempt - 1 : job.attempt;

@@ -9,7 +9,7 @@ import {
 import { lastBeatAt } from '../settings/lease-length.ts';
 import { recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
-import { times } from './facts.ts';
+import { times } from './counted.ts';
 import { isQuarantined } from './timeline.ts';
 
 /** Something that will happen, or that an operator can do. */

@@ -1,9 +1,11 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { counted, createOutput, firstLine, renderTable, shorten } from '../../lib/cli/output.ts';
+import { createOutput, firstLine, renderTable, shorten } from '../../lib/cli/output.ts';
 import { wantsColours } from '../../lib/cli/process-terminal.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
-import { formatAge, formatDuration, formatInstant, parseDuration, parseInstant } from '../../lib/cli/time.ts';
+import { formatInstant, parseDuration, parseInstant } from '../../lib/cli/time.ts';
+import { counted } from '../../lib/inspect/counted.ts';
+import { formatAge, formatDuration } from '../../lib/inspect/format-duration.ts';
 
 describe('durations', () => {
   it('are read as people write them', () => {

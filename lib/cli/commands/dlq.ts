@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import { parseMessage } from '../../wire/message.ts';
@@ -14,10 +16,9 @@ import {
   withSystem,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { counted, firstLine, type Output } from '../output.ts';
+import { firstLine, type Output } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import type { System } from '../system.ts';
-import { formatAge } from '../time.ts';
 
 interface DlqOptions extends SystemOptions {
   readonly dlqUrl?: string;

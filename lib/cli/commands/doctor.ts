@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { formatDollars } from '../../cost/format-dollars.ts';
+import { counted } from '../../inspect/counted.ts';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
 import { defaultSettings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
@@ -10,7 +11,7 @@ import type { CheckResult, Finding } from '../doctor/check.ts';
 import { isRepairable, type Repaired, repairRows } from '../doctor/repair-rows.ts';
 import { runDoctor } from '../doctor/run-doctor.ts';
 import { findSystem, type SystemOptions } from '../find-system.ts';
-import { type Colours, counted, createOutput, type Output } from '../output.ts';
+import { type Colours, createOutput, type Output } from '../output.ts';
 import { openSystem, type System, settingVariables } from '../system.ts';
 
 interface DoctorCommandOptions extends SystemOptions {

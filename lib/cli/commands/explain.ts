@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { factsOf } from '../../inspect/facts.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import type { MomentKind } from '../../inspect/moment.ts';
 import { type NextStep, nextSteps } from '../../inspect/next-steps.ts';
 import { type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
@@ -10,7 +11,7 @@ import { paintStatus } from '../format-job.ts';
 import type { Colours, Output } from '../output.ts';
 import { readJob } from '../read-job.ts';
 import type { Terminal } from '../terminal.ts';
-import { formatAge, formatInstant } from '../time.ts';
+import { formatInstant } from '../time.ts';
 
 /** `leasehold explain`: one job's whole life, and what happens next and when. */
 export function explainCommand(context: CliContext): Command {

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
 import { formatDollars } from '../../cost/format-dollars.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -13,10 +15,9 @@ import {
 import type { SystemOptions } from '../find-system.ts';
 import { describeLease, paintStatus } from '../format-job.ts';
 import { type ListedJob, type Listing, listByScan, listFailed, listUnfinished } from '../list-jobs.ts';
-import { counted, firstLine, type Output, shorten } from '../output.ts';
+import { firstLine, type Output, shorten } from '../output.ts';
 import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
-import { formatAge } from '../time.ts';
 
 const STATUSES = ['unfinished', 'pending', 'running', 'failed', 'done', 'cancelled'] as const;
 

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { type LeaseChoice, leaseChoices, leaseCurve, withLease } from '../../cost/lease-trade.ts';
 import { type PlanSettings, planFor, type Workload } from '../../cost/plan.ts';
 import { listPrices, type Prices } from '../../cost/prices.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
 import { declarations, resolveSettings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
@@ -19,7 +20,6 @@ import {
 import type { Output } from '../output.ts';
 import { showPlan } from '../show-plan.ts';
 import { settingVariables } from '../system.ts';
-import { formatDuration } from '../time.ts';
 
 interface PlanOptions {
   readonly running?: number;

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import { decideReap, type ReapVerdict } from '../../protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import type { Events, Telemetry } from '../../protocol/ports.ts';
@@ -9,9 +11,8 @@ import { resourceVariables } from '../../wire/environment.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import { clientConfig, type SystemOptions } from '../find-system.ts';
-import { counted, type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import type { System } from '../system.ts';
-import { formatAge, formatDuration } from '../time.ts';
 
 const PAGE = 500;
 /** Verdicts that a dry run names. */

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import { whyRefused } from '../../inspect/why-refused.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
@@ -17,10 +19,10 @@ import {
 import type { SystemOptions } from '../find-system.ts';
 import { type ListedJob, listFailed } from '../list-jobs.ts';
 import { type Operated, operate, sendHintsFor } from '../operate.ts';
-import { counted, firstLine, type Output } from '../output.ts';
+import { firstLine, type Output } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import type { System } from '../system.ts';
-import { formatAge, parseInstant } from '../time.ts';
+import { parseInstant } from '../time.ts';
 
 interface RedriveOptions extends SystemOptions {
   readonly type?: readonly string[];

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import { isFinished, type Job, leaseEntryOf } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
@@ -7,7 +8,7 @@ import { describeLease, paintStatus } from '../format-job.ts';
 import type { Output } from '../output.ts';
 import { readJob } from '../read-job.ts';
 import type { System } from '../system.ts';
-import { formatDuration, formatInstantAndAge } from '../time.ts';
+import { formatInstantAndAge } from '../time.ts';
 
 /** `leasehold show`: everything that a job's row holds. */
 export function showCommand(context: CliContext): Command {

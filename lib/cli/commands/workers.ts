@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import { type LeaseHolder, leaseHolders } from '../../inspect/lease-holders.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import { allShards } from '../../protocol/shards.ts';
@@ -6,9 +8,8 @@ import { allLeases } from '../../protocol/store/all-leases.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { counted, type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import type { System } from '../system.ts';
-import { formatAge } from '../time.ts';
 
 const PAGE = 500;
 /** Job ids named in a row; the rest are counted. */

@@ -1,7 +1,7 @@
 import type { QueueDescription } from '../../aws/sqs/queue-inspection.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import { declarations, type Settings } from '../../settings/settings.ts';
 import { jobQueueAttributes } from '../../wire/queues.ts';
-import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 
 const DEPLOY = 'set it in the stack and deploy; a queue created by hand needs it, too';

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../inspect/format-duration.ts';
 import { BadRowError } from '../../protocol/errors.ts';
 import { isFinished } from '../../protocol/job.ts';
 import { parseJob } from '../../protocol/rows/parse-row.ts';
@@ -5,7 +6,6 @@ import { allShards } from '../../protocol/shards.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
-import { formatDuration } from '../time.ts';
 import type { Finding } from './check.ts';
 import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
 

@@ -1,4 +1,5 @@
 import type { TableDescription } from '../../aws/dynamodb/table-inspection.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import type { ClockOffset } from '../../protocol/clock-guard.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
@@ -6,7 +7,6 @@ import { recoveryBound, SCHEDULE_JITTER_MS } from '../../settings/recovery-bound
 import type { Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { jobsTable } from '../../wire/table.ts';
-import { formatDuration } from '../time.ts';
 import { type Finding, problem, warning } from './check.ts';
 
 /** Settings that are unknown, out of their limits, or break a relation. */

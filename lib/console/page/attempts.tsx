@@ -1,5 +1,6 @@
+import { formatDuration } from '../../inspect/format-duration.ts';
 import type { JobDetail } from '../page-messages.ts';
-import { duration, timeOfDay } from './format.ts';
+import { timeOfDay } from './format.ts';
 import { ownerName } from './state.ts';
 
 interface AttemptLane {
@@ -29,7 +30,7 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
     width: `${(Math.max(0, end - start) / (to - from)) * 100}%`,
   });
   return (
-    <figure class="attempts" aria-label={`${lanes.length} attempts over ${duration(to - from)}`}>
+    <figure class="attempts" aria-label={`${lanes.length} attempts over ${formatDuration(to - from)}`}>
       {lanes.map((lane) => (
         <div key={lane.attempt} class="lane">
           <span class="lane-name" title={lane.owner}>
@@ -41,7 +42,7 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
               <span
                 class="lane-silence"
                 style={span(lane.aliveUntil, lane.to)}
-                title={`Silent for ${duration(lane.to - lane.aliveUntil)}`}
+                title={`Silent for ${formatDuration(lane.to - lane.aliveUntil)}`}
               />
             )}
             {lane.beats.map((beat) => (
@@ -60,7 +61,7 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
       ))}
       <figcaption>
         <span>{timeOfDay(from)}</span>
-        <span>{duration(to - from)}</span>
+        <span>{formatDuration(to - from)}</span>
         <span>{timeOfDay(to)}</span>
       </figcaption>
     </figure>

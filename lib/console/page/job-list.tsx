@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../inspect/counted.ts';
 import type { JobSummary } from '../page-messages.ts';
 import { openJob } from './app.tsx';
-import { plural } from './format.ts';
 import { SearchIcon } from './icons.tsx';
 import { type Filter, orderJobs, reorderJobs, type StatusFilter } from './job-order.ts';
 import { JobRow } from './job-row.tsx';
@@ -86,7 +86,7 @@ export function JobList(props: {
       </div>
       <Rows jobs={jobs} />
       <footer class="list-foot">
-        {plural(jobs.length, 'job')}
+        {counted(jobs.length, 'job')}
         {state.hello?.partial !== undefined && <span> · {state.hello.partial}</span>}
       </footer>
     </section>

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import type { NextStep } from '../../inspect/next-steps.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { JobAction, JobDetail } from '../page-messages.ts';
 import { fetchJob, postJobAction } from './api.ts';
 import { Attempts } from './attempts.tsx';
-import { dateAndTime, duration, pretty } from './format.ts';
+import { dateAndTime, pretty } from './format.ts';
 import { BackIcon } from './icons.tsx';
 import { Progress } from './job-row.tsx';
 import { LeaseBar } from './lease-bar.tsx';
@@ -96,10 +97,10 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
           {job.crashes} of {detail.maxCrashes}
         </Fact>
         <Fact name="releases">{job.releases}</Fact>
-        <Fact name="lease">{duration(detail.leaseMs)}</Fact>
+        <Fact name="lease">{formatDuration(detail.leaseMs)}</Fact>
         <Fact name="created">{dateAndTime(detail.createdAt)}</Fact>
         {job.finishedAt !== undefined && (
-          <Fact name="took">{duration(job.finishedAt - detail.createdAt)} from creation to finish</Fact>
+          <Fact name="took">{formatDuration(job.finishedAt - detail.createdAt)} from creation to finish</Fact>
         )}
         {job.leaseOwner !== undefined && (
           <Fact name={job.status === 'running' ? 'owner' : 'last owner'}>
@@ -125,7 +126,7 @@ function Next({ steps, now }: { readonly steps: readonly NextStep[]; readonly no
         <li key={says}>
           {at !== undefined && (
             <time dateTime={new Date(at).toISOString()} title={dateAndTime(at)}>
-              {at < now ? `${duration(now - at)} ago` : `in ${duration(at - now)}`}
+              {formatAge(at, now)}
             </time>
           )}
           {says}

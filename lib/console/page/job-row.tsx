@@ -1,5 +1,6 @@
+import { counted } from '../../inspect/counted.ts';
 import type { JobSummary } from '../page-messages.ts';
-import { age, plural } from './format.ts';
+import { age } from './format.ts';
 import { LeaseBar } from './lease-bar.tsx';
 import { ownerName } from './state.ts';
 
@@ -77,7 +78,7 @@ function What({ job, now }: { readonly job: JobSummary; readonly now: number }) 
 /** For a job that only ever crashed, the number of crashes says more than its last error. */
 const failureOf = (job: JobSummary): string =>
   job.crashes > 0 && job.errors === 0
-    ? `killed ${plural(job.crashes, 'worker')}; quarantined`
+    ? `killed ${counted(job.crashes, 'worker')}; quarantined`
     : (job.lastError ?? '');
 
 export function Progress({ fraction }: { readonly fraction: number }) {
@@ -95,11 +96,11 @@ function Marks({ job }: { readonly job: JobSummary }) {
     <span class="marks">
       {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}
       {job.crashes > 0 && (
-        <span class="badge bad" title={`${plural(job.crashes, 'worker')} died while running it`}>
-          {plural(job.crashes, 'crash', 'crashes')}
+        <span class="badge bad" title={`${counted(job.crashes, 'worker')} died while running it`}>
+          {counted(job.crashes, 'crash', 'crashes')}
         </span>
       )}
-      {job.errors > 0 && <span class="badge warn">{plural(job.errors, 'error')}</span>}
+      {job.errors > 0 && <span class="badge warn">{counted(job.errors, 'error')}</span>}
       {job.attempt > 1 && (
         <span class="badge" title={`Claimed ${job.attempt} times`}>
           attempt {job.attempt}

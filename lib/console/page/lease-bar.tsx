@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import { leasePhase } from '../../inspect/lease-phase.ts';
 import type { JobSummary } from '../page-messages.ts';
-import { duration } from './format.ts';
 import { serverNow, state } from './state.ts';
 
 const NOTHING_ALLOWED = { skewMs: 0, graceMs: 0 };
@@ -22,18 +22,18 @@ export function LeaseBar({ job, now }: { readonly job: JobSummary; readonly now:
       <span class="lease lapsed" title={titles[phase]}>
         <span class="lease-track" />
         <span class="lease-text">
-          {phase} {duration(now - leaseUntil)}
+          {phase} {formatDuration(now - leaseUntil)}
         </span>
       </span>
     );
   const left = leaseUntil - now;
   return (
-    <span class="lease" title={`The lease ends in ${duration(left)} unless it is renewed`}>
+    <span class="lease" title={`The lease ends in ${formatDuration(left)} unless it is renewed`}>
       <span class="lease-track">
         {/* A new one for each extension starts its animation anew. */}
         <Fill key={leaseUntil} leaseUntil={leaseUntil} spanMs={leaseSpanMs} />
       </span>
-      <span class="lease-text">{duration(Math.max(0, left))}</span>
+      <span class="lease-text">{formatDuration(Math.max(0, left))}</span>
     </span>
   );
 }

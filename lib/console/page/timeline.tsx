@@ -1,5 +1,7 @@
+import { counted } from '../../inspect/counted.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import type { TimelineEvent } from '../../inspect/timeline.ts';
-import { duration, plural, timeOfDay } from './format.ts';
+import { timeOfDay } from './format.ts';
 
 interface TimelineEntry {
   readonly event: TimelineEvent;
@@ -54,13 +56,13 @@ function EntryItem({ entry, start }: { readonly entry: TimelineEntry; readonly s
   return (
     <li data-kind={kind}>
       <time dateTime={new Date(at).toISOString()} title={timeOfDay(at)}>
-        +{duration(at - start)}
+        +{formatDuration(at - start)}
       </time>
       <span class="moment">
         <span class="moment-what" data-kind={kind}>
           {titleOf(entry)}
         </span>
-        {lastAt > at && <span class="muted"> over {duration(lastAt - at)}</span>}
+        {lastAt > at && <span class="muted"> over {formatDuration(lastAt - at)}</span>}
         {text !== undefined && <span class="moment-text">{text}</span>}
       </span>
       {attempt !== undefined && <span class="badge">attempt {attempt}</span>}
@@ -72,7 +74,7 @@ function titleOf({ event, counts }: TimelineEntry): string {
   if (isQuiet(event) && counts.heartbeat + counts.checkpoint > 1)
     return (['heartbeat', 'checkpoint'] as const)
       .filter((kind) => counts[kind] > 0)
-      .map((kind) => plural(counts[kind], kind))
+      .map((kind) => counted(counts[kind], kind))
       .join(', ');
   return event.kind === 'log' ? (event.text ?? '') : event.says;
 }

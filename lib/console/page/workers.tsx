@@ -1,6 +1,7 @@
+import { counted } from '../../inspect/counted.ts';
 import type { WorkerAction, WorkerSummary } from '../page-messages.ts';
 import { postWorkerAction } from './api.ts';
-import { age, plural } from './format.ts';
+import { age } from './format.ts';
 import { state, toast, useNow, useTopic } from './state.ts';
 
 /** The workers, and what can be done to them. */
@@ -67,7 +68,7 @@ function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now:
 }
 
 const idleText = (worker: WorkerSummary): string =>
-  worker.state === 'gone' ? '' : plural(worker.invocations ?? 0, 'invocation');
+  worker.state === 'gone' ? '' : counted(worker.invocations ?? 0, 'invocation');
 
 function Signal(props: { readonly pid: number; readonly action: WorkerAction; readonly says: string }) {
   const { pid, action, says } = props;

@@ -1,0 +1,26 @@
+/** A span in its two largest units: `1 h 30 min`, `12 s`, `340 ms`. */
+export function formatDuration(ms: number): string {
+  const size = Math.abs(ms);
+  if (size < 1000) return `${Math.round(size)} ms`;
+  if (size < 10_000) return `${Number((size / 1000).toFixed(1))} s`;
+  const seconds = Math.round(size / 1000);
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ];
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(' ');
+}
+
+/** `12 s ago`, `in 3 min`, `now`. */
+export function formatAge(at: number, now: number): string {
+  const distance = at - now;
+  if (Math.abs(distance) < 500) return 'now';
+  return distance < 0 ? `${formatDuration(distance)} ago` : `in ${formatDuration(distance)}`;
+}

@@ -170,7 +170,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
       await clock.advance(2000);
       const { stdout } = await system.run(['explain', 'victim']);
       expect(stdout).toMatch(/#1 +claimed by worker-a\/11/);
-      expect(stdout).toMatch(/#1 +worker-a\/11 is fenced/);
+      expect(stdout).toMatch(/#1 +fenced: whatever worker-a\/11 still writes is refused/);
       expect(stdout).toMatch(/#2 +claimed by worker-c\/1/);
       expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
       expect(stdout).toMatch(/→ in 28 s .*: its lease ends/);

@@ -53,8 +53,10 @@ function EntryItem({ entry, start }: { readonly entry: TimelineEntry; readonly s
   const { event, lastAt } = entry;
   const { at, kind, attempt } = event;
   const text = kind === 'log' ? undefined : event.text;
+  // The end of a job looks like its status.
+  const look = kind === 'finished' ? event.says : kind;
   return (
-    <li data-kind={kind}>
+    <li data-kind={look}>
       <time dateTime={new Date(at).toISOString()} title={timeOfDay(at)}>
         +{formatDuration(at - start)}
       </time>

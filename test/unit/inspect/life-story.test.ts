@@ -51,7 +51,7 @@ describe('the story of a job', () => {
         kind: 'fenced',
         attempt: 1,
         by: 'w/1',
-        says: 'w/1 is fenced: whatever it still writes is refused',
+        says: 'fenced: whatever w/1 still writes is refused',
       },
       { at: 2_000, kind: 'claimed', attempt: 2, by: 'w/2', says: 'claimed by w/2' },
       {

@@ -229,7 +229,7 @@ describe('the timeline of a job', () => {
       "created: first seen as a 'report' job",
       'claimed: claimed by w/1',
       'reclaimed: its lease lapsed; the reaper reclaimed the job',
-      'fenced: w/1 is fenced: whatever it still writes is refused',
+      'fenced: fenced: whatever w/1 still writes is refused',
       'claimed: claimed by w/2',
       'retried: its handler threw; the job will be retried',
       'claimed: claimed by w/3',

@@ -4,6 +4,7 @@ import { hintDelaySecondsOf } from '../protocol/decisions/dispatch.ts';
 import { type FinishedJob, isFinished, type Job } from '../protocol/job.ts';
 import type { ReceivedMessage } from '../protocol/ports.ts';
 import { type JsonValue, jobBody, type SendOptions } from '../wire/message.ts';
+import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { createEngine, type Engine } from '../worker/intake/engine.ts';
@@ -150,7 +151,9 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
         const job = await row();
         if (job !== undefined && isFinished(job)) return job;
         await run();
-        const [rejected] = stack.table.rows().filter(({ jobId: key }) => String(key).startsWith('bad:'));
+        const [rejected] = stack.table
+          .rows()
+          .filter(({ jobId: key }) => String(key).startsWith(BAD_MESSAGE_PREFIX));
         if (rejected !== undefined)
           throw new Error(`the message was rejected: ${String(rejected.lastError)}`);
       }

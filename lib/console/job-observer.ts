@@ -29,8 +29,6 @@ export class JobObserver {
     const { jobId, attempt, leaseUntil, leaseSpanMs = 0, leaseOwner } = after;
     if (leaseUntil !== undefined && leaseUntil !== before.leaseUntil)
       history.add(jobId, { at: leaseUntil - leaseSpanMs, kind: 'heartbeat', attempt, by: leaseOwner });
-    if (after.cancelRequested && !before.cancelRequested)
-      history.add(jobId, { at: clock.now(), kind: 'cancelRequested', attempt });
   }
 
   /** A whole row, before its summary takes the place of the one before. */

@@ -1,7 +1,6 @@
 import type { NextStep } from '../inspect/next-steps.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
-import type { OperatorAct } from '../inspect/why-refused.ts';
-import type { JobStatus, PastClaim } from '../protocol/job.ts';
+import type { JobStatus, OperatorAct, PastClaim } from '../protocol/job.ts';
 
 /** What travels between the console's server and its page. Both sides compile against this file. */
 
@@ -67,7 +66,7 @@ export const TOKEN_HEADER = 'x-leasehold-token';
 export const TOKEN_PARAMETER = 'token';
 
 /** What can be done to a job from the console. */
-export const jobActions = ['cancel', 'takeBack', 'revive'] as const satisfies readonly OperatorAct[];
+export const jobActions = ['cancel', 'takeBack', 'revive'] as const satisfies readonly OperatorAct['act'][];
 export type JobAction = (typeof jobActions)[number];
 
 export const workerActions = ['kill', 'pause', 'resume'] as const;

@@ -1,12 +1,9 @@
-import { isFinished, type Job } from '../protocol/job.ts';
-
-/** What an operator can do to a single job. */
-export type OperatorAct = 'cancel' | 'takeBack' | 'revive';
+import { isFinished, type Job, type OperatorAct } from '../protocol/job.ts';
 
 const CHANGED = 'it changed meanwhile; look at it again';
 
 /** Why an operator's act was refused, told from the job as it is now. */
-export function whyRefused(act: OperatorAct, job: Job): string {
+export function whyRefused(act: OperatorAct['act'], job: Job): string {
   switch (act) {
     case 'cancel':
       return isFinished(job) ? `cannot cancel a ${job.status} job` : CHANGED;

@@ -40,7 +40,7 @@ export function explainCommand(context: CliContext): Command {
 /** An event as `--json` prints it: every ending of a claim that no reaper brought about is one `what`. */
 interface StoryEvent {
   readonly at: number;
-  readonly what: 'created' | 'claimed' | 'heartbeat' | 'ended' | 'reclaimed' | 'fenced' | 'finished';
+  readonly what: (typeof NAMED)[number] | 'ended';
   readonly attempt?: number;
   readonly says: string;
 }
@@ -51,7 +51,16 @@ interface Story {
   readonly next: readonly NextStep[];
 }
 
-const NAMED = ['created', 'claimed', 'heartbeat', 'reclaimed', 'fenced', 'finished'] as const;
+const NAMED = [
+  'created',
+  'claimed',
+  'heartbeat',
+  'reclaimed',
+  'fenced',
+  'cancelRequested',
+  'revived',
+  'finished',
+] as const;
 const whatOf = (kind: MomentKind): StoryEvent['what'] => NAMED.find((name) => name === kind) ?? 'ended';
 
 const storyEvent = ({ at, kind, attempt, says, text }: TimelineEvent): StoryEvent => ({

@@ -258,7 +258,7 @@ describe('the timeline of a job', () => {
     expect(events.filter((each) => !each.startsWith('claimed')).slice(1)).toEqual([
       'retried: its handler threw; the job will be retried: Error: no route',
       'takenBack: an operator took the job back',
-      'cancelRequested: cli-ann asked to cancel it',
+      'cancelRequested: cancellation requested by cli-ann',
       'revived: revived by console',
     ]);
   });

@@ -37,7 +37,7 @@ export async function* allFailures(
 }
 
 /** Reads leniently: a listing shows what is there, `doctor` judges it. */
-export function failureEntry(row: Row): FailureEntry {
+function failureEntry(row: Row): FailureEntry {
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
   return {
     jobId: String(row.jobId),

@@ -3,8 +3,10 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
+  globSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -15,35 +17,76 @@ import { buildPage } from '../lib/console/page-files.ts';
 import { buildBundles } from '../lib/local/bundles.ts';
 
 /**
- * Builds the published package: sources as JavaScript with declarations, the functions bundled (Node does not read
- * TypeScript inside node_modules, and not every user has esbuild), and the console's page.
+ * Builds the published package: the sources as ES modules and as CommonJS, each with declarations; the functions bundled (Node
+ * does not read TypeScript inside node_modules, and not every user has esbuild); and the console's page.
  */
 const root = join(import.meta.dirname, '..');
 const out = resolve(process.argv[2] ?? join(root, 'dist'));
 
 rmSync(out, { recursive: true, force: true });
-const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'));
-execFileSync(
-  process.execPath,
-  [join(typescript, 'bin', 'tsc'), '-p', join(root, 'tsconfig.build.json'), '--outDir', out],
-  { stdio: 'inherit' },
-);
-
-const functions = readdirSync(join(root, 'functions'));
-const bundles = await buildBundles(functions);
-for (const name of functions) cpSync(bundles.folder(name), join(out, 'functions', name), { recursive: true });
-bundles.remove();
-
-const page = join(out, 'lib', 'console', 'page');
-mkdirSync(page, { recursive: true });
-const { script, styles } = await buildPage();
-writeFileSync(join(page, 'main.js'), script);
-writeFileSync(join(page, 'main.css'), styles);
-for (const file of ['index.html', 'icon.svg'])
-  copyFileSync(join(root, 'lib', 'console', 'page', file), join(page, file));
-
+tsc(join(root, 'tsconfig.build.json'), out);
+buildCommonJs(join(out, 'cjs'));
+await bundleFunctions();
+await buildConsole();
 chmodSync(join(out, 'bin', 'leasehold.js'), 0o755);
-for (const name of functions) {
-  const kib = Math.round(statSync(join(out, 'functions', name, 'index.mjs')).size / 1024);
-  console.log(`functions/${name}: ${kib} KiB`);
+// The command reads its version from here; a whole manifest beside the real one would confuse bundlers.
+const { version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+writeFileSync(join(out, 'package.json'), `${JSON.stringify({ version, type })}\n`);
+
+function tsc(project: string, target: string): void {
+  const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'));
+  execFileSync(process.execPath, [join(typescript, 'bin', 'tsc'), '-p', project, '--outDir', target], {
+    stdio: 'inherit',
+  });
+  // tsc leaves the sources' extensions in declarations, which compilers before 5.0 do not follow.
+  for (const file of globSync(join(target, '**/*.d.ts')))
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(['"]\.{1,2}\/[^'"]*)\.ts(['"])/g, '$1.js$2'));
+}
+
+/**
+ * The same sources as CommonJS, for Jest and whatever else cannot `require` an ES module. tsc tells the two apart by the nearest
+ * package.json, so it compiles a copy that has another one. Programs that are started by their path are always the ES modules.
+ */
+function buildCommonJs(target: string): void {
+  const copy = join(root, '.cache', `commonjs-${process.pid}`);
+  const commonJs = '{ "type": "commonjs" }\n';
+  try {
+    cpSync(join(root, 'lib'), join(copy, 'lib'), { recursive: true });
+    copyFileSync(join(root, 'tsconfig.commonjs.json'), join(copy, 'tsconfig.json'));
+    writeFileSync(join(copy, 'package.json'), commonJs);
+    writeFileSync(
+      join(copy, 'lib', 'this-package.ts'),
+      `import { join } from 'node:path';
+export const thisFile: string = __filename;
+export const packageFolder: string = join(__dirname, '..', '..');
+export const libFolder: string = join(packageFolder, 'lib');
+export const moduleExtension: string = '.js';
+`,
+    );
+    tsc(join(copy, 'tsconfig.json'), target);
+    writeFileSync(join(target, 'package.json'), commonJs);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function bundleFunctions(): Promise<void> {
+  const functions = readdirSync(join(root, 'functions'));
+  const bundles = await buildBundles(functions);
+  for (const name of functions) {
+    const target = join(out, 'functions', name);
+    cpSync(bundles.folder(name), target, { recursive: true });
+    console.log(`functions/${name}: ${Math.round(statSync(join(target, 'index.mjs')).size / 1024)} KiB`);
+  }
+  bundles.remove();
+}
+
+async function buildConsole(): Promise<void> {
+  const page = join(out, 'lib', 'console', 'page');
+  mkdirSync(page, { recursive: true });
+  const { script, styles } = await buildPage();
+  writeFileSync(join(page, 'main.js'), script);
+  writeFileSync(join(page, 'main.css'), styles);
+  for (const file of ['index.html', 'icon.svg'])
+    copyFileSync(join(root, 'lib', 'console', 'page', file), join(page, file));
 }

@@ -1,8 +1,15 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
+
+try {
+  await import('../lib/node-version.ts');
+} catch (error) {
+  console.error((error as Error).message);
+  process.exit(1);
+}
 
 // Halves the time that a command takes to start; Tab completion starts one at every press.
-enableCompileCache();
+module.enableCompileCache();
 
 const { processTerminal } = await import('../lib/cli/process-terminal.ts');
 const { runCli } = await import('../lib/cli/run-cli.ts');

@@ -1,3 +1,5 @@
+import './node-version.ts';
+
 /** What job types are written with. */
 
 export { NonRetryableError } from './protocol/errors.ts';

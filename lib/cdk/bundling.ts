@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { bundling, replacedPackages } from '../aws/lambda/bundling.ts';
+import { packageFolder } from '../this-package.ts';
 
 /** One folder for each deployed function. */
 export type FunctionName = 'worker' | 'reaper' | 'dead-letter';
-
-const projectRoot = join(import.meta.dirname, '..', '..');
 
 /**
  * How NodejsFunction makes a function one file. The SDK is bundled, so that what was tested is what runs; the source map
@@ -34,8 +33,8 @@ export type FunctionSource =
 
 /** The code of one of Leasehold's own functions. */
 export function functionSource(name: FunctionName): FunctionSource {
-  const directory = join(projectRoot, 'functions', name);
+  const directory = join(packageFolder, 'functions', name);
   return existsSync(join(directory, 'index.mjs'))
     ? { kind: 'bundle', directory }
-    : { kind: 'source', entry: join(directory, 'index.ts'), projectRoot };
+    : { kind: 'source', entry: join(directory, 'index.ts'), projectRoot: packageFolder };
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -15,6 +15,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
 import { DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
+import { acknowledge } from './acknowledge.ts';
 import { bundlingOptions, type FunctionName, type FunctionSource, functionSource } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
@@ -100,11 +101,11 @@ function createFunction(
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
     resourceArns: [logGroup.logGroupArn],
   });
-  Validations.of(role).acknowledge({
-    id: 'AwsSolutions-IAM5[Resource::*]',
-    reason:
-      'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
-  });
+  acknowledge(
+    role,
+    'AwsSolutions-IAM5[Resource::*]',
+    'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
+  );
   const shared = {
     ...own,
     environment: { ...own.environment, NODE_OPTIONS: '--enable-source-maps' },

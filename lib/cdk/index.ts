@@ -1,3 +1,5 @@
+import '../node-version.ts';
+
 /** The construct and the stack. */
 export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';

@@ -1,4 +1,4 @@
-import { Duration, Stack, Token, Validations } from 'aws-cdk-lib';
+import { Duration, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus, Rule, Schedule } from 'aws-cdk-lib/aws-events';
@@ -12,6 +12,7 @@ import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { DEAD_LETTER_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
+import { acknowledge } from './acknowledge.ts';
 import { createAlarms } from './alarms.ts';
 import type { FunctionName } from './bundling.ts';
 import { createDashboard } from './dashboard.ts';
@@ -173,10 +174,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });
-    Validations.of(missedTicks).acknowledge({
-      id: 'AwsSolutions-SQS3',
-      reason: 'It is itself the dead-letter queue of the schedule, which the rule does not look at.',
-    });
+    acknowledge(
+      missedTicks,
+      'AwsSolutions-SQS3',
+      'It is itself the dead-letter queue of the schedule, which the rule does not look at.',
+    );
     return missedTicks;
   }
 

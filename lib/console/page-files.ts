@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { libFolder } from '../this-package.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** What the page is made of, by the path it is served under. */
 export type PageFiles = ReadonlyMap<string, { readonly body: string; readonly type: string }>;
 
-const FOLDER = join(import.meta.dirname, 'page');
+const FOLDER = join(libFolder, 'console', 'page');
 const SCRIPT = join(FOLDER, 'main.js');
 const STYLES = join(FOLDER, 'main.css');
 

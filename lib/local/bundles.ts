@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundling, replacedPackages } from '../aws/lambda/bundling.ts';
+import { packageFolder } from '../this-package.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** The folders with the functions' bundles, ready to run; `remove` deletes what was built for this run. */
@@ -10,7 +11,6 @@ export interface Bundles {
   remove(): void;
 }
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const BUNDLE = 'index.mjs';
 
 /**
@@ -21,7 +21,7 @@ export async function buildBundles(
   names: readonly string[],
   entries: Readonly<Record<string, string>> = {},
 ): Promise<Bundles> {
-  const own = (name: string) => join(ROOT, 'functions', name);
+  const own = (name: string) => join(packageFolder, 'functions', name);
   const isBuilt = (name: string) => entries[name] === undefined && existsSync(join(own(name), BUNDLE));
   const sources = names.filter((name) => !isBuilt(name));
   const scratch = mkdtempSync(join(tmpdir(), 'leasehold-bundles-'));

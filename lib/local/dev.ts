@@ -1,7 +1,8 @@
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { startConsole } from '../console/start-console.ts';
+import { libFolder, moduleExtension } from '../this-package.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
@@ -33,7 +34,7 @@ export interface DevOptions {
   readonly signal?: AbortSignal;
 }
 
-const DEMO_WORKER = join(import.meta.dirname, 'demo', `worker${extname(import.meta.url)}`);
+const DEMO_WORKER = join(libFolder, 'local', 'demo', `worker${moduleExtension}`);
 /** Somebody to look at in the console from the start, and no cold start before the first job. */
 const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */

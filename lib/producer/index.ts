@@ -1,3 +1,4 @@
+import '../node-version.ts';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../aws/clock.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';

@@ -73,7 +73,9 @@ export class QueueUnavailableError extends LeaseholdError {
 
 /** Thrown by a handler to say that running the job again cannot help: it fails for good at once. */
 export class NonRetryableError extends LeaseholdError {
+  static override readonly code = 'NON_RETRYABLE';
+
   constructor(message: string, options?: ErrorOptions) {
-    super('NON_RETRYABLE', message, options);
+    super(NonRetryableError.code, message, options);
   }
 }

@@ -1,3 +1,5 @@
+import '../node-version.ts';
+
 /** For tests of your own handlers: no AWS, no waiting. See docs/testing.md. */
 export { type CrashEverywhereOptions, type CrashPoint, crashEverywhere } from './crash-everywhere.ts';
 export { createHandChance } from './hand-chance.ts';

@@ -8,20 +8,24 @@ export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 
 /** The lease is gone: the job belongs to somebody else, or soon will. Nothing more that this run writes counts. */
 export class LeaseLost extends LeaseholdError {
+  static override readonly code = 'LEASE_LOST';
+
   constructor(how: 'lapsed' | 'refused' | 'ended') {
     const told = {
       lapsed: 'the lease ran out before a heartbeat renewed it',
       refused: 'the store refused a write: the job is no longer this worker’s',
       ended: 'this run of the job is over already',
     };
-    super('LEASE_LOST', `${told[how]}; stop, and leave the job to its next holder`);
+    super(LeaseLost.code, `${told[how]}; stop, and leave the job to its next holder`);
   }
 }
 
 /** An operator cancelled the job. */
 export class Cancelled extends LeaseholdError {
+  static override readonly code = 'CANCELLED';
+
   constructor() {
-    super('CANCELLED', 'an operator cancelled this job; undo what must be undone, and stop');
+    super(Cancelled.code, 'an operator cancelled this job; undo what must be undone, and stop');
   }
 }
 
@@ -29,6 +33,7 @@ export type TimeoutKind = 'stalled' | 'overrun' | 'silent';
 
 /** The handler overstepped a limit of its type, and its heart stopped beating. */
 export class TimedOut extends LeaseholdError {
+  static override readonly code = 'TIMED_OUT';
   readonly kind: TimeoutKind;
 
   constructor(kind: TimeoutKind, limitMs: number) {
@@ -37,18 +42,19 @@ export class TimedOut extends LeaseholdError {
       overrun: `the attempt is older than maxRunMs (${limitMs} ms); checkpoint and do less in one run, or raise maxRunMs`,
       silent: `no progress was reported for progressTimeoutMs (${limitMs} ms); report it more often, or raise progressTimeoutMs`,
     };
-    super('TIMED_OUT', told[kind]);
+    super(TimedOut.code, told[kind]);
     this.kind = kind;
   }
 }
 
 /** The host is about to go: store a checkpoint and stop; the job goes on from there in another worker. */
 export class ShuttingDown extends LeaseholdError {
+  static override readonly code = 'SHUTTING_DOWN';
   readonly why: 'deadline' | 'shutdown';
 
   constructor(why: 'deadline' | 'shutdown') {
     super(
-      'SHUTTING_DOWN',
+      ShuttingDown.code,
       why === 'deadline'
         ? 'the invocation is about to reach its deadline; checkpoint and stop, the job will be continued'
         : 'the worker is shutting down; checkpoint and stop, the job will be continued',

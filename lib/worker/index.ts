@@ -1,3 +1,5 @@
+import '../node-version.ts';
+
 /** The hosts that run your jobs: as a Lambda function, or in a long-lived process. */
 export { type Configuration, configurationFromEnvironment } from '../settings/environment.ts';
 export { type ComposedWorker, type ComposeOptions, composeWorker } from './compose-worker.ts';

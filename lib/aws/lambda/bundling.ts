@@ -1,5 +1,5 @@
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { libFolder, moduleExtension } from '../../this-package.ts';
 
 /**
  * How every function is bundled. The stack bundles by this for deployment and the local host for a run, so that what is
@@ -25,6 +25,6 @@ export const replacedPackages = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(bundling.replaced).map(([name, module]) => [
       name,
-      fileURLToPath(new URL(`./${module}${extname(import.meta.url)}`, import.meta.url)),
+      join(libFolder, 'aws', 'lambda', `${module}${moduleExtension}`),
     ]),
   );

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { libFolder, moduleExtension } from '../../this-package.ts';
 import { killWithThisProcess } from './child-processes.ts';
 import { createLineCutter, type OutputLine, readOutputLine } from './output-line.ts';
 import { type RuntimeFailure, type RuntimeReply, startRuntimeApi } from './runtime-api.ts';
@@ -50,7 +50,7 @@ const INIT_TIMEOUT_MS = 10_000;
 const MEMORY_MB = 256;
 /** How long after a process's end its last lines may still arrive. */
 const OUTPUT_GRACE_MS = 250;
-const RUNTIME = fileURLToPath(new URL(`./runtime${extname(import.meta.url)}`, import.meta.url));
+const RUNTIME = join(libFolder, 'local', 'lambda-host', `runtime${moduleExtension}`);
 
 /** Variables of the surroundings that a process needs to run at all. Everything else a function sees is given. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'LD_LIBRARY_PATH'];

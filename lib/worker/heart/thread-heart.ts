@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
+import { libFolder, moduleExtension, thisFile } from '../../this-package.ts';
 import { type Heart, type Patient, rhythmOf } from '../run/heart.ts';
 import type { FromThread, HeartConnection, HeartThreadData, ToThread } from './thread-messages.ts';
 // Only for a bundle in one file, whose second copy becomes the heart by this module's own check.
@@ -19,11 +21,8 @@ const RESTART_MS = 1000;
 
 /** Where the thread's program is: a file beside this one, or this very bundle. */
 function threadProgram(): URL {
-  for (const name of ['./heart-thread.ts', './heart-thread.js', './heart-thread.mjs']) {
-    const file = new URL(name, import.meta.url);
-    if (existsSync(fileURLToPath(file))) return file;
-  }
-  return new URL(import.meta.url);
+  const file = join(libFolder, 'worker', 'heart', `heart-thread${moduleExtension}`);
+  return pathToFileURL(existsSync(file) ? file : thisFile);
 }
 
 /** Whether this code runs inside a heart's thread, as the second copy of a bundle. */

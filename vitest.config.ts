@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** `npm run test:deep` sets it: deeper counts, every engine, and the suites whose files end in `.deep.test.ts`. */
@@ -14,25 +15,32 @@ const project = (name: string, extra: object = {}) => ({
   },
 });
 
-/** One thread runs many files: loading the SDK or the CDK anew for each takes longer than most of their tests. */
-const inThreads = { pool: 'threads', isolate: false, testTimeout: 60_000 };
-/** Suites on real engines start processes: give them room on a busy two-core machine. */
-const onRealParts = { testTimeout: 60_000, hookTimeout: 60_000 };
-const withEngines = { ...onRealParts, globalSetup: ['test/support/engines-setup.ts'] };
-
-/** Groups run one after the other: what needs the machine to itself comes last. */
-const inGroup = (groupOrder: number) => ({ sequence: { groupOrder } });
+/** What computes runs on all cores. */
+const cores = availableParallelism();
+const computing = { pool: 'threads', maxWorkers: cores, sequence: { groupOrder: 0 } };
+/** What mostly waits, for leases to lapse and for processes to start, runs side by side. */
+const waiting = {
+  globalSetup: ['test/support/engines-setup.ts'],
+  maxWorkers: 2 * cores,
+  sequence: { groupOrder: 1 },
+};
 
 export default defineConfig({
   test: {
-    // More workers than cores make suites on real engines slower and their timing worse.
-    maxWorkers: availableParallelism(),
+    // Loading the SDK or the CDK anew for each file takes longer than most of their tests.
+    isolate: false,
+    // Far more than any test needs: a limit is there for a test that hangs, not for one on a busy machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000, interval: 20 } },
     env: {
       POWERTOOLS_DEV: 'true',
       POWERTOOLS_METRICS_DISABLED: 'false',
       AWS_REGION: 'eu-west-1',
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
+      // Processes that suites start need not compile the SDK each time.
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled'),
     },
     coverage: {
       provider: 'v8',
@@ -40,12 +48,12 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
     },
     projects: [
-      project('unit', inThreads),
-      project('cdk', onRealParts),
-      project('simulation', { testTimeout: 60_000 }),
-      project('model', { testTimeout: 60_000 }),
-      project('integration', { ...withEngines, ...inGroup(1) }),
-      project('e2e', { ...withEngines, ...inGroup(2), testTimeout: 120_000, fileParallelism: false }),
+      project('unit', computing),
+      project('cdk', computing),
+      project('simulation', computing),
+      project('model', computing),
+      project('integration', waiting),
+      project('e2e', waiting),
     ],
   },
 });

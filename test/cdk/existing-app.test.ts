@@ -16,7 +16,7 @@ describe('the construct in an app that is there already', () => {
     const app = new App({ context: { ...featureFlags }, analyticsReporting: false });
     template = Template.fromStack(new ShopStack(app, 'Shop'));
     outdir = app.outdir;
-  }, 120_000);
+  });
 
   const variables = (id: RegExp): Record<string, string> => {
     const [, found] =

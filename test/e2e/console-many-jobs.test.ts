@@ -16,17 +16,19 @@ import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { finishedRow, jobRow } from '../support/console-stage.ts';
+import { atDepth } from '../support/depth.ts';
 import { anyEngine, uniqueName } from '../support/engines.ts';
 
-const DONE = 8_000;
-const PENDING = 2_000;
-const ROUNDS = 20;
+const DONE = atDepth(800, 8_000);
+const PENDING = atDepth(200, 2_000);
+const ROUNDS = atDepth(4, 20);
+const JOBS = (DONE + PENDING).toLocaleString('en');
 
 // Runtime-evaluated: without a browser there is no page to look at, and the reason is in the suite's title.
 const title =
   chromiumPath === undefined
-    ? `the page with 10,000 jobs (skipped: ${noBrowserReason})`
-    : 'the page with 10,000 jobs';
+    ? `the page with ${JOBS} jobs (skipped: ${noBrowserReason})`
+    : `the page with ${JOBS} jobs`;
 
 describe.skipIf(chromiumPath === undefined)(title, () => {
   const settings = resolveSettings({ shards: 1, maxRunning: 100 });
@@ -61,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       local: { workers: () => [], signal: () => false, connect: () => () => {} },
     });
     browser = await launchChromium();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await page?.stop();
@@ -72,11 +74,11 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     const tab = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     tab.setDefaultTimeout(60_000);
     await tab.goto(page.url);
-    await tab.getByRole('button', { name: /^all 10,000/ }).waitFor();
+    await tab.getByRole('button', { name: new RegExp(`^all ${JOBS}`) }).waitFor();
     expect(await tab.locator('.row').count()).toBeLessThan(60);
 
-    await tab.getByRole('searchbox').fill('waiting-1999');
-    await tab.locator('.row[data-job="waiting-1999"]').waitFor();
+    await tab.getByRole('searchbox').fill(`waiting-${PENDING - 1}`);
+    await tab.locator(`.row[data-job="waiting-${PENDING - 1}"]`).waitFor();
     expect(await tab.locator('.row').count()).toBe(1);
     await tab.getByRole('searchbox').fill('');
     await tab.keyboard.press('Escape');
@@ -112,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     }
     const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1];
     console.info(
-      `from a row's change to the page, with 10,000 jobs: median ${median(delays.noted)} ms when told, ${median(delays.polled)} ms when polled`,
+      `from a row's change to the page, with ${JOBS} jobs: median ${median(delays.noted)} ms when told, ${median(delays.polled)} ms when polled`,
     );
     expect(delays.noted).toHaveLength(ROUNDS / 2);
     await tab

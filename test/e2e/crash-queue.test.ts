@@ -52,9 +52,7 @@ describe('a queue', () => {
     stage.reaper();
     const jobs = await stage.finished(...jobIds);
     const receives = stack.sqs.counts.ReceiveMessage ?? 0;
-    await expect
-      .poll(() => stack.sqs.counts.DeleteMessageBatch ?? 0, { timeout: 30_000 })
-      .toBeGreaterThan(12);
+    await expect.poll(() => stack.sqs.counts.DeleteMessageBatch ?? 0).toBeGreaterThan(12);
     expect(stack.sqs.counts.ReceiveMessage).toBeGreaterThan(receives);
     expect(await Promise.all(jobIds.map((jobId) => stack.read(jobId)))).toEqual(jobs);
     for (const job of jobs) expect(job).toMatchObject({ status: 'done', attempt: 1 });
@@ -84,7 +82,7 @@ describe('a table whose engine is restarted with its data', () => {
     stage.worker({ environment });
     stage.reaper({ environment });
     await expect
-      .poll(() => stage.journal().filter(({ event }) => event === 'stored').length, { timeout: 20_000 })
+      .poll(() => stage.journal().filter(({ event }) => event === 'stored').length)
       .toBeGreaterThan(8);
     await engine.stop();
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -98,9 +96,6 @@ describe('a table whose engine is restarted with its data', () => {
               .filter(({ event }) => event === 'end')
               .map(({ jobId }) => jobId),
           ).size,
-        {
-          timeout: 60_000,
-        },
       )
       .toBe(jobIds.length);
     // Steps that were stored before the restart were not done again after it.

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Job } from '../../lib/protocol/job.ts';
 import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
+import { atDepth } from '../support/depth.ts';
 
 let stage: CrashStage;
 
@@ -38,8 +39,8 @@ describe('a reaper process that is killed', () => {
     expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1 });
   });
 
-  it('in the middle of thirty: none is lost, and none is charged twice', async () => {
-    const jobIds = Array.from({ length: 30 }, (_, i) => `job-${i}`);
+  it('in the middle of many: none is lost, and none is charged twice', async () => {
+    const jobIds = Array.from({ length: atDepth(8, 30) }, (_, i) => `job-${i}`);
     await orphan(jobIds);
     const first = stage.reaper({ revives: false });
     await dieAt(stage.stack.dynamodb, first, writes.batch, 'after');

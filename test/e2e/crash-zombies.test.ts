@@ -45,11 +45,9 @@ describe('a worker that is stopped past its lease and goes on', () => {
     const [done] = await stage.finished('a');
     zombie.resume();
     await expect
-      .poll(() => stage.journal().find(({ event, attempt }) => event === 'end' && attempt === 1), {
-        timeout: 20_000,
-      })
+      .poll(() => stage.journal().find(({ event, attempt }) => event === 'end' && attempt === 1))
       .toMatchObject({ pid: zombie.pid });
-    await expect.poll(() => zombie.output, { timeout: 20_000 }).toMatch(/"outcome": ?"lost"/);
+    await expect.poll(() => zombie.output).toMatch(/"outcome": ?"lost"/);
     expect(await stack.read('a')).toEqual(done);
     expect(done).toMatchObject({ result: { attempt: 2 } });
   });
@@ -68,7 +66,7 @@ describe('a worker that is stopped past its lease and goes on', () => {
     expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1, result: { attempt: 2 } });
     const starts = stage.journal().filter(({ event }) => event === 'start');
     expect(starts.map(({ pid }) => pid)).toEqual([only.pid, only.pid]);
-    await expect.poll(() => only.output, { timeout: 20_000 }).toMatch(/"outcome": ?"lost"/);
+    await expect.poll(() => only.output).toMatch(/"outcome": ?"lost"/);
     expect(await stack.read('a')).toEqual(job);
   });
 });

@@ -108,7 +108,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect((await system.store.complete(held)).outcome).toBe('lost');
       // Claimed a moment ago, the job is not due yet, and neither is its hint.
       expect(await bodies()).toEqual([]);
-      await expect.poll(() => bodies(), { timeout: 30_000, interval: 500 }).toEqual(['{"hint":"r"}']);
+      await expect.poll(() => bodies(), { interval: 500 }).toEqual(['{"hint":"r"}']);
     });
 
     it('refuses a job that is not running', async () => {

@@ -89,7 +89,7 @@ describe('whatever is typed after leasehold', () => {
         if (code !== 0) expect(stdout + stderr).not.toBe('');
         if (code === 0 && optionsOf(args).includes('--json')) JSON.parse(stdout);
       }),
-      fuzzRuns(250),
+      fuzzRuns(60),
     );
   });
 });

@@ -20,7 +20,7 @@ const built = (path: string) => path.replace('./dist', out);
 describe('the published package', () => {
   beforeAll(() => {
     execFileSync(process.execPath, [join(root, 'bin', 'build.ts'), out], { stdio: 'pipe' });
-  }, 120_000);
+  });
   afterAll(() => rmSync(out, { recursive: true, force: true }));
 
   const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>

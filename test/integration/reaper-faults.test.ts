@@ -111,7 +111,7 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
     // From here on the first reaper hangs in its hints for ever, as good as dead.
     system.sqs.use(on('SendMessageBatch', { kind: 'silence', applied: false }));
     void sweep(deps);
-    await expect.poll(async () => (await rowsIn('running')).length, { timeout: 30_000 }).toBe(0);
+    await expect.poll(async () => (await rowsIn('running')).length).toBe(0);
     system.sqs.use();
     const heir = another('reaper/2');
     expect(await sweep(heir.deps)).toMatchObject({ redispatched: 0 });
@@ -186,10 +186,10 @@ describeOnOneEngine('a reaper with a wrong clock', ({ endpoint }) => {
       system.dynamoDb.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
       const stop = new AbortController();
       const watching = watch(deps, { deadlineAt: Date.now() + 60_000, signal: stop.signal });
-      await expect.poll(() => telemetry.last('ClockOffset'), { timeout: 20_000 }).toBeGreaterThan(50_000);
+      await expect.poll(() => telemetry.last('ClockOffset')).toBeGreaterThan(50_000);
       expect(system.dynamoDb.counts).toEqual({ GetItem: expect.any(Number) });
       system.dynamoDb.use();
-      await expect.poll(() => telemetry.total('JobsReclaimed'), { timeout: 20_000 }).toBe(20);
+      await expect.poll(() => telemetry.total('JobsReclaimed')).toBe(20);
       expect(await store.read('job-0')).toMatchObject({ status: 'pending' });
       expect(Math.abs(telemetry.last('ClockOffset') ?? 60_000)).toBeLessThan(5000);
       expect(telemetry.lines.some((line) => line.message.startsWith('clock differs too much'))).toBe(true);

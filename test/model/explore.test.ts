@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { FENCED, keeping, of, REAPED, removing, without } from '../simulation/alter-writes.ts';
+import { isDeep } from '../support/depth.ts';
 import { type Bounds, explore } from './explore.ts';
 import { SKEW, SOUND, type Variation } from './small-world.ts';
 
 /** Delays and reordering of everything, two claims, a reclaim: some forty thousand states. */
 const small: Bounds = { horizon: 4, claims: 2, beats: 0, reaps: 1, faults: 0 };
-/** And a heartbeat, and one write lost, repeated or unanswered, or one death: 1.7 million. `LEASEHOLD_EXPLORE=1` visits them. */
+/** And a heartbeat, and one write lost, repeated or unanswered, or one death: 1.7 million, which the deep run visits. */
 const large: Bounds = { ...small, beats: 1, faults: 1 };
-
-const isLong = process.env.LEASEHOLD_EXPLORE !== undefined;
 
 describe('every state that one job can get into, by the real writes', { timeout: 3_600_000 }, () => {
   it('keeps every promise, and leads to an end once everybody gets their turn', () => {
-    const { states, broken } = explore(isLong ? large : small);
+    const { states, broken } = explore(isDeep ? large : small);
     expect(broken).toBeUndefined();
     expect(states).toBeGreaterThan(40_000);
     console.info(`visited ${states} states`);

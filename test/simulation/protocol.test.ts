@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { atDepth } from '../support/depth.ts';
 import { minimise, story } from './minimise.ts';
 import { createTotals, type Outcome, outcomeOf } from './outcome.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -8,8 +9,8 @@ import { type SimulationResult, simulate, simulateMany } from './simulate.ts';
 import { simulateInThreads } from './simulate-in-threads.ts';
 
 /** `LEASEHOLD_SCHEDULES=100000 npx vitest run test/simulation` attacks for longer; `LEASEHOLD_SEED` moves elsewhere. */
-const FULL = Number(process.env.LEASEHOLD_SCHEDULES ?? 1000);
-const BRIEF = Number(process.env.LEASEHOLD_SCHEDULES ?? 10_000);
+const FULL = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(300, 10_000));
+const BRIEF = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(3000, 100_000));
 const FIRST_SEED = Number(process.env.LEASEHOLD_SEED ?? 1);
 
 describe('the real protocol, worker and reaper on virtual time', () => {
@@ -59,7 +60,7 @@ describe('the real protocol, worker and reaper on virtual time', () => {
   it.each(['full', 'brief'] as const)(
     'give the same %s schedules in a thread, after whichever others it ran',
     async (size) => {
-      const seeds = [...seedsFrom(FIRST_SEED, 250)];
+      const seeds = [...seedsFrom(FIRST_SEED, atDepth(100, 500))];
       const elsewhere = new Map<number, Outcome>();
       await simulateInThreads(seeds, { size, threads: 2 }, (outcome) => {
         elsewhere.set(outcome.seed, outcome);
@@ -89,7 +90,7 @@ describe('the real protocol, worker and reaper on virtual time', () => {
 
   it.each(redundantFences)('hold though one of two fences is down: $name', async (bug) => {
     const broken: string[] = [];
-    for (const [size, count] of [['full', 150] as const, ['brief', 500] as const])
+    for (const [size, count] of [['full', atDepth(50, 500)] as const, ['brief', atDepth(200, 2000)] as const])
       await simulateMany(seedsFrom(FIRST_SEED, count), { size, bug }, ({ seed, violation }) => {
         if (violation !== undefined) broken.push(`${size}, seed ${seed}: ${violation}`);
         return undefined;

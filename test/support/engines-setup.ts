@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import {
   availableEngines,
@@ -34,7 +36,15 @@ const wanted = (engine: DynamoDbEngineName) => {
   return only === undefined || only.split(',').includes(engine);
 };
 
-async function start(): Promise<Started> {
+/** Fills the compile cache (vitest.config.ts) by a process that ends in peace: those that are killed leave nothing there. */
+async function compileOnce(environment: object): Promise<void> {
+  const worker = new URL('../../lib/worker/index.ts', import.meta.url).href;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', `import '${worker}';`], {
+    env: { ...process.env, ...environment },
+  });
+}
+
+async function start(environment: object): Promise<Started> {
   const engines = await availableEngines();
   const startable = engines.filter((each) => each.available && wanted(each.engine));
   for (const each of engines) {
@@ -42,8 +52,9 @@ async function start(): Promise<Started> {
   }
   const noDynamoDbReason = startable.length > 0 ? '' : noEngineMessage(engines);
   if (noDynamoDbReason !== '') console.error(noDynamoDbReason);
-  const [sqs, ...dynamoDb] = await Promise.all([
+  const [sqs, , ...dynamoDb] = await Promise.all([
     startSqs(),
+    compileOnce(environment),
     ...startable.map(({ engine }) => startDynamoDb({ engine })),
   ]);
   return { dynamoDb, noDynamoDbReason, sqs };
@@ -54,7 +65,7 @@ const holder = globalThis as { leaseholdTestEngines?: Shared };
 
 /** Starts every available engine once for all projects that name this file, and stops them after the last one. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  holder.leaseholdTestEngines ??= { users: 0, started: start() };
+  holder.leaseholdTestEngines ??= { users: 0, started: start(project.config.env) };
   const shared = holder.leaseholdTestEngines;
   shared.users += 1;
   const { dynamoDb, noDynamoDbReason, sqs } = await shared.started;

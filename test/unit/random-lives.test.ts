@@ -10,5 +10,5 @@ describe('whatever happens to a job in memory', () => {
       fc.asyncProperty(moves, (script) => liveThrough(createMemoryTable(), 'j1', script)),
       { numRuns: atDepth(150, 2000) },
     );
-  }, 60_000);
+  });
 });

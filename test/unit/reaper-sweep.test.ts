@@ -391,7 +391,7 @@ describe('a sweep of very many lapsed leases', () => {
     return most;
   }
 
-  it('holds no more of them in memory than of a few', { timeout: 30_000 }, async () => {
+  it('holds no more of them in memory than of a few', async () => {
     const few = await mostHeld(4000);
     const many = await mostHeld(12_000);
     expect(many).toBeLessThanOrEqual(few);

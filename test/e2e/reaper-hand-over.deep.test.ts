@@ -76,9 +76,7 @@ describe('reapers that follow one another', () => {
       }
     }
     await expect
-      .poll(() => reapers.reduce((sum, reaper) => sum + reaper.telemetry.total('JobsReclaimed'), 0), {
-        timeout: 20_000,
-      })
+      .poll(() => reapers.reduce((sum, reaper) => sum + reaper.telemetry.total('JobsReclaimed'), 0))
       .toBe(jobs);
     await Promise.all(watches);
     const slowest = await stopGauge();

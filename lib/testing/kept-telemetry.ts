@@ -10,18 +10,25 @@ interface KeptLine {
 /** Telemetry that is kept in memory for assertions. */
 export interface KeptTelemetry extends Telemetry {
   readonly lines: readonly KeptLine[];
-  /** The sum of a metric's values so far. */
+  /** A metric's values so far. */
+  values(metric: MetricName): readonly number[];
+  /** Their sum. */
   total(metric: MetricName): number;
 }
 
 export function createKeptTelemetry(): KeptTelemetry {
   const lines: KeptLine[] = [];
-  const totals = new Map<MetricName, number>();
-  const add = (metric: MetricName, value: number) =>
-    void totals.set(metric, (totals.get(metric) ?? 0) + value);
+  const kept = new Map<MetricName, number[]>();
+  const values = (metric: MetricName) => kept.get(metric) ?? [];
+  const add = (metric: MetricName, value: number) => {
+    const before = kept.get(metric);
+    if (before === undefined) kept.set(metric, [value]);
+    else before.push(value);
+  };
   return {
     lines,
-    total: (metric) => totals.get(metric) ?? 0,
+    values,
+    total: (metric) => values(metric).reduce((sum, value) => sum + value, 0),
     info: (message, fields = {}) => void lines.push({ level: 'info', message, fields }),
     warn: (message, fields = {}) => void lines.push({ level: 'warn', message, fields }),
     error: (message, error, fields = {}) =>

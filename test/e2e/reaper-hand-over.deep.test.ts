@@ -81,7 +81,7 @@ describe('reapers that follow one another', () => {
     await Promise.all(watches);
     const slowest = await stopGauge();
 
-    const delays = reapers.flatMap((reaper) => reaper.telemetry.values.get('ReclaimDelay') ?? []);
+    const delays = reapers.flatMap((reaper) => reaper.telemetry.values('ReclaimDelay'));
     const { watchedMs = 0 } = recoveryBound({ ...settings, leaseMs: 0 });
     // A sweep is a handful of round trips, one after the other; the bound allows for fast ones.
     expect(Math.max(...delays)).toBeLessThanOrEqual(watchedMs + 8 * slowest);

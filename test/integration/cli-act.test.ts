@@ -5,8 +5,9 @@ import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
-import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 describeOnOneEngine('acting on jobs', (engine) => {
   let system: CliSystem;
@@ -19,7 +20,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
   afterEach(() => system.close());
 
   const claim = async (jobId: string, owner = `worker-a/${jobId}`, type = 'email') => {
-    const outcome = await system.store.claim({ job: newJob(jobId, type), owner });
+    const outcome = await system.store.claim({ job: newJob(jobId, { type }), owner });
     if (outcome.outcome !== 'claimed') throw new Error(`not claimed: ${outcome.outcome}`);
     return claimOf(outcome.job);
   };

@@ -25,6 +25,7 @@ import {
 } from '../../lib/protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { describeOnOneEngine, uniqueName } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'worker-1/abc', now: NOW, shards: 8 };
@@ -62,12 +63,10 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
     );
     return { after, foreseen: writeUnits(before, after), reported: consumed(reply.ConsumedCapacity) };
   };
-  const newJob = (jobId: string, payloadBytes: number) => ({
-    ...{ jobId, type: 'email', payload: `"${'x'.repeat(payloadBytes - 2)}"` },
-    ...{ leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
-  });
+  const jobOf = (jobId: string, payloadBytes: number) =>
+    newJob(jobId, { type: 'email', payload: `"${'x'.repeat(payloadBytes - 2)}"` });
   const claimed = async (jobId: string, payloadBytes: number) => {
-    const job = newJob(jobId, payloadBytes);
+    const job = jobOf(jobId, payloadBytes);
     const first = await step(undefined, claimWrite({ job, owner: `worker-1/${jobId}`, skewMs: 2000 }, at));
     return { ...first, job: parseJob(first.after) as RunningJob };
   };
@@ -160,7 +159,7 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
       writeUnits(
         undefined,
         rowAfter(
-          claimWrite({ job: newJob('edge-0000', bytes), owner: 'worker-1/edge-0000', skewMs: 2000 }, at),
+          claimWrite({ job: jobOf('edge-0000', bytes), owner: 'worker-1/edge-0000', skewMs: 2000 }, at),
           undefined,
         ),
       ).table;

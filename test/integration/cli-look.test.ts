@@ -6,8 +6,9 @@ import { runningShard } from '../../lib/protocol/shards.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
-import { type CliSystem, createCliSystem, newJob, runInProcess } from '../support/cli.ts';
+import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 interface Listed {
   jobs: { jobId: string; status: string; type: string }[];
@@ -18,7 +19,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
   let system: CliSystem;
   let clock: HandClock;
   const claim = async (jobId: string, owner: string, type = 'email') => {
-    const outcome = await system.store.claim({ job: newJob(jobId, type), owner });
+    const outcome = await system.store.claim({ job: newJob(jobId, { type }), owner });
     if (outcome.outcome !== 'claimed') throw new Error(`not claimed: ${outcome.outcome}`);
     return claimOf(outcome.job as RunningJob);
   };
@@ -31,7 +32,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
     await clock.advance(60_000);
     await claim('fresh', 'worker-b/1', 'report');
     await system.store.schedule(
-      newJob('later', 'report'),
+      newJob('later'),
       planDispatch(clock.now(), clock.now() + 3_600_000, defaultSettings),
     );
     const failing = await claim('broken', 'worker-a/9');
@@ -131,11 +132,11 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(run.code).toBe(0);
       expect(run.stdout).toMatch(/status +done/);
       expect(run.stdout).toMatch(/finished +2027-01-15 08:01:00 UTC \(now\)/);
-      expect(run.stdout).toContain('"to": "ada"');
+      expect(run.stdout).toContain('"n": 1');
       expect(run.stdout).toContain('"page": 3');
       expect(run.stdout).toContain('"sent": true');
       const { payload, result } = (await system.run(['show', 'finished', '--json'])).json();
-      expect({ payload, result }).toEqual({ payload: { to: 'ada' }, result: { sent: true } });
+      expect({ payload, result }).toEqual({ payload: { n: 1 }, result: { sent: true } });
     });
 
     it('says where else to look for a job without a row', async () => {

@@ -5,8 +5,9 @@ import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
-import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 interface Diagnosis {
   results: {
@@ -33,7 +34,7 @@ describeOnOneEngine('mending', (engine) => {
   };
   /** A row as a claim left it, with some attributes changed or (undefined) removed by hand. */
   const edited = async (jobId: string, changes: Row) => {
-    await system.store.claim({ job: newJob(jobId), owner: `worker-a/${jobId}` });
+    await system.store.claim({ job: newJob(jobId, { type: 'email' }), owner: `worker-a/${jobId}` });
     const row = { ...(await system.table.read(jobId)), ...changes };
     await system.put(Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)));
   };
@@ -51,7 +52,7 @@ describeOnOneEngine('mending', (engine) => {
   describe('doctor', () => {
     it('finds no problems where there are none', async () => {
       await aReaperRan();
-      await system.store.claim({ job: newJob('fine'), owner: 'worker-a/1' });
+      await system.store.claim({ job: newJob('fine', { type: 'email' }), owner: 'worker-a/1' });
       const run = await system.run(['doctor']);
       expect(run.stdout).toContain('no problems');
       expect(run.stdout).not.toMatch(/✗|\?/);

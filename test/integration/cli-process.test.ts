@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
-import { type CliSystem, createCliSystem, newJob, runInProcess, runProcess } from '../support/cli.ts';
+import { type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 /** Longer than the suite takes on the busiest machine. */
 const HOUR = 3_600_000;
@@ -62,7 +63,10 @@ describe('the process', () => {
   beforeAll(async () => {
     system = await createCliSystem(anyEngine());
     const claim = async (jobId: string, owner: string) => {
-      const outcome = await system.store.claim({ job: { ...newJob(jobId), leaseMs: HOUR }, owner });
+      const outcome = await system.store.claim({
+        job: newJob(jobId, { type: 'email', leaseMs: HOUR }),
+        owner,
+      });
       if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
       return claimOf(outcome.job);
     };

@@ -45,10 +45,10 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     const { Item } = await direct.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
     return Number(Item?.beats?.N ?? 0);
   };
-  const newJob = () => uniqueName('j');
+  const newId = () => uniqueName('j');
 
   it('passes requests on unchanged, and counts requests, bytes and consumed capacity', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     const command = beat(jobId);
     command.input.ReturnConsumedCapacity = 'TOTAL';
     await client.send(command);
@@ -62,7 +62,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   });
 
   it('resets a connection before the write is applied', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     proxy.use(on('UpdateItem', { kind: 'reset' }, { nth: 1 }));
     await expect(client.send(beat(jobId))).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(await beats(jobId)).toBe(0);
@@ -70,7 +70,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   });
 
   it('applies a write and drops its reply', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     proxy.use(on('UpdateItem', { kind: 'dropReply' }, { nth: 1 }));
     await expect(client.send(beat(jobId))).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(await beats(jobId)).toBe(1);
@@ -79,7 +79,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   });
 
   it('makes the SDK repeat a write whose reply was dropped, so that it is applied twice', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     const persistent = dynamoDbClient(proxy.endpoint, { maxAttempts: 3 });
     proxy.use(on('UpdateItem', { kind: 'dropReply' }, { nth: 1 }));
     await persistent.send(beat(jobId));
@@ -92,7 +92,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     [true, 1],
     [false, 0],
   ])('stays silent until the client gives up (applied: %s)', async (applied, expected) => {
-    const jobId = newJob();
+    const jobId = newId();
     proxy.use(on('UpdateItem', { kind: 'silence', applied }));
     const patience = new AbortController();
     const sent = client.send(beat(jobId), { abortSignal: patience.signal });
@@ -106,7 +106,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   it.each(['ProvisionedThroughputExceededException', 'ThrottlingException'] as const)(
     'throttles with %s and applies nothing',
     async (code) => {
-      const jobId = newJob();
+      const jobId = newId();
       proxy.use(on('UpdateItem', { kind: 'throttle', code }));
       await expect(client.send(beat(jobId))).rejects.toMatchObject({
         name: code,
@@ -120,14 +120,14 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     [500, false, 0],
     [503, true, 1],
   ])('answers %i with the write applied: %s', async (status, applied, expected) => {
-    const jobId = newJob();
+    const jobId = newId();
     proxy.use(on('UpdateItem', { kind: 'serverError', status, applied }));
     await expect(client.send(beat(jobId))).rejects.toMatchObject({ $metadata: { httpStatusCode: status } });
     expect(await beats(jobId)).toBe(expected);
   });
 
   it('holds a request back before it is applied', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     const gate = Promise.withResolvers<void>();
     proxy.use(on('UpdateItem', { kind: 'hold', before: gate.promise }, { nth: 1 }));
     const held = client.send(beat(jobId));
@@ -140,7 +140,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   });
 
   it('delivers an answer that has become old in the meantime', async () => {
-    const jobId = newJob();
+    const jobId = newId();
     const gate = Promise.withResolvers<void>();
     proxy.use(on('GetItem', { kind: 'hold', after: gate.promise }, { nth: 1 }));
     const read = client.send(new GetItemCommand({ TableName, Key: { jobId: { S: jobId } } }));
@@ -169,13 +169,13 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
       },
       { step: 'deserialize', priority: 'low' },
     );
-    await client.send(beat(newJob()));
+    await client.send(beat(newId()));
     expect(Math.abs(date - Date.now() - 3_600_000)).toBeLessThan(60_000);
   });
 
   describe('with a batch of statements', () => {
     const run = async (applied: boolean, which: readonly number[]) => {
-      const jobs = [newJob(), newJob(), newJob(), newJob()];
+      const jobs = [newId(), newId(), newId(), newId()];
       for (const jobId of jobs) await direct.send(beat(jobId));
       proxy.use(on('BatchExecuteStatement', { kind: 'failSome', which, applied, code: 'ThrottlingError' }));
       // The last one is refused by the engine itself: its verdict must stay in its place.
@@ -231,9 +231,9 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
         }),
       );
     proxy.use(on('Query', { kind: 'staleReply', byRequests: 1 }, { when: readsIndex }));
-    await put(newJob(), 10);
+    await put(newId(), 10);
     expect(await lapsed(20)).toBe(1);
-    await put(newJob(), 15);
+    await put(newId(), 15);
     expect(await lapsed(21)).toBe(1);
     expect(await lapsed(22)).toBe(2);
     proxy.use();
@@ -241,7 +241,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   });
 
   it('lets a rule see the body and count its own matches', async () => {
-    const [mine, other] = [newJob(), newJob()];
+    const [mine, other] = [newId(), newId()];
     const isMine: Parameters<typeof on>[2] = {
       when: ({ body }) => JSON.stringify(body.Key).includes(mine),
       nth: 2,
@@ -285,7 +285,7 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
   it('tells a test whose rule does not fit the request', async () => {
     const misdirected: FaultRule = on('UpdateItem', { kind: 'failSome', which: [0], applied: false });
     proxy.use(misdirected);
-    await expect(client.send(beat(newJob()))).rejects.toThrow(
+    await expect(client.send(beat(newId()))).rejects.toThrow(
       'The fault failSome fits batches, not UpdateItem',
     );
   });
@@ -296,9 +296,9 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
       on('GetItem', { kind: 'delay', beforeMs: 600_000 }),
       on('PutItem', { kind: 'hold', after: new Promise(() => {}) }),
     );
-    const Key = { jobId: { S: newJob() } };
+    const Key = { jobId: { S: newId() } };
     const open = [
-      client.send(beat(newJob())),
+      client.send(beat(newId())),
       client.send(new GetItemCommand({ TableName, Key })),
       client.send(new PutItemCommand({ TableName, Item: Key })),
     ];
@@ -306,6 +306,6 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     await expect.poll(() => Object.keys(proxy.injected).length).toBe(3);
     await proxy.stop();
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    await expect(client.send(beat(newJob()))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(client.send(beat(newId()))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });

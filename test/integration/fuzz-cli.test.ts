@@ -5,9 +5,10 @@ import { createProgram } from '../../lib/cli/program.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { type CliSystem, createCliSystem, newJob } from '../support/cli.ts';
+import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { anyEngine } from '../support/engines.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
+import { newJob } from '../support/jobs.ts';
 import { row } from '../support/rows.ts';
 
 /** These serve until they are stopped, or print a script. */

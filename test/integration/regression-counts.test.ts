@@ -18,6 +18,7 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { meterCapacity } from '../support/capacity-meter.ts';
 import { anyEngine, describeOnOneEngine, uniqueName } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
 
 /** What does not depend on the machine is held here: a change that costs more has to say so by changing a number. */
 
@@ -39,9 +40,8 @@ async function createScene(endpoint: string) {
   const meter = meterCapacity(client);
   const table = createDynamoDbTable({ client, tableName });
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
-  const { leaseMs, maxAttempts, maxCrashes } = settings;
-  const newJob = (jobId: string) => ({
-    job: { jobId, type: 'counted', payload: PAYLOAD, leaseMs, maxAttempts, maxCrashes },
+  const request = (jobId: string) => ({
+    job: newJob(jobId, { type: 'counted', payload: PAYLOAD }),
     owner: `worker/${jobId}`,
   });
   const cost = async <T>(act: () => Promise<T>) => {
@@ -51,14 +51,14 @@ async function createScene(endpoint: string) {
   };
   const claimedMany = async (count: number): Promise<RunningJob[]> => {
     const ids = Array.from({ length: count }, (_, i) => `job-${i}`);
-    const outcomes = await store.claimMany(ids.map(newJob));
+    const outcomes = await store.claimMany(ids.map(request));
     return outcomes.map((each) => {
       if (each.outcome !== 'claimed') throw new Error(each.outcome);
       return each.job;
     });
   };
   const claimed = async (jobId: string): Promise<RunningJob> => {
-    const outcome = await store.claim(newJob(jobId));
+    const outcome = await store.claim(request(jobId));
     if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
     return outcome.job;
   };
@@ -80,7 +80,7 @@ async function createScene(endpoint: string) {
   return {
     clock,
     store,
-    newJob,
+    request,
     claimed,
     claimedMany,
     cost,
@@ -100,9 +100,9 @@ describeOnOneEngine('the price of a transition', (engine) => {
   afterEach(() => scene.close());
 
   it('is what the capacity model says, one request each', async () => {
-    const { store, cost, clock, newJob } = scene;
+    const { store, cost, clock, request } = scene;
     const model = jobUnits({ payloadBytes: PAYLOAD.length, resultBytes: 50, checkpointBytes: 0 });
-    const first = await cost(() => store.claim(newJob('a')));
+    const first = await cost(() => store.claim(request('a')));
     expect([first.requests, first.units]).toEqual([1, totalUnits(model.claim)]);
     if (first.outcome.outcome !== 'claimed') throw new Error(first.outcome.outcome);
     const { job } = first.outcome;
@@ -133,9 +133,9 @@ describeOnOneEngine('the price of a transition', (engine) => {
   });
 
   it('is one request for 25 claims, and one for 25 completions', async () => {
-    const { store, cost, newJob } = scene;
+    const { store, cost, request } = scene;
     const ids = Array.from({ length: 25 }, (_, i) => `job-${i}`);
-    const claims = await cost(() => store.claimMany(ids.map(newJob)));
+    const claims = await cost(() => store.claimMany(ids.map(request)));
     expect(claims.requests).toBe(1);
     const jobs = claims.outcome.flatMap((each) => (each.outcome === 'claimed' ? [each.job] : []));
     expect(jobs).toHaveLength(25);

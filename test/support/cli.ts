@@ -190,13 +190,3 @@ async function arnOf(sqs: SQSClient, queueUrl: string): Promise<string> {
   );
   return reply.Attributes?.QueueArn ?? '';
 }
-
-/** A job as a message would describe it. */
-export const newJob = (jobId: string, type = 'email', payload: unknown = { to: 'ada' }) => ({
-  jobId,
-  type,
-  payload: JSON.stringify(payload),
-  leaseMs: defaultSettings.leaseMs,
-  maxAttempts: defaultSettings.maxAttempts,
-  maxCrashes: defaultSettings.maxCrashes,
-});

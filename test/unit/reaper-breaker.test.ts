@@ -71,7 +71,7 @@ describe('the breaker', () => {
     expect(events.filter(({ name }) => name === 'ReaperBreakerOpened')).toEqual([
       { name: 'ReaperBreakerOpened', detail: { lapsed: 230, live: 0, at: expect.any(Number) } },
     ]);
-    expect(telemetry.values.get('BreakerOpen')).toEqual([1, 1, 1]);
+    expect(telemetry.values('BreakerOpen')).toEqual([1, 1, 1]);
   });
 
   it('closes when the event is over, and charges the next crash again', async () => {
@@ -84,7 +84,7 @@ describe('the breaker', () => {
     await lapse();
     expect(await sweepAgain()).toMatchObject({ breakerOpen: false, reclaimed: 1 });
     expect(await store.read('job-0')).toMatchObject({ crashes: 1, releases: 1 });
-    expect(telemetry.values.get('BreakerOpen')).toEqual([1, 0]);
+    expect(telemetry.values('BreakerOpen')).toEqual([1, 0]);
     expect(telemetry.lines.map((line) => line.message)).toContain(
       'breaker closed: jobs are reclaimed at full speed again',
     );

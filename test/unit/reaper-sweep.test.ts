@@ -162,11 +162,11 @@ describe('a sweep', () => {
         fields: expect.objectContaining({ count: 2, reclaimed: 2, skipped: {} }),
       },
     ]);
-    expect(telemetry.values.get('ReclaimDelay')).toEqual([2100, 2100]);
+    expect(telemetry.values('ReclaimDelay')).toEqual([2100, 2100]);
     expect(telemetry.total('JobsReclaimed')).toBe(2);
     expect(telemetry.total('HintsSent')).toBe(2);
-    expect(telemetry.values.get('SweepDuration')).toHaveLength(2);
-    expect(telemetry.last('OldestLapsedLease')).toBe(0);
+    expect(telemetry.values('SweepDuration')).toHaveLength(2);
+    expect(telemetry.values('OldestLapsedLease').at(-1)).toBe(0);
   });
 
   it('tells of each job that it took back', async () => {
@@ -273,7 +273,7 @@ describe('a sweep in trouble', () => {
       await clock.advance(13_000);
     }
     expect(writes).toBe(1);
-    expect(telemetry.last('OldestLapsedLease')).toBeGreaterThan(100_000);
+    expect(telemetry.values('OldestLapsedLease').at(-1)).toBeGreaterThan(100_000);
     expect(await sweep(deps)).toMatchObject({ reclaimed: 1 });
   });
 

@@ -52,7 +52,7 @@ function scene(): Scene {
       const stage = reaperStage({ table: own, clock, settings, name, chance });
       return {
         ...stage,
-        sweeps: () => stage.telemetry.values.get('SweepDuration')?.length ?? 0,
+        sweeps: () => stage.telemetry.values('SweepDuration').length,
         queries: () => queries,
         async start(options = {}) {
           const done = watch(stage.deps, { deadlineAt: clock.now() + WINDOW, ...options });
@@ -80,7 +80,7 @@ describe('a watching reaper', () => {
     expect(queries()).toBe(8);
     expect(events).toEqual([]);
     expect(telemetry.lines).toEqual([]);
-    expect(telemetry.last('LeasesLive')).toBe(0);
+    expect(telemetry.values('LeasesLive').at(-1)).toBe(0);
     expect(leader(table)).toMatchObject({ leaderUntil: 0 });
     expect(clock.sleepers).toBe(0);
   });
@@ -94,7 +94,7 @@ describe('a watching reaper', () => {
     expect(await store.read('job')).toMatchObject({ status: 'running' });
     await clock.advance(1);
     expect(await store.read('job')).toMatchObject({ status: 'pending' });
-    expect(telemetry.values.get('ReclaimDelay')).toEqual([2000]);
+    expect(telemetry.values('ReclaimDelay')).toEqual([2000]);
   });
 
   it('sees a job that was claimed while it slept', async () => {
@@ -230,10 +230,10 @@ describe('a watching reaper', () => {
     for (let i = 0; i < 100; i++) await claim(`job-${i}`, { leaseMs: 600_000 });
     await start();
     await clock.advance(59_000);
-    expect(telemetry.values.get('LeasesLive')).toEqual([100]);
+    expect(telemetry.values('LeasesLive')).toEqual([100]);
     expect(counted).toEqual([1000, 1000, 1000, 1000]);
     await clock.advance(20_000);
-    expect(telemetry.values.get('LeasesLive')).toEqual([100, 100]);
+    expect(telemetry.values('LeasesLive')).toEqual([100, 100]);
   });
 });
 
@@ -377,7 +377,7 @@ describe('a reaper with a wrong clock', () => {
     await clock.advance(31_000);
     expect(await store.read('job')).toMatchObject({ status: 'running' });
     expect(leader(table)).toMatchObject({ leaderUntil: 0 });
-    expect(telemetry.last('ClockOffset')).toBe(5000);
+    expect(telemetry.values('ClockOffset').at(-1)).toBe(5000);
     const before = sweeps();
     clockGuard.offsetMs = 0;
     await clock.advance(2000);

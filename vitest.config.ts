@@ -17,7 +17,8 @@ const project = (name: string, extra: object = {}) => ({
 
 /** What computes runs on all cores. */
 const cores = availableParallelism();
-const computing = { pool: 'threads', maxWorkers: cores, sequence: { groupOrder: 0 } };
+const computing = { maxWorkers: cores, sequence: { groupOrder: 0 } };
+const inThreads = { ...computing, pool: 'threads' };
 /** What mostly waits, for leases to lapse and for processes to start, runs side by side. */
 const waiting = {
   globalSetup: ['test/support/engines-setup.ts'],
@@ -48,10 +49,11 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
     },
     projects: [
-      project('unit', computing),
+      project('unit', inThreads),
+      // The CDK's bundling wants the standard streams of a process.
       project('cdk', computing),
-      project('simulation', computing),
-      project('model', computing),
+      project('simulation', inThreads),
+      project('model', inThreads),
       project('integration', waiting),
       project('e2e', waiting),
     ],

@@ -2,7 +2,15 @@ import './node-version.ts';
 
 /** What job types are written with. */
 
-export { NonRetryableError } from './protocol/errors.ts';
+export {
+  NonRetryableError,
+  NotJsonError,
+  QueueUnavailableError,
+  StoreUnavailableError,
+  ThrottledError,
+  TooLargeError,
+} from './protocol/errors.ts';
+export { SettingsError } from './settings/settings-error.ts';
 export { LeaseholdError } from './wire/leasehold-error.ts';
 export type { JsonValue, SendOptions } from './wire/message.ts';
 export { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './worker/abort-reasons.ts';
@@ -13,4 +21,4 @@ export {
   type JobDefinition,
   type JobOptions,
 } from './worker/define-job.ts';
-export { createRegistry, type Registry, RegistryError } from './worker/registry.ts';
+export { createRegistry, type Registry, RegistryError, UnknownTypeError } from './worker/registry.ts';

@@ -8,6 +8,8 @@ import { QueueUnavailableError } from '../protocol/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../protocol/ports.ts';
 import { messageLimits } from '../settings/message-limits.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
+import { SettingsError } from '../settings/settings-error.ts';
+import { resourceVariables } from '../wire/environment.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { jobBody, parseMessage, quoted, type SendOptions } from '../wire/message.ts';
 import { checkText } from '../worker/cells/handler-job.ts';
@@ -85,7 +87,7 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
       const message = await messageFor(type, payload, sendOptions);
       const [sent] = await queue.sendJobs([message]);
       if (sent?.outcome !== 'sent')
-        throw new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
+        throw sent?.error ?? new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
       return { messageId: sent.messageId, jobId: message.jobId };
     },
     async sendMany(jobs) {
@@ -100,14 +102,19 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
               messageId: each.messageId,
               jobId: messages[i]?.jobId ?? each.messageId,
             }
-          : each,
+          : { outcome: 'failed', reason: each.reason },
       );
     },
   };
 }
 
-const queueAt = (queueUrl: string): JobQueue =>
-  createSqsQueue({ client: createSqsClient(), queueUrl, clock: systemClock });
+function queueAt(queueUrl: string): JobQueue {
+  if (!URL.canParse(queueUrl))
+    throw new SettingsError([
+      `the producer's queue is ${quoted(queueUrl)}; it must be the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints as ${resourceVariables.queueUrl}`,
+    ]);
+  return createSqsQueue({ client: createSqsClient(), queueUrl, clock: systemClock });
+}
 
 /** A delay that SQS can keep needs no row until the job is due; the worker keeps longer ones. */
 function delayOf(notBefore: number | undefined, now: number): { delaySeconds?: number } {

@@ -3,6 +3,7 @@ import type { JsonValue } from '../wire/message.ts';
 import type { MetricName } from '../wire/metrics.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
+import type { QueueUnavailableError } from './errors.ts';
 import type { Claim, Job, LeaseEntry, PendingJob } from './job.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
@@ -208,7 +209,12 @@ export interface JobQueue {
 
 export type SentMessage =
   | { readonly outcome: 'sent'; readonly messageId: string }
-  | { readonly outcome: 'failed'; readonly reason: string };
+  | {
+      readonly outcome: 'failed';
+      readonly reason: string;
+      /** There if the queue could not be asked at all. */
+      readonly error?: QueueUnavailableError;
+    };
 
 /** Structured logs and metrics. */
 export interface Telemetry {

@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { JsonValue } from '../wire/message.ts';
+import { definitionProblems } from './definition-problems.ts';
+import { RegistryError } from './registry.ts';
 
 /** Any schema library that follows Standard Schema: zod, valibot, arktype and others. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output>;
@@ -79,11 +81,16 @@ export interface JobDefinition<
   ): Promise<JsonValue | undefined> | Promise<void> | JsonValue | undefined;
 }
 
-/** Declares one type of job. The payload's type follows from its schema. */
-export const defineJob = <
+/**
+ * Declares one type of job. The payload's type follows from its schema. Throws a `RegistryError` for what no worker could
+ * run: a misspelt option, a lease out of its limits, a payload without a schema.
+ */
+export function defineJob<
   const Type extends string,
   Payload extends Schema,
   Checkpoint extends Schema = Schema<JsonValue>,
->(
-  definition: JobDefinition<Type, Payload, Checkpoint>,
-): JobDefinition<Type, Payload, Checkpoint> => definition;
+>(definition: JobDefinition<Type, Payload, Checkpoint>): JobDefinition<Type, Payload, Checkpoint> {
+  const problems = definitionProblems(definition);
+  if (problems.length > 0) throw new RegistryError(problems);
+  return definition;
+}

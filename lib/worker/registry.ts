@@ -2,9 +2,10 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
 import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { isJobType, quoted } from '../wire/message.ts';
+import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition } from './define-job.ts';
+import { definitionProblems } from './definition-problems.ts';
 
 /** Marks a registry, also one that another copy of this package made. */
 const REGISTRY: unique symbol = Symbol.for('leasehold.registry') as never;
@@ -51,8 +52,7 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
   const byType = new Map<string, JobDefinition>();
   const problems: string[] = [];
   for (const definition of definitions) {
-    if (!isJobType(definition.type))
-      problems.push(`type ${quoted(definition.type)} must be 1 to 100 characters of A-Z a-z 0-9 . _ -`);
+    problems.push(...definitionProblems(definition));
     if (byType.has(definition.type))
       problems.push(`type '${definition.type}' is defined twice; rename or remove one`);
     byType.set(definition.type, definition);

@@ -56,8 +56,13 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
         };
       });
     } catch (error) {
-      const reason = new QueueUnavailableError('SendMessageBatch', error).message;
-      return batch.map(() => ({ outcome: 'failed', reason, senderFault: false }));
+      const unavailable = new QueueUnavailableError('SendMessageBatch', error);
+      return batch.map(() => ({
+        outcome: 'failed',
+        reason: unavailable.message,
+        error: unavailable,
+        senderFault: false,
+      }));
     }
   };
 
@@ -81,7 +86,9 @@ export function createSqsQueue({ client, queueUrl, clock }: SqsQueueOptions): Jo
       });
     }
     return outcomes.map((outcome) =>
-      outcome.outcome === 'sent' ? outcome : { outcome: 'failed', reason: outcome.reason },
+      outcome.outcome === 'sent'
+        ? outcome
+        : { outcome: 'failed', reason: outcome.reason, error: outcome.error },
     );
   };
 

@@ -62,6 +62,30 @@ describe('a job type', () => {
   });
 });
 
+describe('a definition that no worker could run', () => {
+  const right = { type: 'mail', payload: z.unknown(), run: () => undefined };
+
+  it.each<[string, object, RegExp]>([
+    ['a misspelt option', { maxAttempt: 3 }, /'maxAttempt' is unknown. Did you mean 'maxAttempts'\?/],
+    ['an unknown part of the lease', { lease: { ms: 30_000, seconds: 3 } }, /'lease.seconds' is unknown/],
+    ['a lease that is a number', { lease: 30_000 }, /lease is 30000; it must be an object such as { ms/],
+    ['a lease above the longest', { lease: { ms: 3_600_001 } }, /lease.ms is 3600001/],
+    ['no schema', { payload: undefined }, /payload must be a schema of zod/],
+    ['a type of TypeScript’s in place of a schema', { payload: {} }, /payload must be a schema/],
+    ['no function', { run: undefined }, /run must be the function/],
+    ['attempts in words', { maxAttempts: 'three' }, /maxAttempts is "?'?three/],
+  ])('is refused where it is defined: %s', (_what, wrong, problem) => {
+    expect(() => defineJob({ ...right, ...wrong } as never)).toThrow(problem);
+    expect(() => createRegistry([{ ...right, ...wrong } as never])).toThrow(RegistryError);
+  });
+
+  it('is refused by a test as by a worker, so that a green test means a worker that starts', () => {
+    const short = defineJob({ ...right, lease: { ms: 5000 } });
+    expect(() => checkRegistry(createRegistry([short]), settings)).toThrow(/lease.ms is 5000/);
+    expect(() => testJob(short, {})).toThrow(/lease.ms is 5000/);
+  });
+});
+
 describe('a registry', () => {
   it('knows its types and what each is sent', () => {
     const registry = createRegistry([
@@ -94,7 +118,7 @@ describe('a registry', () => {
   });
 
   it('names every problem at once', () => {
-    const registry = createRegistry([job('a', { maxRunMs: 0 }), job('b', { lease: { ms: 1 } })]);
+    const registry = createRegistry([job('a', { maxRunMs: 1 }), job('b', { lease: { ms: 10 } })]);
     expect(() => checkRegistry(registry, settings)).toThrow(
       expect.objectContaining({ problems: [expect.stringContaining("'a'"), expect.stringContaining("'b'")] }),
     );

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { LeaseholdError } from '../../lib/index.ts';
+import { createProducer } from '../../lib/producer/index.ts';
+import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
+import { defineJob } from '../../lib/worker/define-job.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+
+const registry = createRegistry([defineJob({ type: 'greet', payload: z.unknown(), run: () => undefined })]);
+
+it.each(['', 'jobs'])(
+  'a producer refuses the queue %j at once, and names the variable to look at',
+  (queue) => {
+    expect(() => createProducer({ registry, queue })).toThrow(LeaseholdError);
+    expect(() => createProducer({ registry, queue })).toThrow(/QueueUrl.*LEASEHOLD_QUEUE_URL/);
+  },
+);
+
+it('a producer that cannot reach the queue says so once, with what SQS’s client said as the cause', async () => {
+  const refused = new Error('connect ECONNREFUSED');
+  const error = new QueueUnavailableError('SendMessageBatch', refused);
+  const queue = {
+    sendJobs: async () => [{ outcome: 'failed', reason: error.message, error } as const],
+  };
+  const thrown = await createProducer({ registry, queue })
+    .send('greet', {})
+    .catch((reason: unknown) => reason);
+  expect(thrown).toBe(error);
+  expect(String(thrown).match(/SQS did not answer/g)).toHaveLength(1);
+  expect((thrown as Error).cause).toBe(refused);
+});

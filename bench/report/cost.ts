@@ -1,4 +1,5 @@
-import { MEAN_INTERVAL, SECONDS_A_MONTH } from '../../lib/cost/plan.ts';
+import { SECONDS_A_MONTH } from '../../lib/cost/bill.ts';
+import { MEAN_INTERVAL } from '../../lib/cost/plan.ts';
 import { alternativePrices, listPrices } from '../../lib/cost/prices.ts';
 import { figure, table } from './markdown.ts';
 import type { Results } from './results.ts';

@@ -56,7 +56,7 @@ export async function start(): Promise<System> {
     settings: {
       default:
         'lease 30 s, heartbeat 10 s, skew 2 s; the reaper is embedded in each worker process and one leads',
-      fast: 'lease 10 s (its minimum), heartbeat 3.3 s, skew 2 s; the reaper always watches, its lead lasts 5 s; breaker off in the mass reclaim',
+      fast: 'lease 10 s (its minimum), heartbeat 3.3 s, skew 2 s; a reaper in a process watches, its lead lasts 5 s; breaker off in the mass reclaim',
     },
     program: new URL('./leasehold-process.ts', import.meta.url).pathname,
     stores: { dynamodb, sqs },

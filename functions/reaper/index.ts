@@ -1,21 +1,41 @@
 import middy from '@middy/core';
-import type { Context, ScheduledEvent } from 'aws-lambda';
+import type { Context, SQSEvent } from 'aws-lambda';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { connectDeployed } from '../../lib/aws/connect-deployed.ts';
-import { type WatchDeps, type WatchResult, watch } from '../../lib/reaper/watch.ts';
-import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
+import { createWakeQueue } from '../../lib/aws/sqs/wake-queue.ts';
+import { type ChainDeps, type ChainResult, reapInChain } from '../../lib/reaper/chain.ts';
+import type { Occasion } from '../../lib/reaper/wake.ts';
+import { configurationFromEnvironment, wakeQueueFromEnvironment } from '../../lib/settings/environment.ts';
 
 const configuration = configurationFromEnvironment(process.env);
 const name = `reaper/${systemChance.unique()}`;
 const aws = connectDeployed({ configuration, actor: name });
-const { clock, settings } = aws;
-const deps: WatchDeps = { ...aws, name, flush: () => aws.telemetry.flush() };
+const { clock } = aws;
+const deps: ChainDeps = {
+  ...aws,
+  wakeQueue: createWakeQueue(aws.sqs, wakeQueueFromEnvironment(process.env)),
+  flush: () => aws.telemetry.flush(),
+};
 
-/** What the last page of a sweep and giving up the lead may take. */
+/** What the last page of a sweep and the message to the next reaper may take. */
 const MARGIN_MS = 10_000;
 
-/** Watches the leases for as long as this invocation may. */
-export const handler = middy<ScheduledEvent, WatchResult, Error, Context>().handler((_event, context) => {
+/** Started by its schedule, or by the reaper before through the wake queue. */
+export const handler = middy<Partial<SQSEvent>, ChainResult, Error, Context>().handler((event, context) => {
   const timeLeft = Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS);
-  return watch(deps, { deadlineAt: clock.now() + Math.min(settings.watchMs, timeLeft) });
+  return reapInChain(deps, occasionOf(event), { deadlineAt: clock.now() + timeLeft });
 });
+
+const occasionOf = ({ Records }: Partial<SQSEvent>): Occasion =>
+  Records === undefined
+    ? { kind: 'tick' }
+    : { kind: 'wake', tokens: Records.map(({ body }) => tokenIn(body)) };
+
+/** The token of a wake; a message that somebody else sent counts for nothing. */
+function tokenIn(body: string): string {
+  try {
+    return String(JSON.parse(body)?.wake ?? '');
+  } catch {
+    return '';
+  }
+}

@@ -11,6 +11,7 @@ export interface AccessTargets {
   readonly table: TableV2;
   readonly queue: IQueue;
   readonly deadLetterQueue: IQueue;
+  readonly wakeQueue: IQueue;
   /** Undefined when events are switched off. */
   readonly eventBus: IEventBus | undefined;
   readonly encryptionKey: IKey | undefined;
@@ -22,6 +23,7 @@ export interface Access {
   readonly byLease?: readonly string[];
   readonly queue?: readonly string[];
   readonly deadLetterQueue?: readonly string[];
+  readonly wakeQueue?: readonly string[];
   readonly eventBus?: readonly string[];
 }
 
@@ -47,6 +49,7 @@ export const functionAccess = {
     table: ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     byLease: ['dynamodb:Query'],
     queue: ['sqs:SendMessage'],
+    wakeQueue: [...EVENT_SOURCE_ACTIONS, 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
   'dead-letter': {
@@ -73,7 +76,13 @@ export const granteeAccess = {
     queue: functionAccess.worker.queue,
     eventBus: functionAccess.worker.eventBus,
   },
-  reap: functionAccess.reaper,
+  // A reaper in a process watches, and wakes nobody.
+  reap: {
+    table: functionAccess.reaper.table,
+    byLease: functionAccess.reaper.byLease,
+    queue: functionAccess.reaper.queue,
+    eventBus: functionAccess.reaper.eventBus,
+  },
   observe: OBSERVE,
   operate: {
     ...OBSERVE,
@@ -90,12 +99,13 @@ export const granteeAccess = {
 
 /** Adds these permissions, one statement for each thing that is accessed. */
 export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
-  const { table, queue, deadLetterQueue, eventBus, encryptionKey } = targets;
+  const { table, queue, deadLetterQueue, wakeQueue, eventBus, encryptionKey } = targets;
   const arns: Record<keyof Access, string | undefined> = {
     table: table.tableArn,
     byLease: `${table.tableArn}/index/${byLease.name}`,
     queue: queue.queueArn,
     deadLetterQueue: deadLetterQueue.queueArn,
+    wakeQueue: wakeQueue.queueArn,
     eventBus: eventBus?.eventBusArn,
   };
   let grant = Grant.drop(grantee, 'nothing granted yet');

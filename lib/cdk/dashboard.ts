@@ -59,13 +59,12 @@ const graph = (title: string, left: IMetric[], more: GraphWidgetProps = {}): Gra
 
 function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject): IWidget[][] {
   const bound = recoveryBound(settings);
-  const watched = bound.watchedMs === undefined ? '' : `, ${seconds(bound.watchedMs)} while a reaper watches`;
   return [
     [
       new TextWidget({
         width: COLUMNS,
         height: 2,
-        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.worstMs)}**${watched}. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}, watch \`${settings.watch}\`.`,
+        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.usualMs)}**, or ${seconds(bound.worstMs)} if the reaper dies as well. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}.`,
       }),
     ],
     [

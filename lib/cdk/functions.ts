@@ -12,15 +12,15 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
-import { DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
+import { reaperVariables } from '../wire/environment.ts';
+import { DEAD_LETTER_TIMEOUT_SECONDS, REAPER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
 import { bundlingOptions, type FunctionName, type FunctionSource, functionSource } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
-/** A reaper that was watching to the end still finishes the sweep that it is in. */
-const LAST_SWEEP = Duration.seconds(30);
 /** A tick that could not be delivered within a minute is of no use: the next one is there. */
 export const TICK_AGE = Duration.seconds(60);
 
@@ -50,15 +50,25 @@ export function createWorker(
   });
 }
 
-/** Reclaims what lapsed. A failed run is not repeated: the next tick does the same work. */
-export function createReaper(scope: Construct, settings: Settings, context: FunctionContext): LambdaFunction {
+/**
+ * Reclaims what lapsed. A failed run is not repeated: the next tick does the same, later. Each run starts the next by a
+ * message, a loop that Lambda would cut after 16 rounds: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+ */
+export function createReaper(
+  scope: Construct,
+  { wakeQueue, reservedConcurrency }: { readonly wakeQueue: IQueue; readonly reservedConcurrency?: number },
+  context: FunctionContext,
+): LambdaFunction {
   return createFunction(scope, 'Reaper', functionSource('reaper'), {
     ...context,
+    environment: { ...context.environment, [reaperVariables.wakeQueueUrl]: wakeQueue.queueUrl },
     description: 'Leasehold reaper: gives jobs with lapsed leases to the next worker',
     memorySize: SMALL_MEMORY,
-    timeout: Duration.seconds(Math.ceil(settings.watchMs / 1000) + LAST_SWEEP.toSeconds()),
+    timeout: Duration.seconds(REAPER_TIMEOUT_SECONDS),
+    recursiveLoop: RecursiveLoop.ALLOW,
     retryAttempts: 0,
     maxEventAge: TICK_AGE,
+    reservedConcurrentExecutions: reservedConcurrency,
   });
 }
 
@@ -82,7 +92,13 @@ const sourceOf = (name: FunctionName, entry: string | undefined): FunctionSource
 type OwnProps = FunctionContext &
   Pick<
     FunctionProps,
-    'description' | 'memorySize' | 'timeout' | 'recursiveLoop' | 'retryAttempts' | 'maxEventAge'
+    | 'description'
+    | 'memorySize'
+    | 'timeout'
+    | 'recursiveLoop'
+    | 'retryAttempts'
+    | 'maxEventAge'
+    | 'reservedConcurrentExecutions'
   >;
 
 function createFunction(

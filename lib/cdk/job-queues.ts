@@ -2,7 +2,8 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
-import { deadLetterQueueAttributes, jobQueueAttributes } from '../wire/queues.ts';
+import { deadLetterQueueAttributes, jobQueueAttributes, wakeQueueAttributes } from '../wire/queues.ts';
+import { acknowledge } from './acknowledge.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
 export interface JobQueues {
@@ -40,4 +41,20 @@ export function createQueues(
     deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: jobs.maxReceiveCount },
   });
   return { queue, deadLetterQueue };
+}
+
+/** The queue whose messages start the next reaper. It holds no job's data, so it needs no key of the user's. */
+export function createWakeQueue(scope: Construct): Queue {
+  const queue = new Queue(scope, 'WakeQueue', {
+    encryption: QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    visibilityTimeout: Duration.seconds(wakeQueueAttributes.visibilityTimeoutSeconds),
+    retentionPeriod: Duration.seconds(wakeQueueAttributes.retentionSeconds),
+  });
+  acknowledge(
+    queue,
+    'AwsSolutions-SQS3',
+    'A wake that is lost is made good by the schedule within a minute; a dead one is of no use to anybody.',
+  );
+  return queue;
 }

@@ -49,6 +49,14 @@ export interface ResourceProps {
   readonly workerMemorySize?: number;
 
   /**
+   * Concurrency that is kept for the reaper, so that no other function of the account can starve it. It is taken from what
+   * all others share.
+   *
+   * @default - none is kept
+   */
+  readonly reaperReservedConcurrency?: number;
+
+  /**
    * Variables for your handlers, besides Leasehold's own.
    *
    * @default - none
@@ -135,6 +143,7 @@ const resourceProps = {
   deadLetterEntry: true,
   workerFunction: true,
   workerMemorySize: true,
+  reaperReservedConcurrency: true,
   workerEnvironment: true,
   encryptionKey: true,
   pointInTimeRecovery: true,
@@ -162,6 +171,9 @@ const refusedProps: Readonly<Record<string, string>> = {
   replicaRegions: refusals.replicas,
 };
 
+/** Lambda polls a queue with five pollers, each of which may hold a wake; and the schedule starts one. */
+const LEAST_REAPER_CONCURRENCY = 6;
+
 const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
 
 /** Refuses unknown props (a misspelled one would silently keep its default) and conflicting ones. */
@@ -181,6 +193,11 @@ export function checkProps(props: LeaseholdJobsProps): void {
   if ((workerEntry ?? workerFunction) !== undefined && deadLetterEntry === undefined)
     problems.push(
       `prop 'deadLetterEntry' is missing: the dead-letter function must know the leases and budgets of your job types. Point it to a file with: export const handler = createDeadLetterHandler(registry)`,
+    );
+  const reserved = props.reaperReservedConcurrency;
+  if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
+    problems.push(
+      `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
     );
   if (problems.length > 0) throw new SettingsError(problems);
 }

@@ -1,32 +1,29 @@
 import { Duration, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
-import { EventBus, type IEventBus, Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { CfnFunction, EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { CfnQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { CfnQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { toEnvironment } from '../settings/environment.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
-import { DEAD_LETTER_BATCH_SIZE } from '../wire/queues.ts';
+import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
-import { acknowledge } from './acknowledge.ts';
 import { createAlarms } from './alarms.ts';
 import type { FunctionName } from './bundling.ts';
 import { createDashboard } from './dashboard.ts';
-import { createDeadLetter, createReaper, createWorker, TICK_AGE } from './functions.ts';
-import { createQueues } from './job-queues.ts';
+import { createDeadLetter, createReaper, createWorker } from './functions.ts';
+import { createQueues, createWakeQueue } from './job-queues.ts';
 import { createTable } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
+import { scheduleReaper } from './reaper-schedule.ts';
 import { settingsFromProps } from './settings-from-props.ts';
 import { refuseFewerShards, type Sharded, shardsKeyOf } from './shard-memory.ts';
-
-/** Dead letters come seldom; two invocations at a time leave the account's concurrency to the workers. */
-const DEAD_LETTER_CONCURRENCY = 2;
 
 /**
  * A job system: table, queues, worker, reaper, dead-letter consumer, alarms and dashboard. Everything it creates is a
@@ -42,8 +39,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly table: TableV2;
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
-  /** Ticks of the schedule that never reached the reaper. */
-  readonly missedTicks: Queue;
+  /** Its messages start the next reaper. */
+  readonly wakeQueue: Queue;
   readonly eventBus: IEventBus;
 
   readonly workerFunction: LambdaFunction;
@@ -51,7 +48,9 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly deadLetterFunction: LambdaFunction;
   readonly workerSource: EventSourceMapping;
   readonly deadLetterSource: EventSourceMapping;
-  readonly schedule: Rule;
+  readonly wakeSource: EventSourceMapping;
+  /** Starts the reaper every minute, and with it a chain of wakes that was broken. */
+  readonly schedule: CfnSchedule;
 
   readonly alarms: Readonly<Record<string, Alarm>>;
   readonly dashboard: Dashboard;
@@ -69,6 +68,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
 
     this.table = createTable(this, props);
     ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = createQueues(this, this.settings, props));
+    this.wakeQueue = createWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
     const context = { ...props, environment: this.#environment() };
@@ -76,7 +76,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       props.workerFunction === undefined
         ? createWorker(this, this.settings, props, context)
         : this.#adopt(props.workerFunction, context.environment);
-    this.reaperFunction = createReaper(this, this.settings, context);
+    this.reaperFunction = createReaper(
+      this,
+      { wakeQueue: this.wakeQueue, reservedConcurrency: props.reaperReservedConcurrency },
+      context,
+    );
     this.deadLetterFunction = createDeadLetter(this, props, context);
     const functions = {
       worker: this.workerFunction,
@@ -88,15 +92,15 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       table: this.table,
       queue: this.queue,
       deadLetterQueue: this.deadLetterQueue,
+      wakeQueue: this.wakeQueue,
       eventBus: this.settings.eventsEnabled ? this.eventBus : undefined,
       encryptionKey: props.encryptionKey,
     };
     this.grants = new LeaseholdGrants(targets);
     this.workerSource = this.#feedWorker(targets);
     this.deadLetterSource = this.#feedDeadLetter(targets);
-    grantAccess(this.reaperFunction, functionAccess.reaper, targets);
-    this.missedTicks = this.#createMissedTicks();
-    this.schedule = this.#scheduleReaper();
+    this.wakeSource = this.#feedReaper(targets);
+    this.schedule = scheduleReaper(this, this);
 
     const watched = {
       metered: this,
@@ -160,40 +164,22 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       target: this.deadLetterFunction,
       eventSourceArn: this.deadLetterQueue.queueArn,
       batchSize: DEAD_LETTER_BATCH_SIZE,
-      maxConcurrency: DEAD_LETTER_CONCURRENCY,
       reportBatchItemFailures: true,
     });
     grant.applyBefore(source);
     return source;
   }
 
-  /** Holds no job's data, so it needs no key of the user's, whose policy would have to let EventBridge in. */
-  #createMissedTicks(): Queue {
-    const missedTicks = new Queue(this, 'MissedTicks', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
+  /** No maximum of concurrency, here and for dead letters: with one, Lambda never polls an idle queue less often. */
+  #feedReaper(targets: AccessTargets): EventSourceMapping {
+    const grant = grantAccess(this.reaperFunction, functionAccess.reaper, targets);
+    const source = new EventSourceMapping(this, 'WakeSource', {
+      target: this.reaperFunction,
+      eventSourceArn: this.wakeQueue.queueArn,
+      batchSize: WAKE_BATCH_SIZE,
     });
-    acknowledge(
-      missedTicks,
-      'AwsSolutions-SQS3',
-      'It is itself the dead-letter queue of the schedule, which the rule does not look at.',
-    );
-    return missedTicks;
-  }
-
-  #scheduleReaper(): Rule {
-    return new Rule(this, 'Schedule', {
-      description: `Starts the reaper of ${this.serviceName}`,
-      schedule: Schedule.rate(Duration.millis(this.settings.reaperIntervalMs)),
-      targets: [
-        new LambdaTarget(this.reaperFunction, {
-          retryAttempts: 0,
-          maxEventAge: TICK_AGE,
-          deadLetterQueue: this.missedTicks,
-        }),
-      ],
-    });
+    grant.applyBefore(source);
+    return source;
   }
 
   /** What the props do not offer can still be set on the children; these two would break claims. */

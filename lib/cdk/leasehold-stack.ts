@@ -30,8 +30,13 @@ export class LeaseholdStack extends Stack {
       `https://console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboard.dashboardName}`,
     );
     this.#output(
-      'WorstCaseRecovery',
+      'Recovery',
       "The longest time from a worker's death to the reclaim of its job, by the settings.",
+      `${recoveryBound.usualMs / 1000} s`,
+    );
+    this.#output(
+      'WorstCaseRecovery',
+      'The same where the reaper dies as well, or its wake is lost.',
       `${recoveryBound.worstMs / 1000} s`,
     );
   }

@@ -13,7 +13,7 @@ export interface SettingProps {
 
   /**
    * Shortest lease that a job type or a message may ask for.
-   * @default - 10 seconds, or `lease` if that is shorter
+   * @default - the same as `lease`
    */
   readonly minLease?: Duration;
 
@@ -234,25 +234,13 @@ export interface SettingProps {
   readonly reaperInterval?: Duration;
 
   /**
-   * When a reaper stays to watch the next lease: while any is live, always, or never (one sweep a tick).
-   * @default 'whileBusy'
-   */
-  readonly watch?: 'whileBusy' | 'always' | 'never';
-
-  /**
-   * How long one reaper watches before the next takes over.
-   * @default Duration.seconds(110)
-   */
-  readonly watchDuration?: Duration;
-
-  /**
    * Shortest time between two sweeps of one reaper.
    * @default Duration.millis(500)
    */
   readonly minSweepInterval?: Duration;
 
   /**
-   * How long a reaper leads without completing a sweep.
+   * How long a reaper in a process leads without completing a sweep.
    * @default Duration.seconds(15)
    */
   readonly leaderLease?: Duration;
@@ -274,6 +262,12 @@ export interface SettingProps {
    * @default 1000
    */
   readonly breakerPerSweep?: number;
+
+  /**
+   * What is logged; INFO has one line for each job.
+   * @default 'INFO'
+   */
+  readonly logLevel?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
 
   /**
    * Whether events go to EventBridge.

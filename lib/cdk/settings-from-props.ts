@@ -32,12 +32,8 @@ const isDuration = (name: SettingName): boolean => {
   return declaration.kind === 'number' && declaration.unit === 'ms';
 };
 
-/** Settings as props: a duration loses its `Ms`, or ends in `Duration` where the bare name is another setting's. */
-export function propOf(name: SettingName): string {
-  if (!isDuration(name)) return name;
-  const bare = name.replace(/Ms$/, '');
-  return Object.hasOwn(declarations, bare) ? `${bare}Duration` : bare;
-}
+/** Settings as props: a duration loses its `Ms`. */
+export const propOf = (name: SettingName): string => (isDuration(name) ? name.replace(/Ms$/, '') : name);
 
 /** The settings that have a prop. */
 export const deployedSettings = settingNames.filter((name) => name !== NOT_DEPLOYED);

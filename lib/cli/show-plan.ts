@@ -43,15 +43,11 @@ function showFigures(output: Output, { workload, settings, plan }: Shown): void 
   );
   row('write units', `${round(table + index)} a second: ${round(table)} table, ${round(index)} index`);
   row('shards needed', String(plan.shards));
-  row('recovery', recovery(plan, settings.watch));
+  row('recovery', recovery(plan));
 }
 
-function recovery({ recovery: { watchedMs, worstMs } }: Plan, watch: PlanSettings['watch']): string {
-  const worst = `${formatDuration(worstMs)} at worst`;
-  if (watchedMs === undefined || watchedMs === worstMs)
-    return `${worst} after a worker's death (watch: ${watch})`;
-  return `${formatDuration(watchedMs)} after a worker's death while a reaper watches, ${worst} (watch: ${watch})`;
-}
+const recovery = ({ recovery: { usualMs, worstMs } }: Plan): string =>
+  `${formatDuration(usualMs)} after a worker's death; ${formatDuration(worstMs)} at worst, when the reaper dies as well`;
 
 function showCosts(output: Output, { plan, prices }: Shown): void {
   const { colours } = output;
@@ -103,7 +99,7 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
         String(plan.shards),
         formatDollars(plan.heartbeatDollars),
         formatDollars(plan.monthlyDollars),
-        plan.recovery.watchedMs === undefined ? '' : formatDuration(plan.recovery.watchedMs),
+        formatDuration(plan.recovery.usualMs),
         formatDuration(plan.recovery.worstMs),
       ];
       return isChosen ? [colours.green('→'), ...cells.map((cell) => colours.green(cell))] : ['', ...cells];
@@ -115,7 +111,7 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
 function showPlots(output: Output, { curve }: Shown): void {
   const { colours } = output;
   const dollars = curve.map(({ plan }) => plan.heartbeatDollars);
-  const seconds = curve.map(({ plan }) => (plan.recovery.watchedMs ?? plan.recovery.worstMs) / 1000);
+  const seconds = curve.map(({ plan }) => plan.recovery.usualMs / 1000);
   output.line();
   output.line(colours.bold('Heartbeats, $ a month'));
   output.line(colours.yellow(plot(dollars)));

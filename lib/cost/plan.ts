@@ -1,10 +1,11 @@
 import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
-import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import type { Prices } from './prices.ts';
+import { reaperBill } from './reaper-bill.ts';
 import { totalUnits } from './write-units.ts';
 
 /** A workload, as its owner would describe it. */
@@ -31,25 +32,14 @@ export type PlanSettings = Pick<
   | 'maxRunMs'
   | 'skewMs'
   | 'graceMs'
-  | 'watch'
-  | 'watchMs'
   | 'reaperIntervalMs'
   | 'minSweepIntervalMs'
   | 'minLeaseMs'
-  | 'leaderLeaseMs'
   | 'dispatchLeaseMs'
   | 'timeScale'
   | 'batchSize'
   | 'rowRetentionMs'
 >;
-
-export interface CostLine {
-  readonly what: string;
-  /** Units, requests or GB-seconds in a month. */
-  readonly amount: number;
-  readonly unit: string;
-  readonly dollars: number;
-}
 
 export interface Plan {
   readonly running: number;
@@ -64,18 +54,9 @@ export interface Plan {
   readonly dollarsPerMillionJobs: number;
 }
 
-export const SECONDS_A_MONTH = 30.4375 * 86_400;
 const GB = 1024 ** 3;
 /** SQS bills a request for every 64 KiB. */
 const QUEUE_CHUNK_BYTES = 64 * 1024;
-/** Lambda keeps at least this many long polls of 20 s open on an idle queue. */
-const IDLE_POLLERS = 5;
-const LONG_POLL_SECONDS = 20;
-const REAPER_MEMORY_MB = 256;
-/** A reaper that does not watch is gone after about this time, with its start. */
-const SHORT_SWEEP_SECONDS = 1;
-/** An empty query of an index partition, eventually consistent. */
-const SMALLEST_QUERY_UNITS = 0.5;
 
 /** Capacity, monthly cost and recovery time of a workload under these settings. */
 export function planFor(workload: Workload, settings: PlanSettings, prices: Prices): Plan {
@@ -92,16 +73,19 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
   );
   const jobs = workload.rate * SECONDS_A_MONTH;
   const lines = [
-    ...perJob.map(({ what, table, index }) => ({
-      what,
-      amount: (table + index) * jobs,
-      unit: 'write units',
-      dollars: ((table + index) * jobs * prices.perMillionWriteUnits) / 1e6,
-    })),
+    ...perJob.map(
+      ({ what, table, index }): CostLine => ({
+        group: 'coordination',
+        what,
+        amount: (table + index) * jobs,
+        unit: 'write units',
+        dollars: ((table + index) * jobs * prices.perMillionWriteUnits) / 1e6,
+      }),
+    ),
     storage(workload, units, settings, prices),
     queueRequests(workload, settings, prices),
     ...workerHost(workload, settings, prices),
-    ...reaper(shards, settings, prices),
+    ...reaperBill(shards, settings, running > 0, prices),
   ];
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
   return {
@@ -175,6 +159,7 @@ function storage(workload: Workload, units: JobUnits, settings: PlanSettings, pr
   // DynamoDB adds 100 bytes to every stored row.
   const gigabytes = (rows * (units.doneRowBytes + 100)) / GB;
   return {
+    group: 'coordination',
     what: 'rows kept',
     amount: gigabytes,
     unit: 'GB',
@@ -187,9 +172,9 @@ function queueRequests(workload: Workload, settings: PlanSettings, prices: Price
   const chunks = Math.max(1, Math.ceil(workload.payloadBytes / QUEUE_CHUNK_BYTES));
   const attempts = 1 / (1 - workload.errorShare - workload.crashShare);
   const perJob = (chunks * attempts * (settings.batchSize + 1) + attempts) / settings.batchSize;
-  const idle = (IDLE_POLLERS * SECONDS_A_MONTH) / LONG_POLL_SECONDS;
-  const amount = workload.rate * SECONDS_A_MONTH * perJob + idle;
+  const amount = workload.rate * SECONDS_A_MONTH * perJob + IDLE_POLLS_A_MONTH.limited;
   return {
+    group: 'coordination',
     what: 'queue (SQS)',
     amount,
     unit: 'requests',
@@ -206,12 +191,14 @@ function workerHost(workload: Workload, settings: PlanSettings, prices: Prices):
   const invocations = (attempts * runs) / settings.batchSize;
   return [
     {
+      group: 'compute',
       what: 'workers (Lambda time)',
       amount: gbSeconds,
       unit: 'GB-s',
       dollars: gbSeconds * prices.perGbSecond,
     },
     {
+      group: 'compute',
       what: 'workers (Lambda invocations)',
       amount: invocations,
       unit: 'invocations',
@@ -221,31 +208,3 @@ function workerHost(workload: Workload, settings: PlanSettings, prices: Prices):
 }
 
 const MAX_INVOCATION_MS = 15 * 60_000;
-
-/** Busy all month: a watching reaper never goes home. Sweeps follow the soonest lease end, two thirds of a lease away. */
-function reaper(shards: number, settings: PlanSettings, prices: Prices): CostLine[] {
-  const watches = settings.watch !== 'never';
-  // While one watches, the next is there already and waits for the lead.
-  const reapers = Math.max(1, settings.watchMs / settings.reaperIntervalMs);
-  const sweeps = (SECONDS_A_MONTH * 1000) / (watches ? longestSleepMs(settings) : settings.reaperIntervalMs);
-  const pendingSweeps = watches ? (SECONDS_A_MONTH * 1000) / settings.dispatchLeaseMs : sweeps;
-  const seconds = watches ? SECONDS_A_MONTH * reapers : sweeps * SHORT_SWEEP_SECONDS;
-  const gbSeconds = (seconds * REAPER_MEMORY_MB) / 1024;
-  const readUnits = (sweeps + pendingSweeps) * shards * SMALLEST_QUERY_UNITS;
-  // Kept after every sweep and asked for by whoever waits; or taken and given up.
-  const leaderWrites = sweeps * (watches ? reapers : 2);
-  return [
-    {
-      what: 'reaper (Lambda time)',
-      amount: gbSeconds,
-      unit: 'GB-s',
-      dollars: gbSeconds * prices.perGbSecond,
-    },
-    {
-      what: 'reaper (index reads, leader row)',
-      amount: readUnits + leaderWrites,
-      unit: 'units',
-      dollars: (readUnits * prices.perMillionReadUnits + leaderWrites * prices.perMillionWriteUnits) / 1e6,
-    },
-  ];
-}

@@ -16,6 +16,10 @@ export const listPrices = {
   /** On arm64. */
   perGbSecond: 0.0000133334,
   perMillionEvents: 1,
+  /** EventBridge Scheduler. */
+  perMillionSchedules: 1,
+  /** CloudWatch Logs, taken in. */
+  perLoggedGb: 0.5,
 } as const;
 
 export type Prices = {

@@ -6,7 +6,6 @@ import {
   type PendingJob,
   type RunningJob,
 } from '../protocol/job.ts';
-import { lastBeatAt } from '../settings/lease-length.ts';
 import { recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
 import { times } from './counted.ts';
@@ -46,12 +45,9 @@ function nextOfFinished(job: FinishedJob): string {
   return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
-/** By when the reaper has acted, if the worker died right after its last beat. */
-export function recoveredBy(job: RunningJob, settings: Settings): number {
-  // The row's own end already shows how far the lease has grown.
-  const leaseMs = job.leaseUntil - lastBeatAt(job, settings);
-  return job.leaseUntil - leaseMs + recoveryBound({ ...settings, leaseMs, leaseGrowth: 0 }).worstMs;
-}
+/** By when the reaper has acted, if the worker is dead. The row's own end already shows how far the lease has grown. */
+export const recoveredBy = (job: RunningJob, settings: Settings): number =>
+  job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0 }).worstMs;
 
 function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {
   const lapse = lapsesAt(job, settings);

@@ -7,19 +7,26 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Settings } from '../settings/settings.ts';
-import { deadLetterQueueAttributes, jobQueueAttributes } from '../wire/queues.ts';
+import { deadLetterQueueAttributes, jobQueueAttributes, wakeQueueAttributes } from '../wire/queues.ts';
 
 export interface LocalQueue {
   readonly url: string;
   readonly arn: string;
 }
 
-/** Creates the job queue and its dead-letter queue; ones that are there already (kept data) get today's attributes. */
+export interface LocalQueues {
+  readonly queue: LocalQueue;
+  readonly deadLetterQueue: LocalQueue;
+  /** Its messages start the next reaper. */
+  readonly wakeQueue: LocalQueue;
+}
+
+/** Creates the job queue, its dead-letter queue and the reaper's wake queue; ones that are there already (kept data) get today's attributes. */
 export async function createLocalQueues(
   client: SQSClient,
   name: string,
   settings: Settings,
-): Promise<{ readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue }> {
+): Promise<LocalQueues> {
   const dead = deadLetterQueueAttributes(settings);
   const deadLetterQueue = await ensureQueue(client, `${name}-dead-letter`, {
     VisibilityTimeout: String(dead.visibilityTimeoutSeconds),
@@ -36,7 +43,11 @@ export async function createLocalQueues(
       maxReceiveCount: jobs.maxReceiveCount,
     }),
   });
-  return { queue, deadLetterQueue };
+  const wakeQueue = await ensureQueue(client, `${name}-wake`, {
+    VisibilityTimeout: String(wakeQueueAttributes.visibilityTimeoutSeconds),
+    MessageRetentionPeriod: String(wakeQueueAttributes.retentionSeconds),
+  });
+  return { queue, deadLetterQueue, wakeQueue };
 }
 
 async function ensureQueue(

@@ -1,8 +1,14 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Settings } from '../settings/settings.ts';
-import { DEAD_LETTER_BATCH_SIZE, DEAD_LETTER_TIMEOUT_SECONDS } from '../wire/queues.ts';
+import { reaperVariables } from '../wire/environment.ts';
+import {
+  DEAD_LETTER_BATCH_SIZE,
+  DEAD_LETTER_TIMEOUT_SECONDS,
+  REAPER_TIMEOUT_SECONDS,
+  WAKE_BATCH_SIZE,
+} from '../wire/queues.ts';
 import type { Bundles } from './bundles.ts';
-import type { LocalQueue } from './create-local-queues.ts';
+import type { LocalQueues } from './create-local-queues.ts';
 import { startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
 import { createLambdaFunction, type HostEvent, type LambdaFunction } from './lambda-host/lambda-function.ts';
 import { startSchedule } from './lambda-host/schedule.ts';
@@ -11,9 +17,7 @@ import { startSchedule } from './lambda-host/schedule.ts';
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
 export type LocalFunctionName = (typeof localFunctions)[number];
 
-/** A reaper that was watching to the end still finishes the sweep that it is in. */
-const LAST_SWEEP_MS = 30_000;
-/** One watches, and the next waits to take over. */
+/** The one that was woken, and one that the schedule starts meanwhile. */
 const REAPERS = 2;
 const DEAD_LETTER_CONSUMERS = 2;
 const WORKER_MEMORY_MB = 512;
@@ -23,7 +27,7 @@ export interface RunningFunctions {
   stop(): Promise<void>;
 }
 
-/** Puts the bundles into the host and connects them as the stack does: queue, dead-letter queue, schedule. */
+/** Puts the bundles into the host and connects them as the stack does: queues, schedule. */
 export function startFunctions(options: {
   readonly name: string;
   readonly workers: number;
@@ -31,7 +35,7 @@ export function startFunctions(options: {
   readonly warm: number;
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string>>;
-  readonly queues: { readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue };
+  readonly queues: LocalQueues;
   readonly sqs: SQSClient;
   readonly bundles: Bundles;
   readonly observe: (event: HostEvent) => void;
@@ -41,12 +45,13 @@ export function startFunctions(options: {
   const lambda = (
     name: LocalFunctionName,
     limits: { readonly timeoutMs: number; readonly concurrency: number; readonly memoryMb?: number },
+    variables: Readonly<Record<string, string>> = {},
   ) =>
     createLambdaFunction({
       functionName: `${options.name}-${name}`,
       codeDir: options.bundles.folder(name),
       handler: 'index.handler',
-      environment: options.environment,
+      environment: { ...options.environment, ...variables },
       observe: options.observe,
       ...limits,
     });
@@ -55,7 +60,11 @@ export function startFunctions(options: {
     concurrency: options.workers,
     memoryMb: WORKER_MEMORY_MB,
   });
-  const reaper = lambda('reaper', { timeoutMs: settings.watchMs + LAST_SWEEP_MS, concurrency: REAPERS });
+  const reaper = lambda(
+    'reaper',
+    { timeoutMs: REAPER_TIMEOUT_SECONDS * 1000, concurrency: REAPERS },
+    { [reaperVariables.wakeQueueUrl]: queues.wakeQueue.url },
+  );
   const deadLetter = lambda('dead-letter', {
     timeoutMs: DEAD_LETTER_TIMEOUT_SECONDS * 1000,
     concurrency: DEAD_LETTER_CONSUMERS,
@@ -80,6 +89,15 @@ export function startFunctions(options: {
       batchSize: DEAD_LETTER_BATCH_SIZE,
       batchWindowMs: 0,
       onError: onError('the dead-letter queue could not be polled'),
+    }),
+    startEventSourceMapping({
+      client: sqs,
+      queueUrl: queues.wakeQueue.url,
+      queueArn: queues.wakeQueue.arn,
+      target: reaper,
+      batchSize: WAKE_BATCH_SIZE,
+      batchWindowMs: 0,
+      onError: onError('the wake queue could not be polled'),
     }),
     startSchedule({
       target: reaper,

@@ -207,6 +207,11 @@ export interface JobQueue {
   ): Promise<void>;
 }
 
+/** The queue whose messages start the next reaper. */
+export interface WakeQueue {
+  send(token: string, delaySeconds: number): Promise<void>;
+}
+
 export type SentMessage =
   | { readonly outcome: 'sent'; readonly messageId: string }
   | {

@@ -182,6 +182,12 @@ export const leaderTransitions = {
   },
   extendLead: { when: MY_LEAD, proof: SAID_AGAIN },
   releaseLead: { when: MY_LEAD, proof: SAID_AGAIN },
+  armWake: {
+    when: 'the wake is the one that was read, or there is none',
+    proof: 'the wake is this call’s',
+  },
+  renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
+  keepBreaker: { when: 'the breaker is kept otherwise', proof: SAID_AGAIN },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, LeaderTransition>;
 

@@ -7,25 +7,26 @@ export interface EmbeddedReaper {
   stop(): Promise<void>;
 }
 
-/**
- * Does in a process what the schedule does with the deployed function: starts a watch every `reaperIntervalMs`, or as soon
- * as the last one is over if that took longer. Any number of processes may do so; one of them leads.
- */
+/** So long one watch lasts: then every row that could not be moved gets another chance, and another process the lead. */
+const WATCH_MS = 110_000;
+/** After a watch that failed. */
+const PAUSE_MS = 1000;
+
+/** Watches for as long as its process runs. Any number of processes may do so; one of them leads. */
 export function createEmbeddedReaper(deps: WatchDeps): EmbeddedReaper {
   const { clock, settings, telemetry } = deps;
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
 
   const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      const begunAt = clock.monotonic();
       try {
-        const { ended } = await watch(deps, { deadlineAt: clock.now() + settings.watchMs, signal });
+        const deadlineAt = clock.now() + WATCH_MS / settings.timeScale;
+        const { ended } = await watch(deps, { deadlineAt, signal });
         if (ended === 'disabled') return;
       } catch (error) {
         telemetry.error('reaper failed; it starts again', error);
+        await clock.sleep(PAUSE_MS / settings.timeScale, signal).catch(() => {});
       }
-      const pause = settings.reaperIntervalMs - (clock.monotonic() - begunAt);
-      if (pause > 0 && !signal.aborted) await clock.sleep(pause, signal).catch(() => {});
     }
   };
 

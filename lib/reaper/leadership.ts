@@ -27,7 +27,7 @@ interface Held {
 }
 
 /** No reaper leads for longer without a sweep: a row that says otherwise was edited, or written by a wrong clock. */
-const LONGEST_LEAD_MS = declarations.leaderLeaseMs.max;
+export const LONGEST_LEAD_MS = declarations.leaderLeaseMs.max;
 
 type Change = EventDetails['ReaperLeadershipChanged']['change'];
 

@@ -34,10 +34,15 @@ interface Verdict {
 
 export function createReapWriter(
   deps: ReaperDeps,
-  context: { readonly tally: SweepTally; readonly memory: SweepMemory; readonly breakerOpen: boolean },
+  context: {
+    readonly tally: SweepTally;
+    readonly memory: SweepMemory;
+    readonly breakerOpen: boolean;
+    readonly missedSweep: boolean;
+  },
 ): ReapWriter {
   const { store, queue, telemetry, clock, settings, clockGuard } = deps;
-  const { tally, memory, breakerOpen } = context;
+  const { tally, memory, breakerOpen, missedSweep } = context;
   const underWay = new Set<Promise<void>>();
   let buffer: LeaseEntry[] = [];
   let stopped = false;
@@ -73,7 +78,7 @@ export function createReapWriter(
     if (stopped) return leaveBehind(tally, 'stopped', chunk);
     const now = clock.now();
     const verdicts = chunk.flatMap((entry): Verdict[] => {
-      const verdict = decideReap(entry, { now, settings, breakerOpen });
+      const verdict = decideReap(entry, { now, settings, breakerOpen, missedSweep });
       return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
     });
     const outcomes = await store

@@ -85,3 +85,18 @@ export function reportBreaker(
   });
   return [{ name: 'ReaperBreakerOpened', detail: { lapsed, live, at } }];
 }
+
+/** Tells of a reaper that does not act because its clock is wrong. */
+export function reportUnsoundClock({
+  telemetry,
+  clockGuard,
+  settings,
+}: Pick<ReaperDeps, 'telemetry' | 'clockGuard' | 'settings'>): void {
+  const offset = clockGuard?.offset();
+  telemetry.gauge('ClockOffset', offset?.offsetMs ?? 0);
+  telemetry.warn('clock differs too much from the store’s: nothing is swept', {
+    offsetMs: offset?.offsetMs,
+    uncertaintyMs: offset?.uncertaintyMs,
+    allowedMs: settings.skewMs / 2,
+  });
+}

@@ -7,6 +7,8 @@ import { createEventOutlet, type EventOutlet } from './event-outlet.ts';
 export interface ShardOutlook {
   /** Before this moment nothing in the shard can lapse, so that it need not be read. */
   readonly quietUntil: number;
+  /** When the shard was last read; undefined when it could not be. */
+  readonly lookedAt?: number | undefined;
   /** When the shard's soonest live lease lapses; undefined when it has none. */
   readonly nextLapseAt?: number;
   /** Live leases, where the first page told them all. */
@@ -16,8 +18,8 @@ export interface ShardOutlook {
 }
 
 /**
- * What a reaper remembers between the sweeps of one invocation. A new invocation starts without: it looks everywhere and
- * gives every row another chance.
+ * What a reaper remembers between the sweeps of one invocation. A new invocation starts without, but for the breaker: it
+ * looks everywhere and gives every row another chance.
  */
 export interface SweepMemory {
   readonly outlooks: Map<string, ShardOutlook>;
@@ -29,11 +31,15 @@ export interface SweepMemory {
   readonly outlet: EventOutlet;
 }
 
-export const createSweepMemory = (deps: Pick<ReaperDeps, 'events' | 'telemetry' | 'clock'>): SweepMemory => ({
+export const createSweepMemory = (
+  deps: Pick<ReaperDeps, 'events' | 'telemetry' | 'clock'>,
+  /** An earlier reaper left lapsed rows behind under its breaker, which stays open for them. */
+  breakerOpen = false,
+): SweepMemory => ({
   outlooks: new Map(),
   unmoved: new Map(),
   unreadable: new Set(),
-  breaker: { open: false, heldBack: false },
+  breaker: { open: breakerOpen, heldBack: breakerOpen },
   outlet: createEventOutlet(deps),
 });
 

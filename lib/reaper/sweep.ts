@@ -27,11 +27,21 @@ export interface SweepOptions {
   readonly memory?: SweepMemory;
   /** Asked before every page: no new one is begun once it says true. */
   readonly shouldStop?: () => boolean;
+  /** Pending shards are left alone: they wait for a sweep that looks at all. */
+  readonly runningOnly?: boolean;
+  /** The sweep before this one was promised and did not happen: what lapsed meanwhile may have waited for the reaper. */
+  readonly missedSweep?: boolean;
+  /** Told that the breaker opens, before the first row is moved under it. */
+  readonly onBreakerOpened?: () => Promise<void>;
 }
 
 export interface SweepResult extends SweepCounts {
   /** Every lapsed lease was looked at, and written unless its row forbids it. */
   readonly complete: boolean;
+  /** Something could not be read, or not be written for a passing reason. */
+  readonly inTrouble: boolean;
+  /** When the running shard that was read longest ago was read. */
+  readonly lookedAt: number;
   readonly breakerOpen: boolean;
   readonly durationMs: number;
   /** Age of the oldest lapsed lease that was left behind; 0 if none was. */
@@ -52,6 +62,7 @@ interface Round {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly shouldStop: () => boolean;
+  readonly missedSweep: boolean;
   /** For all pages but the first, which are small. */
   readonly inTurn: Turns;
 }
@@ -84,6 +95,7 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     tally,
     memory,
     shouldStop: options.shouldStop ?? (() => false),
+    missedSweep: options.missedSweep ?? false,
     inTurn: createTurns(LARGE_READS_AT_ONCE),
   };
   const began = clock.monotonic();
@@ -96,14 +108,13 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     runningShards: running,
   });
   memory.outlet.publish(reportBreaker(deps, breaker, round.startedAt));
+  if (breaker.change === 'opened') await options.onBreakerOpened?.();
   await drain(looks, breaker, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
-  await drain(
-    await lookAt(pending, FIRST_PAGE, deps, round),
-    { open: false, budget: Number.POSITIVE_INFINITY },
-    deps,
-    round,
-  );
+  if (options.runningOnly !== true) {
+    const waiting = await lookAt(pending, FIRST_PAGE, deps, round);
+    await drain(waiting, { open: false, budget: Number.POSITIVE_INFINITY }, deps, round);
+  }
 
   const result = resultOf(round, breaker, clock.monotonic() - began, clock.now());
   reportSweep(deps, result, tally);
@@ -177,8 +188,8 @@ async function drainShard(
   deps: ReaperDeps,
   round: Round,
 ): Promise<Omit<ShardOutlook, 'failures'> | undefined> {
-  const again = { quietUntil: round.startedAt };
   let { page, lapsed, live, limit, readAt } = look;
+  const again = { quietUntil: round.startedAt, lookedAt: readAt };
   let left = quota;
   // The cursor is a place in the order, not a row: what was moved, or could not be, is behind it and stays there.
   for (;;) {
@@ -223,6 +234,7 @@ function outlookOf(
       Math.min(settings.dispatchLeaseMs, MAX_HINT_DELAY_MS);
   const nextLapseAt = live && lapsesAt(live, settings);
   return {
+    lookedAt: readAt,
     quietUntil: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
     nextLapseAt,
     live: look.liveCount,
@@ -278,6 +290,7 @@ function noteFailure(
   const retryAt = clock.now() + pause;
   memory.outlooks.set(shard, {
     ...outlook,
+    lookedAt: outlook?.lookedAt ?? memory.outlooks.get(shard)?.lookedAt,
     quietUntil: Math.min(outlook?.quietUntil ?? retryAt, retryAt),
     failures,
   });
@@ -290,6 +303,8 @@ function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now
   const nextDueAt = soonest(outlooksOf(round.memory, 'pending').map((o) => o.nextLapseAt));
   return {
     ...counts,
+    inTrouble: errors + unwrittenShards.size > 0,
+    lookedAt: soonest(outlooksOf(round.memory, 'running').map((o) => o.lookedAt)) ?? round.startedAt,
     complete: errors + skipped.heldBack + skipped.stopped + unwrittenShards.size === 0 && !round.shouldStop(),
     breakerOpen: breaker.open,
     durationMs,

@@ -1,12 +1,15 @@
+import { createReaperPlace, type ReaperPlace } from '../protocol/store/reaper-row.ts';
 import { longestSleepMs } from '../settings/longest-sleep.ts';
-import type { Settings } from '../settings/settings.ts';
 import { LEADER_KEY } from '../wire/table.ts';
+import { type BreakerKeeper, keepBreaker } from './breaker-keeper.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createLead, type Lead } from './leadership.ts';
-import { createLiveLeasesGauge } from './live-leases.ts';
+import { createLead } from './leadership.ts';
+import { GAUGE_EVERY_MS, gaugeLiveLeases } from './live-leases.ts';
+import { reportUnsoundClock } from './report.ts';
 import { sweep } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
-import { createSweepMemory, outlooksOf, type SweepMemory, soonest } from './sweep-memory.ts';
+import { createSweepMemory, type SweepMemory, soonest } from './sweep-memory.ts';
+import { isMissed } from './wake.ts';
 
 export interface WatchDeps extends ReaperDeps {
   /** Tells this reaper from every other one that may run at the same time. */
@@ -18,8 +21,6 @@ export interface WatchDeps extends ReaperDeps {
 export interface WatchOptions {
   /** No sweep, and no page of one, is begun after this moment. */
   readonly deadlineAt: number;
-  /** @default - the setting `watch` */
-  readonly mode?: Settings['watch'];
   readonly signal?: AbortSignal;
 }
 
@@ -29,13 +30,9 @@ export interface WatchResult {
   readonly failed: number;
   readonly redispatched: number;
   readonly cancelled: number;
-  /** Why: nothing to wait for, out of time, told to stop, one sweep was asked for, a wrong clock, or switched off. */
-  readonly ended: 'idle' | 'deadline' | 'stopped' | 'swept' | 'unsound' | 'disabled';
+  /** Why: out of time, told to stop, or switched off. */
+  readonly ended: 'deadline' | 'stopped' | 'disabled';
 }
-
-type Ended = WatchResult['ended'];
-/** What comes next: the end, or another look at a moment. */
-type Step = { readonly ended: Ended } | { readonly wakeAt: number };
 
 /** A timer may fire this much too early by the wall clock: sweeping then would find the lease still live. */
 const TIMER_SLACK_MS = 20;
@@ -51,47 +48,58 @@ export async function watch(deps: WatchDeps, options: WatchOptions): Promise<Wat
     telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
     return { ...totals, ended: 'disabled' };
   }
-  const { deadlineAt, signal, mode = settings.watch } = options;
+  const { deadlineAt, signal } = options;
   const endsAt = clock.monotonic() + deadlineAt - clock.now();
   const timeIsUp = () => signal?.aborted === true || clock.monotonic() >= endsAt;
-  const memory = createSweepMemory(deps);
+  const place = createReaperPlace(deps);
+  const { memory, promisedAt, breaker } = await takeUp(deps, place);
   const lead = createLead(deps, { name: deps.name, endsAt: deadlineAt, outlet: memory.outlet });
-  const gaugeLive = createLiveLeasesGauge(deps, memory);
+  const gaugeLive = createGauge(deps, memory);
   const noticeSetClock = createSetClockNotice(deps, memory);
+  /** When this reaper, or the one before, was to look again. */
+  let dueAt = promisedAt;
 
-  const step = async (): Promise<Step> => {
+  /** One look; returns when the next is due. */
+  const look = async (): Promise<number> => {
     noticeSetClock();
     const begunAt = clock.now();
     const notBefore = begunAt + settings.minSweepIntervalMs;
     if (!(await clockIsSound(deps))) {
-      await standBack(deps, lead);
-      return mode === 'never' ? { ended: 'unsound' } : { wakeAt: begunAt + settings.skewMs };
+      // A reaper with a wrong clock would take live leases: it leaves the lead to others and only measures again.
+      await lead.giveUp();
+      reportUnsoundClock(deps);
+      return begunAt + settings.skewMs;
     }
     const role = await lead.seek();
     if (!role.leads)
-      return { wakeAt: Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings))) };
-    const result = await sweep(deps, { shards: role.shards, memory, shouldStop: timeIsUp });
+      return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
+    const result = await sweep(deps, {
+      shards: role.shards,
+      memory,
+      shouldStop: timeIsUp,
+      missedSweep: isMissed(dueAt, begunAt, settings),
+      onBreakerOpened: breaker.opened,
+    });
+    await breaker.swept(memory.breaker.heldBack);
     totals.sweeps += 1;
     for (const key of ['reclaimed', 'failed', 'redispatched', 'cancelled'] as const)
       totals[key] += result[key];
     await gaugeLive(role.shards);
     deps.flush?.();
-    if (changes(result) > 0) lead.announce();
-    if (mode === 'never' && result.skipped.heldBack === 0) return { ended: 'swept' };
-    if (mode === 'whileBusy' && !isBusy(memory, { now: clock.now(), deadlineAt })) return { ended: 'idle' };
     if (result.complete || changes(result) > 0) await lead.keep();
     const next = soonest([...memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
-    return { wakeAt: Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings))) };
+    const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
+    if (result.complete) dueAt = nextAt;
+    return nextAt;
   };
 
-  const run = async (): Promise<Ended> => {
+  const run = async (): Promise<WatchResult['ended']> => {
     while (!timeIsUp()) {
-      const next = await step();
-      if ('ended' in next) return next.ended;
+      const nextAt = await look();
       // Nothing can lapse before the successor looks: to wait out the rest would only cost.
-      if (next.wakeAt >= deadlineAt) return 'deadline';
+      if (nextAt >= deadlineAt) return 'deadline';
       lead.announce();
-      if (!(await sleepUntil(next.wakeAt, deps, signal))) return 'stopped';
+      if (!(await sleepUntil(nextAt, deps, signal))) return 'stopped';
     }
     return signal?.aborted ? 'stopped' : 'deadline';
   };
@@ -105,16 +113,29 @@ export async function watch(deps: WatchDeps, options: WatchOptions): Promise<Wat
   }
 }
 
-/**
- * Whether there is anything to wait for: a live lease, a shard in trouble or not yet empty, or a pending job that falls
- * due before the deadline.
- */
-function isBusy(memory: SweepMemory, { now, deadlineAt }: { now: number; deadlineAt: number }): boolean {
-  return (
-    outlooksOf(memory, 'running').some((o) => o.nextLapseAt !== undefined) ||
-    outlooksOf(memory, 'pending').some((o) => o.nextLapseAt !== undefined && o.nextLapseAt < deadlineAt) ||
-    [...memory.outlooks.values()].some((o) => o.failures > 0 || o.quietUntil <= now)
-  );
+/** What the reaper before left: its breaker, and when it was to look again. Without an answer, nothing is known. */
+async function takeUp(
+  deps: WatchDeps,
+  place: ReaperPlace,
+): Promise<{ memory: SweepMemory; promisedAt: number | undefined; breaker: BreakerKeeper }> {
+  const row = await place.read().catch(() => undefined);
+  const promises = [row?.wakeAt, row?.leaderUntil].filter((at) => at !== undefined);
+  return {
+    memory: createSweepMemory(deps, row?.breakerOpen),
+    promisedAt: promises.length === 0 ? undefined : Math.max(...promises),
+    breaker: keepBreaker(deps, place, row?.breakerOpen),
+  };
+}
+
+/** Counts the live leases now and then. */
+function createGauge(deps: WatchDeps, memory: SweepMemory): (shards: number) => Promise<void> {
+  let gaugedAt = Number.NEGATIVE_INFINITY;
+  return async (shards) => {
+    const now = deps.clock.monotonic();
+    if (now - gaugedAt < GAUGE_EVERY_MS) return;
+    gaugedAt = now;
+    await gaugeLiveLeases(deps, memory, shards);
+  };
 }
 
 /** Asks the store for its time where it is not known yet, or was too far off: a clock may be set right meanwhile. */
@@ -123,21 +144,6 @@ async function clockIsSound({ table, clockGuard }: ReaperDeps): Promise<boolean>
   if (clockGuard.offset() === undefined || !clockGuard.isSound())
     await table.read(LEADER_KEY).catch(() => undefined);
   return clockGuard.isSound();
-}
-
-/** A reaper with a wrong clock would take live leases: it leaves the lead to others and only measures again. */
-async function standBack(
-  { clockGuard, settings, telemetry }: ReaperDeps,
-  lead: Pick<Lead, 'giveUp'>,
-): Promise<void> {
-  await lead.giveUp();
-  const offset = clockGuard?.offset();
-  telemetry.gauge('ClockOffset', offset?.offsetMs ?? 0);
-  telemetry.warn('clock differs too much from the store’s: nothing is swept', {
-    offsetMs: offset?.offsetMs,
-    uncertaintyMs: offset?.uncertaintyMs,
-    allowedMs: settings.skewMs / 2,
-  });
 }
 
 /** Forgets what was concluded from a wall clock that has been set since. */

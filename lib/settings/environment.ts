@@ -1,4 +1,10 @@
-import { type Resources, resourceVariables, settingVariable, VARIABLE_PREFIX } from '../wire/environment.ts';
+import {
+  type Resources,
+  reaperVariables,
+  resourceVariables,
+  settingVariable,
+  VARIABLE_PREFIX,
+} from '../wire/environment.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import { declarations, resolveSettings, type SettingName, type Settings, settingNames } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
@@ -28,7 +34,7 @@ export function givenSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): Partial<Record<SettingName, unknown>> {
   const variables = new Map(settingNames.map((name) => [settingVariable(name), name]));
-  const known = [...variables.keys(), ...Object.values(resourceVariables)];
+  const known = [...variables.keys(), ...Object.values(resourceVariables), ...Object.values(reaperVariables)];
   const unknown = Object.keys(environment).filter(
     (name) => name.startsWith(VARIABLE_PREFIX) && !known.includes(name),
   );
@@ -51,17 +57,30 @@ export function configurationFromEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Configuration {
   const settings = settingsFromEnvironment(environment);
-  const missing = Object.values(resourceVariables).filter((name) => !environment[name]);
+  refuseMissing(Object.values(resourceVariables), environment);
+  const resources = Object.fromEntries(
+    Object.entries(resourceVariables).map(([name, variable]) => [name, environment[variable]]),
+  ) as Resources;
+  return { resources, settings };
+}
+
+/** Where the reaper function sends the message that starts the next one. */
+export function wakeQueueFromEnvironment(environment: Readonly<Record<string, string | undefined>>): string {
+  refuseMissing(Object.values(reaperVariables), environment);
+  return environment[reaperVariables.wakeQueueUrl] ?? '';
+}
+
+function refuseMissing(
+  names: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  const missing = names.filter((name) => !environment[name]);
   if (missing.length > 0)
     throw new SettingsError(
       missing.map(
         (name) => `environment variable '${name}' is not set; the stack sets it, a process must export it`,
       ),
     );
-  const resources = Object.fromEntries(
-    Object.entries(resourceVariables).map(([name, variable]) => [name, environment[variable]]),
-  ) as Resources;
-  return { resources, settings };
 }
 
 function read(name: SettingName, text: string): unknown {

@@ -88,16 +88,6 @@ const relations: readonly Relation[] = [
     says: (s) =>
       `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): an index key takes ${INDEX_KEY_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a heartbeat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
   },
-  {
-    holds: (s) => s.watch === 'never' || s.minSweepIntervalMs <= s.watchMs,
-    says: (s) =>
-      `minSweepIntervalMs (${s.minSweepIntervalMs}) must be at most watchMs (${s.watchMs}); lower minSweepIntervalMs`,
-  },
-  {
-    holds: (s) => s.watch === 'never' || s.leaderLeaseMs < s.watchMs,
-    says: (s) =>
-      `leaderLeaseMs (${s.leaderLeaseMs}) must be less than watchMs (${s.watchMs}), or a dead reaper outlasts its successor; lower leaderLeaseMs`,
-  },
 ];
 
 /** The index shards that carry this many heartbeats. */

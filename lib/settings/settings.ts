@@ -47,7 +47,7 @@ const bytes = (standard: number, max: number, says: string) =>
 
 export const declarations = {
   leaseMs: ms(30 * SECOND, 10 * SECOND, HOUR, 'how long a claim holds without a heartbeat'),
-  minLeaseMs: ms(10 * SECOND, 10 * SECOND, HOUR, 'shortest lease that a job type or a message may ask for'),
+  minLeaseMs: ms(30 * SECOND, 10 * SECOND, HOUR, 'shortest lease that a job type or a message may ask for'),
   heartbeatMs: ms(10 * SECOND, SECOND, 20 * MINUTE, 'how often a running job’s lease is extended'),
   leaseGrowth: {
     kind: 'number',
@@ -126,24 +126,12 @@ export const declarations = {
   ),
   reaperEnabled: { kind: 'switch', default: true, says: 'whether the reaper acts' },
   reaperIntervalMs: ms(MINUTE, MINUTE, HOUR, 'how often the schedule starts a reaper'),
-  watch: {
-    kind: 'choice',
-    default: 'whileBusy',
-    choices: ['whileBusy', 'always', 'never'],
-    says: 'when a reaper stays to watch the next lease: while any is live, always, or never (one sweep a tick)',
-  },
-  watchMs: ms(
-    110 * SECOND,
-    10 * SECOND,
-    14 * MINUTE,
-    'how long one reaper watches before the next takes over',
-  ),
-  minSweepIntervalMs: ms(500, 100, HOUR, 'shortest time between two sweeps of one reaper'),
+  minSweepIntervalMs: ms(500, 100, MINUTE, 'shortest time between two sweeps of one reaper'),
   leaderLeaseMs: ms(
     15 * SECOND,
     5 * SECOND,
-    10 * MINUTE,
-    'how long a reaper leads without completing a sweep',
+    MINUTE,
+    'how long a reaper in a process leads without completing a sweep',
   ),
   breakerThreshold: count(50, 10, 1_000_000, 'lapsed leases at which the breaker may open'),
   breakerShare: {
@@ -155,6 +143,12 @@ export const declarations = {
     says: 'share of the running leases that must have lapsed for the breaker to open',
   },
   breakerPerSweep: count(1000, 25, 1_000_000, 'jobs that one sweep reclaims while the breaker is open'),
+  logLevel: {
+    kind: 'choice',
+    default: 'INFO',
+    choices: ['DEBUG', 'INFO', 'WARN', 'ERROR'],
+    says: 'what is logged; INFO has one line for each job',
+  },
   eventsEnabled: { kind: 'switch', default: true, says: 'whether events go to EventBridge' },
   timeScale: count(
     1,
@@ -215,7 +209,7 @@ function followers(given: Readonly<Record<string, unknown>>): Partial<Record<Set
   const follow: Partial<Record<SettingName, number>> = {};
   if (typeof leaseMs === 'number') {
     follow.heartbeatMs = Math.floor(leaseMs / 3);
-    follow.minLeaseMs = Math.min(leaseMs, defaultSettings.minLeaseMs);
+    follow.minLeaseMs = leaseMs;
   }
   if (typeof functionTimeoutMs === 'number' || typeof batchWindowMs === 'number')
     follow.visibilityTimeoutMs =

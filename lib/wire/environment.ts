@@ -8,6 +8,9 @@ export const resourceVariables = {
   eventBusName: 'LEASEHOLD_EVENT_BUS_NAME',
 } as const;
 
+/** Variables that only the reaper function is given. */
+export const reaperVariables = { wakeQueueUrl: 'LEASEHOLD_WAKE_QUEUE_URL' } as const;
+
 export type Resources = { readonly [name in keyof typeof resourceVariables]: string };
 
 export const VARIABLE_PREFIX = 'LEASEHOLD_';

@@ -12,6 +12,12 @@ export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
 const CONSUMER_TIMEOUTS = 6;
 export const DEAD_LETTER_BATCH_SIZE = 10;
 
+/** One invocation of the reaper: a mass reclaim that takes longer is gone on with by the next. */
+export const REAPER_TIMEOUT_SECONDS = 60;
+export const WAKE_BATCH_SIZE = 10;
+/** Older wakes are of no use: the schedule has started a reaper several times by then. */
+const WAKE_RETENTION_SECONDS = 300;
+
 interface QueueSettings {
   readonly visibilityTimeoutMs: number;
   readonly queueRetentionMs: number;
@@ -34,3 +40,12 @@ export const deadLetterQueueAttributes = (settings: QueueSettings) => ({
   visibilityTimeoutSeconds: DEAD_LETTER_TIMEOUT_SECONDS * CONSUMER_TIMEOUTS,
   retentionSeconds: Math.ceil(settings.deadLetterRetentionMs / SECOND),
 });
+
+/**
+ * The queue whose messages start the next reaper. Lambda asks for a visibility timeout that is at least the function's. It
+ * has no dead-letter queue: a lost wake is made good by the schedule.
+ */
+export const wakeQueueAttributes = {
+  visibilityTimeoutSeconds: REAPER_TIMEOUT_SECONDS,
+  retentionSeconds: WAKE_RETENTION_SECONDS,
+} as const;

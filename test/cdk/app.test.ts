@@ -75,7 +75,7 @@ describe('the app', () => {
 
   it('takes settings from the context and from the environment, and context wins', () => {
     const { stack } = synth(
-      { 'leasehold:leaseMs': '60000', 'leasehold:watch': 'always', 'leasehold:stackName': 'Mail' },
+      { 'leasehold:leaseMs': '60000', 'leasehold:logLevel': 'WARN', 'leasehold:stackName': 'Mail' },
       { LEASEHOLD_LEASE_MS: '90000', LEASEHOLD_MAX_ATTEMPTS: '7', LEASEHOLD_SERVICE_NAME: 'mail' },
     );
     expect(stack.stackName).toBe('Mail');
@@ -83,7 +83,7 @@ describe('the app', () => {
     expect(stack.jobs.settings).toMatchObject({
       leaseMs: 60_000,
       heartbeatMs: 20_000,
-      watch: 'always',
+      logLevel: 'WARN',
       maxAttempts: 7,
     });
   });

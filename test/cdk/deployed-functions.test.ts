@@ -160,8 +160,8 @@ describe('what the functions write', () => {
 // Last: every path above has been taken, through a gate that lets pass only what the policy allows.
 describe('the policy of each function', () => {
   const platform = (name: FunctionName): readonly string[] => {
-    const queue = { worker: 'Queue', 'dead-letter': 'DeadLetterQueue', reaper: undefined }[name];
-    return queue === undefined ? [] : EVENT_SOURCE_ACTIONS.map((action) => `${action} on ${queue}`);
+    const queue = { worker: 'Queue', 'dead-letter': 'DeadLetterQueue', reaper: 'WakeQueue' }[name];
+    return EVENT_SOURCE_ACTIONS.map((action) => `${action} on ${queue}`);
   };
   const ofFunctions = (permission: string) => !/^(logs|xray):/.test(permission);
 

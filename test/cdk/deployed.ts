@@ -30,7 +30,7 @@ const policies: Record<FunctionName, RegExp> = {
 };
 
 /** Settings under which every path of the functions is short: one sweep, and no time for a second message. */
-const short = { watch: 'never', functionTimeout: Duration.seconds(20), batchSize: 2 } as const;
+const short = { functionTimeout: Duration.seconds(20), batchSize: 2 } as const;
 
 /** Bundles for real, which the other suites leave out. */
 function synthesizeBundles() {

@@ -24,7 +24,6 @@ const unusual: LeaseholdJobsProps = {
   serviceName: 'unusual',
   lease: Duration.minutes(2),
   heartbeat: Duration.seconds(25),
-  watch: 'always',
   breakerShare: 0.25,
   eventsEnabled: false,
   shards: 32,

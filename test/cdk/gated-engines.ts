@@ -3,14 +3,14 @@ import type { SQSEvent } from 'aws-lambda';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
-import { createLocalQueues, type LocalQueue } from '../../lib/local/create-local-queues.ts';
+import { createLocalQueues, type LocalQueue, type LocalQueues } from '../../lib/local/create-local-queues.ts';
 import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/local/event-bus.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
-import { resourceVariables } from '../../lib/wire/environment.ts';
+import { reaperVariables, resourceVariables } from '../../lib/wire/environment.ts';
 import { dynamoDbClient, sqsClient } from '../support/engines.ts';
 import { type IamGate, startIamGate } from './iam-gate.ts';
 
@@ -24,7 +24,7 @@ export interface Gate extends IamGate {
 
 /** Table, queues and bus on real engines, to which programs come only through gates. */
 export interface GatedEngines {
-  readonly queues: { readonly queue: LocalQueue; readonly deadLetterQueue: LocalQueue };
+  readonly queues: LocalQueues;
   readonly events: readonly BusEvent[];
   /** A gate that lets pass what these permissions allow. */
   gateFor(permissions: readonly string[]): Promise<Gate>;
@@ -57,7 +57,13 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
       const gate = await startIamGate(
         new Set(permissions),
         { dynamodb: dynamoDb.endpoint, sqs: sqs.endpoint, events: bus.endpoint },
-        { queues: { [NAME]: 'Queue', [`${NAME}-dead-letter`]: 'DeadLetterQueue' } },
+        {
+          queues: {
+            [NAME]: 'Queue',
+            [`${NAME}-dead-letter`]: 'DeadLetterQueue',
+            [`${NAME}-wake`]: 'WakeQueue',
+          },
+        },
       );
       gates.push(gate);
       return {
@@ -69,6 +75,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
           AWS_SECRET_ACCESS_KEY: 'local',
           [resourceVariables.tableName]: NAME,
           [resourceVariables.queueUrl]: `${gate.endpoint}${new URL(queues.queue.url).pathname}`,
+          [reaperVariables.wakeQueueUrl]: `${gate.endpoint}${new URL(queues.wakeQueue.url).pathname}`,
         },
       };
     },

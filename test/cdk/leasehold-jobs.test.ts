@@ -155,7 +155,29 @@ describe('the functions', () => {
       RecursiveLoop: 'Allow',
       Timeout: 900,
     });
-    expect(resourceOf(standard, jobs.reaperFunction).Properties).not.toHaveProperty('RecursiveLoop');
+  });
+
+  it('let the reaper wake itself without end, within the time that its message is hidden', () => {
+    const { jobs } = standard;
+    expect(resourceOf(standard, jobs.reaperFunction).Properties).toMatchObject({
+      RecursiveLoop: 'Allow',
+      Timeout: 60,
+    });
+    expect(resourceOf(standard, jobs.wakeQueue).Properties).toMatchObject({
+      VisibilityTimeout: 60,
+      MessageRetentionPeriod: 300,
+    });
+    expect(resourceOf(standard, jobs.wakeQueue).Properties).not.toHaveProperty('RedrivePolicy');
+  });
+
+  it('let Lambda poll the queues less often that are idle most of the time', () => {
+    const { jobs } = standard;
+    for (const source of [jobs.wakeSource, jobs.deadLetterSource]) {
+      const { Properties } = resourceOf(standard, source);
+      expect(Properties).toMatchObject({ BatchSize: 10 });
+      expect(Properties).not.toHaveProperty('ScalingConfig');
+      expect(Properties).not.toHaveProperty('MaximumBatchingWindowInSeconds');
+    }
   });
 
   it('feed the worker in partial batches, with bounded concurrency', () => {
@@ -181,15 +203,14 @@ describe('the functions', () => {
   });
 
   it('start the reaper every minute, without retries, and never for a tick older than a minute', () => {
-    const { jobs } = standard;
-    expect(resourceOf(standard, jobs.schedule).Properties).toMatchObject({
+    const [schedule] = Object.values(standard.template.findResources('AWS::Scheduler::Schedule'));
+    expect(schedule?.Properties).toMatchObject({
       ScheduleExpression: 'rate(1 minute)',
-      Targets: [
-        {
-          RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
-          DeadLetterConfig: { Arn: { 'Fn::GetAtt': [expect.stringContaining('MissedTicks'), 'Arn'] } },
-        },
-      ],
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: {
+        Arn: { 'Fn::GetAtt': [expect.stringContaining('Reaper'), 'Arn'] },
+        RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
+      },
     });
     standard.template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumEventAgeInSeconds: 60,
@@ -197,9 +218,12 @@ describe('the functions', () => {
     });
   });
 
-  it('give the reaper the time that it watches and a last sweep', () => {
-    const watching = synthesize({ watchDuration: Duration.minutes(5) });
-    expect(resourceOf(watching, watching.jobs.reaperFunction).Properties.Timeout).toBe(330);
+  it('keep concurrency for the reaper where that is asked for, and enough of it', () => {
+    const kept = synthesize({ reaperReservedConcurrency: 6 });
+    expect(resourceOf(kept, kept.jobs.reaperFunction).Properties.ReservedConcurrentExecutions).toBe(6);
+    expect(() => synthesize({ reaperReservedConcurrency: 5 })).toThrow(
+      /'reaperReservedConcurrency' is 5; it must be a whole number of at least 6/,
+    );
   });
 });
 
@@ -218,10 +242,9 @@ describe('the stack', () => {
       QueueUrl: { Value: { Ref: expect.stringContaining('Queue') } },
       TableName: { Value: { Ref: expect.stringContaining('Table') } },
       DashboardUrl: { Value: { 'Fn::Join': expect.anything() } },
-      WorstCaseRecovery: { Value: '120.5 s' },
+      Recovery: { Value: '34 s' },
+      WorstCaseRecovery: { Value: '152.5 s' },
     });
-    const always = synthesize({ watch: 'always' }).template.findOutputs('WorstCaseRecovery');
-    expect(always.WorstCaseRecovery?.Value).toBe('43 s');
   });
 
   it('is plain ASCII, which CloudFormation shows as it is', () => {

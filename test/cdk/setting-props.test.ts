@@ -26,7 +26,7 @@ const UNITS = [
 /** Defaults that move along with another setting. */
 const followers: Partial<Record<SettingName, string>> = {
   heartbeatMs: '- a third of `lease`',
-  minLeaseMs: '- 10 seconds, or `lease` if that is shorter',
+  minLeaseMs: '- the same as `lease`',
   visibilityTimeoutMs: '- `functionTimeout` plus `batchWindow` plus one minute',
 };
 
@@ -85,7 +85,6 @@ describe('setting props', () => {
   it('have a name of their own for each setting', () => {
     expect(new Set(deployedSettings.map(propOf)).size).toBe(deployedSettings.length);
     expect(propOf('leaseMs')).toBe('lease');
-    expect(propOf('watchMs')).toBe('watchDuration');
   });
 
   it.each(deployedSettings)('carry %s from props to settings and back', (name) => {
@@ -141,7 +140,8 @@ function anotherValue(declaration: SettingDeclaration): unknown {
     case 'number': {
       if (declaration.unit === 'share') return declaration.max;
       const up = declaration.default + (declaration.unit === 'ms' ? 60_000 : 1);
-      return up <= declaration.max ? up : declaration.default - (declaration.unit === 'ms' ? 60_000 : 1);
+      if (up <= declaration.max) return up;
+      return declaration.default === declaration.max ? declaration.max - 60_000 : declaration.max;
     }
   }
 }
@@ -153,6 +153,5 @@ function consistent(given: Partial<Record<SettingName, unknown>>): Partial<Recor
   if ('minLeaseMs' in given) moved.leaseMs = 3_600_000;
   if ('skewMs' in given) Object.assign(moved, { leaseMs: 3_600_000, minLeaseMs: 3_600_000 });
   if ('batchConcurrency' in given) moved.batchSize = 10;
-  if ('leaderLeaseMs' in given) moved.watchMs = 600_000;
   return moved;
 }

@@ -27,7 +27,7 @@ const chaosSettings = resolveSettings({
   ...{ timeScale: 60, leaseMs: 3000, skewMs: 300, dispatchLeaseMs: 1500, dispatchLeaseCapMs: 6000 },
   ...{ maxAttempts: 12, maxCrashes: 10, backoffBaseMs: 100, backoffCapMs: 1000 },
   ...{ functionTimeoutMs: 2500, visibilityTimeoutMs: 3000, deadlineMarginMs: 200, shutdownGraceMs: 300 },
-  ...{ reaperIntervalMs: 1000, watchMs: 6000, minSweepIntervalMs: 100, leaderLeaseMs: 1000 },
+  ...{ reaperIntervalMs: 1000, minSweepIntervalMs: 100, leaderLeaseMs: 1000 },
   ...{ processConcurrency: 4, shards: 2, maxRunning: 100, eventsEnabled: false, breakerThreshold: 1000 },
 });
 

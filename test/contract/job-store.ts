@@ -6,6 +6,7 @@ import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
 import { describeIndexReads } from './index-reads.ts';
 import { describeLifecycle } from './lifecycle.ts';
 import { describeRaces } from './races.ts';
+import { describeReaperRow } from './reaper-row.ts';
 import { describeTransitions } from './transitions.ts';
 
 /** How many race for a job, and how often. */
@@ -31,6 +32,7 @@ export function describeJobStore(
   describe('transitions', () => describeTransitions(open(true)));
   describe('fencing', () => describeFencing(open(true)));
   describe('the life of a job', () => describeLifecycle(open(true)));
+  describe('the reaper’s own row', () => describeReaperRow(open(true)));
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));
   describe.each(WAYS)('with batches: %s', (batches) => {

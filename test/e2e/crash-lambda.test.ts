@@ -38,7 +38,7 @@ describe('a worker function', () => {
       settings: {
         ...{ timeScale: 20, leaseMs: 2000, skewMs: 200, dispatchLeaseMs: 2000 },
         ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 6000, deadlineMarginMs: 1000 },
-        ...{ reaperIntervalMs: 3000, watchMs: 5500, minSweepIntervalMs: 50, leaderLeaseMs: 750 },
+        ...{ reaperIntervalMs: 3000, minSweepIntervalMs: 50, leaderLeaseMs: 750 },
         ...{ backoffBaseMs: 0, backoffCapMs: 0, shards: 1, maxRunning: 50, maxStallMs: 60_000 },
       },
       workers: 2,

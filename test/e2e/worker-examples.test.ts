@@ -23,7 +23,6 @@ beforeEach(async () => {
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
     leaderLeaseMs: 1000,
-    watch: 'always',
   });
 });
 afterEach(async () => {

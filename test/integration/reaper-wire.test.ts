@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemChance } from '../../lib/aws/clock.ts';
+import { reapInChain } from '../../lib/reaper/chain.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { watch } from '../../lib/reaper/watch.ts';
 import { atDepth } from '../support/depth.ts';
 import { anyEngine, sqsEndpoint } from '../support/engines.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
@@ -34,7 +35,9 @@ describe('the reaper at the wire', { timeout: 240_000 }, () => {
   it('needs no more while the breaker is open, leadership and counting included', async () => {
     await seedLapsed(JOBS);
     const { deps, telemetry } = system.reaper();
-    const result = await watch(deps, { deadlineAt: deps.clock.now() + 200_000, mode: 'never' });
+    const wakeQueue = { send: async () => {} };
+    const chain = { ...deps, wakeQueue, chance: systemChance };
+    const result = await reapInChain(chain, { kind: 'tick' }, { deadlineAt: deps.clock.now() + 200_000 });
     expect(result).toMatchObject({ reclaimed: JOBS, ended: 'swept' });
     expect(telemetry.values('BreakerOpen')[0]).toBe(1);
     expect(system.requests()).toBeLessThanOrEqual(MOST_REQUESTS);

@@ -26,7 +26,12 @@ const DISPATCH_LEASE = 1;
 /** The worst that clocks may do: the first worker's is behind, the second worker's and the reaper's are ahead. */
 const OFFSETS = { w0: -1, w1: 1, reaper: 1 } as const;
 const JOB = { jobId: 'j', type: 't', payload: '1', leaseMs: LEASE, maxAttempts: 3, maxCrashes: 2 };
-const DISPATCH = { dispatchLeaseMs: DISPATCH_LEASE, dispatchLeaseCapMs: DISPATCH_LEASE };
+const DISPATCH = {
+  dispatchLeaseMs: DISPATCH_LEASE,
+  dispatchLeaseCapMs: DISPATCH_LEASE,
+  reaperIntervalMs: 1,
+  timeScale: 1,
+};
 
 /** The protocol as it is, or with one mistake in it. */
 export interface Variation {

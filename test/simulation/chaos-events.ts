@@ -48,7 +48,8 @@ function replaceTheDead(simulation: Simulation): void {
     world.processes.filter((p) => p.alive && !p.stopping.aborted && p.name.startsWith(prefix)).length;
   const after = () => world.random.integer(0, world.pace.absenceMs);
   if (living('w') < scenario.workers) world.at(after(), () => simulation.spawnWorker());
-  if (living('reaper') < scenario.reapers) world.at(after(), () => simulation.spawnReaper());
+  const inProcesses = living('reaper') - living('reaper-');
+  if (inProcesses < scenario.reapers) world.at(after(), () => simulation.spawnReaper());
 }
 
 /** A purge can only lose what the table knows of: a job without a row is kept by SQS alone. */

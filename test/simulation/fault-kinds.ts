@@ -37,6 +37,12 @@ export const faultKinds = {
   sendFails: 0.05,
   /** The sender dies, or the queue forgets: nobody is told. */
   hintVanishes: 0.08,
+  /** The message that starts the next reaper is lost, or comes before its time. */
+  wakeVanishes: 0.1,
+  wakeEarly: 0.1,
+  /** The schedule starts no reaper this time; or Lambda has no room for it. */
+  tickLost: 0.1,
+  reaperThrottled: 0.1,
   deleteFails: 0.05,
   queuePurged: 0.05,
   handlerThrows: 0.2,

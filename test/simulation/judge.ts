@@ -1,5 +1,7 @@
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
 import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
 import type { World } from './world.ts';
@@ -63,7 +65,12 @@ export class Judge {
     this.#world = world;
     this.#settings = settings;
     this.latestRecoveryMs =
-      settings.skewMs * 2 + settings.graceMs + settings.reaperIntervalMs + SLOWEST_PROPAGATION_MS + SLACK_MS;
+      settings.skewMs * 2 +
+      settings.graceMs +
+      settings.reaperIntervalMs +
+      SCHEDULE_JITTER_MS +
+      SLOWEST_PROPAGATION_MS +
+      SLACK_MS;
   }
 
   /** A producer's message is in the queue: from here on the job must not be lost. Of several, the first to be read wins. */
@@ -102,7 +109,7 @@ export class Judge {
 
   /** Called by the table for each write that it applied, in order. `write` is as the core meant it. */
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
-    if (write.transition.endsWith('Lead') || write.transition === 'raiseShards') return;
+    if (write.jobId === LEADER_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
     if (this.#world.traced) this.#trace(before, after, write);
     const life = this.#life(write.jobId);

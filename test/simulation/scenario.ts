@@ -6,6 +6,7 @@ const MINUTE = 60_000;
 /** The production defaults, but for fewer shards and shorter waits: the same protocol in fewer virtual hours. */
 export const simulatedSettings: Settings = resolveSettings({
   shards: 1,
+  minLeaseMs: 10_000,
   minSweepIntervalMs: 2000,
   maxRunning: 100,
   maxReleases: 6,
@@ -81,8 +82,11 @@ export interface PlannedJob {
 export interface Scenario {
   readonly chaosMs: number;
   readonly workers: number;
+  /** Reapers in processes. */
   readonly reapers: number;
-  /** When the first reapers look: one that finds nothing to watch is not back for a minute. */
+  /** The deployed reaper, started by its schedule and by the one before. */
+  readonly chain: boolean;
+  /** When the first reapers look. */
   readonly reapersAfterMs: number;
   readonly jobs: readonly PlannedJob[];
   readonly size: Size;
@@ -92,6 +96,17 @@ export interface Scenario {
 export function planScenario(random: SeededRandom, size: Size): Scenario {
   return { ...(size === 'full' ? planFull(random) : planBrief(random)), size };
 }
+
+/** Who looks after the leases: the deployed reaper, reapers in processes, or both side by side. */
+type Staff = Pick<Scenario, 'reapers' | 'chain'>;
+const CHAIN: Staff = { reapers: 0, chain: true };
+const FULL_STAFFS: readonly [Staff, ...Staff[]] = [
+  CHAIN,
+  { reapers: 1, chain: false },
+  { reapers: 2, chain: false },
+  { reapers: 1, chain: true },
+];
+const BRIEF_STAFFS: readonly [Staff, ...Staff[]] = [CHAIN, { reapers: 1, chain: false }];
 
 type Plan = Omit<Scenario, 'size'>;
 
@@ -114,9 +129,9 @@ function planFull(random: SeededRandom): Plan {
   return {
     chaosMs,
     workers: random.integer(1, 3),
-    reapers: random.integer(1, 2),
     reapersAfterMs: 0,
     jobs,
+    ...random.pick(FULL_STAFFS),
   };
 }
 
@@ -135,8 +150,8 @@ function planBrief(random: SeededRandom): Plan {
   return {
     chaosMs,
     workers: random.pick([1, 1, 2]),
-    reapers: 1,
     reapersAfterMs: random.integer(0, chaosMs),
     jobs: [job],
+    ...random.pick(BRIEF_STAFFS),
   };
 }

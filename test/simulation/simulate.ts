@@ -1,4 +1,5 @@
 import { messageLimits } from '../../lib/settings/message-limits.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
 import { jobBody, parseMessage } from '../../lib/wire/message.ts';
 import { derivedSeed, seededRandom } from '../support/random.ts';
 import { plantChaos } from './chaos-events.ts';
@@ -7,6 +8,7 @@ import { Judge } from './judge.ts';
 import { createObservedStore } from './observed-store.ts';
 import type { PlantedBug, Ports } from './planted-bug.ts';
 import { type PlannedJob, planScenario, type Scenario, type Size, simulatedSettings } from './scenario.ts';
+import { SimulatedChain } from './simulated-chain.ts';
 import { SimulatedQueue } from './simulated-queue.ts';
 import { runReaper } from './simulated-reaper.ts';
 import { SimulatedServer } from './simulated-server.ts';
@@ -52,6 +54,7 @@ export class Simulation {
   readonly queue: SimulatedQueue;
   readonly scenario: Scenario;
   readonly #bug: PlantedBug;
+  readonly #chain: SimulatedChain;
   /** The job that each body asks for, or '' for a hint. */
   readonly #jobIds = new Map<string, string>();
   #spawned = 0;
@@ -78,6 +81,10 @@ export class Simulation {
     for (const job of this.scenario.jobs) this.#plan(job);
     for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
     for (let n = 0; n < this.scenario.reapers; n++) this.spawnReaper(this.scenario.reapersAfterMs);
+    this.#chain = new SimulatedChain(this.world, this.#reaperSettings, (process) =>
+      this.#reaperPorts(process),
+    );
+    if (this.scenario.chain) this.#chain.start(this.scenario.reapersAfterMs);
     plantChaos(this);
     this.world.at(this.scenario.chaosMs, () => this.#calmDown());
   }
@@ -89,6 +96,7 @@ export class Simulation {
     const more = world.step();
     if (!this.#stopped && this.#isOver()) {
       this.#stopped = true;
+      this.#chain.stop();
       world.note('world', 'all has ended');
       for (const process of world.processes) if (process.alive) process.stop();
     }
@@ -158,12 +166,22 @@ export class Simulation {
     if (this.#stopped) return;
     this.world.spawn(`reaper${++this.#spawned}`, (process) =>
       runReaper(process, {
-        ...(this.#bug.alterReaper ?? unaltered)(this.#portsFor(process)),
-        table: createSimulatedTable(process, this.server, []),
-        settings: { ...simulatedSettings, ...this.#bug.reaperSettings },
+        ...this.#reaperPorts(process),
+        settings: this.#reaperSettings,
         firstWatchAfterMs,
       }),
     );
+  }
+
+  get #reaperSettings(): Settings {
+    return { ...simulatedSettings, ...this.#bug.reaperSettings };
+  }
+
+  #reaperPorts(process: Process) {
+    return {
+      ...(this.#bug.alterReaper ?? unaltered)(this.#portsFor(process)),
+      table: createSimulatedTable(process, this.server, []),
+    };
   }
 
   #portsFor(process: Process): Ports {
@@ -180,7 +198,7 @@ export class Simulation {
     world.calm = true;
     world.note('world', 'CALM from here on');
     if (!this.#isStaffed('w')) this.spawnWorker();
-    if (!this.#isStaffed('reaper')) this.spawnReaper();
+    if (this.scenario.reapers > 0 && !this.#isStaffed('reaper')) this.spawnReaper();
     const look = () => {
       if (this.#stopped) return;
       if (world.inFlight === 0) this.judge.judgeTheCalm(this.server.rows, (jobId) => this.#hasMessage(jobId));

@@ -145,6 +145,8 @@ export class Process {
   readonly clock: Clock;
   readonly chance: Chance;
   alive = true;
+  /** Ended by no decision of its own. */
+  died = false;
   /** Has been told to go, even if it has not noticed yet. */
   leaving = false;
   readonly #stop = new AbortController();
@@ -194,6 +196,7 @@ export class Process {
   die(): void {
     if (!this.alive) return;
     this.alive = false;
+    this.died = true;
     this.world.note(this.name, 'DIES');
   }
 

@@ -32,10 +32,8 @@ const shortWaits = {
   dispatchLeaseMs: 1000,
   deadlineMarginMs: 200,
   shutdownGraceMs: 100,
-  watch: 'always',
   reaperIntervalMs: 1000,
   leaderLeaseMs: 1000,
-  watchMs: 10_000,
 } as const;
 
 export async function setCrashStage(settings: Readonly<Record<string, unknown>> = {}): Promise<CrashStage> {

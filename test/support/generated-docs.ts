@@ -63,7 +63,6 @@ const FIRST_SETTINGS: readonly SettingName[] = [
   'maxCrashes',
   'backoffBaseMs',
   'backoffCapMs',
-  'watch',
   'shards',
   'rowRetentionMs',
 ];

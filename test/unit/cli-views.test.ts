@@ -149,11 +149,11 @@ describe('what happens next', () => {
     const { clock, claim } = setUp();
     const job: RunningJob = await claim('j', 'w/0');
     const start = clock.now();
-    expect(nextSteps(job, start, settings).map((step) => step.at)).toEqual([start + 30_000, start + 120_500]);
+    expect(nextSteps(job, start, settings).map((step) => step.at)).toEqual([start + 30_000, start + 152_500]);
     expect(says(job, start)[1]).toContain('given to the next worker (crash 1 of 3)');
     expect(says(job, start + 30_000)[0]).toContain('the reaper may reclaim it');
-    expect(says(job, start + 120_499)[0]).not.toContain('OVERDUE');
-    expect(says(job, start + 120_500)[0]).toContain('OVERDUE');
+    expect(says(job, start + 152_499)[0]).not.toContain('OVERDUE');
+    expect(says(job, start + 152_500)[0]).toContain('OVERDUE');
     expect(says({ ...job, crashes: 2 }, start)[1]).toContain('quarantined: crash 3 of 3');
     expect(says({ ...job, errors: 4 }, start)[1]).toContain('failed: errors and crashes reach 5');
     expect(says({ ...job, cancelRequested: true }, start)[2]).toContain('cancelled, as an operator asked');

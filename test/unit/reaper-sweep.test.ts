@@ -5,6 +5,7 @@ import type { Table } from '../../lib/protocol/ports.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
+import { longestSleepMs } from '../../lib/settings/longest-sleep.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { leaseEntry } from '../support/jobs.ts';
@@ -344,7 +345,7 @@ describe('the memory of an invocation', () => {
     const memory = createSweepMemory(deps);
     await sweep(deps, { memory });
     expect(reads()).toHaveLength(8);
-    await clock.advance(settings.minLeaseMs + settings.skewMs - 1);
+    await clock.advance(longestSleepMs(settings) - 1);
     await sweep(deps, { memory });
     expect(reads()).toEqual([]);
     await clock.advance(1);

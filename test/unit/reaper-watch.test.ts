@@ -71,18 +71,20 @@ function scene(): Scene {
 const leader = (table: MemoryTable) => table.rows().find((row) => row.jobId === LEADER_KEY);
 
 describe('a watching reaper', () => {
-  it('ends at once when nothing is live, and tells nobody', async () => {
-    const { clock, reaper, table } = scene();
-    const { start, queries, events, telemetry } = reaper('a');
+  it('looks once in a while when nothing is live', async () => {
+    const { clock, reaper } = scene();
+    const { start, queries, telemetry } = reaper('a');
     const watching = await start();
     await clock.advance(0);
-    expect(watching.ended).toBe('idle');
     expect(queries()).toBe(8);
-    expect(events).toEqual([]);
-    expect(telemetry.lines).toEqual([]);
+    expect(telemetry.lines).toEqual([
+      expect.objectContaining({ message: 'reaper leadership acquired', level: 'info' }),
+    ]);
     expect(telemetry.values('LeasesLive').at(-1)).toBe(0);
-    expect(leader(table)).toMatchObject({ leaderUntil: 0 });
-    expect(clock.sleepers).toBe(0);
+    await clock.advance(60_000);
+    expect(watching.ended).toBeUndefined();
+    // Every 12 s at the running shards, every minute at the pending ones.
+    expect(queries()).toBe(8 + 5 * 4 + 4);
   });
 
   it('takes a job back at the very tick at which its lease has lapsed', async () => {
@@ -125,7 +127,7 @@ describe('a watching reaper', () => {
 
   it('does not spin on rows that it cannot move', async () => {
     const { clock, reaper, table } = scene();
-    const { start, queries, claim } = reaper('a', { watch: 'always' });
+    const { start, queries, claim } = reaper('a');
     for (let i = 0; i < 30; i++)
       table.put({ jobId: `bad-${i}`, status: 'running', leaseShard: 'r2', leaseUntil: 5 });
     await claim('live', { leaseMs: 3_600_000 });
@@ -149,44 +151,19 @@ describe('a watching reaper', () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  it('waits for a pending job that falls due in its time, but not for a far-off one', async () => {
-    const { clock, reaper, table } = scene();
+  it('hints a pending job at the tick at which it falls due', async () => {
+    const { clock, reaper } = scene();
     const { start, store, hints } = reaper('a');
     const job = { type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    const soon = clock.now() + 100_000;
+    const soon = clock.now() + 50_000;
     const later = clock.now() + 200_000;
     await store.schedule({ ...job, jobId: 'later' }, { notBefore: later, leaseUntil: later, dispatches: 0 });
-    const idle = await start();
-    await clock.advance(0);
-    expect(idle.ended).toBe('idle');
     await store.schedule({ ...job, jobId: 'soon' }, { notBefore: soon, leaseUntil: soon, dispatches: 0 });
     await start();
-    await clock.advance(99_999);
+    await clock.advance(49_999);
     expect(hints).toEqual([]);
     await clock.advance(1);
     expect(hints).toEqual([{ jobId: 'soon', delaySeconds: 0 }]);
-    expect(table.rows()).toHaveLength(3);
-  });
-
-  it('stays through an idle time when told to watch always', async () => {
-    const { clock, reaper } = scene();
-    const { start, store, claim } = reaper('a', { watch: 'always' });
-    const watching = await start();
-    await clock.advance(20_000);
-    expect(watching.ended).toBeUndefined();
-    await claim('job');
-    await clock.advance(32_000);
-    expect(await store.read('job')).toMatchObject({ status: 'pending' });
-  });
-
-  it('sweeps once when told never to watch', async () => {
-    const { clock, reaper } = scene();
-    const { start, claim, queries } = reaper('a', { watch: 'never' });
-    await claim('job');
-    const watching = await start();
-    await clock.advance(0);
-    expect(watching.ended).toBe('swept');
-    expect(queries()).toBe(8);
   });
 
   it('does nothing, and says so, when it is switched off', async () => {
@@ -206,7 +183,7 @@ describe('a watching reaper', () => {
 
   it('looks everywhere again when the wall clock was set', async () => {
     const { clock, reaper } = scene();
-    const { start, claim, queries, store } = reaper('a', { watch: 'always' });
+    const { start, claim, queries, store } = reaper('a');
     await start({ deadlineAt: clock.now() + 10 * WINDOW });
     await clock.advance(100);
     expect(queries()).toBe(8);
@@ -218,7 +195,7 @@ describe('a watching reaper', () => {
     expect(await store.read('job')).toMatchObject({ status: 'pending' });
   });
 
-  it('counts live leases once a minute, and no further than the cap', async () => {
+  it('counts live leases every five minutes, and no further than the cap', async () => {
     const { clock, reaper } = scene();
     const counted: number[] = [];
     const { start, claim, telemetry } = reaper('a', {}, (table) => ({
@@ -228,8 +205,8 @@ describe('a watching reaper', () => {
       },
     }));
     for (let i = 0; i < 100; i++) await claim(`job-${i}`, { leaseMs: 600_000 });
-    await start();
-    await clock.advance(59_000);
+    await start({ deadlineAt: clock.now() + 10 * WINDOW });
+    await clock.advance(299_000);
     expect(telemetry.values('LeasesLive')).toEqual([100]);
     expect(counted).toEqual([1000, 1000, 1000, 1000]);
     await clock.advance(20_000);
@@ -327,10 +304,10 @@ describe('two reapers', () => {
 
   it('lose the lead when their sweeps get nowhere', async () => {
     const { clock, reaper, table } = scene();
-    const blind = reaper('a', { watch: 'always' }, () => ({
+    const blind = reaper('a', {}, () => ({
       query: () => Promise.reject(new Error('no answer')),
     }));
-    const heir = reaper('b', { watch: 'always' });
+    const heir = reaper('b');
     await blind.start();
     await heir.start();
     await clock.advance(15_500);
@@ -340,8 +317,8 @@ describe('two reapers', () => {
 
   it('find the jobs of more shards as soon as either knows of them', async () => {
     const { clock, reaper } = scene();
-    const old = reaper('a', { shards: 4, watch: 'always' });
-    const grown = reaper('b', { shards: 32, watch: 'always' });
+    const old = reaper('a', { shards: 4 });
+    const grown = reaper('b', { shards: 32 });
     await old.start();
     await clock.advance(1000);
     for (let i = 0; i < 40; i++) await grown.claim(`job-${i}`);
@@ -400,11 +377,9 @@ describe('a reaper with a wrong clock', () => {
         return table.query(request);
       },
     };
-    const watching = watch(
-      { ...deps, clockGuard, table: skewed },
-      { deadlineAt: clock.now() + 1000, mode: 'never' },
-    );
+    const watching = watch({ ...deps, clockGuard, table: skewed }, { deadlineAt: clock.now() + 1000 });
     await clock.advance(0);
+    await clock.advance(3000);
     await watching;
     expect(table.rows().filter((row) => row.status === 'running')).toHaveLength(40);
   });

@@ -5,7 +5,7 @@ import { type PlanSettings, planFor, type Workload } from '../../cost/plan.ts';
 import { listPrices, type Prices } from '../../cost/prices.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
-import { declarations, resolveSettings } from '../../settings/settings.ts';
+import { resolveSettings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
@@ -36,7 +36,6 @@ interface PlanOptions {
   readonly crashes: number;
   readonly host: 'lambda' | 'process';
   readonly memory: number;
-  readonly watch?: PlanSettings['watch'];
   readonly prices?: string;
   readonly json?: boolean;
 }
@@ -68,9 +67,6 @@ export function planCommand(context: CliContext): Command {
       new Option('--host <host>', 'where handlers run').choices(['lambda', 'process']).default('lambda'),
     )
     .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
-    .addOption(
-      new Option('--watch <mode>', 'how the reaper watches').choices([...declarations.watch.choices]),
-    )
     .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {
@@ -156,11 +152,7 @@ function settingsOf(
     ...leased,
     minLeaseMs: Math.min(leased.minLeaseMs, leased.leaseMs),
     maxRunning: 1,
-    ...defined({
-      heartbeatMs: options.heartbeat,
-      leaseGrowth: options.leaseGrowth,
-      watch: options.watch,
-    }),
+    ...defined({ heartbeatMs: options.heartbeat, leaseGrowth: options.leaseGrowth }),
   });
 }
 

@@ -12,7 +12,6 @@ export const demoSettings = {
   functionTimeoutMs: 90_000,
   deadlineMarginMs: 5_000,
   reaperIntervalMs: 6_000,
-  watchMs: 11_000,
   minSweepIntervalMs: 100,
   leaderLeaseMs: 1_500,
   // One reader of two index keys is enough for a handful of workers, and keeps an idle laptop quiet.

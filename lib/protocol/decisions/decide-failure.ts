@@ -2,10 +2,9 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Budgets, ClaimCounts } from '../job.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { tooManyReleases } from './decide-reap.ts';
-import { type Dispatch, planDispatch } from './dispatch.ts';
+import { type Dispatch, type DispatchSettings, planDispatch } from './dispatch.ts';
 
 type Spent = ClaimCounts & Budgets;
-type FailureSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLeaseCapMs'>;
 
 /** What follows when a handler threw. */
 export type FailureVerdict =
@@ -20,7 +19,7 @@ export function decideFailure(
     readonly random: number;
     readonly retryable: boolean;
     readonly backoff: Backoff;
-    readonly settings: FailureSettings;
+    readonly settings: DispatchSettings;
   },
 ): FailureVerdict {
   const errors = job.errors + 1;
@@ -57,7 +56,7 @@ export function decideRelease(
     readonly now: number;
     readonly reason: 'deadline' | 'shutdown';
     readonly progressed: boolean;
-    readonly settings: FailureSettings & Pick<Settings, 'maxReleases'>;
+    readonly settings: DispatchSettings & Pick<Settings, 'maxReleases'>;
   },
 ): ReleaseVerdict {
   const charged = context.reason === 'deadline' && !context.progressed;

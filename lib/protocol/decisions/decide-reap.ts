@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { LEASE_EXPIRED, type LeaseEntry } from '../job.ts';
-import { type Dispatch, planDispatch, planRedispatch } from './dispatch.ts';
+import { type Dispatch, type DispatchSettings, planDispatch, planRedispatch } from './dispatch.ts';
 
 /** What is to become of one entry of the lease index. */
 export type ReapVerdict =
@@ -26,10 +26,7 @@ export type ReapVerdict =
   | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
   | { readonly kind: 'cancel' };
 
-export type ReapSettings = Pick<
-  Settings,
-  'skewMs' | 'graceMs' | 'dispatchLeaseMs' | 'dispatchLeaseCapMs' | 'maxReleases'
->;
+export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'graceMs' | 'maxReleases'>;
 
 /**
  * The moment from which the reaper may act on an entry. A worker's lease gets the allowed clock skew and the grace on
@@ -43,7 +40,13 @@ export const lapsesAt = (
 /** Decides from the index entry alone. Pure: the write that follows checks that the entry still tells the truth. */
 export function decideReap(
   entry: LeaseEntry,
-  context: { readonly now: number; readonly settings: ReapSettings; readonly breakerOpen: boolean },
+  context: {
+    readonly now: number;
+    readonly settings: ReapSettings;
+    readonly breakerOpen: boolean;
+    /** The reaper missed a sweep that its own row had promised, so that this lapse may be old news. */
+    readonly missedSweep?: boolean;
+  },
 ): ReapVerdict {
   const { now, settings, breakerOpen } = context;
   const due = lapsesAt(entry, settings);

@@ -41,19 +41,15 @@ describe('the length of a lease', () => {
   });
 
   it('is part of the bound on recovery, as the oldest attempt has it', () => {
-    expect(
-      recoveryBound(resolveSettings({ watch: 'always', leaseGrowth: 1, leaseGrowthCapMs: 600_000 })).worstMs,
-    ).toBe(613_000);
+    expect(recoveryBound(resolveSettings({ leaseGrowth: 1, leaseGrowthCapMs: 600_000 })).usualMs).toBe(
+      604_000,
+    );
   });
 });
 
 describe('the longest delay of a reclaim', () => {
-  it.each([
-    ['always', 13_000],
-    ['whileBusy', 110_500],
-    ['never', 122_500],
-  ])('where the reaper watches %s is %i ms', (watch, ms) => {
-    expect(reclaimDelayBound(resolveSettings({ watch }))).toBe(ms);
+  it('is the skew and two seconds', () => {
+    expect(reclaimDelayBound(resolveSettings())).toBe(4000);
   });
 });
 

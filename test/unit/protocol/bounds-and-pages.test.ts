@@ -89,16 +89,12 @@ describe('bounds', () => {
     expect(decideReap(entry, at)).toMatchObject({ kind: 'reclaim', releases: settings.maxReleases });
   });
 
-  it.each([
-    ['always', 613_000],
-    ['whileBusy', 613_000],
-    ['never', 722_500],
-  ])('of a reclaim’s delay include the grace where the reaper watches %s', (watch, ms) => {
-    expect(reclaimDelayBound(resolveSettings({ watch, graceMs: 600_000 }))).toBe(ms);
+  it('of a reclaim’s delay include the grace', () => {
+    expect(reclaimDelayBound(resolveSettings({ graceMs: 600_000 }))).toBe(604_000);
   });
 
   it('of a demonstration have its schedule’s jitter divided, too', () => {
-    const demo = resolveSettings({ timeScale: 10, watch: 'never', reaperIntervalMs: 6_000 });
+    const demo = resolveSettings({ timeScale: 10, reaperIntervalMs: 6_000 });
     // Lease, skew, interval, a tenth of a minute, and the sweep.
     expect(recoveryBound(demo).worstMs).toBe(30_000 + 2_000 + 6_000 + 6_000 + 500);
   });

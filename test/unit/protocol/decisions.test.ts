@@ -59,9 +59,27 @@ describe('a dispatch', () => {
     });
   });
 
-  it('beyond the longest delay of SQS is left to the reaper', () => {
+  it('beyond the longest delay of SQS is left to the reaper, three minutes before it is due', () => {
     const due = now + MAX_HINT_DELAY_MS + 1;
-    expect(planDispatch(now, due, settings)).toEqual({ notBefore: due, leaseUntil: due, dispatches: 0 });
+    const far = { notBefore: due, leaseUntil: due - 180_000, dispatches: 0 };
+    expect(planDispatch(now, due, settings)).toEqual(far);
+    expect(planRedispatch(now, far, settings)).toEqual(far);
+  });
+
+  it('of a job that is due soon carries the rest of its delay, and leases it to the queue from then', () => {
+    const at = now + 100_001;
+    expect(planRedispatch(now, { notBefore: at, dispatches: 0 }, settings)).toEqual({
+      notBefore: at,
+      leaseUntil: at + 60_000,
+      dispatches: 1,
+      hintDelaySeconds: 101,
+    });
+  });
+
+  it('is left to the reaper no earlier than a message could wait', () => {
+    const due = now + 7_200_000;
+    const seldom = { ...settings, reaperIntervalMs: 3_600_000 };
+    expect(planDispatch(now, due, seldom).leaseUntil).toBe(due - MAX_HINT_DELAY_MS);
   });
 
   it.each([

@@ -18,7 +18,7 @@ describe('a configuration in environment variables', () => {
   it('comes out as it went in', () => {
     const settings = resolveSettings({
       leaseMs: 60_000,
-      watch: 'always',
+      logLevel: 'WARN',
       reaperEnabled: false,
       breakerShare: 0.25,
     });
@@ -40,7 +40,7 @@ describe('a configuration in environment variables', () => {
     [{ LEASEHOLD_LEASE_MS: 'soon' }, "setting 'leaseMs' is 'soon'"],
     [{ LEASEHOLD_LEASE_MS: ' ' }, "setting 'leaseMs' is ' '"],
     [{ LEASEHOLD_REAPER_ENABLED: 'TRUE' }, "setting 'reaperEnabled' is 'TRUE'; it must be true or false"],
-    [{ LEASEHOLD_REAPER_ENABLED: 'true', LEASEHOLD_WATCH: 'x' }, "setting 'watch' is 'x'"],
+    [{ LEASEHOLD_REAPER_ENABLED: 'true', LEASEHOLD_LOG_LEVEL: 'x' }, "setting 'logLevel' is 'x'"],
     [
       { LEASEHOLD_LEASE_SM: '1' },
       "variable 'LEASEHOLD_LEASE_SM' is unknown. Did you mean 'LEASEHOLD_LEASE_MS'?",

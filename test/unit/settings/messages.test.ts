@@ -35,7 +35,7 @@ describe('a setting that is refused', () => {
   });
 
   it('stands on a line of its own among several', () => {
-    const { message, problems } = refusal({ shards: 0, watch: 'x' });
+    const { message, problems } = refusal({ shards: 0, logLevel: 'x' });
     expect(message.split('\n')).toEqual(problems);
     expect(problems).toHaveLength(2);
   });
@@ -47,8 +47,8 @@ describe('a setting that is refused', () => {
   });
 
   it('is shown as it was written in its variable', () => {
-    expect(givenSettings({ LEASEHOLD_WATCH: 'true', LEASEHOLD_REAPER_ENABLED: 'true' })).toEqual({
-      watch: 'true',
+    expect(givenSettings({ LEASEHOLD_LOG_LEVEL: 'true', LEASEHOLD_REAPER_ENABLED: 'true' })).toEqual({
+      logLevel: 'true',
       reaperEnabled: true,
     });
   });
@@ -73,7 +73,6 @@ describe('two settings that are related', () => {
     { backoffBaseMs: 5_000, backoffCapMs: 5_000 },
     { dispatchLeaseMs: 60_000, dispatchLeaseCapMs: 60_000 },
     { maxPayloadBytes: 256 * 1024, maxResultBytes: 60 * 1024 },
-    { minSweepIntervalMs: 110_000, watchMs: 110_000 },
   ])('may be equal where one is the other’s bound: %o', (given) => {
     expect(resolveSettings(given)).toMatchObject(given);
   });

@@ -5,20 +5,21 @@ import { resolveSettings } from '../../../lib/settings/settings.ts';
 describe('the longest time to recovery', () => {
   const bound = (given: Record<string, unknown>) => recoveryBound(resolveSettings(given));
 
-  it('is the lease, the skew and one sweep where a reaper always watches', () => {
-    expect(bound({ watch: 'always', watchMs: 120_000 })).toEqual({ watchedMs: 33_000, worstMs: 33_000 });
+  it('is the lease, the skew and two seconds: one of SQS’s granularity, half of delivery, half of a sweep', () => {
+    expect(bound({})).toMatchObject({ usualMs: 34_000 });
+    expect(bound({ graceMs: 1000, minSweepIntervalMs: 5000 })).toMatchObject({ usualMs: 33_000 + 5500 });
   });
 
-  it('grows by the time between the end of one watch and a tick that comes as late as it may', () => {
-    expect(bound({ watch: 'always' })).toEqual({ watchedMs: 33_000, worstMs: 43_000 });
+  it('is a tick, as late as it may be, where a wake is lost or the reaper dies', () => {
+    expect(bound({})).toMatchObject({ worstMs: 32_000 + 120_500 });
+    expect(bound({ leaseMs: 600_000, reaperIntervalMs: 300_000 })).toEqual({
+      usualMs: 604_000,
+      worstMs: 602_000 + 360_500,
+    });
   });
 
-  it('is the next tick where the reaper had gone home', () => {
-    expect(bound({ watch: 'whileBusy' })).toEqual({ watchedMs: 33_000, worstMs: 120_500 });
-    expect(bound({ watch: 'whileBusy', leaseMs: 600_000 })).toEqual({ watchedMs: 603_000, worstMs: 613_000 });
-  });
-
-  it('adds lease and tick where no reaper watches', () => {
-    expect(bound({ watch: 'never', graceMs: 1_000 })).toEqual({ watchedMs: undefined, worstMs: 153_500 });
+  it('is never better at worst than usually', () => {
+    const odd = bound({ timeScale: 1000, reaperIntervalMs: 60, minSweepIntervalMs: 60_000 });
+    expect(odd.worstMs).toBe(odd.usualMs);
   });
 });

@@ -105,7 +105,7 @@ describe('a registry', () => {
   });
 
   it.each<[string, JobOptions, RegExp]>([
-    ['a lease below the shortest', { lease: { ms: 9999 } }, /lease\.ms is 9999; .* from 10000 to 3600000/],
+    ['a lease below the shortest', { lease: { ms: 9999 } }, /lease\.ms is 9999; .* from 30000 to 3600000/],
     ['a lease above the longest', { lease: { ms: 3_600_001 } }, /lease\.ms is 3600001/],
     ['too many attempts', { maxAttempts: 26 }, /maxAttempts is 26/],
     ['more crashes than attempts', { maxAttempts: 2, maxCrashes: 3 }, /maxCrashes is 3; .* from 1 to 2/],

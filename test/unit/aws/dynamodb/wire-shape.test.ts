@@ -16,6 +16,7 @@ import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression
 import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
 import { createLeadership } from '../../../../lib/protocol/store/leader-lease.ts';
+import { createReaperPlace } from '../../../../lib/protocol/store/reaper-row.ts';
 import {
   type JobTransitionName,
   jobTransitions,
@@ -231,6 +232,10 @@ describe('no write is unconditional', () => {
     await leadership.extend(1);
     await leadership.release(1);
     await createLeadership({ table: recorded, clock, name: 'r2', leaseMs: 1_000, shards: 4 }).take();
+    const place = createReaperPlace({ table: recorded, clock, settings: { shards: 4 } });
+    await place.arm({ wake: 'w1', wakeAt: 1, gaugedAt: 0 }, undefined);
+    await place.renew('w1', 2);
+    await place.keepBreaker(true);
     return writes;
   };
 

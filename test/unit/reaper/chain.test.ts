@@ -1,0 +1,347 @@
+import { describe, expect, it } from 'vitest';
+import type { ClockGuard } from '../../../lib/protocol/clock-guard.ts';
+import type { Table } from '../../../lib/protocol/ports.ts';
+import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { LEADER_KEY } from '../../../lib/wire/table.ts';
+import { chainStage } from '../../support/chain-stage.ts';
+import { beat } from '../../support/reaper-stage.ts';
+
+type Options = Partial<Parameters<typeof chainStage>[0]>;
+
+const scene = (options: Options & { readonly change?: (table: Table) => Partial<Table> } = {}) => {
+  const memory = createMemoryTable();
+  const clock = (options.clock as HandClock | undefined) ?? createHandClock();
+  const counts: Record<string, number> = {};
+  const counted =
+    <A extends unknown[], R>(name: string, call: (...args: A) => R) =>
+    (...args: A): R => {
+      counts[name] = (counts[name] ?? 0) + 1;
+      return call(...args);
+    };
+  const table: Table = {
+    apply: counted('apply', memory.apply),
+    applyMany: memory.applyMany,
+    readMany: memory.readMany,
+    read: counted('read', memory.read),
+    query: counted('query', memory.query),
+    count: counted('count', memory.count),
+    ...options.change?.(memory),
+  };
+  const stage = chainStage({ ...options, table, clock });
+  const row = () => memory.rows().find(({ jobId }) => jobId === LEADER_KEY);
+  return { ...stage, memory, clock, counts, row };
+};
+
+/** Starts an act on the hand-driven clock and lets it run to its end. */
+const settled = async <T>(clock: { advance(ms: number): Promise<void> }, act: Promise<T>): Promise<T> => {
+  await clock.advance(0);
+  return act;
+};
+
+describe('a reaper that wakes the next', () => {
+  it('goes on by itself from one tick, idle or not, as often as a lease could lapse unseen', async () => {
+    const { clock, tick, sent, sweeps, row } = scene();
+    await settled(clock, tick());
+    expect(sent).toMatchObject([{ token: 'wake-1', delaySeconds: 32 }]);
+    expect(row()).toMatchObject({ wake: 'wake-1', wakeAt: clock.now() + 32_000 });
+    await clock.advance(10 * 60_000);
+    expect(sweeps()).toBe(1 + Math.floor(600 / 32));
+  });
+
+  it('costs one read, one look at each running shard, one message and one write', async () => {
+    const { clock, tick, counts, sent } = scene({ settings: { shards: 8 } });
+    await settled(clock, tick());
+    expect(counts).toEqual({ read: 1, query: 16, apply: 1 });
+    await clock.advance(32_000);
+    expect(counts).toEqual({ read: 2, query: 24, apply: 2 });
+    expect(sent).toHaveLength(2);
+  });
+
+  it('takes a job back at the very tick at which its lease has lapsed, where whole seconds allow', async () => {
+    const { clock, tick, claim, store, telemetry } = scene();
+    await settled(clock, tick());
+    await clock.advance(5000);
+    await claim('job', { leaseMs: 30_000 });
+    await clock.advance(31_999);
+    expect(await store.read('job')).toMatchObject({ status: 'running' });
+    await clock.advance(1);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+    expect(telemetry.values('ReclaimDelay')).toEqual([2000]);
+  });
+
+  it('waits for a lapse that is near, and leaves one that is not to the next', async () => {
+    const { clock, tick, claim, invocations, sent } = scene();
+    await claim('near');
+    await clock.advance(30_001);
+    const near = tick();
+    await clock.advance(0);
+    await clock.advance(1999);
+    expect(await near).toMatchObject({ sweeps: 2, reclaimed: 1 });
+    await claim('far');
+    await clock.advance(29_000);
+    const before = invocations.length;
+    expect(await settled(clock, tick())).toMatchObject({ sweeps: 1, ended: 'swept' });
+    await clock.advance(3000);
+    expect(invocations.length).toBeGreaterThan(before + 1);
+    expect(sent.length).toBeGreaterThan(1);
+  });
+
+  it('ends after one read when another message counts', async () => {
+    const { clock, tick, wake, counts, sent } = scene();
+    await settled(clock, tick());
+    const before = { ...counts };
+    expect(await settled(clock, wake('wake-0', 'somebody’s'))).toMatchObject({
+      ended: 'superseded',
+      sweeps: 0,
+    });
+    expect(counts).toEqual({ ...before, read: (before.read ?? 0) + 1 });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is not woken by an empty message, even where no reaper ever ran', async () => {
+    const { clock, wake, sent } = scene();
+    expect(await settled(clock, wake(''))).toMatchObject({ ended: 'superseded' });
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ['twice', () => [0, 400] as const],
+    ['early', () => [-3000] as const],
+    ['late by less than five seconds', () => [4500] as const],
+  ])('stays one chain when a message is delivered %s', async (_, delivery) => {
+    const { clock, tick, sent, invocations } = scene({ delivery });
+    for (let minute = 0; minute < 10; minute++) {
+      void tick();
+      await clock.advance(60_000);
+    }
+    // A chain of its own for every tick would send ten times as many.
+    expect(sent.length).toBeLessThan(25);
+    const superseded = invocations.filter(
+      ({ result }) => result instanceof Object && 'ended' in result && result.ended === 'superseded',
+    );
+    expect(superseded.length).toBeLessThanOrEqual(sent.length);
+  });
+
+  it.each([
+    ['no message was ever sent', {}],
+    ['it is six seconds late', { wake: 'old', wakeAt: -6000 }],
+    ['it is absurdly far', { wake: 'old', wakeAt: 40_000 }],
+    ['nobody can read when it is due', { wake: 'old', wakeAt: 'soon' }],
+  ])('is started anew by a tick where %s', async (_, edited) => {
+    const { clock, tick, memory, sent } = scene();
+    const at =
+      'wakeAt' in edited && typeof edited.wakeAt === 'number' ? { wakeAt: clock.now() + edited.wakeAt } : {};
+    memory.put({ jobId: LEADER_KEY, ...edited, ...at });
+    await settled(clock, tick());
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([4000, -32_000])('is left alone by a tick while its message is due %i ms ago', async (ago) => {
+    const { clock, tick, memory, sent } = scene();
+    memory.put({ jobId: LEADER_KEY, wake: 'old', wakeAt: clock.now() - ago });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'swept', sweeps: 1 });
+    expect(sent).toEqual([]);
+  });
+
+  it('fails the invocation when no message can be sent, so that the one before comes back', async () => {
+    const { clock, tick, row } = scene({
+      more: { wakeQueue: { send: () => Promise.reject(new Error('no permission')) } },
+    });
+    expect(await settled(clock, tick())).toMatchObject({ message: 'no permission' });
+    expect(row()).toBeUndefined();
+  });
+
+  it('recognises its own promise after a lost reply, and yields to another’s', async () => {
+    let lose = true;
+    const { clock, tick, row, sent } = scene({
+      change: (table) => ({
+        apply: async (write) => {
+          const result = await table.apply(write);
+          if (!lose || write.transition !== 'armWake') return result;
+          lose = false;
+          return table.apply(write);
+        },
+      }),
+    });
+    await settled(clock, tick());
+    expect(row()?.wake).toBe('wake-1');
+    await clock.advance(32_000);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('puts its promise off while it is at work, so that no tick starts a second chain', async () => {
+    let slowMs = 0;
+    const clock = createHandClock();
+    const { tick, row, sent } = scene({
+      clock,
+      change: (table) => ({
+        query: async (request) => {
+          if (slowMs > 0) await clock.sleep(slowMs);
+          return table.query(request);
+        },
+      }),
+    });
+    await settled(clock, tick());
+    slowMs = 20_000;
+    await clock.advance(32_000 + 18_000);
+    expect(Number(row()?.wakeAt)).toBeGreaterThan(clock.now());
+    expect(sent).toHaveLength(1);
+    const during = tick();
+    await clock.advance(60_000);
+    expect(await during).toMatchObject({ ended: 'swept' });
+    expect(await during).not.toHaveProperty('wakeAt');
+  });
+
+  it('leaves the pending jobs to the ticks', async () => {
+    const { clock, tick, store, hints } = scene();
+    const job = { type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    await settled(clock, tick());
+    const due = clock.now() + 1000;
+    await store.schedule({ ...job, jobId: 'due' }, { notBefore: due, leaseUntil: due, dispatches: 0 });
+    await clock.advance(59_000);
+    expect(hints).toEqual([]);
+    await settled(clock, tick());
+    expect(hints).toEqual([{ jobId: 'due', delaySeconds: 0 }]);
+  });
+
+  it('comes back after five seconds, not at once, when it could move nothing', async () => {
+    let broken = true;
+    const { clock, tick, claim, store, sent } = scene({
+      change: (table) => ({
+        query: (request) =>
+          broken && request.partition.startsWith('r')
+            ? Promise.reject(new Error('no answer'))
+            : table.query(request),
+      }),
+    });
+    await claim('job');
+    await clock.advance(40_000);
+    await settled(clock, tick());
+    expect(sent.at(-1)).toMatchObject({ delaySeconds: 5 });
+    await clock.advance(60_000);
+    expect(sent.length).toBeLessThanOrEqual(13);
+    broken = false;
+    await clock.advance(5000);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+  });
+
+  it('does not hurry for a row that can never be moved', async () => {
+    const { clock, tick, memory, sent } = scene();
+    for (let i = 0; i < 30; i++)
+      memory.put({ jobId: `bad-${i}`, status: 'running', leaseShard: 'r2', leaseUntil: 5 });
+    await settled(clock, tick());
+    await clock.advance(120_000);
+    expect(sent.length).toBeLessThanOrEqual(4);
+  });
+
+  it('counts the live leases every five minutes, whoever it is by then', async () => {
+    const { clock, tick, claim, store, telemetry } = scene();
+    const job = await claim('job', { leaseMs: 3_600_000 });
+    await settled(clock, tick());
+    for (let minute = 0; minute < 11; minute++) {
+      await clock.advance(60_000);
+      await beat(store, job, clock.now());
+    }
+    expect(telemetry.values('LeasesLive')).toEqual([1, 1, 1]);
+  });
+
+  it('keeps and raises the number of shards', async () => {
+    const first = scene({ settings: { shards: 4 } });
+    await settled(first.clock, first.tick());
+    expect(first.row()).toMatchObject({ shards: 4 });
+    const more = chainStage({ table: first.memory, clock: first.clock, settings: { shards: 8 } });
+    await settled(first.clock, more.tick());
+    expect(first.row()).toMatchObject({ shards: 8 });
+    await more.claim('job-of-many-shards');
+    const fewer = chainStage({ table: first.memory, clock: first.clock, settings: { shards: 4 } });
+    await first.clock.advance(32_000);
+    await settled(first.clock, fewer.tick());
+    expect(await first.store.read('job-of-many-shards')).toMatchObject({ status: 'pending' });
+  });
+
+  it('does nothing, and wakes nobody, when it is switched off', async () => {
+    const { clock, tick, counts, sent, telemetry } = scene({ settings: { reaperEnabled: false } });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'disabled' });
+    expect([counts, sent]).toEqual([{}, []]);
+    expect(telemetry.lines).toMatchObject([{ message: 'reaper is switched off: nothing is swept' }]);
+  });
+
+  it('touches nothing while its clock is wrong', async () => {
+    const clockGuard: ClockGuard = {
+      observe() {},
+      offset: () => ({ offsetMs: 9000, uncertaintyMs: 500, measuredAt: 0 }),
+      isSound: () => false,
+    };
+    const { clock, tick, claim, store, telemetry } = scene({ more: { clockGuard } });
+    await claim('job');
+    await clock.advance(60_000);
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'unsound', sweeps: 0 });
+    expect(await store.read('job')).toMatchObject({ status: 'running' });
+    expect(telemetry.values('ClockOffset').at(-1)).toBe(9000);
+  });
+});
+
+describe('beside a reaper in a process', () => {
+  it('leaves the sweep to it, and is there when its lead has ended', async () => {
+    const { clock, tick, memory, claim, store, sent } = scene();
+    memory.put({ jobId: LEADER_KEY, leader: 'embedded', leaderUntil: clock.now() + 15_000, epoch: 1 });
+    await claim('job', { leaseMs: 10_000 });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'led', sweeps: 0 });
+    expect(sent).toMatchObject([{ delaySeconds: 15 }]);
+    await clock.advance(15_000);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+  });
+
+  it('sweeps although the row says that somebody leads for a year', async () => {
+    const { clock, tick, memory } = scene();
+    memory.put({ jobId: LEADER_KEY, leader: 'gone', leaderUntil: clock.now() + 365 * 86_400_000 });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'swept', sweeps: 1 });
+  });
+});
+
+describe('the breaker', () => {
+  const settings = { breakerThreshold: 10, breakerPerSweep: 25, minSweepIntervalMs: 500, maxRunning: 100 };
+
+  it('stays open for the rest of a mass lapse in the reaper after this one, though it is few', async () => {
+    const { clock, tick, claim, memory, row } = scene({ settings });
+    for (let i = 0; i < 30; i++) await claim(`job-${i}`, { maxCrashes: 1 });
+    await clock.advance(32_000);
+    // Dies after its first sweep has moved 25 of 30: what is left is below the threshold.
+    const dying = chainStage({
+      table: memory,
+      clock,
+      settings,
+      more: {
+        flush: () => {
+          throw new Error('killed');
+        },
+      },
+    });
+    expect(await settled(clock, dying.tick())).toBeInstanceOf(Error);
+    const left = memory.rows().filter(({ status }) => status === 'running').length;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(settings.breakerThreshold);
+    expect(row()).toMatchObject({ breakerOpen: true });
+    const second = tick();
+    await clock.advance(2000);
+    await second;
+    const jobs = memory.rows().filter(({ jobId }) => jobId !== LEADER_KEY);
+    expect(jobs.map(({ status, crashes }) => `${status} ${crashes}`)).toEqual(Array(30).fill('pending 0'));
+    expect(row()).toMatchObject({ breakerOpen: false });
+  });
+
+  it('closes for those that lapse later', async () => {
+    const { clock, tick, claim, memory } = scene({ settings });
+    for (let i = 0; i < 30; i++) await claim(`job-${i}`);
+    await clock.advance(32_000);
+    void tick();
+    await clock.advance(5000);
+    await claim('later');
+    await clock.advance(40_000);
+    expect(memory.rows().find(({ jobId }) => jobId === 'later')).toMatchObject({
+      status: 'pending',
+      crashes: 1,
+    });
+  });
+});

@@ -7,7 +7,7 @@ import { type ReaperStage, reaperStage } from './reaper-stage.ts';
 /** What becomes of one wake message: the delays, in ms beyond its own, after which it is delivered. None loses it. */
 export type Delivery = () => readonly number[];
 
-export interface Invocation {
+interface Invocation {
   readonly occasion: Occasion;
   readonly at: number;
   readonly done: Promise<ChainResult | Error>;

@@ -60,7 +60,7 @@ export function createReaperPlace(options: {
   };
 }
 
-export const parseReaperRow = (row: Row | undefined): ReaperRow => ({
+const parseReaperRow = (row: Row | undefined): ReaperRow => ({
   wake: typeof row?.wake === 'string' ? row.wake : undefined,
   wakeAt: numberIn(row?.wakeAt),
   leaderUntil: numberIn(row?.leaderUntil),

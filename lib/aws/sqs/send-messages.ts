@@ -1,0 +1,118 @@
+import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { QueueUnavailableError } from '../../protocol/errors.ts';
+import type { Clock, SentMessage } from '../../protocol/ports.ts';
+
+/** SQS takes at most this many entries, and this many bytes, in one request. */
+export const MAX_ENTRIES = 10;
+const MAX_REQUEST_BYTES = 256 * 1024;
+/** Rounds of sending: the first, and repeats of the entries that SQS refused for a passing reason. */
+const SEND_ROUNDS = 3;
+const PAUSE_BETWEEN_ROUNDS_MS = 100;
+const REQUESTS_AT_ONCE = 8;
+
+export interface SqsQueueOptions {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly clock: Pick<Clock, 'sleep'>;
+}
+
+interface Outgoing {
+  readonly body: string;
+  readonly delaySeconds?: number;
+}
+
+type Sending = SentMessage & { readonly senderFault?: boolean };
+
+/** Sends messages, ten a request; entries that SQS refused for a reason that is not their own are sent again. */
+export async function sendMessages(
+  to: SqsQueueOptions,
+  messages: readonly Outgoing[],
+): Promise<SentMessage[]> {
+  const outcomes: Sending[] = messages.map(() => ({
+    outcome: 'failed',
+    reason: 'not sent',
+    senderFault: false,
+  }));
+  let open = messages.map((_, i) => i);
+  for (let round = 0; round < SEND_ROUNDS && open.length > 0; round++) {
+    if (round > 0) await to.clock.sleep(PAUSE_BETWEEN_ROUNDS_MS * round);
+    await eachBatch(open, messages, async (batch) => {
+      const replies = await sendBatch(
+        to,
+        batch.map((i) => messages[i] as Outgoing),
+      );
+      for (const [k, i] of batch.entries()) outcomes[i] = replies[k] as Sending;
+    });
+    open = open.filter((i) => {
+      const outcome = outcomes[i] as Sending;
+      return outcome.outcome === 'failed' && !outcome.senderFault;
+    });
+  }
+  return outcomes.map((outcome) =>
+    outcome.outcome === 'sent'
+      ? outcome
+      : { outcome: 'failed', reason: outcome.reason, error: outcome.error },
+  );
+}
+
+/** Sends one batch and returns an outcome for each entry; a request that fails as a whole fails every entry. */
+async function sendBatch(
+  { client, queueUrl }: SqsQueueOptions,
+  batch: readonly Outgoing[],
+): Promise<Sending[]> {
+  try {
+    const reply = await client.send(
+      new SendMessageBatchCommand({
+        QueueUrl: queueUrl,
+        Entries: batch.map(({ body, delaySeconds }, i) => ({
+          Id: String(i),
+          MessageBody: body,
+          DelaySeconds: delaySeconds || undefined,
+        })),
+      }),
+    );
+    const sent = new Map(reply.Successful?.map((entry) => [entry.Id, entry.MessageId]));
+    const failed = new Map(reply.Failed?.map((entry) => [entry.Id, entry]));
+    return batch.map((_, i) => {
+      const messageId = sent.get(String(i));
+      if (messageId !== undefined) return { outcome: 'sent', messageId };
+      const failure = failed.get(String(i));
+      return {
+        outcome: 'failed',
+        reason: `${failure?.Code ?? 'NoReply'}: ${failure?.Message ?? 'SQS said nothing of this entry'}`,
+        senderFault: failure?.SenderFault === true,
+      };
+    });
+  } catch (error) {
+    const unavailable = new QueueUnavailableError('SendMessageBatch', error);
+    return batch.map(() => ({
+      outcome: 'failed',
+      reason: unavailable.message,
+      error: unavailable,
+      senderFault: false,
+    }));
+  }
+}
+
+/** Cuts the chosen messages into requests that SQS takes, by number and by bytes, and runs several at once. */
+async function eachBatch(
+  chosen: readonly number[],
+  messages: readonly Outgoing[],
+  run: (batch: number[]) => Promise<void>,
+): Promise<void> {
+  const batches: number[][] = [];
+  let bytes = 0;
+  for (const i of chosen) {
+    const size = Buffer.byteLength(messages[i]?.body ?? '');
+    const current = batches.at(-1);
+    if (current === undefined || current.length === MAX_ENTRIES || bytes + size > MAX_REQUEST_BYTES) {
+      batches.push([i]);
+      bytes = size;
+    } else {
+      current.push(i);
+      bytes += size;
+    }
+  }
+  for (let start = 0; start < batches.length; start += REQUESTS_AT_ONCE)
+    await Promise.all(batches.slice(start, start + REQUESTS_AT_ONCE).map(run));
+}

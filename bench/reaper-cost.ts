@@ -108,7 +108,7 @@ async function inChild(order: Order): Promise<Outcome> {
 async function run(): Promise<void> {
   const engine = DYNAMODB_ENGINES.find((name) => name === process.argv[2]) ?? 'dynoxide';
   const [dynamoDb, sqs] = await Promise.all([startDynamoDb({ engine }), startSqs()]);
-  const scene = () => reaperOnEngine({ dynamoDbEndpoint: dynamoDb.endpoint, sqsEndpoint: sqs.endpoint });
+  const scene = () => reaperOnEngine({ engine: dynamoDb, queues: sqs.endpoint });
   const seeded = async (jobs: number) => {
     const system = await scene();
     await system.seed(ids('lapsed', jobs).map((id) => system.running(id, 60_000)));
@@ -121,14 +121,14 @@ async function run(): Promise<void> {
     const counted = how.heap === true;
     const queuePath = new URL(system.queueUrl).pathname;
     const outcome = await inChild({
-      dynamoDbEndpoint: counted ? system.dynamoDb.endpoint : dynamoDb.endpoint,
+      dynamoDbEndpoint: counted ? system.dynamodb.endpoint : dynamoDb.endpoint,
       queueUrl: counted ? system.queueUrl : `${sqs.endpoint}${queuePath}`,
       tableName: system.tableName,
       heap: counted,
       warmUpTable: warmUp?.tableName,
     });
     const requestsPerJob = (system.requests() - REQUESTS) / outcome.reclaimed;
-    await Promise.all([system.stop(), warmUp?.stop()]);
+    await Promise.all([system.close(), warmUp?.close()]);
     return { ...outcome, cpuMsPerJob: outcome.cpuMs / outcome.reclaimed, requestsPerJob };
   };
   for (const warm of [false, true]) {
@@ -163,7 +163,7 @@ async function run(): Promise<void> {
     await sweep(deps);
     console.log(`${what}: ${system.requests() - before} requests for an empty sweep`);
   }
-  await system.stop();
+  await system.close();
   await Promise.all([dynamoDb.stop(), sqs.stop()]);
 }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock as clock, systemChance } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
@@ -13,15 +14,17 @@ import type { JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 import { anyEngine, local, sqsEndpoint, uniqueName } from '../support/engines.ts';
-import { readJournal } from '../support/journal.ts';
+import { endLease } from '../support/jobs-table.ts';
+import { type JournalLine, readJournal } from '../support/journal.ts';
 import type { Fate } from '../support/journal-job.ts';
 
-const FUNCTION_TIMEOUT_MS = 4000;
+const FUNCTION_TIMEOUT_MS = 6000;
 
 /** The deployed system on this machine: bundled functions in a Lambda-like host, an SQS trigger, a scheduled reaper. */
 describe('a worker function', () => {
   let stack: LocalStack;
   let store: JobStore;
+  let client: DynamoDBClient;
   let send: (jobId: string, fates: Record<string, Fate>, steps?: number) => Promise<unknown>;
   const ends: (() => unknown)[] = [];
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-journal-'));
@@ -36,15 +39,16 @@ describe('a worker function', () => {
         AWS_REGION: local.region,
       },
       settings: {
-        ...{ timeScale: 20, leaseMs: 2000, skewMs: 200, dispatchLeaseMs: 2000 },
-        ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 6000, deadlineMarginMs: 1000 },
+        // Leases are long and ended by hand: none may lapse because the machine is busy.
+        ...{ timeScale: 20, leaseMs: 30_000, skewMs: 200, dispatchLeaseMs: 2000 },
+        ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 9000, deadlineMarginMs: 3000 },
         ...{ reaperIntervalMs: 3000, minSweepIntervalMs: 50, leaderLeaseMs: 750 },
         ...{ backoffBaseMs: 0, backoffCapMs: 0, shards: 1, maxRunning: 50, maxStallMs: 60_000 },
       },
       workers: 2,
       entries: { worker: join(import.meta.dirname, '../support/journal-function.ts') },
     });
-    const client = createDynamoDbClient({ clock, config: { ...local, endpoint: anyEngine().endpoint } });
+    client = createDynamoDbClient({ clock, config: { ...local, endpoint: anyEngine().endpoint } });
     const sqs = createSqsClient({ ...local, endpoint: sqsEndpoint() });
     const table = createDynamoDbTable({ client, tableName: stack.tableName });
     store = createJobStore({ table, clock, chance: systemChance, settings: stack.settings, actor: 'test' });
@@ -72,10 +76,19 @@ describe('a worker function', () => {
     }
   };
 
+  /** Waits until the attempt is done with its steps and meets its fate, and ends the lease that it leaves behind. */
+  const leftBehind = async (jobId: string, attempt: number): Promise<void> => {
+    const isThere = (line: JournalLine) =>
+      line.jobId === jobId && line.attempt === attempt && (line.event === 'stored' || line.step === 1);
+    await expect.poll(() => readJournal(file).some(isThere)).toBe(true);
+    await endLease(client, stack.tableName, jobId);
+  };
+
   it.each(['exit', 'kill', 'exhaustMemory', 'spin'] as const)(
     'that ends by %s is followed by one that does the job',
     async (fate) => {
       await send(fate, { 1: fate });
+      await leftBehind(fate, 1);
       const job = await finished(fate);
       expect(job).toMatchObject({
         status: 'done',
@@ -92,6 +105,8 @@ describe('a worker function', () => {
 
   it('that hangs until Lambda cuts it off, every time, is quarantined', async () => {
     await send('hangs', { 1: 'spin', 2: 'spin' });
+    await leftBehind('hangs', 1);
+    await leftBehind('hangs', 2);
     const job = await finished('hangs');
     expect(job).toMatchObject({ status: 'failed', crashes: 2, lastError: 'worker lease expired' });
   });

@@ -22,7 +22,7 @@ const jobIds = Array.from({ length: 8 }, (_, i) => `job-${i}`);
 
 describe('a queue', () => {
   it('that is purged while jobs wait, run and are retried loses none of them', async () => {
-    stage = await setCrashStage({ backoffBaseMs: 500, backoffCapMs: 500 });
+    stage = await setCrashStage({ leaseMs: 3000, backoffBaseMs: 500, backoffCapMs: 500 });
     const { stack } = stage;
     await Promise.all(
       jobIds.map((jobId, i) =>

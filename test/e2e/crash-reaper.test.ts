@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Job } from '../../lib/protocol/job.ts';
 import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
 import { atDepth } from '../support/depth.ts';
+import { newJob } from '../support/jobs.ts';
 
 let stage: CrashStage;
 
@@ -12,10 +13,12 @@ afterEach(() => stage.close());
 
 /** Leases of a worker that died long ago. */
 async function orphan(jobIds: readonly string[]): Promise<void> {
-  const { store } = stage.stack.direct;
-  const payload = JSON.stringify({ steps: 1, stepMs: 1 });
-  const job = { type: 'journal', payload, leaseMs: 2000, maxAttempts: 5, maxCrashes: 3 };
-  await Promise.all(jobIds.map((jobId) => store.claim({ job: { ...job, jobId }, owner: 'dead/1' })));
+  const { direct, lapse } = stage.stack;
+  const job = { type: 'journal', payload: JSON.stringify({ steps: 1, stepMs: 1 }) };
+  for (const jobId of jobIds) {
+    await direct.store.claim({ job: newJob(jobId, job), owner: 'dead/1' });
+    await lapse(jobId);
+  }
 }
 
 /** Done, with one crash. Suspects that a worker claimed together were put back to be run alone, which is free. */

@@ -26,6 +26,7 @@ describe('a worker process that is killed', () => {
     const died = dieAt(stack.dynamodb, worker, writes[write], when);
     await stack.send('journal', steps, { jobId: 'a' });
     await died;
+    if (expected.crashes > 0) await stack.lapse('a');
     stage.reaper();
     const [job] = await stage.finished('a');
     expect(job).toMatchObject({ status: 'done', errors: 0, ...expected });
@@ -44,6 +45,7 @@ describe('a worker process that is killed', () => {
     const died = dieAt(stack.dynamodb, worker, writes.heartbeat, 'after');
     await stack.send('journal', { steps: 12, stepMs: 150 }, { jobId: 'a' });
     await died;
+    await stack.lapse('a');
     stage.reaper();
     const [job] = await stage.finished('a');
     expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1 });
@@ -68,8 +70,14 @@ describe('a worker process that is killed', () => {
     const { stack } = stage;
     const jobIds = Array.from({ length: 10 }, (_, i) => `job-${i}`);
     await Promise.all(jobIds.map((jobId) => stack.send('journal', steps, { jobId })));
-    const worker = stage.worker();
-    await dieAt(stack.dynamodb, worker, writes.batch, 'after');
+    await dieAt(stack.dynamodb, stage.worker({ revives: false }), writes.batch, 'after');
+    const claimed = async () => {
+      const jobs = await Promise.all(jobIds.map((jobId) => stack.read(jobId)));
+      return jobs.flatMap((job) => (job?.status === 'running' ? [job.jobId] : []));
+    };
+    await expect.poll(async () => (await claimed()).length).toBeGreaterThanOrEqual(3);
+    await Promise.all((await claimed()).map((jobId) => stack.lapse(jobId)));
+    stage.worker();
     stage.reaper();
     const jobs = await stage.finished(...jobIds);
     expect(jobs.map(({ status }) => status)).toEqual(jobIds.map(() => 'done'));
@@ -87,10 +95,12 @@ describe('a job that kills its process', () => {
       const worker = stage.worker({ execArgv: ['--max-old-space-size=64'] });
       await worker.ready();
       await stage.stack.send('journal', { ...steps, fates: { 1: fate } }, { jobId: 'a' });
+      await expect.poll(() => worker.deaths).toBe(1);
+      await stage.stack.lapse('a');
       stage.reaper();
       const [job] = await stage.finished('a');
       expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1, errors: 0 });
-      await expect.poll(() => worker.deaths).toBe(1);
+      expect(worker.deaths).toBe(1);
     },
   );
 });

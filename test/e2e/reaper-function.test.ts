@@ -1,9 +1,9 @@
-import { CreateQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type BusEvent, type EventBus, startEventBus } from '../../lib/local/event-bus.ts';
 import type { ChainResult } from '../../lib/reaper/chain.ts';
-import { sqsEndpoint, uniqueName } from '../support/engines.ts';
+import { createQueue, sqsEndpoint } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
@@ -21,8 +21,7 @@ describe('the reaper function', () => {
     events = [];
     stack = await startWorkerStack({ eventsEnabled: true });
     bus = await startEventBus((event) => events.push(event));
-    const queue = await stack.sqsClient.send(new CreateQueueCommand({ QueueName: uniqueName('wake') }));
-    wakeQueueUrl = queue.QueueUrl ?? '';
+    wakeQueueUrl = await createQueue(stack.sqsClient);
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
@@ -35,7 +34,7 @@ describe('the reaper function', () => {
     const environment = {
       ...stack.environment,
       AWS_ENDPOINT_URL_EVENTBRIDGE: bus.endpoint,
-      LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl.replace(stack.sqs.endpoint, sqsEndpoint()),
+      LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl,
       ...over,
     };
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -85,7 +84,7 @@ describe('the reaper function', () => {
     const { tick, wake } = await load({
       AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb.endpoint,
       AWS_ENDPOINT_URL_SQS: stack.sqs.endpoint,
-      LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl,
+      LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl.replace(sqsEndpoint(), stack.sqs.endpoint),
     });
     expect(await tick()).toMatchObject({ sweeps: 1, ended: 'swept' });
     expect(stack.dynamodb.counts).toEqual({ GetItem: 1, UpdateItem: 1, Query: 16 });

@@ -4,7 +4,6 @@ import type { Table } from '../../lib/protocol/ports.ts';
 import { watch } from '../../lib/reaper/watch.ts';
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
-import { anyEngine, sqsEndpoint } from '../support/engines.ts';
 import { seededRandom } from '../support/random.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
 import type { ReaperStage } from '../support/reaper-stage.ts';
@@ -48,9 +47,9 @@ describe('reapers that follow one another', () => {
   let system: ReaperOnEngine;
 
   beforeEach(async () => {
-    system = await reaperOnEngine({ dynamoDbEndpoint: anyEngine().endpoint, sqsEndpoint: sqsEndpoint() });
+    system = await reaperOnEngine();
   });
-  afterEach(() => system.stop());
+  afterEach(() => system.close());
 
   it('take every job back within the bound, at any jitter and through every hand-over', async () => {
     const random = seededRandom(7);

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isDeep } from '../support/depth.ts';
-import { type SupervisedWorker, superviseWorker, sweepOften } from '../support/worker-children.ts';
+import { type MortalProcess, programs, startMortalProcess } from '../support/mortal-process.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 let stack: WorkerStack;
-let worker: SupervisedWorker | undefined;
+let worker: MortalProcess | undefined;
 let stopSweeping: () => Promise<void>;
 
 beforeEach(async () => {
-  stack = await startWorkerStack({ leaseMs: 2000, processConcurrency: 10, shutdownGraceMs: 100 });
-  stopSweeping = sweepOften(stack);
+  stack = await startWorkerStack({ leaseMs: 3000, processConcurrency: 10, shutdownGraceMs: 100 });
+  stopSweeping = stack.sweepOften();
 });
 afterEach(async () => {
   await worker?.stop();
@@ -18,6 +18,7 @@ afterEach(async () => {
   await stack.close();
 });
 
+const start = () => startMortalProcess({ program: programs.children, environment: stack.environment });
 const good = Array.from({ length: 9 }, (_, i) => `good-${i}`);
 
 describe('a worker process that dies', () => {
@@ -28,7 +29,7 @@ describe('a worker process that dies', () => {
         ...good.map((jobId) => stack.send('harmless', { ms: 500 }, { jobId })),
         stack.send('poison', { how }, { jobId: 'poison' }),
       ]);
-      worker = superviseWorker(stack);
+      worker = start();
       const failed = await stack.until('poison', (job) => job?.status === 'failed');
       const neighbours = await Promise.all(
         good.map((jobId) => stack.until(jobId, (job) => job?.status === 'done')),
@@ -43,7 +44,7 @@ describe('a worker process that dies', () => {
 
   it('loses a job that never lets go of the event loop, while it still runs', async () => {
     await stack.send('spin', {}, { jobId: 'spin' });
-    worker = superviseWorker(stack);
+    worker = start();
     const job = await stack.until('spin', (each) => each?.crashes === 1);
     expect(job).toMatchObject({ status: 'pending', attempt: 1, errors: 0 });
     expect(worker.deaths).toBe(0);
@@ -51,9 +52,9 @@ describe('a worker process that dies', () => {
 
   it('goes on from the checkpoint in its successor', async () => {
     await stack.send('slow', { steps: 6, ms: 300 }, { jobId: 'slow' });
-    worker = superviseWorker(stack);
+    worker = start();
     await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
-    worker.child.kill('SIGKILL');
+    worker.kill();
     const job = await stack.until('slow', (each) => each?.status === 'done');
     expect(job).toMatchObject({ attempt: 2, crashes: 1, errors: 0 });
     expect(job).toHaveProperty(
@@ -66,7 +67,7 @@ describe('a worker process that dies', () => {
 describe('a worker process that is told to stop', () => {
   it('hands a running job back with its checkpoint, free of charge, and exits', async () => {
     await stack.send('slow', { steps: 50, ms: 200 }, { jobId: 'slow' });
-    worker = superviseWorker(stack);
+    worker = start();
     await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
     const code = await worker.stop('SIGTERM');
     worker = undefined;

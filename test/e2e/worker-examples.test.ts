@@ -18,7 +18,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'leasehold-examples-'));
   // The examples' own leases are long; the engine and the reaper are not kept waiting by them.
   stack = await startWorkerStack({
-    leaseMs: 2000,
+    leaseMs: 30_000,
     shutdownGraceMs: 100,
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
@@ -56,6 +56,7 @@ describe('the example jobs in the example process', () => {
     const halfway = await stack.until('sum', (job) => (job?.checkpointSeq ?? 0) >= 5);
     first.kill('SIGKILL');
     await once(first, 'exit');
+    await stack.lapse('sum');
     startProcess();
     const job = await stack.until('sum', (each) => each?.status === 'done');
     expect(job).toMatchObject({

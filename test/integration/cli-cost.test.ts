@@ -1,8 +1,5 @@
-import { type ConsumedCapacity, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { type ConsumedCapacity, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../lib/aws/clock.ts';
-import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { updateExpression } from '../../lib/aws/dynamodb/update-expression.ts';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
@@ -24,8 +21,9 @@ import {
   retryWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { describeOnOneEngine, uniqueName } from '../support/engines.ts';
+import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
+import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'worker-1/abc', now: NOW, shards: 8 };
@@ -43,23 +41,20 @@ const consumed = (capacity: ConsumedCapacity | undefined): WriteUnits => {
 };
 
 describeOnOneEngine('the cost model', ({ endpoint }) => {
-  const tableName = uniqueName('cost');
-  let client: DynamoDBClient;
+  let jobs: JobsTable;
   beforeAll(async () => {
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-    client = createDynamoDbClient({
-      clock: systemClock,
-      config: { endpoint, region: 'eu-west-1', credentials },
-    });
-    await createJobsTable(client, tableName);
+    jobs = await openJobsTable(endpoint);
   });
-  afterAll(() => client.destroy());
+  afterAll(() => jobs.close());
 
   /** Applies the write and returns what the model foresees and what the engine reports. */
   const step = async (before: Row | undefined, write: RowWrite) => {
     const after = rowAfter(write, before);
-    const reply = await client.send(
-      new UpdateItemCommand({ ...updateExpression(write, tableName), ReturnConsumedCapacity: 'INDEXES' }),
+    const reply = await jobs.client.send(
+      new UpdateItemCommand({
+        ...updateExpression(write, jobs.tableName),
+        ReturnConsumedCapacity: 'INDEXES',
+      }),
     );
     return { after, foreseen: writeUnits(before, after), reported: consumed(reply.ConsumedCapacity) };
   };

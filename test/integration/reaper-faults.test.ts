@@ -6,7 +6,7 @@ import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { watch } from '../../lib/reaper/watch.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
-import { describeOnOneEngine, sqsEndpoint } from '../support/engines.ts';
+import { describeOnOneEngine } from '../support/engines.ts';
 import { on, readsIndex } from '../support/faults.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
 
@@ -14,15 +14,15 @@ const JOBS = 100;
 const ids = Array.from({ length: JOBS }, (_, i) => `job-${i}`);
 const THROTTLE = { kind: 'throttle' } as const;
 
-describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
+describeOnOneEngine('a reaper in trouble', (engine) => {
   let system: ReaperOnEngine;
   let clock: HandClock;
 
   beforeEach(async () => {
     clock = createHandClock();
-    system = await reaperOnEngine({ dynamoDbEndpoint: endpoint, sqsEndpoint: sqsEndpoint(), clock });
+    system = await reaperOnEngine({ engine, clock });
   });
-  afterEach(() => system.stop());
+  afterEach(() => system.close());
 
   /** A reaper whose breaker keeps out of the way, before 100 lapsed leases. */
   const atWork = async (name?: string) => {
@@ -43,12 +43,12 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
     const memory = createSweepMemory(deps);
     // All attempts of the client's for the batch with the first job in it.
     const isChosen = (body: object) => JSON.stringify(body).includes('"job-0"');
-    system.dynamoDb.use(on('BatchExecuteStatement', THROTTLE, { when: ({ body }) => isChosen(body) }));
+    system.dynamodb.use(on('BatchExecuteStatement', THROTTLE, { when: ({ body }) => isChosen(body) }));
     const first = await sweep(deps, { memory });
     expect(first.skipped.unwritten).toBeGreaterThan(0);
     expect(first.reclaimed).toBe(JOBS - first.skipped.unwritten);
     expect(first.reclaimed).toBeGreaterThan(0);
-    system.dynamoDb.use();
+    system.dynamodb.use();
     await clock.advance(1000);
     expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: first.skipped.unwritten });
     await takenBackOnce();
@@ -59,14 +59,14 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
     const { deps, telemetry } = await atWork();
     const memory = createSweepMemory(deps);
     const asksShard = (body: object) => JSON.stringify(body).includes('"r3"');
-    system.dynamoDb.use(on('Query', { kind: 'serverError' }, { when: ({ body }) => asksShard(body) }));
+    system.dynamodb.use(on('Query', { kind: 'serverError' }, { when: ({ body }) => asksShard(body) }));
     const first = await sweep(deps, { memory });
     expect(first).toMatchObject({ errors: 1, complete: false });
     expect(telemetry.lines.at(-1)?.fields).toMatchObject({
       errors: 1,
       reason: expect.stringContaining('Query'),
     });
-    system.dynamoDb.use();
+    system.dynamodb.use();
     await clock.advance(1000);
     const second = await sweep(deps, { memory });
     expect(first.reclaimed + second.reclaimed).toBe(JOBS);
@@ -76,11 +76,11 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
   it('tells apart which rows of a batch failed', async () => {
     const { deps } = await atWork();
     const memory = createSweepMemory(deps);
-    system.dynamoDb.use(on('BatchExecuteStatement', { kind: 'failSome', which: [1, 4], applied: false }));
+    system.dynamodb.use(on('BatchExecuteStatement', { kind: 'failSome', which: [1, 4], applied: false }));
     const first = await sweep(deps, { memory });
     expect(first).toMatchObject({ reclaimed: JOBS - 8, skipped: { unwritten: 8 } });
     expect(await rowsIn('running')).toHaveLength(8);
-    system.dynamoDb.use();
+    system.dynamodb.use();
     await clock.advance(1000);
     expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 8 });
     await takenBackOnce();
@@ -88,18 +88,18 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
 
   it('charges a crash once when the reply of a batch is lost', async () => {
     const { deps } = await atWork();
-    system.dynamoDb.use(on('BatchExecuteStatement', { kind: 'dropReply' }, { first: 2 }));
+    system.dynamodb.use(on('BatchExecuteStatement', { kind: 'dropReply' }, { first: 2 }));
     expect(await sweep(deps)).toMatchObject({ reclaimed: JOBS, hintsSent: JOBS, skipped: { moved: 0 } });
-    expect(system.dynamoDb.injected).toEqual({ dropReply: 2 });
+    expect(system.dynamodb.injected).toEqual({ dropReply: 2 });
     await takenBackOnce();
     expect(await system.waitingHints()).toBe(JOBS);
   });
 
   it('charges a crash once when every reply is lost, and hints when the queue’s lease ends', async () => {
     const { deps, settings } = await atWork();
-    system.dynamoDb.use(on('BatchExecuteStatement', { kind: 'dropReply' }));
+    system.dynamodb.use(on('BatchExecuteStatement', { kind: 'dropReply' }));
     expect(await sweep(deps)).toMatchObject({ reclaimed: 0, hintsSent: 0, skipped: { unwritten: JOBS } });
-    system.dynamoDb.use();
+    system.dynamodb.use();
     await takenBackOnce();
     await clock.advance(settings.dispatchLeaseMs);
     expect(await sweep(deps)).toMatchObject({ reclaimed: 0, redispatched: JOBS, hintsSent: JOBS });
@@ -129,7 +129,7 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
     const bothHaveRead = new Promise<void>((resolve) => {
       go = resolve;
     });
-    system.dynamoDb.use((request) => {
+    system.dynamodb.use((request) => {
       if (request.operation === 'BatchExecuteStatement') return { kind: 'hold', before: bothHaveRead };
       if (readsIndex(request) && JSON.stringify(request.body).includes('"r') && ++reads >= 16)
         setTimeout(go, 200);
@@ -149,7 +149,7 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
     const { deps } = await atWork();
     await sweep(deps);
     // Answers as of the first sweep: all jobs still seem to run.
-    system.dynamoDb.use((request) =>
+    system.dynamodb.use((request) =>
       readsIndex(request) ? { kind: 'staleReply', byRequests: 1 } : undefined,
     );
     const misled = await sweep(deps);
@@ -176,19 +176,19 @@ describeOnOneEngine('a reaper in trouble', ({ endpoint }) => {
   });
 });
 
-describeOnOneEngine('a reaper with a wrong clock', ({ endpoint }) => {
+describeOnOneEngine('a reaper with a wrong clock', (engine) => {
   it('refuses to act, and acts again when its clock agrees with the store’s', async () => {
-    const system = await reaperOnEngine({ dynamoDbEndpoint: endpoint, sqsEndpoint: sqsEndpoint() });
+    const system = await reaperOnEngine({ engine });
     try {
       await system.seed(ids.slice(0, 20).map((id) => system.running(id, 60_000)));
       const clockGuard = createClockGuard({ skewMs: 2000 });
       const { deps, telemetry, store } = system.reaper({ clockGuard });
-      system.dynamoDb.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
+      system.dynamodb.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
       const stop = new AbortController();
       const watching = watch(deps, { deadlineAt: Date.now() + 60_000, signal: stop.signal });
       await expect.poll(() => telemetry.values('ClockOffset').at(-1)).toBeGreaterThan(50_000);
-      expect(system.dynamoDb.counts).toEqual({ GetItem: expect.any(Number) });
-      system.dynamoDb.use();
+      expect(system.dynamodb.counts).toEqual({ GetItem: expect.any(Number) });
+      system.dynamodb.use();
       await expect.poll(() => telemetry.total('JobsReclaimed')).toBe(20);
       expect(await store.read('job-0')).toMatchObject({ status: 'pending' });
       expect(Math.abs(telemetry.values('ClockOffset').at(-1) ?? 60_000)).toBeLessThan(5000);
@@ -196,7 +196,7 @@ describeOnOneEngine('a reaper with a wrong clock', ({ endpoint }) => {
       stop.abort();
       expect(await watching).toMatchObject({ reclaimed: 20 });
     } finally {
-      await system.stop();
+      await system.close();
     }
   });
 });

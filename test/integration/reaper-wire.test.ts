@@ -3,7 +3,6 @@ import { systemChance } from '../../lib/aws/clock.ts';
 import { reapInChain } from '../../lib/reaper/chain.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { atDepth } from '../support/depth.ts';
-import { anyEngine, sqsEndpoint } from '../support/engines.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
 
 const JOBS = atDepth(2_000, 10_000);
@@ -15,9 +14,9 @@ describe('the reaper at the wire', { timeout: 240_000 }, () => {
   let system: ReaperOnEngine;
 
   beforeEach(async () => {
-    system = await reaperOnEngine({ dynamoDbEndpoint: anyEngine().endpoint, sqsEndpoint: sqsEndpoint() });
+    system = await reaperOnEngine();
   });
-  afterEach(() => system.stop());
+  afterEach(() => system.close());
 
   const seedLapsed = (count: number) =>
     system.seed(ids('lapsed', count).map((id, i) => system.running(id, 60_000 + (i % 5000))));
@@ -48,7 +47,7 @@ describe('the reaper at the wire', { timeout: 240_000 }, () => {
     const perSweep = async () => {
       const before = system.requests();
       expect(await sweep(deps)).toMatchObject({ reclaimed: 0, redispatched: 0, complete: true });
-      expect(system.dynamoDb.counts).toEqual({ Query: expect.any(Number) });
+      expect(system.dynamodb.counts).toEqual({ Query: expect.any(Number) });
       return system.requests() - before;
     };
     expect(await perSweep()).toBe(16);

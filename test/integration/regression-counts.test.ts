@@ -2,9 +2,6 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
-import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { totalUnits } from '../../lib/cost/write-units.ts';
@@ -17,8 +14,9 @@ import { sweep } from '../../lib/reaper/sweep.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { meterCapacity } from '../support/capacity-meter.ts';
-import { anyEngine, describeOnOneEngine, uniqueName } from '../support/engines.ts';
+import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
+import { openJobsTable } from '../support/jobs-table.ts';
 
 /** What does not depend on the machine is held here: a change that costs more has to say so by changing a number. */
 
@@ -27,18 +25,9 @@ const PAYLOAD = JSON.stringify('x'.repeat(198));
 
 async function createScene(endpoint: string) {
   const clock = createHandClock();
-  const tableName = uniqueName('counts');
-  const client = createDynamoDbClient({
-    clock,
-    config: {
-      endpoint,
-      region: 'eu-west-1',
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    },
-  });
-  await createJobsTable(client, tableName);
-  const meter = meterCapacity(client);
-  const table = createDynamoDbTable({ client, tableName });
+  const jobs = await openJobsTable(endpoint, clock);
+  const meter = meterCapacity(jobs.client);
+  const table = jobs.at();
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
   const request = (jobId: string) => ({
     job: newJob(jobId, { type: 'counted', payload: PAYLOAD }),
@@ -86,7 +75,7 @@ async function createScene(endpoint: string) {
     cost,
     sweepOnce,
     hints,
-    close: () => client.destroy(),
+    close: jobs.close,
   };
 }
 
@@ -193,6 +182,6 @@ describe('the price of a refused write', () => {
     const stale = await scene.cost(() => scene.store.heartbeat(claimOf(job), job.leaseUntil + 1));
     expect(stale.outcome).toMatchObject({ outcome: 'lost', job: { status: 'done' } });
     expect(stale.requests).toBe(1);
-    scene.close();
+    await scene.close();
   });
 });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Bundles, buildBundles } from '../../lib/local/bundles.ts';
-import { sweepOften } from '../support/worker-children.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;
@@ -17,7 +16,7 @@ let stopSweeping: () => Promise<void>;
 beforeEach(async () => {
   bundles = await buildBundles(['worker'], { worker: join(support, 'bundled-worker.ts') });
   stack = await startWorkerStack({ leaseMs: LEASE_MS });
-  stopSweeping = sweepOften(stack);
+  stopSweeping = stack.sweepOften();
 });
 afterEach(async () => {
   await stopSweeping();

@@ -1,4 +1,3 @@
-import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { createProducer, MessageRefusedError } from '../../lib/producer/index.ts';
@@ -26,14 +25,11 @@ const registry = createRegistry([greet]);
 const producer = () =>
   createProducer({ registry, queue: stack.worker(registry).queue, settings: stack.settings });
 
-/** What lies in the queue, as any SQS client sees it. */
+/** What lies in the queue. */
 const messages = async (count: number) => {
   const found: string[] = [];
   while (found.length < count) {
-    const reply = await stack.sqsClient.send(
-      new ReceiveMessageCommand({ QueueUrl: stack.queueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 5 }),
-    );
-    for (const { Body } of reply.Messages ?? []) found.push(Body ?? '');
+    for (const { body } of await stack.direct.queue.receive({ max: 10, waitSeconds: 5 })) found.push(body);
   }
   return found;
 };

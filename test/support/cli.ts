@@ -2,20 +2,16 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
-import { toItem } from '../../lib/aws/dynamodb/attributes.ts';
-import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { runCli } from '../../lib/cli/run-cli.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
 import type { Clock, JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { type SharedDynamoDb, sqsClient, sqsEndpoint, uniqueName } from './engines.ts';
+import { createQueue, type SharedDynamoDb, sqsClient, sqsEndpoint } from './engines.ts';
+import { openJobsTable } from './jobs-table.ts';
 
 /** What one run of the command line left behind. */
 export interface CliRun {
@@ -124,25 +120,19 @@ export interface CliSystem {
   /** Runs as a process. */
   spawn(args: readonly string[], options?: Parameters<typeof runProcess>[1]): Promise<CliRun>;
   put(row: Row): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export async function createCliSystem(
   engine: SharedDynamoDb,
   clock: Clock = systemClock,
 ): Promise<CliSystem> {
-  const tableName = uniqueName('cli');
-  const config = {
-    endpoint: engine.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  };
-  const client = createDynamoDbClient({ clock, config });
-  await createJobsTable(client, tableName);
+  const jobs = await openJobsTable(engine.endpoint, clock);
+  const { tableName } = jobs;
   const sqs = sqsClient(sqsEndpoint());
-  const deadLetterUrl = await createQueue(sqs, uniqueName('cli-dead'), { MessageRetentionPeriod: '1209600' });
+  const deadLetterUrl = await createQueue(sqs, { MessageRetentionPeriod: '1209600' });
   const arn = await arnOf(sqs, deadLetterUrl);
-  const queueUrl = await createQueue(sqs, uniqueName('cli-jobs'), {
+  const queueUrl = await createQueue(sqs, {
     VisibilityTimeout: '960',
     RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arn, maxReceiveCount: 10 }),
   });
@@ -155,7 +145,7 @@ export async function createCliSystem(
     AWS_ENDPOINT_URL_DYNAMODB: engine.endpoint,
     AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
   };
-  const table = createDynamoDbTable({ client, tableName });
+  const table = jobs.at();
   const within = (options: CliRunOptions = {}) => ({
     clock,
     ...options,
@@ -166,22 +156,12 @@ export async function createCliSystem(
     store: createJobStore({ table, clock, chance: systemChance, settings: defaultSettings, actor: 'test' }),
     run: (args, options) => runInProcess(args, within(options)),
     spawn: (args, options) => runProcess(args, { ...options, ...within(options) }),
-    put: async (row) =>
-      void (await client.send(new PutItemCommand({ TableName: tableName, Item: toItem(row) }))),
-    close: () => {
-      client.destroy();
+    put: jobs.put,
+    async close() {
       sqs.destroy();
+      await jobs.close();
     },
   };
-}
-
-async function createQueue(
-  sqs: SQSClient,
-  name: string,
-  attributes: Record<string, string>,
-): Promise<string> {
-  const reply = await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
-  return reply.QueueUrl ?? '';
 }
 
 async function arnOf(sqs: SQSClient, queueUrl: string): Promise<string> {

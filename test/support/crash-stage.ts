@@ -24,9 +24,13 @@ export interface CrashStage {
   close(): Promise<void>;
 }
 
-/** Short leases, a queue that soon gives a message to somebody else, and reapers that look often. */
+/**
+ * A queue that soon gives a message to somebody else, and reapers that look often. Leases are long: how often a job was
+ * charged is asserted, so none may lapse because the machine is busy. `stack.lapse` ends those of dead workers.
+ */
 const shortWaits = {
-  leaseMs: 2000,
+  leaseMs: 30_000,
+  heartbeatMs: 300,
   functionTimeoutMs: 1500,
   visibilityTimeoutMs: 2000,
   dispatchLeaseMs: 1000,

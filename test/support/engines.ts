@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { describe, expect, inject, it } from 'vitest';
 import { isDeep } from './depth.ts';
 import type { SharedDynamoDb } from './engines-setup.ts';
@@ -12,6 +12,12 @@ export const local = {
   region: 'eu-west-1',
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 } as const;
+
+/** For clients that look on behalf of a test: on a busy machine an engine may take its time. */
+export const patient = {
+  ...local,
+  requestHandler: { connectionTimeout: 60_000, requestTimeout: 60_000, httpAgent: { maxSockets: 64 } },
+};
 
 type EngineSuite = (engine: SharedDynamoDb) => void;
 
@@ -52,6 +58,17 @@ export const dynamoDbClient = (endpoint: string, config: DynamoDBClientConfig = 
 /** An SQS client for the engine or a proxy in front of it; the caller destroys it. */
 export const sqsClient = (endpoint: string, config: SQSClientConfig = {}): SQSClient =>
   new SQSClient({ ...local, endpoint, ...config });
+
+/** Creates a queue under a name that no other suite uses, and returns its address. */
+export async function createQueue(
+  client: SQSClient,
+  Attributes: Record<string, string> = {},
+): Promise<string> {
+  const { QueueUrl = '' } = await client.send(
+    new CreateQueueCommand({ QueueName: uniqueName('queue'), Attributes }),
+  );
+  return QueueUrl;
+}
 
 /** A table or queue name that no other suite uses. */
 export const uniqueName = (prefix: string): string => `${prefix}-${randomUUID()}`;

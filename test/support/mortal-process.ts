@@ -6,6 +6,7 @@ import { join } from 'node:path';
 export const programs = {
   worker: join(import.meta.dirname, 'journal-worker.ts'),
   reaper: join(import.meta.dirname, 'reaper-process.ts'),
+  children: join(import.meta.dirname, 'child-worker.ts'),
 } as const;
 
 /** A process that is started again whenever it dies, as a process manager would. */
@@ -23,8 +24,8 @@ export interface MortalProcess {
   resume(): void;
   /** Resolves when the process, or its next successor, has started its work. */
   ready(): Promise<void>;
-  /** Ends it for good. */
-  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Ends it for good, and tells its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface MortalProcessOptions {
@@ -89,11 +90,12 @@ export function startMortalProcess(options: MortalProcessOptions): MortalProcess
     ready: () => started.promise,
     async stop(signal = 'SIGKILL') {
       stopping = true;
-      if (running.exitCode !== null || running.signalCode !== null) return;
+      if (running.exitCode !== null || running.signalCode !== null) return running.exitCode;
       const exited = once(running, 'exit');
       running.kill('SIGCONT');
       running.kill(signal);
-      await exited;
+      const [code] = await exited;
+      return code;
     },
   };
 }

@@ -1,28 +1,20 @@
-import { randomUUID } from 'node:crypto';
-import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { CreateQueueCommand, GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { fromItem, toItem } from '../../lib/aws/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
 import type { ClockGuard } from '../../lib/protocol/clock-guard.ts';
-import type { Clock } from '../../lib/protocol/ports.ts';
 import { pendingShard, runningShard } from '../../lib/protocol/shards.ts';
-import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { patient, sqsClient } from './engines.ts';
 import { type ReaperStage, reaperStage } from './reaper-stage.ts';
 import { row } from './rows.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
 
-/** Real table and queue behind fault proxies, as one or several reapers see them. */
-export interface ReaperOnEngine {
-  readonly tableName: string;
-  /** The queue's address at the proxy. */
-  readonly queueUrl: string;
-  readonly dynamoDb: FaultProxy;
-  readonly sqs: FaultProxy;
+/** A stage as one or several reapers see it. */
+export interface ReaperOnEngine extends Stage {
   /** Requests of both proxies so far. */
   requests(): number;
   /** Another reaper on the same table and queue. */
@@ -34,7 +26,6 @@ export interface ReaperOnEngine {
   /** Rows of the lease index, past the proxy. */
   inIndex(shard: string): Promise<Row[]>;
   waitingHints(): Promise<number>;
-  stop(): Promise<void>;
 }
 
 interface ReaperOptions {
@@ -45,59 +36,30 @@ interface ReaperOptions {
 
 const SHARDS = 8;
 
-export async function reaperOnEngine(options: {
-  readonly dynamoDbEndpoint: string;
-  readonly sqsEndpoint: string;
-  readonly clock?: Clock;
-}): Promise<ReaperOnEngine> {
+export async function reaperOnEngine(options: StageOptions = {}): Promise<ReaperOnEngine> {
   const { clock = systemClock } = options;
-  const tableName = `reaper-${randomUUID()}`;
-  const direct = new DynamoDBClient(connection(options.dynamoDbEndpoint));
-  const directQueue = new SQSClient(connection(options.sqsEndpoint));
-  await createJobsTable(direct, tableName);
-  const { QueueUrl: directUrl = '' } = await directQueue.send(
-    new CreateQueueCommand({ QueueName: tableName }),
-  );
-  const dynamoDb = await startFaultProxy({ target: options.dynamoDbEndpoint });
-  const sqs = await startFaultProxy({ target: options.sqsEndpoint });
-  const steady = createDynamoDbClient({
-    clock: systemClock,
-    config: connection(options.dynamoDbEndpoint),
-  });
-  const queueUrl = `${sqs.endpoint}${new URL(directUrl).pathname}`;
-  const closing: { destroy(): void }[] = [direct, directQueue, steady];
+  const stage = await openStage(options);
+  const { tableName, queueUrl, dynamodb, sqs, direct } = stage;
+  const clients: { destroy(): void }[] = [];
 
   return {
-    tableName,
-    queueUrl,
-    dynamoDb,
-    sqs,
+    ...stage,
     requests: () =>
-      [dynamoDb, sqs].flatMap((proxy) => Object.values(proxy.counts)).reduce((sum, each) => sum + each, 0),
+      [dynamodb, sqs].flatMap((proxy) => Object.values(proxy.counts)).reduce((sum, each) => sum + each, 0),
     reaper({ name = 'reaper/1', clockGuard, settings = {} } = {}) {
-      // Waits between the SDK's own attempts are of no interest here; a busy machine may need long for a reply.
-      const client = createDynamoDbClient({
-        clock: systemClock,
-        clockGuard,
-        config: { ...connection(dynamoDb.endpoint), ...PATIENT },
-      });
-      const queueClient = new SQSClient(connection(sqs.endpoint));
-      closing.push(client, queueClient);
-      const table = createDynamoDbTable({ client, tableName });
-      const given = { shards: SHARDS, ...settings };
-      const stage = reaperStage({ table, clock, settings: given, name, chance: systemChance });
-      const store = createJobStore({
-        table,
-        clock,
-        chance: systemChance,
-        settings: stage.settings,
-        actor: name,
-      });
+      const config = { ...patient, endpoint: dynamodb.endpoint };
+      const client = createDynamoDbClient({ clock: systemClock, clockGuard, config });
+      const queueClient = sqsClient(sqs.endpoint);
+      clients.push(client, queueClient);
       const queue = createSqsQueue({ client: queueClient, queueUrl, clock: systemClock });
-      const guarded = clockGuard === undefined ? {} : { clockGuard };
-      return { ...stage, store, deps: { ...stage.deps, store, queue, ...guarded } };
+      return reaperStage({
+        table: createDynamoDbTable({ client, tableName }),
+        ...{ clock, name, chance: systemChance },
+        settings: { shards: SHARDS, ...settings },
+        more: { queue, clockGuard },
+      });
     },
-    seed: (rows) => writeRows(steady, tableName, rows),
+    seed: direct.jobs.seed,
     running: (jobId, endedAgoMs, over = {}) =>
       row({
         jobId,
@@ -121,7 +83,7 @@ export async function reaperOnEngine(options: {
         notBefore: undefined,
       }),
     async inIndex(shard) {
-      const reply = await steady.send(
+      const reply = await direct.jobs.client.send(
         new QueryCommand({
           TableName: tableName,
           IndexName: 'byLease',
@@ -132,46 +94,17 @@ export async function reaperOnEngine(options: {
       return (reply.Items ?? []).map(fromItem);
     },
     async waitingHints() {
-      const reply = await directQueue.send(
+      const reply = await direct.sqs.send(
         new GetQueueAttributesCommand({
-          QueueUrl: directUrl,
+          QueueUrl: direct.queueUrl,
           AttributeNames: ['ApproximateNumberOfMessages'],
         }),
       );
       return Number(reply.Attributes?.ApproximateNumberOfMessages);
     },
-    async stop() {
-      for (const client of closing) client.destroy();
-      await Promise.all([dynamoDb.stop(), sqs.stop()]);
+    async close() {
+      for (const client of clients) client.destroy();
+      await stage.close();
     },
   };
-}
-
-const connection = (endpoint: string) => ({
-  endpoint,
-  region: 'eu-west-1',
-  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-});
-
-const PATIENT = {
-  requestHandler: { connectionTimeout: 20_000, requestTimeout: 20_000, httpAgent: { maxSockets: 64 } },
-};
-
-const ROWS_PER_REQUEST = 25;
-const REQUESTS_AT_ONCE = 8;
-
-async function writeRows(client: DynamoDBClient, tableName: string, rows: readonly Row[]): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < rows.length) {
-      const batch = rows.slice(next, next + ROWS_PER_REQUEST);
-      next += ROWS_PER_REQUEST;
-      await client.send(
-        new BatchWriteItemCommand({
-          RequestItems: { [tableName]: batch.map((row) => ({ PutRequest: { Item: toItem(row) } })) },
-        }),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, lane));
 }

@@ -1,6 +1,5 @@
-import { CreateQueueCommand, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
-import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import type { Job } from '../../lib/protocol/job.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
@@ -12,17 +11,14 @@ import { jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
 import { noHeart } from '../../lib/worker/heart/no-heart.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
-import { anyEngine, dynamoDbClient, sqsClient, sqsEndpoint, uniqueName } from './engines.ts';
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { anyEngine, local, patient, sqsEndpoint } from './engines.ts';
+import { openStage, type Stage } from './stage.ts';
 
 // Loggers read it when they are made; a suite that looks at log lines sets its own.
 process.env.POWERTOOLS_LOG_LEVEL ??= 'SILENT';
 
 /** The engine itself: for workers that must be reached while this process's event loop stands still, proxies included. */
-export const engineAddress = () => ({ endpoint: anyEngine().endpoint, region, credentials });
-
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-const region = 'eu-west-1';
+export const engineAddress = () => ({ ...local, endpoint: anyEngine().endpoint });
 
 /** Leases short enough for a test, long enough for a busy two-core machine. */
 const shortLeases = {
@@ -35,13 +31,10 @@ const shortLeases = {
   eventsEnabled: false,
 } as const;
 
-/** A table and a queue of their own on real engines, behind proxies that count what goes over the wire. */
-export interface WorkerStack {
+/** A stage for workers, with short ways to send jobs and to see what becomes of them. */
+export interface WorkerStack extends Omit<Stage, 'direct'> {
   readonly settings: Settings;
-  readonly tableName: string;
-  readonly queueUrl: string;
-  readonly dynamodb: FaultProxy;
-  readonly sqs: FaultProxy;
+  /** Past the proxy. */
   readonly sqsClient: SQSClient;
   /** The stack's store and queue, past the proxies. */
   readonly direct: ComposedWorker;
@@ -53,37 +46,29 @@ export interface WorkerStack {
   read(jobId: string): Promise<Job | undefined>;
   /** One sweep of the reaper, past the proxies. */
   sweep(): Promise<void>;
+  /** Sweeps again and again until it is stopped. */
+  sweepOften(): () => Promise<void>;
   /** Reads the job until it is as wanted. */
   until(jobId: string, wanted: (job: Job | undefined) => boolean): Promise<Job>;
+  /** Waits until the job runs, and lets its lease end at once: for jobs whose worker is dead or stopped. */
+  lapse(jobId: string): Promise<void>;
   purge(): Promise<void>;
-  close(): Promise<void>;
 }
 
 export async function startWorkerStack(given: Readonly<Record<string, unknown>> = {}): Promise<WorkerStack> {
   const settings = resolveSettings({ ...shortLeases, ...given });
-  const tableName = uniqueName('jobs');
-  const [dynamodb, sqs] = await Promise.all([
-    startFaultProxy({ target: anyEngine().endpoint }),
-    startFaultProxy({ target: sqsEndpoint() }),
-  ]);
-  const creator = dynamoDbClient(anyEngine().endpoint);
-  const queueClient = sqsClient(sqs.endpoint);
-  await createJobsTable(creator, tableName);
-  const created = await queueClient.send(
-    new CreateQueueCommand({
-      QueueName: uniqueName('queue'),
-      Attributes: { VisibilityTimeout: String(Math.ceil(settings.visibilityTimeoutMs / 1000)) },
-    }),
-  );
-  const queueUrl = created.QueueUrl ?? '';
+  const { direct, ...stage } = await openStage({
+    queueAttributes: { VisibilityTimeout: String(Math.ceil(settings.visibilityTimeoutMs / 1000)) },
+  });
+  const { tableName, queueUrl, dynamodb, sqs } = stage;
   const resources: Resources = { tableName, queueUrl, serviceName: 'test', eventBusName: 'default' };
   const workers: ComposedWorker[] = [];
   const compose = (registry: Registry, overrides: Partial<ComposeOptions> = {}) => {
     const worker = composeWorker({
       registry,
       configuration: { resources, settings },
-      dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
-      sqs: { endpoint: sqs.endpoint, region, credentials },
+      dynamodb: { ...local, endpoint: dynamodb.endpoint },
+      sqs: { ...local, endpoint: sqs.endpoint },
       ...overrides,
     });
     workers.push(worker);
@@ -91,27 +76,29 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   };
   // Looks on behalf of tests: past the proxy, so that looking is not counted.
   const observer = compose(createRegistry([]), {
-    dynamodb: engineAddress(),
-    sqs: { endpoint: sqsEndpoint(), region, credentials },
+    dynamodb: { ...patient, endpoint: anyEngine().endpoint },
+    sqs: { ...local, endpoint: sqsEndpoint() },
     heart: noHeart,
     telemetry: createPowertoolsTelemetry({ serviceName: 'observer' }),
   });
   const read = (jobId: string) => observer.store.read(jobId);
   const sweeps = createKeptTelemetry();
-  const table = createDynamoDbTable({ client: creator, tableName });
+  const table = direct.jobs.at();
+  const sweepOnce = async () => void (await sweep({ ...observer, table, telemetry: sweeps }));
+  const until: WorkerStack['until'] = async (jobId, wanted) => {
+    for (;;) {
+      const job = await read(jobId);
+      if (job !== undefined && wanted(job)) return job;
+      await sleep(20);
+    }
+  };
   return {
+    ...stage,
     settings,
-    tableName,
-    queueUrl,
-    dynamodb,
-    sqs,
-    sqsClient: queueClient,
+    sqsClient: direct.sqs,
     direct: observer,
     environment: {
-      ...toEnvironment({
-        resources: { ...resources, queueUrl: queueUrl.replace(sqs.endpoint, sqsEndpoint()) },
-        settings,
-      }),
+      ...toEnvironment({ resources: { ...resources, queueUrl: direct.queueUrl }, settings }),
       AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
       AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
     },
@@ -121,24 +108,37 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
       if (sent?.outcome !== 'sent') throw new Error(`not sent: ${sent?.reason}`);
     },
     read,
-    async sweep() {
-      await sweep({ ...observer, table, telemetry: sweeps });
+    sweep: sweepOnce,
+    sweepOften() {
+      let isStopped = false;
+      const sweeping = (async () => {
+        while (!isStopped) {
+          await sweepOnce();
+          await sleep(100);
+        }
+      })();
+      return () => {
+        isStopped = true;
+        return sweeping;
+      };
     },
-    async until(jobId, wanted) {
+    until,
+    async lapse(jobId) {
       for (;;) {
+        await until(jobId, (job) => job?.status === 'running');
+        await direct.jobs.lapse(jobId);
+        // A last heartbeat may have been under way.
+        await sleep(100);
         const job = await read(jobId);
-        if (job !== undefined && wanted(job)) return job;
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (job?.status !== 'running' || job.leaseUntil < Date.now()) return;
       }
     },
     async purge() {
-      await queueClient.send(new PurgeQueueCommand({ QueueUrl: queueUrl }));
+      await direct.sqs.send(new PurgeQueueCommand({ QueueUrl: direct.queueUrl }));
     },
     async close() {
       await Promise.all(workers.map((worker) => worker.close()));
-      creator.destroy();
-      queueClient.destroy();
-      await Promise.all([dynamodb.stop(), sqs.stop()]);
+      await stage.close();
     },
   };
 }

@@ -26,8 +26,10 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
   const { configuration, actor, dynamodb, sqs } = options;
   const { settings, resources } = configuration;
   const { tableName, queueUrl, serviceName, eventBusName } = resources;
-  const connection = connect({ tableName, settings, dynamodb, sqs });
-  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName });
+  const telemetry =
+    options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
+  const onStoreFailures = (requests: number) => telemetry.count('StoreFailures', requests);
+  const connection = connect({ tableName, settings, dynamodb, sqs, onStoreFailures });
   return {
     ...connection,
     settings,

@@ -7,6 +7,7 @@ import type { Settings } from '../settings/settings.ts';
 import { systemChance, systemClock } from './clock.ts';
 import { createDynamoDbClient } from './dynamodb/client.ts';
 import { createDynamoDbTable } from './dynamodb/dynamodb-table.ts';
+import { reportFailures } from './dynamodb/report-failures.ts';
 import { createSqsClient } from './sqs/client.ts';
 import { createSqsQueue } from './sqs/sqs-queue.ts';
 
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   readonly dynamodb?: DynamoDBClientConfig;
   /** @default - the standard chain of the AWS SDK */
   readonly sqs?: SQSClientConfig;
+  /** Told of requests to the table that broke. */
+  readonly onStoreFailures?: (requests: number) => void;
   /** @default - the machine's own */
   readonly clock?: Clock;
   /** @default - the machine's own */
@@ -44,7 +47,10 @@ export function connect(options: ConnectOptions): Connection {
   const clockGuard = createClockGuard(settings);
   const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb });
   const sqs = createSqsClient(options.sqs);
-  const table = createDynamoDbTable({ client: dynamoDb, tableName });
+  const table = reportFailures(
+    createDynamoDbTable({ client: dynamoDb, tableName }),
+    options.onStoreFailures ?? (() => {}),
+  );
   return {
     ...{ clock, chance, dynamoDb, sqs, clockGuard, table },
     storeOf: (actor, own = settings) => createJobStore({ table, clock, chance, settings: own, actor }),

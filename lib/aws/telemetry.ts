@@ -3,6 +3,7 @@ import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { Context } from 'aws-lambda';
 import type { Telemetry } from '../protocol/ports.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { LambdaContext } from '../wire/lambda.ts';
 import { METRIC_NAMESPACE, type MetricName, metrics } from '../wire/metrics.ts';
 
@@ -24,9 +25,13 @@ function harmlessly(tell: () => void): boolean {
 }
 
 /** Structured logs and EMF metrics by Powertools. The dimension `service` is the deployment's name. */
-export function createPowertoolsTelemetry(options: { readonly serviceName: string }): PowertoolsTelemetry {
-  const { serviceName } = options;
-  const logger = new Logger({ serviceName });
+export function createPowertoolsTelemetry(options: {
+  readonly serviceName: string;
+  /** @default INFO */
+  readonly logLevel?: Settings['logLevel'];
+}): PowertoolsTelemetry {
+  const { serviceName, logLevel } = options;
+  const logger = new Logger({ serviceName, logLevel });
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
   const add = (metric: MetricName, value: number) =>
     harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));

@@ -1,11 +1,24 @@
 import { Duration } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  AlarmRule,
+  AlarmState,
+  ComparisonOperator,
+  CompositeAlarm,
+  type IMetric,
+  MathExpression,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
+import { byLease } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 import type { MeteredConstruct } from './metered-construct.ts';
@@ -15,6 +28,8 @@ const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_RUNBOOK = 'docs/runbook.md';
 
 interface AlarmDefinition {
+  /** What people call it: the end of the alarm's name. */
+  readonly title: string;
   /** The paragraph of the runbook. */
   readonly anchor: string;
   readonly says: string;
@@ -24,7 +39,6 @@ interface AlarmDefinition {
   readonly comparison?: ComparisonOperator;
   /** Periods in a row. */
   readonly periods?: number;
-  readonly missing?: TreatMissingData;
   readonly silent?: boolean;
 }
 
@@ -32,121 +46,295 @@ export interface Watched {
   readonly metered: MeteredConstruct;
   readonly settings: Settings;
   readonly functions: Readonly<Record<FunctionName, LambdaFunction>>;
+  readonly queue: IQueue;
   readonly deadLetterQueue: IQueue;
+  readonly wakeQueue: IQueue;
+  readonly table: TableV2;
 }
 
-/** Errors in five minutes from which a function's alarm goes off. A worker's crash is reclaimed and counted anyway. */
-const errorThresholds: Record<FunctionName, number> = { worker: 5, reaper: 2, 'dead-letter': 1 };
+type AlarmProps = Pick<
+  ResourceProps,
+  | 'alarmTopic'
+  | 'runbookUrl'
+  | 'reclaimAlarmThreshold'
+  | 'failureAlarmThreshold'
+  | 'storeFailureAlarmThreshold'
+  | 'returnedAlarmThreshold'
+  | 'queueAgeAlarmThreshold'
+  | 'moreAlarms'
+  | 'compositeAlarm'
+>;
 
 /** The alarms, by construct id. Each description names its paragraph of the runbook. */
 export function createAlarms(
   scope: Construct,
   watched: Watched,
-  props: Pick<ResourceProps, 'alarmTopic' | 'runbook' | 'reclaimAlarmThreshold' | 'failureAlarmThreshold'>,
+  props: AlarmProps,
 ): Readonly<Record<string, Alarm>> {
   const home = new Construct(scope, 'Alarms');
-  const { alarmTopic, runbook = DEFAULT_RUNBOOK } = props;
-  const definitions = { ...jobAlarms(watched, props), ...functionAlarms(watched) };
-  return Object.fromEntries(
-    Object.entries(definitions).map(([id, definition]) => {
-      const alarm = new Alarm(home, id, {
-        alarmDescription: `${definition.says} Runbook: ${runbook}#${definition.anchor}`,
-        metric: definition.metric,
-        threshold: definition.threshold,
-        comparisonOperator: definition.comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        evaluationPeriods: definition.periods ?? 1,
-        treatMissingData: definition.missing ?? TreatMissingData.NOT_BREACHING,
-        actionsEnabled: definition.silent !== true,
-      });
-      if (alarmTopic !== undefined) {
-        const action = new SnsAction(alarmTopic);
-        alarm.addAlarmAction(action);
-        alarm.addOkAction(action);
-      }
-      return [id, alarm];
-    }),
-  );
+  const { alarmTopic, runbookUrl = DEFAULT_RUNBOOK } = props;
+  const { serviceName } = watched.metered;
+  const definitions = {
+    ...jobAlarms(watched, props),
+    ...intakeAlarms(watched, props),
+    ...reaperAlarms(watched),
+    ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
+  };
+  const alarms = Object.entries(definitions).map(([id, definition]): [string, Alarm] => {
+    const alarm = new Alarm(home, id, {
+      alarmName: `${serviceName}: ${definition.title}`,
+      alarmDescription: `${definition.says} Runbook: ${runbookUrl}#${definition.anchor}`,
+      metric: definition.metric,
+      threshold: definition.threshold,
+      comparisonOperator: definition.comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      evaluationPeriods: definition.periods ?? 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      actionsEnabled: definition.silent !== true,
+    });
+    return [id, alarm];
+  });
+  const audible =
+    props.compositeAlarm === true
+      ? [
+          compositeOf(
+            home,
+            serviceName,
+            alarms.filter(([id]) => definitions[id]?.silent !== true),
+          ),
+        ]
+      : alarms.map(([, alarm]) => alarm);
+  if (alarmTopic !== undefined)
+    for (const alarm of audible) {
+      const action = new SnsAction(alarmTopic);
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+    }
+  return Object.fromEntries(alarms);
 }
 
+const compositeOf = (home: Construct, serviceName: string, alarms: readonly [string, Alarm][]) =>
+  new CompositeAlarm(home, 'Any', {
+    compositeAlarmName: `${serviceName}: something is wrong`,
+    alarmDescription:
+      'One of the alarms of this job system has gone off; its own description says which paragraph to read.',
+    alarmRule: AlarmRule.anyOf(...alarms.map(([, alarm]) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM))),
+  });
+
+/** What became of jobs. */
 function jobAlarms(
-  { metered, settings, deadLetterQueue }: Watched,
-  { reclaimAlarmThreshold = 20, failureAlarmThreshold = 1 }: ResourceProps,
+  { metered, settings }: Watched,
+  { reclaimAlarmThreshold = 20, failureAlarmThreshold = 1 }: AlarmProps,
 ): Record<string, AlarmDefinition> {
-  const silentMinutes = Math.max(5, (3 * settings.reaperIntervalMs) / MINUTE.toMilliseconds());
   const delayBound = reclaimDelayBound(settings);
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
-    DeadMan: {
-      anchor: 'dead-man',
-      says: `No sweep was seen for ${silentMinutes} minutes: lapsed leases are not taken back.`,
-      metric: metered.metricSweepDuration({ statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
-      threshold: 1,
-      comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
-      periods: silentMinutes,
-      missing: TreatMissingData.BREACHING,
-      // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
-      silent: !settings.reaperEnabled,
+    JobsFailed: {
+      title: 'jobs failed',
+      anchor: 'jobs-failed',
+      says: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
+      metric: metered.metricJobsFailed(perFiveMinutes),
+      threshold: failureAlarmThreshold,
     },
     ReclaimSpike: {
+      title: 'workers die',
       anchor: 'reclaim-spike',
-      says: `${reclaimAlarmThreshold} or more jobs were taken from dead workers within 5 minutes.`,
+      says: `${atLeast(reclaimAlarmThreshold, 'job')} had to be reclaimed from dead workers within 5 minutes.`,
       metric: metered.metricJobsReclaimed(perFiveMinutes),
       threshold: reclaimAlarmThreshold,
     },
     ReclaimDelay: {
+      title: 'reclaims are late',
       anchor: 'reclaim-delay',
-      says: `A job waited longer to be reclaimed than the ${delayBound} ms that the settings promise.`,
+      says: `A dead worker's job was reclaimed later than ${delayBound / 1000} s after its lease ended, which the settings promise.`,
       metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
       threshold: delayBound,
       comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
     },
-    JobsFailed: {
-      anchor: 'jobs-failed',
-      says: `${failureAlarmThreshold} or more jobs failed for good within 5 minutes.`,
-      metric: metered.metricJobsFailed(perFiveMinutes),
-      threshold: failureAlarmThreshold,
+  };
+}
+
+/** Whether jobs get to workers, and workers to the table. */
+function intakeAlarms(
+  { metered, functions, queue, deadLetterQueue }: Watched,
+  props: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const {
+    storeFailureAlarmThreshold = 5,
+    returnedAlarmThreshold = 20,
+    queueAgeAlarmThreshold = Duration.hours(1),
+  } = props;
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    StoreFailures: {
+      title: 'the table cannot be used',
+      anchor: 'store-failures',
+      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
+      metric: metered.metricStoreFailures(perFiveMinutes),
+      threshold: storeFailureAlarmThreshold,
     },
-    JobsQuarantined: {
-      anchor: 'jobs-quarantined',
-      says: 'A job kept killing its worker and failed for good.',
-      metric: metered.metricJobsQuarantined(perFiveMinutes),
-      threshold: 1,
+    MessagesReturned: {
+      title: 'messages go back to the queue',
+      anchor: 'messages-returned',
+      says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
+      metric: metered.metricMessagesReturned(perFiveMinutes),
+      threshold: returnedAlarmThreshold,
     },
-    DeadLetterDepth: {
-      anchor: 'dead-letter-depth',
-      says: 'Messages have stayed in the dead-letter queue for 15 minutes: its consumer does not cope.',
-      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+    QueueStalled: {
+      title: 'jobs wait and nobody takes them',
+      anchor: 'queue-stalled',
+      says: 'Messages have waited for 10 minutes, and none was received.',
+      metric: new MathExpression({
+        expression: 'IF(waiting > 0 AND received == 0, 1, 0)',
+        usingMetrics: {
+          waiting: queue.metricApproximateNumberOfMessagesVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+          received: queue.metricNumberOfMessagesReceived({ ...perFiveMinutes, statistic: Stats.SUM }),
+        },
         ...perFiveMinutes,
-        statistic: Stats.MINIMUM,
+        label: 'messages wait, none is received',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+    // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
+    // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+    QueueAge: {
+      title: 'jobs wait too long',
+      anchor: 'queue-age',
+      says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
+      threshold: queueAgeAlarmThreshold.toSeconds(),
+    },
+    DeadLetters: {
+      title: 'dead letters stay',
+      anchor: 'dead-letters',
+      says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      metric: new MathExpression({
+        expression: 'waiting + taken',
+        usingMetrics: {
+          waiting: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+          // Those that its consumer keeps taking and failing with.
+          taken: deadLetterQueue.metricApproximateNumberOfMessagesNotVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+        },
+        ...perFiveMinutes,
+        label: 'dead letters',
       }),
       threshold: 1,
       periods: 3,
     },
+    WorkerErrors: {
+      title: 'the worker function fails',
+      anchor: 'worker-errors',
+      says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+      metric: functions.worker.metricErrors(perFiveMinutes),
+      threshold: 1,
+    },
   };
 }
 
-function functionAlarms({ functions }: Watched): Record<string, AlarmDefinition> {
-  const named = Object.entries(functions) as [FunctionName, LambdaFunction][];
-  return Object.fromEntries(
-    named.flatMap(([name, fn]) => {
-      const id = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-      const errors: AlarmDefinition = {
-        anchor: `${name}-errors`,
-        says: `The ${name} function failed ${errorThresholds[name]} times or more within 5 minutes.`,
-        metric: fn.metricErrors({ period: FIVE_MINUTES }),
-        threshold: errorThresholds[name],
-      };
-      const throttles: AlarmDefinition = {
-        anchor: 'throttles',
-        says: `The ${name} function has been throttled for 15 minutes: no concurrency is left for it.`,
-        metric: fn.metricThrottles({ period: FIVE_MINUTES }),
-        threshold: 1,
-        periods: 3,
-      };
-      return [
-        [`${id}Errors`, errors],
-        [`${id}Throttles`, throttles],
-      ];
-    }),
-  );
+/** Whether somebody looks after the leases, with a clock that can be trusted. */
+function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string, AlarmDefinition> {
+  const silentMinutes = Math.max(5, (3 * settings.reaperIntervalMs) / MINUTE.toMilliseconds());
+  return {
+    DeadMan: {
+      title: 'the reaper is silent',
+      anchor: 'dead-man',
+      says: `No sweep was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed.`,
+      // A queue has metrics a while after it was first used, so that a new deployment is quiet until reapers have run.
+      metric: new MathExpression({
+        expression: 'IF(queue >= 0, FILL(sweeps, 0))',
+        usingMetrics: {
+          queue: wakeQueue.metricApproximateNumberOfMessagesVisible({
+            period: MINUTE,
+            statistic: Stats.MAXIMUM,
+          }),
+          sweeps: metered.metricSweepDuration({ statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
+        },
+        period: MINUTE,
+        label: 'sweeps',
+      }),
+      threshold: 1,
+      comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+      periods: silentMinutes,
+      // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
+      silent: !settings.reaperEnabled,
+    },
+    ClockUnsound: {
+      title: 'a clock is wrong',
+      anchor: 'clock-unsound',
+      says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
+      // Only such a process reports its offset.
+      metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
+      threshold: 1,
+    },
+  };
 }
+
+/** What the others see as well, only later or with less detail. Seven more metrics. */
+function moreAlarms({ functions, table }: Watched): Record<string, AlarmDefinition> {
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  const throttled = (metricName: string, index?: string) =>
+    new Metric({
+      namespace: 'AWS/DynamoDB',
+      metricName,
+      dimensionsMap: {
+        TableName: table.tableName,
+        ...(index === undefined ? undefined : { GlobalSecondaryIndexName: index }),
+      },
+      statistic: Stats.SUM,
+      ...perFiveMinutes,
+    });
+  const ofReaper = (metricName: string) =>
+    functions.reaper.metric(metricName, { ...perFiveMinutes, statistic: Stats.SUM });
+  return {
+    ReaperDropped: {
+      title: 'reapers are not started',
+      anchor: 'reaper-dropped',
+      says: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
+      metric: new MathExpression({
+        expression: 'FILL(late, 0) + FILL(loop, 0)',
+        usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },
+        ...perFiveMinutes,
+        label: 'dropped',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+    ReaperErrors: {
+      title: 'the reaper function fails',
+      anchor: 'reaper-errors',
+      says: 'Two or more invocations of the reaper failed within 5 minutes.',
+      metric: functions.reaper.metricErrors(perFiveMinutes),
+      threshold: 2,
+    },
+    Throttled: {
+      title: 'DynamoDB throttles',
+      anchor: 'throttles',
+      says: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
+      metric: new MathExpression({
+        expression: 'FILL(tableWrites, 0) + FILL(tableReads, 0) + FILL(indexWrites, 0) + FILL(indexReads, 0)',
+        usingMetrics: {
+          tableWrites: throttled('WriteThrottleEvents'),
+          tableReads: throttled('ReadThrottleEvents'),
+          indexWrites: throttled('WriteThrottleEvents', byLease.name),
+          indexReads: throttled('ReadThrottleEvents', byLease.name),
+        },
+        ...perFiveMinutes,
+        label: 'throttled requests',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+  };
+}
+
+const atLeast = (count: number, what: string): string =>
+  count === 1 ? `A ${what}` : `${count} ${what}s or more`;

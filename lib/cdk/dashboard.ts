@@ -7,17 +7,15 @@ import {
   type GraphWidgetProps,
   type IMetric,
   type IWidget,
+  LogQueryWidget,
   Metric,
   PeriodOverride,
   SingleValueWidget,
   Stats,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../settings/recovery-bound.ts';
-import { defined } from '../wire/defined.ts';
 import { byLease } from '../wire/table.ts';
 import type { Watched } from './alarms.ts';
 
@@ -26,22 +24,23 @@ const COLUMNS = 24;
 const seconds = (ms: number): string => `${(ms / 1000).toLocaleString('en')} s`;
 
 export interface DashboardSubject extends Watched {
-  readonly table: TableV2;
-  readonly queue: IQueue;
   readonly alarms: Readonly<Record<string, Alarm>>;
+  /** Undefined for a worker function of the user's own, whose log group is not known. */
+  readonly workerLogs: string | undefined;
 }
 
-/** What an operator looks at first: are jobs reclaimed in time, do they fail, does the queue move. */
+/** In the order of an operator's questions: do jobs run, how long do they wait, what fails, what crashed; the rest last. */
 export function createDashboard(scope: Construct, subject: DashboardSubject): Dashboard {
   return new Dashboard(scope, 'Dashboard', {
     defaultInterval: Duration.hours(3),
     periodOverride: PeriodOverride.AUTO,
     widgets: [
       ...header(subject),
-      row(...leaseGraphs(subject)),
-      row(...outcomeGraphs(subject)),
-      row(...queueGraphs(subject)),
-      row(...functionGraphs(subject)),
+      row(...runningGraphs(subject)),
+      row(...waitingGraphs(subject)),
+      [...row(...failureGraphs(subject)), ...failuresByType(subject)],
+      row(...crashGraphs(subject)),
+      row(...internalGraphs(subject)),
     ],
   });
 }
@@ -89,81 +88,113 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
   ];
 }
 
-function leaseGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {
+/** Are jobs running? */
+function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
+  const counts = { period: MINUTE };
+  return [
+    graph('Jobs started and ended', [
+      metered.metricJobsClaimed(counts),
+      metered.metricJobsDone(counts),
+      metered.metricJobsReleased(counts),
+      metered.metricJobsCancelled(counts),
+    ]),
+    graph('Running jobs (counted every 5 minutes)', [
+      metered.metricLeasesLive({ period: Duration.minutes(5) }),
+    ]),
+  ];
+}
+
+/** How long do they wait? */
+function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidgetProps[] {
+  const state = { period: MINUTE, statistic: Stats.MAXIMUM };
+  return [
+    graph('Age of the oldest message, s', [
+      queue.metricApproximateAgeOfOldestMessage({ ...state, label: 'oldest message' }),
+    ]),
+    graph('Messages', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'waiting' }),
+      queue.metricApproximateNumberOfMessagesNotVisible({ ...state, label: 'with a worker' }),
+      queue.metricApproximateNumberOfMessagesDelayed({ ...state, label: 'delayed' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'dead letters' }),
+    ]),
+  ];
+}
+
+/** What fails? */
+function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
+  const counts = { period: MINUTE };
+  return [
+    graph(
+      'Failures',
+      [
+        metered.metricJobsFailed(counts),
+        metered.metricJobsRetried(counts),
+        metered.metricMessagesRejected(counts),
+        metered.metricMessagesReturned(counts),
+        metered.metricStoreFailures(counts),
+      ],
+      { width: COLUMNS / 2 },
+    ),
+  ];
+}
+
+/** Which types fail, from the line that each run leaves in the worker's log. */
+const failuresByType = ({ workerLogs }: DashboardSubject): IWidget[] =>
+  workerLogs === undefined
+    ? []
+    : [
+        new LogQueryWidget({
+          title: 'Failures and retries by type',
+          width: COLUMNS / 2,
+          height: 6,
+          logGroupNames: [workerLogs],
+          queryLines: [
+            'filter message = "run ended" and outcome in ["failed", "retried", "lost"]',
+            'stats count(*) as runs by type, outcome',
+            'sort runs desc',
+            'limit 20',
+          ],
+        }),
+      ];
+
+/** What crashed, and was it reclaimed in time? */
+function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {
   const delayBound = reclaimDelayBound(settings);
   return [
     graph('Reclaims', [
       metered.metricJobsReclaimed({ period: MINUTE }),
+      metered.metricJobsQuarantined({ period: MINUTE }),
       metered.metricBreakerOpen({ period: MINUTE, label: 'breaker open' }),
     ]),
     graph(
-      'Reclaim delay',
+      'Reclaim delay, ms',
       [
         metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(50), label: 'p50' }),
         metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(99), label: 'p99' }),
       ],
       { leftAnnotations: [{ value: delayBound, label: `bound ${seconds(delayBound)}`, color: '#d62728' }] },
     ),
-    graph('Live leases', [metered.metricLeasesLive({ period: MINUTE })]),
-    graph('Oldest lapsed lease', [metered.metricOldestLapsedLease({ period: MINUTE })]),
+    graph('Oldest lapsed lease, ms', [metered.metricOldestLapsedLease({ period: MINUTE })]),
   ];
 }
 
-function outcomeGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
-  const counts = { period: MINUTE };
-  return [
-    graph('Jobs', [
-      metered.metricJobsClaimed(counts),
-      metered.metricJobsDone(counts),
-      metered.metricJobsReleased(counts),
-      metered.metricJobsCancelled(counts),
-    ]),
-    graph('Retries, failures, quarantines', [
-      metered.metricJobsRetried(counts),
-      metered.metricJobsFailed(counts),
-      metered.metricJobsQuarantined(counts),
-      metered.metricMessagesRejected(counts),
-    ]),
-    graph('Fenced writes', [
-      metered.metricWritesFenced(counts),
-      metered.metricLeasesLost(counts),
-      metered.metricLateCompletions(counts),
-    ]),
-  ];
-}
-
-function queueGraphs({ metered, queue, deadLetterQueue }: DashboardSubject): GraphWidgetProps[] {
-  const state = { period: MINUTE, statistic: Stats.MAXIMUM };
-  return [
-    graph('Queue age', [queue.metricApproximateAgeOfOldestMessage({ ...state, label: 'oldest message' })]),
-    graph('Queue depth', [
-      queue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'waiting' }),
-      queue.metricApproximateNumberOfMessagesNotVisible({ ...state, label: 'with a worker' }),
-      queue.metricApproximateNumberOfMessagesDelayed({ ...state, label: 'delayed' }),
-      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'dead letters' }),
-    ]),
-    graph('Hints sent', [metered.metricHintsSent({ period: MINUTE })]),
-    graph('Clock offset', [metered.metricClockOffset({ period: MINUTE })], { leftYAxis: {} }),
-  ];
-}
-
-function functionGraphs({ metered, functions, table }: DashboardSubject): GraphWidgetProps[] {
+function internalGraphs({ metered, functions, table }: DashboardSubject): GraphWidgetProps[] {
   const named = Object.entries(functions);
+  const counts = { period: MINUTE };
   const throttled = (metricName: string, index?: string) =>
     new Metric({
       namespace: 'AWS/DynamoDB',
       metricName,
-      dimensionsMap: defined({ TableName: table.tableName, GlobalSecondaryIndexName: index }),
+      dimensionsMap: {
+        TableName: table.tableName,
+        ...(index === undefined ? undefined : { GlobalSecondaryIndexName: index }),
+      },
       statistic: Stats.SUM,
       period: MINUTE,
       label: `${index ?? 'table'} ${metricName === 'WriteThrottleEvents' ? 'writes' : 'reads'}`,
     });
   return [
-    graph('Reaper duration', [metered.metricSweepDuration({ period: MINUTE, label: 'sweep p99' })], {
-      right: [
-        functions.reaper.metricDuration({ period: MINUTE, statistic: Stats.MAXIMUM, label: 'invocation' }),
-      ],
-    }),
+    graph('Sweeps, ms', [metered.metricSweepDuration({ period: MINUTE, label: 'p99' })]),
     graph(
       'Function errors',
       named.map(([name, fn]) => fn.metricErrors({ period: MINUTE, label: name })),
@@ -171,8 +202,16 @@ function functionGraphs({ metered, functions, table }: DashboardSubject): GraphW
     graph('Throttles', [
       ...named.map(([name, fn]) => fn.metricThrottles({ period: MINUTE, label: name })),
       throttled('WriteThrottleEvents'),
+      throttled('ReadThrottleEvents'),
       throttled('WriteThrottleEvents', byLease.name),
       throttled('ReadThrottleEvents', byLease.name),
+    ]),
+    graph('Leases lost, fenced writes, clocks', [
+      metered.metricWritesFenced(counts),
+      metered.metricLeasesLost(counts),
+      metered.metricLateCompletions(counts),
+      metered.metricHintsSent(counts),
+      metered.metricClockOffset(counts),
     ]),
   ];
 }

@@ -6,8 +6,10 @@ import {
   Code,
   type FunctionProps,
   Function as LambdaFunction,
+  LoggingFormat,
   RecursiveLoop,
   Runtime,
+  SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -28,7 +30,7 @@ const DEFAULT_WORKER_MEMORY = 512;
 /** Reaper and dead-letter consumer wait for the network most of the time. */
 const SMALL_MEMORY = 256;
 
-type FunctionContext = Pick<ResourceProps, 'logRetention' | 'removalPolicy'> & {
+type FunctionContext = Pick<ResourceProps, 'logRetention' | 'removalPolicy' | 'tracing'> & {
   readonly environment: Readonly<Record<string, string>>;
 };
 
@@ -105,7 +107,12 @@ function createFunction(
   scope: Construct,
   id: string,
   source: FunctionSource,
-  { logRetention = RetentionDays.ONE_MONTH, removalPolicy = RemovalPolicy.RETAIN, ...own }: OwnProps,
+  {
+    logRetention = RetentionDays.ONE_MONTH,
+    removalPolicy = RemovalPolicy.RETAIN,
+    tracing = false,
+    ...own
+  }: OwnProps,
 ): LambdaFunction {
   // A scope of its own keeps the paths short: Worker/Function, Worker/Role, Worker/Logs.
   const home = new Construct(scope, id);
@@ -117,17 +124,22 @@ function createFunction(
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
     resourceArns: [logGroup.logGroupArn],
   });
-  acknowledge(
-    role,
-    'AwsSolutions-IAM5[Resource::*]',
-    'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
-  );
+  if (tracing)
+    acknowledge(
+      role,
+      'AwsSolutions-IAM5[Resource::*]',
+      'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
+    );
   const shared = {
     ...own,
     environment: { ...own.environment, NODE_OPTIONS: '--enable-source-maps' },
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
-    tracing: Tracing.ACTIVE,
+    tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+    // Three lines of Lambda's own for each invocation would be most of what is logged, and paid for.
+    // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+    loggingFormat: LoggingFormat.JSON,
+    systemLogLevelV2: SystemLogLevel.WARN,
     handler: 'index.handler',
     role,
     logGroup,

@@ -1,4 +1,4 @@
-import type { RemovalPolicy } from 'aws-cdk-lib';
+import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -127,11 +127,61 @@ export interface ResourceProps {
   readonly failureAlarmThreshold?: number;
 
   /**
-   * Where the alarms' descriptions send the reader; the paragraph's anchor is appended.
+   * Requests to the table that fail within five minutes, at which the alarm StoreFailures goes off.
+   *
+   * @default 5
+   */
+  readonly storeFailureAlarmThreshold?: number;
+
+  /**
+   * Messages that go back to the queue unclaimed within five minutes, at which the alarm MessagesReturned goes off.
+   *
+   * @default 20
+   */
+  readonly returnedAlarmThreshold?: number;
+
+  /**
+   * Age of the oldest message at which the alarm QueueAge goes off.
+   *
+   * @default Duration.hours(1)
+   */
+  readonly queueAgeAlarmThreshold?: Duration;
+
+  /**
+   * Alarms on what the others see as well, only later or with less detail: dropped and failed reapers, throttling of the
+   * table and its index. Seven more metrics, $0.10 a month each.
+   *
+   * @default false
+   */
+  readonly moreAlarms?: boolean;
+
+  /**
+   * One alarm above all others, which alone tells `alarmTopic`. $0.50 a month.
+   *
+   * @default false
+   */
+  readonly compositeAlarm?: boolean;
+
+  /**
+   * The URL of the runbook, for the alarms' descriptions; the paragraph's anchor is appended.
    *
    * @default 'docs/runbook.md'
    */
-  readonly runbook?: string;
+  readonly runbookUrl?: string;
+
+  /**
+   * A dashboard of the system. $3.00 a month beyond the first three of an account.
+   *
+   * @default false
+   */
+  readonly dashboard?: boolean;
+
+  /**
+   * Whether X-Ray traces the functions. $5.00 for a million traces that are recorded.
+   *
+   * @default false
+   */
+  readonly tracing?: boolean;
 }
 
 /** Props of LeaseholdJobs: the settings, and what is deployed around them. */
@@ -154,7 +204,14 @@ const resourceProps = {
   alarmTopic: true,
   reclaimAlarmThreshold: true,
   failureAlarmThreshold: true,
-  runbook: true,
+  storeFailureAlarmThreshold: true,
+  returnedAlarmThreshold: true,
+  queueAgeAlarmThreshold: true,
+  moreAlarms: true,
+  compositeAlarm: true,
+  runbookUrl: true,
+  dashboard: true,
+  tracing: true,
 } as const satisfies Record<keyof ResourceProps, true>;
 
 /** Why a FIFO queue or a replicated table is refused, wherever one is asked for. */

@@ -53,7 +53,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly schedule: CfnSchedule;
 
   readonly alarms: Readonly<Record<string, Alarm>>;
-  readonly dashboard: Dashboard;
+  /** Undefined unless the prop `dashboard` asks for one. */
+  readonly dashboard: Dashboard | undefined;
   /** Permissions for producers, operators and observers. */
   readonly grants: LeaseholdGrants;
 
@@ -106,15 +107,21 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       metered: this,
       settings: this.settings,
       functions,
+      queue: this.queue,
       deadLetterQueue: this.deadLetterQueue,
+      wakeQueue: this.wakeQueue,
+      table: this.table,
     };
     this.alarms = createAlarms(this, watched, props);
-    this.dashboard = createDashboard(this, {
-      ...watched,
-      table: this.table,
-      queue: this.queue,
-      alarms: this.alarms,
-    });
+    this.dashboard =
+      props.dashboard === true
+        ? createDashboard(this, {
+            ...watched,
+            alarms: this.alarms,
+            workerLogs:
+              props.workerFunction === undefined ? this.workerFunction.logGroup.logGroupName : undefined,
+          })
+        : undefined;
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
   }
 

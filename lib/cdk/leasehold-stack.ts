@@ -24,11 +24,12 @@ export class LeaseholdStack extends Stack {
     this.#output('QueueUrl', 'Producers send jobs here with SendMessage.', queue.queueUrl);
     this.#output('TableName', 'The jobs table.', table.tableName);
     this.#output('ServiceName', 'The value of the metric dimension.', serviceName);
-    this.#output(
-      'DashboardUrl',
-      'The CloudWatch dashboard.',
-      `https://console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboard.dashboardName}`,
-    );
+    if (dashboard !== undefined)
+      this.#output(
+        'DashboardUrl',
+        'The CloudWatch dashboard.',
+        `https://console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboard.dashboardName}`,
+      );
     this.#output(
       'Recovery',
       "The longest time from a worker's death to the reclaim of its job, by the settings.",

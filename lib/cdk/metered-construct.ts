@@ -100,6 +100,16 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('MessagesRejected', options);
   }
 
+  /** Requests to the table that failed after the SDK’s own retries. */
+  metricStoreFailures(options?: MetricOptions): Metric {
+    return this.metric('StoreFailures', options);
+  }
+
+  /** Messages that went back to the queue unclaimed. */
+  metricMessagesReturned(options?: MetricOptions): Metric {
+    return this.metric('MessagesReturned', options);
+  }
+
   /** Time from the end of a lease to the reclaim of its job. */
   metricReclaimDelay(options?: MetricOptions): Metric {
     return this.metric('ReclaimDelay', options);

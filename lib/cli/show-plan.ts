@@ -53,21 +53,22 @@ function showCosts(output: Output, { plan, prices }: Shown): void {
   const { colours } = output;
   output.line();
   output.table({
-    head: ['A MONTH', 'AMOUNT', 'UNIT', 'COST'],
+    head: ['A MONTH', 'FOR', 'AMOUNT', 'UNIT', 'COST'],
     rows: [
-      ...plan.lines.map(({ what, amount, unit, dollars }) => [
+      ...plan.lines.map(({ what, group, amount, unit, dollars }) => [
         what,
+        group,
         round(amount),
         unit,
         formatDollars(dollars),
       ]),
-      [colours.bold('total'), '', '', colours.bold(formatDollars(plan.monthlyDollars))],
+      [colours.bold('total'), '', '', '', colours.bold(formatDollars(plan.monthlyDollars))],
     ],
-    right: [1, 3],
+    right: [2, 4],
   });
   output.line(
     colours.dim(
-      `${formatDollars(plan.dollarsPerMillionJobs)} for a million jobs. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers; logs, metrics and transfer are not included.`,
+      `${formatDollars(plan.dollarsPerMillionJobs)} for a million jobs. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
     ),
   );
 }

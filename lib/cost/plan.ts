@@ -2,8 +2,9 @@ import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
+import { type CostLine, SECONDS_A_MONTH } from './bill.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
+import { operationsBill, type Watching } from './operations-bill.ts';
 import type { Prices } from './prices.ts';
 import { reaperBill } from './reaper-bill.ts';
 import { totalUnits } from './write-units.ts';
@@ -39,6 +40,7 @@ export type PlanSettings = Pick<
   | 'timeScale'
   | 'batchSize'
   | 'rowRetentionMs'
+  | 'shards'
 >;
 
 export interface Plan {
@@ -59,7 +61,12 @@ const GB = 1024 ** 3;
 const QUEUE_CHUNK_BYTES = 64 * 1024;
 
 /** Capacity, monthly cost and recovery time of a workload under these settings. */
-export function planFor(workload: Workload, settings: PlanSettings, prices: Prices): Plan {
+export function planFor(
+  workload: Workload,
+  settings: PlanSettings,
+  prices: Prices,
+  watching: Watching = {},
+): Plan {
   const units = jobUnits(workload);
   const beats = beatsOf(workload.durationMs, settings);
   const running = (workload.rate * workload.durationMs) / 1000;
@@ -85,8 +92,23 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
     storage(workload, units, settings, prices),
     queueRequests(workload, settings, prices),
     ...workerHost(workload, settings, prices),
-    ...reaperBill(shards, settings, running > 0, prices),
+    ...reaperBill(Math.max(shards, settings.shards), settings, running > 0, prices),
   ];
+  const amountOf = (what: string) => lines.find((line) => line.what === what)?.amount ?? 0;
+  const again = attemptsOf(workload) - 1;
+  lines.push(
+    ...operationsBill(
+      {
+        jobs: jobs * (1 + again),
+        invocations: amountOf(INVOCATIONS),
+        storedGb: amountOf(ROWS_KEPT),
+        events: jobs * again,
+        onLambda: workload.host.kind === 'lambda',
+      },
+      watching,
+      prices,
+    ),
+  );
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
   return {
     running,
@@ -102,6 +124,14 @@ export function planFor(workload: Workload, settings: PlanSettings, prices: Pric
 }
 
 const HEARTBEATS = 'heartbeats';
+const ROWS_KEPT = 'rows kept';
+const INVOCATIONS = 'workers (Lambda invocations)';
+/** A process takes as many messages at once as SQS gives. */
+const MESSAGES_A_POLL = 10;
+
+/** Each attempt that fails is followed by another one. */
+const attemptsOf = ({ errorShare, crashShare }: Workload): number => 1 / (1 - errorShare - crashShare);
+
 /** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. */
 export const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
 
@@ -160,7 +190,7 @@ function storage(workload: Workload, units: JobUnits, settings: PlanSettings, pr
   const gigabytes = (rows * (units.doneRowBytes + 100)) / GB;
   return {
     group: 'coordination',
-    what: 'rows kept',
+    what: ROWS_KEPT,
     amount: gigabytes,
     unit: 'GB',
     dollars: gigabytes * prices.perStoredGbMonth,
@@ -170,9 +200,10 @@ function storage(workload: Workload, units: JobUnits, settings: PlanSettings, pr
 /** One send, one receive and one delete for a job; receive and delete are shared by a batch. */
 function queueRequests(workload: Workload, settings: PlanSettings, prices: Prices): CostLine {
   const chunks = Math.max(1, Math.ceil(workload.payloadBytes / QUEUE_CHUNK_BYTES));
-  const attempts = 1 / (1 - workload.errorShare - workload.crashShare);
-  const perJob = (chunks * attempts * (settings.batchSize + 1) + attempts) / settings.batchSize;
-  const amount = workload.rate * SECONDS_A_MONTH * perJob + IDLE_POLLS_A_MONTH.limited;
+  const attempts = attemptsOf(workload);
+  const batch = workload.host.kind === 'process' ? MESSAGES_A_POLL : settings.batchSize;
+  const perJob = (chunks * attempts * (batch + 1) + attempts) / batch;
+  const amount = workload.rate * SECONDS_A_MONTH * perJob;
   return {
     group: 'coordination',
     what: 'queue (SQS)',
@@ -184,7 +215,7 @@ function queueRequests(workload: Workload, settings: PlanSettings, prices: Price
 
 function workerHost(workload: Workload, settings: PlanSettings, prices: Prices): CostLine[] {
   if (workload.host.kind === 'process') return [];
-  const attempts = workload.rate * SECONDS_A_MONTH * (1 / (1 - workload.errorShare - workload.crashShare));
+  const attempts = workload.rate * SECONDS_A_MONTH * attemptsOf(workload);
   const gbSeconds = (attempts * (workload.durationMs / 1000) * workload.host.memoryMb) / 1024;
   // A job longer than an invocation is released and claimed again.
   const runs = Math.max(1, Math.ceil(workload.durationMs / MAX_INVOCATION_MS));
@@ -199,7 +230,7 @@ function workerHost(workload: Workload, settings: PlanSettings, prices: Prices):
     },
     {
       group: 'compute',
-      what: 'workers (Lambda invocations)',
+      what: INVOCATIONS,
       amount: invocations,
       unit: 'invocations',
       dollars: (invocations * prices.perMillionInvocations) / 1e6,

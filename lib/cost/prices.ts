@@ -20,6 +20,14 @@ export const listPrices = {
   perMillionSchedules: 1,
   /** CloudWatch Logs, taken in. */
   perLoggedGb: 0.5,
+  /** CloudWatch, a month: a metric that an alarm watches, a metric of one's own, a dashboard. */
+  perAlarmMetric: 0.1,
+  perCustomMetric: 0.3,
+  perDashboard: 3,
+  /** X-Ray, recorded. */
+  perMillionTraces: 5,
+  /** DynamoDB, point-in-time recovery. */
+  perBackupGbMonth: 0.2,
 } as const;
 
 export type Prices = {

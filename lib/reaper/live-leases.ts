@@ -22,10 +22,8 @@ export async function gaugeLiveLeases(deps: ReaperDeps, memory: SweepMemory, sha
         return (await inTurn(count)).count;
       }),
     );
-    telemetry.gauge(
-      'LeasesLive',
-      counts.reduce((sum, each) => sum + each, 0),
-    );
+    const live = counts.reduce((sum, each) => sum + each, 0);
+    if (live > 0) telemetry.gauge('LeasesLive', live);
   } catch (error) {
     telemetry.warn('live leases could not be counted', {
       reason: error instanceof Error ? error.message : String(error),

@@ -30,7 +30,7 @@ export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): Lea
 
 /** Metrics of every sweep, and one log line for each that did or met something. */
 export function reportSweep(
-  { telemetry, clockGuard }: Pick<ReaperDeps, 'telemetry' | 'clockGuard'>,
+  { telemetry }: Pick<ReaperDeps, 'telemetry'>,
   result: SweepResult,
   tally: Pick<SweepTally, 'firstError'>,
 ): void {
@@ -44,10 +44,9 @@ export function reportSweep(
   for (const [metric, value] of Object.entries(counted))
     if (value > 0) telemetry.count(metric as keyof typeof counted, value);
   telemetry.gauge('SweepDuration', result.durationMs);
-  telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
-  telemetry.gauge('BreakerOpen', result.breakerOpen ? 1 : 0);
-  const offset = clockGuard?.offset();
-  if (offset !== undefined) telemetry.gauge('ClockOffset', offset.offsetMs);
+  // A metric that is always there is paid for: the others come only when there is something to tell.
+  if (result.oldestLapsedMs > 0) telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
+  if (result.breakerOpen) telemetry.gauge('BreakerOpen', 1);
 
   const fields = logFields(result, tally);
   const trouble = result.errors + result.skipped.unwritten + result.hintsFailed + result.skipped.stopped;

@@ -20,6 +20,11 @@ export const metrics = {
   WritesFenced: { unit: 'Count', says: 'writes of a stale claim that were refused' },
   LateCompletions: { unit: 'Count', says: 'results accepted after the worker had given its lease up' },
   MessagesRejected: { unit: 'Count', says: 'messages stored as failed rows because they cannot be run' },
+  StoreFailures: {
+    unit: 'Count',
+    says: 'requests to the table that failed after the SDK’s own retries',
+  },
+  MessagesReturned: { unit: 'Count', says: 'messages that went back to the queue unclaimed' },
   ReclaimDelay: { unit: 'Milliseconds', says: 'time from the end of a lease to the reclaim of its job' },
   SweepDuration: { unit: 'Milliseconds', says: 'time one sweep took' },
   LeasesLive: { unit: 'Count', says: 'running jobs whose lease is live' },
@@ -27,7 +32,10 @@ export const metrics = {
     unit: 'Milliseconds',
     says: 'age of the oldest lapsed lease that a sweep left behind',
   },
-  ClockOffset: { unit: 'Milliseconds', says: 'how far this clock is ahead of DynamoDB’s' },
+  ClockOffset: {
+    unit: 'Milliseconds',
+    says: 'offset of a clock against DynamoDB’s, where it is too large to act',
+  },
   BreakerOpen: {
     unit: 'Count',
     says: '1 while the breaker is open: so many leases lapsed at once that reclaims are rate-limited',

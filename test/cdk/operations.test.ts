@@ -5,6 +5,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import { ALARM_METRICS } from '../../lib/cost/operations-bill.ts';
 import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
 import {
@@ -22,6 +23,11 @@ withoutValidation();
 const metricNames = Object.keys(metrics) as MetricName[];
 
 interface AlarmProperties {
+  readonly AlarmName: string;
+  readonly Metrics?: readonly {
+    readonly Expression?: string;
+    readonly MetricStat?: { readonly Metric: AlarmMetric };
+  }[];
   readonly AlarmDescription: string;
   readonly Namespace: string;
   readonly MetricName: string;
@@ -45,6 +51,18 @@ const alarmsOf = (from: Synthesized): Record<string, AlarmProperties> =>
     ]),
   );
 
+interface AlarmMetric {
+  readonly Namespace: string;
+  readonly MetricName: string;
+  readonly Dimensions: unknown;
+}
+
+/** What an alarm is paid for by. */
+const metricsIn = (alarm: AlarmProperties | undefined): AlarmMetric[] =>
+  alarm?.Metrics === undefined
+    ? [alarm as unknown as AlarmMetric]
+    : alarm.Metrics.flatMap(({ MetricStat }) => (MetricStat === undefined ? [] : [MetricStat.Metric]));
+
 interface Widget {
   readonly type: string;
   readonly width: number;
@@ -57,6 +75,7 @@ interface Widget {
 
 /** The dashboard as CloudWatch reads it: JSON text, with references filled in. */
 function widgetsOf(from: Synthesized): readonly Widget[] {
+  if (from.jobs.dashboard === undefined) throw new Error('there is no dashboard');
   const body = flat(resourceOf(from, from.jobs.dashboard).Properties.DashboardBody);
   return JSON.parse(String(body)).widgets;
 }
@@ -115,33 +134,96 @@ function emitted(serviceName: string, name: MetricName) {
 }
 
 describe('alarms', () => {
+  const usual = [
+    'JobsFailed',
+    'ReclaimSpike',
+    'ReclaimDelay',
+    'StoreFailures',
+    'MessagesReturned',
+    'QueueStalled',
+    'QueueAge',
+    'DeadLetters',
+    'WorkerErrors',
+    'DeadMan',
+    'ClockUnsound',
+  ];
+
   it('are those that an operator must be woken for', () => {
-    expect(Object.keys(standard.jobs.alarms).sort()).toEqual(
-      [
-        'DeadMan',
-        'ReclaimSpike',
-        'ReclaimDelay',
-        'JobsFailed',
-        'JobsQuarantined',
-        'DeadLetterDepth',
-        'WorkerErrors',
-        'WorkerThrottles',
-        'ReaperErrors',
-        'ReaperThrottles',
-        'DeadLetterErrors',
-        'DeadLetterThrottles',
-      ].sort(),
+    expect(Object.keys(standard.jobs.alarms).sort()).toEqual([...usual].sort());
+    standard.template.resourceCountIs('AWS::CloudWatch::Alarm', usual.length);
+    const more = synthesize({ moreAlarms: true });
+    expect(Object.keys(more.jobs.alarms).sort()).toEqual(
+      [...usual, 'ReaperDropped', 'ReaperErrors', 'Throttled'].sort(),
     );
-    standard.template.resourceCountIs('AWS::CloudWatch::Alarm', Object.keys(standard.jobs.alarms).length);
+  });
+
+  it('are paid for by their metrics, of which there are 15 at most', () => {
+    const paid = (from: Synthesized) =>
+      Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
+    expect(paid(standard)).toBe(ALARM_METRICS);
+    expect(paid(standard)).toBeLessThanOrEqual(15);
+    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(7);
   });
 
   it('watch metrics that are emitted, under this deployment’s name', () => {
-    const own = Object.values(alarmsOf(standard)).filter(({ Namespace }) => Namespace === METRIC_NAMESPACE);
-    expect(own).toHaveLength(5);
+    const own = Object.values(alarmsOf(synthesize({ moreAlarms: true })))
+      .flatMap(metricsIn)
+      .filter(({ Namespace }) => Namespace === METRIC_NAMESPACE);
+    expect(own.length).toBeGreaterThan(6);
     for (const { MetricName: name, Dimensions } of own) {
       expect(metricNames).toContain(name);
       expect(Dimensions).toEqual([{ Name: METRIC_DIMENSION, Value: standard.jobs.serviceName }]);
     }
+  });
+
+  it('have names that people can read, each of its own', () => {
+    const names = Object.values(alarmsOf(synthesize({ moreAlarms: true }))).map(({ AlarmName }) => AlarmName);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^Leasehold-Jobs: [A-Za-z ]{5,40}$/);
+    for (const { AlarmDescription } of Object.values(alarmsOf(standard)))
+      expect(AlarmDescription).not.toMatch(/\d ms\b/);
+  });
+
+  // What the documentation of SQS, Lambda and DynamoDB calls them.
+  it('name metrics as AWS does', () => {
+    const alarms = alarmsOf(synthesize({ moreAlarms: true }));
+    const namesOf = (id: string) =>
+      metricsIn(alarms[id])
+        .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`)
+        .sort();
+    expect(namesOf('QueueStalled')).toEqual([
+      'AWS/SQS ApproximateNumberOfMessagesVisible',
+      'AWS/SQS NumberOfMessagesReceived',
+    ]);
+    expect(namesOf('QueueAge')).toEqual(['AWS/SQS ApproximateAgeOfOldestMessage']);
+    expect(namesOf('DeadLetters')).toEqual([
+      'AWS/SQS ApproximateNumberOfMessagesNotVisible',
+      'AWS/SQS ApproximateNumberOfMessagesVisible',
+    ]);
+    expect(namesOf('WorkerErrors')).toEqual(['AWS/Lambda Errors']);
+    expect(namesOf('ReaperDropped')).toEqual([
+      'AWS/Lambda AsyncEventsDropped',
+      'AWS/Lambda RecursiveInvocationsDropped',
+    ]);
+    expect(namesOf('Throttled')).toEqual([
+      'AWS/DynamoDB ReadThrottleEvents',
+      'AWS/DynamoDB ReadThrottleEvents',
+      'AWS/DynamoDB WriteThrottleEvents',
+      'AWS/DynamoDB WriteThrottleEvents',
+    ]);
+  });
+
+  it('speak through one where that is asked for', () => {
+    const one = synthesizeIn(
+      (stack) =>
+        new LeaseholdJobs(stack, 'Jobs', { alarmTopic: new Topic(stack, 'Pager'), compositeAlarm: true }),
+    );
+    for (const alarm of Object.values(alarmsOf(one))) expect(alarm).not.toHaveProperty('AlarmActions');
+    const [composite] = Object.values(one.template.findResources('AWS::CloudWatch::CompositeAlarm'));
+    expect(composite?.Properties.AlarmActions).toHaveLength(1);
+    expect(JSON.stringify(flat(composite?.Properties.AlarmRule)).match(/ALARM\(/g)).toHaveLength(
+      usual.length,
+    );
   });
 
   it('each name a paragraph that the runbook has', () => {
@@ -161,15 +243,17 @@ describe('alarms', () => {
   it('take silence of the reaper for its death, and silence of everything else for peace', () => {
     const { DeadMan, ...others } = alarmsOf(standard);
     expect(DeadMan).toMatchObject({
-      MetricName: 'SweepDuration',
-      Statistic: 'SampleCount',
       ComparisonOperator: 'LessThanThreshold',
       Threshold: 1,
-      Period: 60,
       EvaluationPeriods: 5,
-      TreatMissingData: 'breaching',
-      ActionsEnabled: true,
+      TreatMissingData: 'notBreaching',
     });
+    // Nothing at all while the wake queue has no metrics yet, which is so on the first deployment.
+    expect(DeadMan?.Metrics?.map(({ Expression }) => Expression)).toContain(
+      'IF(queue >= 0, FILL(sweeps, 0))',
+    );
+    const sweeps = metricsIn(DeadMan).find(({ MetricName: name }) => name === 'SweepDuration');
+    expect(sweeps?.Namespace).toBe(METRIC_NAMESPACE);
     for (const other of Object.values(others)) expect(other.TreatMissingData).toBe('notBreaching');
   });
 
@@ -209,11 +293,17 @@ describe('alarms', () => {
       synthesize({
         reclaimAlarmThreshold: 7,
         failureAlarmThreshold: 3,
-        runbook: 'https://wiki.example.com/leasehold',
+        storeFailureAlarmThreshold: 50,
+        returnedAlarmThreshold: 60,
+        queueAgeAlarmThreshold: Duration.minutes(10),
+        runbookUrl: 'https://wiki.example.com/leasehold',
       }),
     );
     expect(own.ReclaimSpike).toMatchObject({ MetricName: 'JobsReclaimed', Threshold: 7 });
     expect(own.JobsFailed).toMatchObject({ MetricName: 'JobsFailed', Threshold: 3 });
+    expect(own.StoreFailures?.Threshold).toBe(50);
+    expect(own.MessagesReturned?.Threshold).toBe(60);
+    expect(own.QueueAge).toMatchObject({ Threshold: 600 });
     expect(own.DeadMan?.AlarmDescription).toMatch(
       /Runbook: https:\/\/wiki\.example\.com\/leasehold#dead-man$/,
     );
@@ -221,37 +311,48 @@ describe('alarms', () => {
 });
 
 describe('the dashboard', () => {
+  let shown: Synthesized;
+  beforeAll(() => {
+    shown = synthesize({ dashboard: true });
+  });
+
+  it('is there when it is asked for, because it costs', () => {
+    expect(standard.jobs.dashboard).toBeUndefined();
+    standard.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+  });
+
   it('is valid JSON whose rows fill the width', () => {
-    const widgets = widgetsOf(standard);
+    const widgets = widgetsOf(shown);
     expect(widgets.length).toBeGreaterThan(10);
     for (const { width } of widgets) expect(24 % width).toBe(0);
   });
 
   it('shows every metric that is emitted, and no other', () => {
-    expect(new Set(ownMetrics(widgetsOf(standard)))).toEqual(new Set(metricNames));
+    expect(new Set(ownMetrics(widgetsOf(shown)))).toEqual(new Set(metricNames));
   });
 
-  it('shows what operators ask first', () => {
-    const titles = widgetsOf(standard).map(({ properties }) => properties.title);
-    expect(titles).toEqual(
-      expect.arrayContaining([
-        'Reclaims',
-        'Reclaim delay',
-        'Live leases',
-        'Oldest lapsed lease',
-        'Fenced writes',
-        'Retries, failures, quarantines',
-        'Queue age',
-        'Queue depth',
-        'Reaper duration',
-        'Throttles',
-        'Alarms',
-      ]),
-    );
+  it('answers in the order in which operators ask', () => {
+    const titles = widgetsOf(shown).flatMap(({ properties }) => properties.title ?? []);
+    expect(titles.filter((title) => title !== 'Now')).toEqual([
+      'Alarms',
+      'Jobs started and ended',
+      'Running jobs (counted every 5 minutes)',
+      'Age of the oldest message, s',
+      'Messages',
+      'Failures',
+      'Failures and retries by type',
+      'Reclaims',
+      'Reclaim delay, ms',
+      'Oldest lapsed lease, ms',
+      'Sweeps, ms',
+      'Function errors',
+      'Throttles',
+      'Leases lost, fenced writes, clocks',
+    ]);
   });
 
   it('draws the bound into the reclaim delays', () => {
-    const delay = widgetsOf(standard).find(({ properties }) => properties.title === 'Reclaim delay');
+    const delay = widgetsOf(shown).find(({ properties }) => properties.title === 'Reclaim delay, ms');
     expect(delay?.properties.annotations?.horizontal?.[0]?.value).toBe(
       reclaimDelayBound(standard.jobs.settings),
     );

@@ -24,7 +24,7 @@ const acknowledged = [
 /** An app that cdk-nag's AwsSolutions pack looks at. */
 function checkedApp(): App {
   const app = newApp();
-  new LeaseholdStack(app, 'Leasehold');
+  new LeaseholdStack(app, 'Leasehold', { jobs: { tracing: true, dashboard: true, moreAlarms: true } });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   return app;
 }

@@ -36,6 +36,8 @@ interface PlanOptions {
   readonly crashes: number;
   readonly host: 'lambda' | 'process';
   readonly memory: number;
+  readonly dashboard?: boolean;
+  readonly tracing?: boolean;
   readonly prices?: string;
   readonly json?: boolean;
 }
@@ -67,6 +69,8 @@ export function planCommand(context: CliContext): Command {
       new Option('--host <host>', 'where handlers run').choices(['lambda', 'process']).default('lambda'),
     )
     .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
+    .option('--dashboard', 'with a dashboard')
+    .option('--tracing', 'with X-Ray traces')
     .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {
@@ -90,7 +94,7 @@ function plan(
   const workload = workloadOf(options);
   const settings = settingsOf(options, environment);
   const { leaseMs, heartbeatMs } = settings;
-  const planned = planFor(workload, settings, prices);
+  const planned = planFor(workload, settings, prices, options);
   const choices = leaseChoices(workload, settings, prices);
   output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
   const curve = leaseCurve(workload, settings, prices, POINTS);

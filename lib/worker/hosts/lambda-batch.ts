@@ -29,7 +29,9 @@ export function createBatchRunner(parts: WorkerParts) {
       .catch(() => {});
     const ended = batch.run().then(() => heart.quiet());
     await Promise.race([ended, lastMoment]).finally(() => over.abort());
-    return { batchItemFailures: batch.open().map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    const returned = batch.open();
+    if (returned.length > 0) parts.telemetry.count('MessagesReturned', returned.length);
+    return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }
 

@@ -1,0 +1,72 @@
+import { describe, expect, it, vi } from 'vitest';
+import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
+import { LOGGED_BYTES } from '../../lib/cost/operations-bill.ts';
+import { planFor, type Workload } from '../../lib/cost/plan.ts';
+import { listPrices } from '../../lib/cost/prices.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
+
+const MILLION_A_MONTH = 1e6 / (30.4375 * 86_400);
+const short: Workload = {
+  ...{ rate: MILLION_A_MONTH, durationMs: 100, payloadBytes: 200, resultBytes: 64, checkpointBytes: 0 },
+  ...{ checkpoints: 0, errorShare: 0, crashShare: 0, host: { kind: 'lambda', memoryMb: 512 } },
+};
+const bill = (workload: Workload, settings = {}) =>
+  planFor(workload, resolveSettings(settings), listPrices)
+    .lines.filter(({ group }) => group !== 'compute')
+    .reduce((sum, { dollars }) => sum + dollars, 0);
+const IDLE = { ...short, rate: 0 };
+/** What one more million of jobs adds, besides compute. */
+const perMillion = (workload: Workload, settings = {}) =>
+  bill({ ...workload, rate: 2 * workload.rate }, settings) - bill(workload, settings);
+
+describe('the bill of a month, without free tiers', () => {
+  it('is at most $3 for a system that does nothing, alarms and all', () => {
+    expect(bill(IDLE)).toBeLessThanOrEqual(3);
+    expect(bill(IDLE)).toBeGreaterThan(2);
+  });
+
+  it.each([
+    ['one at a time on Lambda', short, {}, 4.3],
+    ['in batches of ten on Lambda', short, { batchSize: 10 }, 3.4],
+    ['in a process', { ...short, host: { kind: 'process' } } as Workload, {}, 3.4],
+  ])('is bounded for a million short jobs %s, besides compute', (_, workload, settings, dollars) => {
+    expect(perMillion(workload, settings)).toBeLessThanOrEqual(dollars);
+    expect(perMillion(workload, settings)).toBeGreaterThan(dollars - 0.4);
+  });
+
+  it('names everything that somebody pays for', () => {
+    const { lines } = planFor(short, resolveSettings(), listPrices, { dashboard: true, tracing: true });
+    for (const what of [
+      'alarms',
+      'custom metrics',
+      'logs of jobs',
+      'backups (point in time)',
+      'dashboard',
+      'traces',
+    ])
+      expect(lines.map((line) => line.what)).toContain(what);
+    expect(lines.find(({ what }) => what === 'traces')?.dollars).toBeCloseTo(5, 1);
+  });
+});
+
+describe('what a job leaves in the log', () => {
+  it('is as long as the bill says', () => {
+    vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
+    const written: string[] = [];
+    for (const name of ['log', 'info'] as const)
+      vi.spyOn(console, name).mockImplementation((line: string) => void written.push(line));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'Leasehold-Jobs' });
+    const name = { jobId: crypto.randomUUID(), type: 'send-invoice', attempt: 1 };
+    telemetry.info('run ended', { ...name, outcome: 'done', durationMs: 104 });
+    telemetry.count('JobsClaimed');
+    telemetry.count('JobsDone');
+    telemetry.flush();
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+    // Powertools indents what it writes while POWERTOOLS_DEV is set.
+    const [line = '', emf = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
+    const near = (bytes: number, told: number) => Math.abs(bytes + 26 - told) < 0.12 * told;
+    expect(near(Buffer.byteLength(line), LOGGED_BYTES.job), `${line.length} bytes`).toBe(true);
+    expect(near(Buffer.byteLength(emf), LOGGED_BYTES.invocation), `${emf.length} bytes`).toBe(true);
+  });
+});

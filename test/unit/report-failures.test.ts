@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { reportFailures } from '../../lib/aws/dynamodb/report-failures.ts';
+import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+
+it('tells of each request to the table that broke, and of no refusal', async () => {
+  const memory = createMemoryTable();
+  let failures = 0;
+  const broken = () => Promise.reject(new Error('AccessDenied'));
+  const count = (requests: number) => {
+    failures += requests;
+  };
+  const table = reportFailures({ ...memory, read: broken, query: broken }, count);
+  await expect(table.read('a')).rejects.toThrow('AccessDenied');
+  await expect(table.query({ partition: 'r0', limit: 1 } as never)).rejects.toThrow('AccessDenied');
+  expect(failures).toBe(2);
+  const refused = {
+    transition: 'keepBreaker',
+    jobId: 'a',
+    when: [[{ attribute: 'jobId', is: 'present' }]],
+    set: { breakerOpen: true },
+    returns: 'nothing',
+  } as const;
+  expect(await table.apply(refused)).toMatchObject({ applied: false });
+  expect(failures).toBe(2);
+  const half = reportFailures(
+    {
+      ...memory,
+      applyMany: async () => [
+        { applied: 'failed', error: new Error('throttled') },
+        { applied: true, row: {} },
+      ],
+    },
+    count,
+  );
+  await half.applyMany([refused, refused]);
+  expect(failures).toBe(3);
+});

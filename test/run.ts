@@ -1,16 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { availableEngines, noEngineMessage } from '../lib/local/engines/dynamodb-engine.ts';
 
 /** The part of vitest's JSON report that is counted. */
 type Report = {
-  readonly testResults: readonly {
-    readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
-  }[];
+  readonly testResults: readonly FileReport[];
+};
+type FileReport = {
+  readonly name: string;
+  readonly status: string;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly assertionResults: readonly { readonly status: string }[];
 };
 type Step = { readonly name: string; readonly ok: boolean; readonly ms: number };
 type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
@@ -47,16 +51,30 @@ function vitest(filters: readonly string[], deep: boolean): Step {
   return step('tests', 'vitest', args, { TMPDIR: scratch, TEST_DEEP: deep ? '1' : undefined });
 }
 
-/** Sums the report up; a file that could not be loaded counts as one failure. */
+/** Sums the report up; a file that failed before any of its tests did counts as one failure. */
 function total(report: Report): Totals {
-  const statuses = report.testResults.flatMap((file) =>
-    file.assertionResults.length === 0 && file.status === 'failed'
-      ? ['failed']
-      : file.assertionResults.map((test) => test.status),
-  );
+  const statuses = report.testResults.flatMap(({ status, assertionResults }) => {
+    const tests = assertionResults.map((test) => test.status);
+    return status === 'failed' && !tests.includes('failed') ? ['failed', ...tests] : tests;
+  });
   const passed = statuses.filter((status) => status === 'passed').length;
   const failed = statuses.filter((status) => status === 'failed').length;
   return { passed, failed, skipped: statuses.length - passed - failed };
+}
+
+/** What each suite took, all files added up, and which of them took longest: `npm test` has a budget (CONTRIBUTING.md). */
+function tellTimes(report: Report): void {
+  const seconds = ({ startTime, endTime }: FileReport) => (endTime - startTime) / 1000;
+  const pathOf = ({ name }: FileReport) => relative(join(root, 'test'), name).split(sep);
+  const suites = Object.entries(Object.groupBy(report.testResults, (file) => pathOf(file)[0] ?? ''));
+  for (const [suite, files = []] of suites.toSorted()) {
+    const sum = files.reduce((all, file) => all + seconds(file), 0);
+    const slowest = files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, 3);
+    const told = slowest.map((file) => `${pathOf(file).slice(1).join('/')} ${seconds(file).toFixed(1)}`);
+    console.log(
+      `${suite.padEnd(11)} ${sum.toFixed(1).padStart(6)} s in ${files.length} files: ${told.join(', ')} …`,
+    );
+  }
 }
 
 const readReport = (): Report =>
@@ -83,7 +101,10 @@ try {
     step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),
     vitest(filters, values.deep),
   ];
-  const { passed, failed, skipped } = total(readReport());
+  const report = readReport();
+  const { passed, failed, skipped } = total(report);
+  console.log();
+  tellTimes(report);
   console.log();
   for (const { name, ok, ms } of steps) {
     console.log(`${name.padEnd(9)} ${ok ? 'ok    ' : 'FAILED'} ${(ms / 1000).toFixed(1).padStart(6)} s`);

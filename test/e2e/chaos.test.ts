@@ -1,14 +1,21 @@
 import { expect, it } from 'vitest';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { tell } from '../chaos/tell.ts';
+import { atDepth } from '../support/depth.ts';
 
 /** The short form of `npm run chaos`, which goes on for as long as you let it. */
 const SEED = 20;
+const JOBS = atDepth(20, 150);
 
-it('keeps every promise while processes die, stop and lose touch', { timeout: 240_000 }, async () => {
-  const { findings, evidence, figures } = await runChaos({ seed: SEED, seconds: 8, jobs: 20, workers: 2 });
+it('keeps every promise while processes die, stop and lose touch', { timeout: 900_000 }, async () => {
+  const { findings, evidence, figures } = await runChaos({
+    seed: SEED,
+    seconds: atDepth(8, 60),
+    jobs: JOBS,
+    workers: 2,
+  });
   if (findings.length > 0) throw new Error(`seed ${SEED}:\n${tell(findings, evidence)}`);
-  expect(evidence.accepted).toHaveLength(20);
+  expect(evidence.accepted).toHaveLength(JOBS);
   expect(figures.processesLost).toBeGreaterThan(0);
-  expect(figures.runs).toBeGreaterThanOrEqual(20);
+  expect(figures.runs).toBeGreaterThanOrEqual(JOBS);
 });

@@ -1,11 +1,13 @@
+import { type Acted, actOnJob } from '../client/act-on-job.ts';
+import { unknownJob } from '../client/look-up.ts';
+import { whyRefused } from '../inspect/why-refused.ts';
 import type { Dispatch } from '../protocol/decisions/dispatch.ts';
 import { BadRowError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/job.ts';
-import type { Hint, OperatorOutcome } from '../protocol/ports.ts';
+import type { Job, OperatorAct } from '../protocol/job.ts';
+import type { Hint } from '../protocol/ports.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import { paintStatus } from './format-job.ts';
 import type { Output } from './output.ts';
-import { notThere } from './read-job.ts';
 import type { System } from './system.ts';
 
 /** What became of one id that an operator named. */
@@ -16,11 +18,12 @@ export interface Operated {
   readonly says: string;
 }
 
-/** A verb on single jobs: what it writes, and what it says on success and refusal. */
+/** A verb on single jobs: what it writes, and what it says on success. */
 export interface Verb {
-  readonly apply: (jobId: string) => Promise<OperatorOutcome>;
+  readonly act: OperatorAct['act'];
+  /** @default - the act by itself, with its hint */
+  readonly apply?: (jobId: string) => Promise<Acted>;
   readonly done: (job: Job) => string;
-  readonly refused: (job: Job) => string;
 }
 
 /** Applies the verb to each id in turn; one refusal does not keep the others from being done. */
@@ -32,14 +35,15 @@ export async function operate(system: System, ids: readonly string[], verb: Verb
 
 async function operateOn(system: System, jobId: string, verb: Verb): Promise<Operated> {
   try {
-    const result = await verb.apply(jobId);
-    if (result.outcome === 'absent') return { jobId, outcome: 'absent', says: notThere(jobId, system) };
-    const { outcome, job } = result;
+    const result = await (verb.apply ?? ((id) => actOnJob(system, id, verb.act)))(jobId);
+    if (result.outcome === 'absent')
+      return { jobId, outcome: 'absent', says: (await unknownJob(system, jobId)).says };
+    const { outcome, job, hintFailed } = result;
     return {
       jobId,
       outcome,
       status: job.status,
-      says: outcome === 'written' ? verb.done(job) : verb.refused(job),
+      says: outcome === 'refused' ? whyRefused(verb.act, job) : verb.done(job) + unsent(hintFailed),
     };
   } catch (error) {
     // A row that cannot be read concerns this job alone; a store that does not answer concerns them all.
@@ -47,6 +51,9 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
     return { jobId, outcome: 'failed', says: error.message };
   }
 }
+
+const unsent = (why: string | undefined): string =>
+  why === undefined ? '' : `; no hint could be sent (${why}), so the reaper sends one soon`;
 
 /** Sends the hints that a dispatch asks for. */
 export const sendHintsFor = (
@@ -63,7 +70,7 @@ export const sendHintsFor = (
   );
 
 /** What cannot be sent is sent by the reaper, a little later. */
-export async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
+async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
   if (hints.length === 0) return;
   const { failed, reason } = await system.queue().sendHints(hints);
   if (failed.length > 0)

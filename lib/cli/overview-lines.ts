@@ -1,6 +1,7 @@
+import type { QueueCounts } from '../aws/sqs/queue-inspection.ts';
+import type { Count, Overview } from '../client/overview.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import type { Colours } from './output.ts';
-import { type Count, formatCount, type Overview, type QueueCounts } from './overview.ts';
 
 const LABEL = 22;
 
@@ -29,6 +30,10 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
     row('reaper', '', reaperState(overview, now, colours)),
   ];
 }
+
+/** `1,234`, or `10,000+` where the count stopped. */
+const formatCount = ({ count, complete }: Count): string =>
+  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
 
 const soonest = ({ soonestLeaseEnd }: Overview, now: number): string =>
   soonestLeaseEnd === undefined

@@ -1,30 +1,24 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { TableInspection } from '../aws/dynamodb/table-inspection.ts';
+import type { ClientParts } from '../client/client-parts.ts';
+import { sweptShards } from '../client/swept-shards.ts';
 import type { ClockGuard } from '../protocol/clock-guard.ts';
-import type { JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import type { Clock, JobQueue } from '../protocol/ports.ts';
 import { settingsFromEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
 import { VARIABLE_PREFIX } from '../wire/environment.ts';
-import { LEADER_KEY } from '../wire/table.ts';
 import { CliError } from './cli-error.ts';
 import { clientConfig, type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A system that a command works on, opened with the operator's own credentials. */
-export interface System {
+export interface System extends ClientParts {
   readonly found: FoundSystem;
-  readonly table: Table;
-  readonly inspection: TableInspection;
-  readonly store: JobStore;
-  readonly settings: Settings;
+  readonly clock: Clock;
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
-  readonly sqs: SQSClient;
   /** The queue's URL; throws an error that says what to do when none is named. */
   queueUrl(): string;
-  queue(): JobQueue;
   /** The queue at another URL, such as the dead-letter queue's. */
   queueAt(url: string): JobQueue;
   close(): void;
@@ -62,7 +56,7 @@ export async function openSystem(
       );
     };
     return {
-      ...{ found, table, settings, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
+      ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       store: storeOf(`cli-${operatorName()}`, settings),
       queue: () => queueAt(queueUrl()),
@@ -76,12 +70,6 @@ export async function openSystem(
 /** Only Leasehold's own variables: the rest of the environment has nothing to do with settings. */
 export const settingVariables = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith(VARIABLE_PREFIX)));
-
-/** The number of shards that sweeps cover; undefined before the first reaper ran. */
-async function sweptShards(table: Table): Promise<number | undefined> {
-  const shards = (await table.read(LEADER_KEY))?.shards;
-  return typeof shards === 'number' && shards >= 1 ? shards : undefined;
-}
 
 /** Part of `changedBy`, so that a row tells which person's command changed it last. */
 function operatorName(): string {

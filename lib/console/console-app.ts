@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
+import { type ActParts, actOnJob } from '../client/act-on-job.ts';
 import type { Clock, JobStore } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { type ActionParts, actOnJob } from './act-on-job.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
 import { detailOf } from './job-detail.ts';
@@ -15,6 +15,7 @@ import {
   type WorkerAction,
   workerActions,
 } from './page-messages.ts';
+import { replyToAction } from './reply-to-action.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface ConsoleAppOptions {
@@ -27,7 +28,7 @@ export interface ConsoleAppOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   /** Absent: the console is read-only. */
-  readonly actions?: ActionParts;
+  readonly actions?: ActParts;
   /** Acts on a worker's process; absent where workers do not run on this machine. */
   readonly signalWorker?: (pid: number, action: WorkerAction) => boolean;
   /** Stops all streams. */
@@ -99,7 +100,7 @@ function addJobs(app: Hono, { watcher, store, clock, settings, actions }: Consol
     if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
     if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
     if (id.length > MAX_ID_LENGTH) return c.json(refusal('There is no such job'), 404);
-    const reply = await actOnJob(actions, id, action);
+    const reply = replyToAction(await actOnJob(actions, id, action), action);
     watcher.note(id);
     return c.json(reply, reply.ok ? 200 : 409);
   });

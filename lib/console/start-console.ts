@@ -69,7 +69,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const app = createConsoleApp({
     ...{ token, files, feed, watcher, store, clock, settings },
     port: () => port,
-    actions: queue === undefined ? undefined : { store, queue, clock, settings },
+    actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings },
     signalWorker: local?.signal,
     stopping: stopping.signal,
   });

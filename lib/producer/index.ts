@@ -49,7 +49,8 @@ export interface Producer<R extends Registry> {
 }
 
 export interface ProducerOptions<R extends Registry> {
-  readonly registry: R;
+  /** Checks types and payloads before they are sent. @default - the worker checks them */
+  readonly registry?: R;
   /** The job queue: its URL, or a queue that is put together already. */
   readonly queue: string | Pick<JobQueue, 'sendJobs'>;
   /** The worker's limits. @default - the default settings */
@@ -58,13 +59,13 @@ export interface ProducerOptions<R extends Registry> {
 }
 
 /** Sends the same messages as a plain `SendMessage` would, with types and checks from the registry. */
-export function createProducer<R extends Registry>(options: ProducerOptions<R>): Producer<R> {
+export function createProducer<R extends Registry = Registry>(options: ProducerOptions<R>): Producer<R> {
   const { registry, settings = defaultSettings, clock = systemClock } = options;
   const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
 
   const messageFor = async (type: string, payload: unknown, sendOptions: SendOptions = {}) => {
-    const definition = registry.find(type);
-    if (definition === undefined)
+    const definition = registry?.find(type);
+    if (registry !== undefined && definition === undefined)
       throw new UnknownTypeError(
         type,
         registry.definitions.map((each) => each.type),
@@ -77,8 +78,9 @@ export function createProducer<R extends Registry>(options: ProducerOptions<R>):
     if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
     if (parsed.message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
     // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
-    const checked = await checkText(definition.payload, parsed.message.payload);
-    if (!checked.ok) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
+    const checked = definition && (await checkText(definition.payload, parsed.message.payload));
+    if (checked?.ok === false)
+      throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
     return { jobId, body, ...delayOf(parsed.message.notBefore, now) };
   };
 

@@ -20,10 +20,11 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
 /** The types of a registry, for producers. */
 export type TypeIn<R extends Registry> = R['definitions'][number]['type'];
 
-/** What a producer sends for a type. */
-export type PayloadIn<R extends Registry, Type extends TypeIn<R>> = StandardSchemaV1.InferInput<
-  Extract<R['definitions'][number], { readonly type: Type }>['payload']
->;
+/** What a producer sends for a type: anything, if it does not know the registry. */
+export type PayloadIn<R extends Registry, Type extends TypeIn<R>> =
+  string extends TypeIn<R>
+    ? unknown
+    : StandardSchemaV1.InferInput<Extract<R['definitions'][number], { readonly type: Type }>['payload']>;
 
 /** The registry has types that contradict each other or the settings. */
 export class RegistryError extends LeaseholdError {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
@@ -273,12 +274,13 @@ describe('sending', () => {
     return seen;
   };
 
-  it('sends a payload from the command line, under the id that SQS gave it', async () => {
+  it('sends a payload from the command line, under an id of its own', async () => {
     const run = await system.run(['send', 'email', '{"to":"ada"}', '--json']);
     expect(run.code).toBe(0);
     const [message] = await received();
-    expect(message?.body).toEqual({ type: 'email', payload: { to: 'ada' } });
-    expect(run.json()).toMatchObject({ outcome: 'sent', jobId: message?.MessageId });
+    const { jobId } = run.json<{ jobId: string }>();
+    expect(message?.body).toEqual({ type: 'email', payload: { to: 'ada' }, jobId });
+    expect(run.json()).toMatchObject({ outcome: 'sent', messageId: message?.MessageId });
   });
 
   it('takes the payload from stdin, and id, delay, lease and budgets from options', async () => {
@@ -302,12 +304,35 @@ describe('sending', () => {
     });
   });
 
+  it('waits for the job when asked to, and exits by how it ended', async () => {
+    const waiting = system.run(['send', 'email', '1', '--job-id', 'w1', '--wait', '--json'], {
+      clock: systemClock,
+    });
+    const claimed = await system.store.claim({ job: newJob('w1', { type: 'email' }), owner: 'worker-a/1' });
+    if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+    await system.store.complete(claimOf(claimed.job), { opened: true });
+    const run = await waiting;
+    expect(run.code).toBe(0);
+    expect(run.json()).toMatchObject({
+      ...{ outcome: 'sent', jobId: 'w1' },
+      job: { status: 'done', result: { opened: true } },
+    });
+    const late = await system.run(['send', 'email', '1', '--wait', '--timeout', '0s'], {
+      clock: systemClock,
+    });
+    expect(late.code).toBe(1);
+    expect(late.stderr).toMatch(
+      /not ended within 0 ms: .*not started, or unknown\. In the queue \d+ message/,
+    );
+  });
+
   it('sends nothing that a worker would refuse', async () => {
     for (const [args, says] of [
       [['send', 'no type!'], "'type' is 'no type!'"],
       [['send', 'email', '{"to":'], 'Check the shell quotes'],
       [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
       [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
+      [['send', 'email', '1', '--timeout', '1m'], 'add --wait'],
       [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],
       [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are allowed'],
       [['send'], "Name the job's type"],

@@ -116,7 +116,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
         [['--status', 'sleeping'], 'Allowed choices are unfinished, pending, running'],
         [['--older-than', 'long'], 'Give a duration such as 30s'],
         [['--limit', '0'], 'Give a whole number from 1 to 10000'],
-        [['--cursor', 'nonsense'], '--cursor must be one that a listing printed'],
+        [['--cursor', 'nonsense'], "the cursor is 'nonsense'"],
         [['--statsu', 'failed'], 'Did you mean --status?'],
       ] as const) {
         const run = await system.run(['ls', ...args]);

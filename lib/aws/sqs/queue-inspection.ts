@@ -19,6 +19,8 @@ export interface QueueDescription {
   readonly redrive?: { readonly deadLetterArn: string; readonly maxReceiveCount: number };
 }
 
+export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
+
 /** Reads a queue's counts and settings. */
 export async function describeQueue(client: SQSClient, queueUrl: string): Promise<QueueDescription> {
   try {

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { whyRefused } from '../../inspect/why-refused.ts';
 import { exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirmed.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
@@ -21,12 +20,11 @@ export function cancelCommand(context: CliContext): Command {
         if (ids.length > 1 && !(await confirmed(context.terminal, `Cancel ${ids.length} jobs?`, options)))
           return exitCodes.refused;
         const results = await operate(system, ids, {
-          apply: (jobId) => system.store.cancel(jobId),
+          act: 'cancel',
           done: (job) =>
             job.status === 'cancelled'
               ? 'cancelled'
               : 'its worker is told to stop with the reply to its next heartbeat',
-          refused: (job) => whyRefused('cancel', job),
         });
         return reportOperated(output, results);
       }),

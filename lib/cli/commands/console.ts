@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { scanCostOf } from '../../client/scan-cost.ts';
 import { formatDollars } from '../../cost/format-dollars.ts';
 import { LOCAL_STATE_FILE } from '../../local/state-file.ts';
 import { resourceVariables } from '../../wire/environment.ts';
@@ -7,7 +8,6 @@ import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import { readLocalState, type SystemOptions } from '../find-system.ts';
 import { createOutput, type Output } from '../output.ts';
-import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
 
 interface ConsoleCommandOptions extends SystemOptions {

@@ -1,4 +1,7 @@
 import { Command, Option } from 'commander';
+import { ScanNeededError } from '../../client/errors.ts';
+import { type ListedJob, type Listing, listJobs, listStatuses, MAX_LISTED } from '../../client/list-jobs.ts';
+import { type ScanCost, scanCostOf } from '../../client/scan-cost.ts';
 import { formatDollars } from '../../cost/format-dollars.ts';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
@@ -14,15 +17,11 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { describeLease, paintStatus } from '../format-job.ts';
-import { type ListedJob, type Listing, listByScan, listFailed, listUnfinished } from '../list-jobs.ts';
 import { firstLine, type Output, shorten } from '../output.ts';
-import { scanCostOf } from '../scan-cost.ts';
 import type { System } from '../system.ts';
 
-const STATUSES = ['unfinished', 'pending', 'running', 'failed', 'done', 'cancelled'] as const;
-
 interface LsOptions extends SystemOptions {
-  readonly status: (typeof STATUSES)[number];
+  readonly status: (typeof listStatuses)[number];
   readonly type?: readonly string[];
   readonly owner?: string;
   readonly olderThan?: number;
@@ -36,11 +35,11 @@ export function lsCommand(context: CliContext): Command {
   const command = new Command('ls')
     .alias('list')
     .description('list jobs by status, type, age or owner, without scanning the table')
-    .addOption(new Option('-s, --status <status>', 'which jobs').choices(STATUSES).default('unfinished'))
+    .addOption(new Option('-s, --status <status>', 'which jobs').choices(listStatuses).default('unfinished'))
     .option('-t, --type <type>', 'only this type (repeat, or separate with commas)', listOption)
     .option('-o, --owner <owner>', 'only jobs leased to this worker or claim')
     .option('--older-than <duration>', 'only jobs in their status for longer than this', durationOption)
-    .option('-n, --limit <n>', 'jobs to show', numberOption(1, 10_000), 50)
+    .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
     .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
     .action((options: LsOptions) =>
@@ -64,49 +63,29 @@ export function lsCommand(context: CliContext): Command {
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
-  const request = {
-    limit: options.limit,
-    types: options.type,
-    owner: options.owner,
-    before: options.olderThan === undefined ? undefined : now - options.olderThan,
-    cursor: options.cursor,
-  };
-  switch (options.status) {
-    case 'unfinished':
-      return listUnfinished(system, ['running', 'pending'], request);
-    case 'pending':
-    case 'running':
-      return listUnfinished(system, [options.status], request);
-    case 'failed':
-      if (options.scan === true) return scan(system, output, options.status, request);
-      return listFailed(system, request);
-    case 'done':
-    case 'cancelled': {
-      if (options.scan !== true)
-        throw new CliError(
-          `No index holds ${options.status} jobs: listing them reads the whole table (${await scanCost(system)}). Add --scan to do it`,
-          exitCodes.refused,
-        );
-      return scan(system, output, options.status, request);
-    }
+  const { status, scan, limit, owner, cursor } = options;
+  if (scan === true)
+    output.note(
+      `Scanning the table for ${status} jobs: ${priceOf(await scanCostOf(system))} if read to the end.`,
+    );
+  try {
+    return await listJobs(system, {
+      ...{ status, scan, limit, owner, cursor },
+      types: options.type,
+      before: options.olderThan === undefined ? undefined : now - options.olderThan,
+    });
+  } catch (error) {
+    if (!(error instanceof ScanNeededError)) throw error;
+    throw new CliError(
+      `No index holds ${status} jobs: listing them reads the whole table (${priceOf(error.cost)}). Add --scan to do it`,
+      exitCodes.refused,
+    );
   }
 }
 
-async function scan(
-  system: System,
-  output: Output,
-  status: string,
-  request: Parameters<typeof listByScan>[2],
-) {
-  output.note(`Scanning the table for ${status} jobs: ${await scanCost(system)} if read to the end.`);
-  return listByScan(system, status, request);
-}
-
 /** What reading the whole table costs, in words. */
-async function scanCost(system: System): Promise<string> {
-  const { rows, readUnits, dollars } = await scanCostOf(system);
-  return `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
-}
+const priceOf = ({ rows, readUnits, dollars }: ScanCost): string =>
+  `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
 
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
   output.json({ jobs: jobs.map(asJson), cursor, bad });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { type ListedJob, listFailed } from '../../client/list-jobs.ts';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
-import { whyRefused } from '../../inspect/why-refused.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
@@ -17,7 +17,6 @@ import {
   withSystem,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { type ListedJob, listFailed } from '../list-jobs.ts';
 import { type Operated, operate, sendHintsFor } from '../operate.ts';
 import { firstLine, type Output } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -170,9 +169,9 @@ async function reviveAll(
     const group = chosen.slice(i, i + GROUP).map((job) => job.jobId);
     const dispatch = planDispatch(clock.now(), clock.now(), system.settings);
     const done = await operate(system, group, {
+      act: 'revive',
       apply: (jobId) => system.store.revive(jobId, dispatch),
       done: () => 'pending again',
-      refused: (job) => whyRefused('revive', job),
     });
     results.push(...done);
     const revived = done.filter((result) => result.outcome === 'written');

@@ -1,7 +1,8 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { messageLimits } from '../../settings/message-limits.ts';
-import { jobBody, parseMessage } from '../../wire/message.ts';
+import { WaitTimedOutError } from '../../client/errors.ts';
+import { recordOf } from '../../client/job-record.ts';
+import { waitForEnd } from '../../client/wait-for.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -13,6 +14,7 @@ import {
   withSystem,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
+import { paintStatus } from '../format-job.ts';
 import type { Output } from '../output.ts';
 import { sendLines } from '../send-lines.ts';
 import type { System } from '../system.ts';
@@ -26,6 +28,8 @@ interface SendCommandOptions extends SystemOptions {
   readonly lease?: number;
   readonly maxAttempts?: number;
   readonly maxCrashes?: number;
+  readonly wait?: boolean;
+  readonly timeout?: number;
 }
 
 /** `leasehold send`: one job from the command line, or many from NDJSON. */
@@ -44,6 +48,8 @@ export function sendCommand(context: CliContext): Command {
     .option('--lease <duration>', 'lease length of this job', durationOption)
     .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
+    .option('-w, --wait', 'wait until the job has ended, and print its result')
+    .option('--timeout <duration>', 'how long to wait at most (default: 5m)', durationOption)
     .action((type: string | undefined, payload: string | undefined, options: SendCommandOptions) =>
       onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),
     );
@@ -51,6 +57,7 @@ export function sendCommand(context: CliContext): Command {
     withSystem(command),
     'leasehold send email \'{"to":"ada@example.com"}\'',
     'leasehold send report --job-id report-2026-03 --at 2026-04-01T06:00',
+    'leasehold send report --wait --timeout 2m --json | jq .job.result',
     'cat payloads.ndjson | leasehold send email --file -',
   );
 }
@@ -64,31 +71,40 @@ async function send(
   options: SendCommandOptions,
 ) {
   const fields = fieldsOf(options, context.terminal.clock.now());
+  if (options.timeout !== undefined && options.wait !== true)
+    throw new CliError('--timeout says how long to wait; add --wait');
   if (options.file !== undefined) {
     if (payload !== undefined) throw new CliError('Give either a payload or --file, not both');
     if (options.jobId !== undefined)
       throw new CliError('--job-id names one job; put "jobId" in the lines of the file instead');
+    if (options.wait === true) throw new CliError('--wait waits for one job; leave --file out');
     const lines = options.file === '-' ? context.terminal.input : readable(options.file);
     return sendLines(context.terminal, system, output, lines, { type, fields });
   }
   if (type === undefined)
     throw new CliError("Name the job's type: leasehold send TYPE [PAYLOAD]. For many jobs add --file FILE");
   const text = payload === '-' ? await readAll(context.terminal.input) : payload;
-  const body = jobBody(type, text === undefined ? null : payloadOf(text), fields);
-  const now = context.terminal.clock.now();
-  const parsed = parseMessage(body, messageLimits(system.settings), { sentAt: now, now });
-  if (!parsed.ok) throw new CliError(`Not sent: ${parsed.reason}`);
-  const [sent] = await system.queue().sendJobs([{ body }]);
-  if (sent?.outcome !== 'sent') {
-    output.json({ outcome: 'failed', reason: sent?.reason });
-    output.note(`Not sent: ${sent?.reason}`);
-    return exitCodes.unusable;
+  const { createProducer } = await import('../../producer/index.ts');
+  const { clock, isScreen, interrupted } = context.terminal;
+  const producer = createProducer({ queue: system.queue(), settings: system.settings, clock });
+  const sent = await producer.send(type, text === undefined ? null : payloadOf(text), fields);
+  const { jobId } = sent;
+  if (options.wait !== true) {
+    output.json({ outcome: 'sent', ...sent, type });
+    output.line(`${output.colours.green('sent')} ${jobId}`);
+    if (isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
+    return exitCodes.ok;
   }
-  const jobId = options.jobId ?? sent.messageId;
-  output.json({ outcome: 'sent', jobId, messageId: sent.messageId, type });
-  output.line(`${output.colours.green('sent')} ${jobId}`);
-  if (context.terminal.isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
-  return exitCodes.ok;
+  output.note(`sent ${jobId}; waiting for it to end`);
+  const waiting = waitForEnd(system, jobId, { timeoutMs: options.timeout, signal: interrupted });
+  const job = await waiting.catch((error: unknown) => {
+    throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
+  });
+  output.json({ outcome: 'sent', ...sent, type, job: recordOf(job) });
+  output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
+  if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
+  else output.note(job.lastError ?? `See 'leasehold explain ${jobId}'`);
+  return job.status === 'done' ? exitCodes.ok : exitCodes.refused;
 }
 
 /** What goes into the message besides type and payload. */

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { readOverview } from '../../client/overview.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, listOption, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { readOverview } from '../overview.ts';
 import { overviewLines } from '../overview-lines.ts';
 
 /** Index pages that one count may read: a million jobs a shard, a fraction of a cent. */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { type Overview, readOverview } from '../../client/overview.ts';
 import { exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -11,7 +12,6 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import type { Output } from '../output.ts';
-import { type Overview, readOverview } from '../overview.ts';
 import { overviewLines } from '../overview-lines.ts';
 import { formatInstant } from '../time.ts';
 

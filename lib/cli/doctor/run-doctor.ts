@@ -1,8 +1,8 @@
 import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
+import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../client/scan-cost.ts';
 import type { Cursor } from '../../protocol/ports.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
-import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../scan-cost.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';

@@ -1,9 +1,14 @@
-import { describeQueue, type QueueDescription, queueUrlOf } from '../aws/sqs/queue-inspection.ts';
+import {
+  describeQueue,
+  type QueueCounts,
+  type QueueDescription,
+  queueUrlOf,
+} from '../aws/sqs/queue-inspection.ts';
 import type { CountQuery, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures } from '../protocol/store/all-failures.ts';
 import { LEADER_KEY } from '../wire/table.ts';
-import type { System } from './system.ts';
+import type { ClientParts } from './client-parts.ts';
 
 /** A count that may have stopped at a limit. */
 export interface Count {
@@ -28,18 +33,18 @@ export interface Overview {
   readonly reaper?: { readonly leader: string; readonly leaderUntil: number; readonly epoch: number };
 }
 
-export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
+type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs'>;
 
 const PAGE = 10_000;
 const FAILURES_A_PAGE = 1_000;
 
 /** Reads the figures. `pagesEach` bounds the cost of every single count; what is beyond is shown as "or more". */
 export async function readOverview(
-  system: System,
+  parts: OverviewParts,
   now: number,
   options: { readonly types?: readonly string[]; readonly pagesEach: number },
 ): Promise<Overview> {
-  const { table, settings } = system;
+  const { table, settings } = parts;
   const shards = allShards(settings.shards);
   const countAll = (partitions: readonly string[], range: Pick<CountQuery, 'upTo'> = {}) =>
     total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
@@ -50,8 +55,8 @@ export async function readOverview(
     countAll(shards.pending, { upTo: now }),
     soonestLeaseEnd(table, shards.running),
     readLeader(table),
-    readQueues(system),
-    countFailures(system, options),
+    readQueues(parts),
+    countFailures(parts, options),
   ]);
   return {
     ...{ at: now, running, lapsed, pending, overdue },
@@ -67,7 +72,7 @@ export async function readOverview(
  * given up, every count is "or more".
  */
 async function countFailures(
-  { table, settings }: System,
+  { table, settings }: OverviewParts,
   { types, pagesEach }: { readonly types?: readonly string[]; readonly pagesEach: number },
 ): Promise<Readonly<Record<string, Count>>> {
   const counts = new Map<string, number>((types ?? []).map((type) => [type, 0]));
@@ -124,12 +129,15 @@ async function readLeader(
   };
 }
 
-async function readQueues(system: System): Promise<{ queue?: QueueCounts; deadLetters?: QueueCounts }> {
-  if (system.found.queueUrl === undefined) return {};
-  const queue = await describeQueue(system.sqs, system.found.queueUrl);
+async function readQueues({
+  found,
+  sqs,
+}: OverviewParts): Promise<{ queue?: QueueCounts; deadLetters?: QueueCounts }> {
+  if (found.queueUrl === undefined) return {};
+  const queue = await describeQueue(sqs, found.queueUrl);
   if (queue.redrive === undefined) return { queue: countsOf(queue) };
-  const url = await queueUrlOf(system.sqs, queue.redrive.deadLetterArn);
-  return { queue: countsOf(queue), deadLetters: countsOf(await describeQueue(system.sqs, url)) };
+  const url = await queueUrlOf(sqs, queue.redrive.deadLetterArn);
+  return { queue: countsOf(queue), deadLetters: countsOf(await describeQueue(sqs, url)) };
 }
 
 const countsOf = ({ visible, inFlight, delayed }: QueueDescription): QueueCounts => ({
@@ -137,7 +145,3 @@ const countsOf = ({ visible, inFlight, delayed }: QueueDescription): QueueCounts
   inFlight,
   delayed,
 });
-
-/** `1,234`, or `10,000+` where the count stopped. */
-export const formatCount = ({ count, complete }: Count): string =>
-  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;

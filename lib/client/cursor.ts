@@ -1,6 +1,6 @@
-import { CliError } from './cli-error.ts';
+import { BadRequestError } from './errors.ts';
 
-/** A place in a listing, as one word that can be pasted into the next command. */
+/** A place in a listing, as one word that can be given to the next. */
 export const encodeCursor = (place: object): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');
 
@@ -12,5 +12,9 @@ export function decodeCursor<T extends object>(text: string | undefined): T | un
   } catch {
     // Said below.
   }
-  throw new CliError('--cursor must be one that a listing printed; leave it out to start from the beginning');
+  throw new BadRequestError(
+    'the cursor',
+    text,
+    'one that an earlier listing gave; leave it out to start anew',
+  );
 }

@@ -1,6 +1,6 @@
 import { listPrices } from '../cost/prices.ts';
 import { scanReadUnits } from '../cost/write-units.ts';
-import type { System } from './system.ts';
+import type { ClientParts } from './client-parts.ts';
 
 /** Up to this price, in dollars, a table is read without asking. */
 export const NEXT_TO_NOTHING = 0.01;
@@ -13,7 +13,7 @@ export interface ScanCost {
 }
 
 /** What reading the whole table costs, by what DynamoDB last counted. */
-export async function scanCostOf({ inspection }: Pick<System, 'inspection'>): Promise<ScanCost> {
+export async function scanCostOf({ inspection }: Pick<ClientParts, 'inspection'>): Promise<ScanCost> {
   const { rows, bytes } = await inspection.describe();
   const readUnits = scanReadUnits(bytes);
   return { rows, readUnits, dollars: (readUnits * listPrices.perMillionReadUnits) / 1e6 };

@@ -7,8 +7,10 @@ import { allLeases } from '../protocol/store/all-leases.ts';
 import type { Positions } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
+import type { ClientParts } from './client-parts.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import type { System } from './system.ts';
+import { BadRequestError, ScanNeededError } from './errors.ts';
+import { scanCostOf } from './scan-cost.ts';
 
 /** A job as a listing shows it, from whichever index or scan it came. */
 export interface ListedJob {
@@ -32,6 +34,8 @@ export interface Listing {
   readonly looked: number;
 }
 
+export const listStatuses = ['unfinished', 'pending', 'running', 'failed', 'done', 'cancelled'] as const;
+
 export interface ListRequest {
   readonly limit: number;
   readonly types?: readonly string[];
@@ -40,6 +44,9 @@ export interface ListRequest {
   readonly before?: number;
   readonly cursor?: string;
 }
+
+type ListStatus = (typeof listStatuses)[number];
+type ListParts = Pick<ClientParts, 'table' | 'settings' | 'inspection'>;
 
 const PAGE = 200;
 
@@ -52,18 +59,52 @@ const matches = (job: ListedJob, request: ListRequest): boolean =>
 const ownerMatches = (owner: string | undefined, wanted: string): boolean =>
   owner !== undefined && (owner === wanted || workerOf(owner) === wanted);
 
+/** The most jobs of one listing. */
+export const MAX_LISTED = 10_000;
+
+/**
+ * Jobs by status, from the index. Done and cancelled ones are in no index: they are found by a scan, which has to be asked for
+ * and is refused with its price otherwise.
+ */
+export async function listJobs(
+  parts: ListParts,
+  {
+    status,
+    scan = false,
+    ...request
+  }: ListRequest & { readonly status: ListStatus; readonly scan?: boolean },
+): Promise<Listing> {
+  if (!listStatuses.includes(status))
+    throw new BadRequestError('status', status, `one of ${listStatuses.join(', ')}`);
+  if (!Number.isSafeInteger(request.limit) || request.limit < 1 || request.limit > MAX_LISTED)
+    throw new BadRequestError('limit', request.limit, `a whole number from 1 to ${MAX_LISTED}`);
+  switch (status) {
+    case 'unfinished':
+      return listUnfinished(parts, ['running', 'pending'], request);
+    case 'pending':
+    case 'running':
+      return listUnfinished(parts, [status], request);
+    case 'failed':
+      return scan ? listByScan(parts, status, request) : listFailed(parts, request);
+    case 'done':
+    case 'cancelled':
+      if (!scan) throw new ScanNeededError(status, await scanCostOf(parts));
+      return listByScan(parts, status, request);
+  }
+}
+
 /** Unfinished jobs, from the lease index, soonest lease end first. */
-export async function listUnfinished(
-  system: System,
+async function listUnfinished(
+  parts: ListParts,
   statuses: readonly ('pending' | 'running')[],
   request: ListRequest,
 ): Promise<Listing> {
-  const all = allShards(system.settings.shards);
+  const all = allShards(parts.settings.shards);
   const jobs: ListedJob[] = [];
   const bad: string[] = [];
   let looked = 0;
   let positions: Positions | undefined = decodeCursor<Positions>(request.cursor);
-  const leases = allLeases(system.table, {
+  const leases = allLeases(parts.table, {
     shards: statuses.flatMap((status) => all[status]),
     pageSize: Math.min(PAGE, request.limit + 1),
     positions,
@@ -73,7 +114,7 @@ export async function listUnfinished(
       bad.push(found.bad.message);
       continue;
     }
-    const job = listedLease(found.entry, system);
+    const job = listedLease(found.entry, parts);
     if (matches(job, request)) {
       // One more than asked for shows that there is more.
       if (jobs.length === request.limit) return { jobs, bad, looked, cursor: encodeCursor(positions ?? {}) };
@@ -85,7 +126,7 @@ export async function listUnfinished(
   return { jobs, bad, looked };
 }
 
-function listedLease(entry: LeaseEntry, { settings }: System): ListedJob {
+function listedLease(entry: LeaseEntry, { settings }: ListParts): ListedJob {
   const since =
     entry.status === 'running' ? (entry.startedAt ?? lastBeatAt(entry, settings)) : entry.notBefore;
   return {
@@ -104,7 +145,7 @@ function listedLease(entry: LeaseEntry, { settings }: System): ListedJob {
  * well; the errors of those that are listed are in their rows, which are read 100 at a time.
  */
 export async function listFailed(
-  { table, settings }: Pick<System, 'table' | 'settings'>,
+  { table, settings }: Pick<ListParts, 'table' | 'settings'>,
   request: ListRequest & { readonly since?: number },
 ): Promise<Listing> {
   const found: FailureEntry[] = [];
@@ -147,12 +188,12 @@ const listedFailure = (
 });
 
 /** Jobs by a scan of the whole table: the only way to those that are in no index. */
-export async function listByScan(system: System, status: string, request: ListRequest): Promise<Listing> {
+async function listByScan(parts: ListParts, status: string, request: ListRequest): Promise<Listing> {
   let cursor = decodeCursor<Cursor>(request.cursor);
   const jobs: ListedJob[] = [];
   let looked = 0;
   do {
-    const page = await system.inspection.scan({ status, cursor });
+    const page = await parts.inspection.scan({ status, cursor });
     for (const row of page.rows) {
       const job = listedRow(row);
       if (matches(job, request)) {

@@ -1,0 +1,183 @@
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { SQSClientConfig } from '@aws-sdk/client-sqs';
+import { connect } from '../aws/connect.ts';
+import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
+import { createProducer, type Producer } from '../producer/index.ts';
+import type { OperatorAct } from '../protocol/job.ts';
+import { defaultSettings, type Settings } from '../settings/settings.ts';
+import { SettingsError } from '../settings/settings-error.ts';
+import { defined } from '../wire/defined.ts';
+import { resourceVariables } from '../wire/environment.ts';
+import { isJobId, type JsonValue, quoted } from '../wire/message.ts';
+import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
+import type { Registry } from '../worker/registry.ts';
+import { actOnJob } from './act-on-job.ts';
+import type { ClientParts } from './client-parts.ts';
+import { ActRefusedError, BadRequestError, JobNotFoundError } from './errors.ts';
+import { type JobRecord, recordOf } from './job-record.ts';
+import { type Listing, type ListRequest, listJobs, type listStatuses } from './list-jobs.ts';
+import { lookUp, type UnknownJob, unknownJob } from './look-up.ts';
+import { type Overview, readOverview } from './overview.ts';
+import { sweptShards } from './swept-shards.ts';
+import { resultOf, type WaitOptions, waitForEnd } from './wait-for.ts';
+
+export interface ClientOptions<R extends Registry> {
+  /** The name of the jobs table: the stack's output TableName. */
+  readonly table: string;
+  /** The URL of the job queue: the stack's output QueueUrl. @default - nothing can be sent, revived or taken back */
+  readonly queue?: string;
+  /** Gives `send` its types, and checks payloads before they are sent. @default - the worker checks them */
+  readonly registry?: R;
+  /** @default - the standard chain of the AWS SDK */
+  readonly region?: string;
+  /** The name that rows keep with what this client does. @default - 'client' */
+  readonly actor?: string;
+  /** The limits that the workers have. @default - the default settings */
+  readonly settings?: Settings;
+  /** @default - the standard chain of the AWS SDK */
+  readonly dynamodb?: DynamoDBClientConfig;
+  /** @default - the standard chain of the AWS SDK */
+  readonly sqs?: SQSClientConfig;
+}
+
+export interface JobList extends Partial<Omit<ListRequest, 'cursor'>> {
+  /** @default - 'unfinished': the pending and running ones */
+  readonly status?: (typeof listStatuses)[number];
+  /** Where an earlier listing stopped. */
+  readonly cursor?: string;
+  /** Read the whole table: the only way to done and cancelled jobs. */
+  readonly scan?: boolean;
+}
+
+/** Jobs from code: send them, look at them, wait for them, and act on them. */
+export interface Client<R extends Registry = Registry> extends Producer<R> {
+  /** The job under this id: one read. Without a row, what can be said of it, or the rejected message that named it. */
+  get(jobId: string): Promise<JobRecord | UnknownJob>;
+  /**
+   * Waits until the job has ended and returns its result. Throws a `JobFailedError`, a `JobCancelledError`, or after the
+   * time a `WaitTimedOutError`. A job that has no row yet is waited for. Costs at most 7 + timeout / 5 s looks.
+   */
+  waitFor(jobId: string, options?: WaitOptions): Promise<JsonValue | undefined>;
+  /** Jobs by status, type, owner and age, from the index. Throws a `ScanNeededError` with the price where it has none. */
+  list(request?: JobList): Promise<Listing>;
+  /** Ends a pending job; the worker of a running one is told to stop. */
+  cancel(jobId: string): Promise<JobRecord>;
+  /** Runs a failed or cancelled job again, with new budgets. */
+  revive(jobId: string): Promise<JobRecord>;
+  /** Takes a running job from its worker and gives it to the next. */
+  takeBack(jobId: string): Promise<JobRecord>;
+  /** The system in figures, from counts of the index and the queue. */
+  stats(options?: { readonly types?: readonly string[] }): Promise<Overview>;
+  /** Closes its connections. */
+  close(): void;
+}
+
+const LISTED = 50;
+/** Index pages that one count may read: a million jobs a shard, a fraction of a cent. */
+const PAGES_EACH = 250;
+const ACTOR = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** A client of one system. Nothing is sent before it is used. */
+export function createClient<R extends Registry = Registry>(options: ClientOptions<R>): Client<R> {
+  checkOptions(options);
+  const { registry, settings = defaultSettings, actor = 'client', queue: queueUrl } = options;
+  const own = defined({ region: options.region });
+  const connection = connect({
+    tableName: options.table,
+    settings,
+    dynamodb: { ...own, ...options.dynamodb },
+    sqs: { ...own, ...options.sqs },
+  });
+  const { table, sqs, clock, dynamoDb } = connection;
+  const queue = () => {
+    if (queueUrl === undefined) throw new SettingsError([`the client's queue is not given; ${THE_QUEUE}`]);
+    return connection.queueAt(queueUrl);
+  };
+  const reading = {
+    ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
+    inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
+    store: connection.storeOf(actor),
+  };
+  const parts = whole(reading, (own) => connection.storeOf(actor, own));
+  // Asked for its queue only when it sends.
+  const producer = createProducer<R>({
+    registry,
+    settings,
+    clock,
+    queue: { sendJobs: (bodies) => queue().sendJobs(bodies) },
+  });
+
+  const act = async (verb: OperatorAct['act'], jobId: string): Promise<JobRecord> => {
+    checkId(jobId);
+    const acted = await actOnJob(await parts(), jobId, verb);
+    if (acted.outcome === 'absent') throw new JobNotFoundError(await unknownJob(reading, jobId));
+    if (acted.outcome === 'refused') throw new ActRefusedError(verb, acted.job);
+    return recordOf(acted.job);
+  };
+
+  return {
+    ...producer,
+    async get(jobId) {
+      checkId(jobId);
+      const job = await lookUp(reading, jobId);
+      return job.status === 'unknown' ? job : recordOf(job);
+    },
+    async waitFor(jobId, wait) {
+      checkId(jobId);
+      return resultOf(await waitForEnd(reading, jobId, wait));
+    },
+    list: async ({ status = 'unfinished', limit = LISTED, ...request } = {}) =>
+      listJobs(await parts(), { status, limit, ...request }),
+    cancel: (jobId) => act('cancel', jobId),
+    revive: (jobId) => act('revive', jobId),
+    takeBack: (jobId) => act('takeBack', jobId),
+    stats: async ({ types } = {}) =>
+      readOverview(await parts(), clock.now(), { types, pagesEach: PAGES_EACH }),
+    close: () => connection.close(),
+  };
+}
+
+/**
+ * The parts with the number of shards that the reaper sweeps: one read, when it is first needed. The number never falls, so
+ * it is kept; before the first reaper ran there is none to keep.
+ */
+function whole<Parts extends ClientParts>(
+  reading: Parts,
+  storeFor: (settings: Settings) => ClientParts['store'],
+): () => Promise<Parts> {
+  let known: Parts | undefined;
+  return async () => {
+    if (known !== undefined) return known;
+    const shards = await sweptShards(reading.table);
+    if (shards === undefined) return reading;
+    const settings = { ...reading.settings, shards };
+    known = { ...reading, settings, store: storeFor(settings) };
+    return known;
+  };
+}
+
+const THE_QUEUE = `it must be the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints as ${resourceVariables.queueUrl}`;
+
+function checkOptions({ table, queue, actor }: ClientOptions<Registry>): void {
+  const problems: string[] = [];
+  if (typeof table !== 'string' || table === '')
+    problems.push(
+      `the client's table is ${quoted(table)}; it must be the name of the jobs table: the stack's output TableName, or locally what 'leasehold env' prints as ${resourceVariables.tableName}`,
+    );
+  if (queue !== undefined && !URL.canParse(queue))
+    problems.push(`the client's queue is ${quoted(queue)}; ${THE_QUEUE}`);
+  if (actor !== undefined && !ACTOR.test(actor))
+    problems.push(
+      `the client's actor is ${quoted(actor)}; it must be 1 to 64 characters of A-Z a-z 0-9 . _ -`,
+    );
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Also the row of a rejected message has an id. */
+function checkId(jobId: unknown): void {
+  const name =
+    typeof jobId === 'string' && jobId.startsWith(BAD_MESSAGE_PREFIX)
+      ? jobId.slice(BAD_MESSAGE_PREFIX.length)
+      : jobId;
+  if (!isJobId(name)) throw new BadRequestError('jobId', jobId, '1 to 200 characters of A-Z a-z 0-9 . _ -');
+}

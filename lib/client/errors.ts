@@ -1,0 +1,98 @@
+import { formatDollars } from '../cost/format-dollars.ts';
+import { counted } from '../inspect/counted.ts';
+import { whyRefused } from '../inspect/why-refused.ts';
+import type { Job, OperatorAct } from '../protocol/job.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
+import { quoted } from '../wire/message.ts';
+import { type JobRecord, recordOf } from './job-record.ts';
+import type { UnknownJob } from './look-up.ts';
+import type { ScanCost } from './scan-cost.ts';
+
+/** The job that was waited for failed for good. */
+export class JobFailedError extends LeaseholdError {
+  static override readonly code = 'JOB_FAILED';
+  readonly job: JobRecord;
+
+  constructor(job: Job) {
+    const why = job.lastError ?? 'its row does not say why';
+    super(
+      JobFailedError.code,
+      `job '${job.jobId}' of type '${job.type}' failed after ${counted(job.attempt, 'attempt')}: ${why}. See 'leasehold explain ${job.jobId}'`,
+    );
+    this.job = recordOf(job);
+  }
+}
+
+/** The job that was waited for was cancelled. */
+export class JobCancelledError extends LeaseholdError {
+  static override readonly code = 'JOB_CANCELLED';
+  readonly job: JobRecord;
+
+  constructor(job: Job) {
+    super(
+      JobCancelledError.code,
+      `job '${job.jobId}' of type '${job.type}' was cancelled; revive it to run it after all`,
+    );
+    this.job = recordOf(job);
+  }
+}
+
+/** The job had not ended when the time to wait was over. It goes on all the same. */
+export class WaitTimedOutError extends LeaseholdError {
+  static override readonly code = 'WAIT_TIMED_OUT';
+  readonly job: JobRecord | UnknownJob;
+
+  constructor(job: Job | UnknownJob, timeoutMs: number) {
+    const state = job.status === 'unknown' ? job.says : `it is ${job.status}, attempt ${job.attempt}`;
+    super(
+      WaitTimedOutError.code,
+      `job '${job.jobId}' has not ended within ${timeoutMs} ms: ${state}. It goes on; wait for it again, or cancel it`,
+    );
+    this.job = job.status === 'unknown' ? job : recordOf(job);
+  }
+}
+
+/** Nothing was changed: there is no row under this id. */
+export class JobNotFoundError extends LeaseholdError {
+  static override readonly code = 'JOB_NOT_FOUND';
+  readonly job: UnknownJob;
+
+  constructor(job: UnknownJob) {
+    super(JobNotFoundError.code, job.says);
+    this.job = job;
+  }
+}
+
+/** Nothing was changed: the status of the job does not allow it. */
+export class ActRefusedError extends LeaseholdError {
+  static override readonly code = 'ACT_REFUSED';
+  readonly job: JobRecord;
+
+  constructor(act: OperatorAct['act'], job: Job) {
+    super(ActRefusedError.code, `job '${job.jobId}': ${whyRefused(act, job)}`);
+    this.job = recordOf(job);
+  }
+}
+
+/** No index holds these jobs, so listing them reads the whole table. Nothing was read. */
+export class ScanNeededError extends LeaseholdError {
+  static override readonly code = 'SCAN_NEEDED';
+  readonly cost: ScanCost;
+
+  constructor(status: string, cost: ScanCost) {
+    super(
+      ScanNeededError.code,
+      `no index holds ${status} jobs: listing them reads the whole table, about ${counted(cost.rows, 'row')}, ${counted(cost.readUnits, 'read unit')}, ${formatDollars(cost.dollars)}. Ask for it with scan: true`,
+    );
+    this.cost = cost;
+  }
+}
+
+/** A method was called with something that it does not take. Nothing was done. */
+export class BadRequestError extends LeaseholdError {
+  static override readonly code = 'BAD_REQUEST';
+
+  constructor(what: string, value: unknown, allowed: string) {
+    super(BadRequestError.code, `${what} is ${quoted(value)}; it must be ${allowed}`);
+  }
+}

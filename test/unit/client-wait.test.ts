@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { WaitTimedOutError } from '../../lib/client/errors.ts';
+import { waitForEnd } from '../../lib/client/wait-for.ts';
+import { createTestStack } from '../../lib/testing/test-stack.ts';
+import { newJob } from '../support/jobs.ts';
+
+/** A wait whose looks are counted, on a clock that is moved by hand. */
+function createWait() {
+  const { clock, store } = createTestStack();
+  const looks: number[] = [];
+  const parts = {
+    clock,
+    found: { tableName: 'jobs' },
+    // No queue is named, so it is not asked.
+    sqs: undefined as never,
+    store: {
+      ...store,
+      read: (jobId: string) => {
+        looks.push(clock.monotonic());
+        return store.read(jobId);
+      },
+    },
+  };
+  const asleep = () => expect.poll(() => clock.sleepers).toBe(1);
+  return { clock, store, looks, parts, asleep };
+}
+
+it('a wait looks often at first and then every 5 s, and no more often than it says', async () => {
+  const { clock, looks, parts, asleep } = createWait();
+  const ended = waitForEnd(parts, 'a', { timeoutMs: 60_000 }).catch((error: unknown) => error);
+  await asleep();
+  await clock.advance(60_000);
+  expect(await ended).toBeInstanceOf(WaitTimedOutError);
+  expect(looks.slice(0, 9)).toEqual([0, 100, 300, 700, 1500, 3100, 6300, 11_300, 16_300]);
+  expect(looks.at(-1)).toBe(60_000);
+  expect(looks.length).toBeLessThanOrEqual(7 + 60 / 5);
+});
+
+it('a wait ends with the first look after the end of the job', async () => {
+  const { clock, store, looks, parts, asleep } = createWait();
+  const ended = waitForEnd(parts, 'a');
+  await asleep();
+  await clock.advance(6_400);
+  const claimed = await store.claim({ job: newJob('a'), owner: 'worker/1' });
+  if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+  await clock.advance(5_000);
+  expect(looks).toHaveLength(8);
+  const { jobId, leaseOwner: owner, attempt, startedAt } = claimed.job;
+  await store.complete({ jobId, owner, attempt, startedAt }, 'yes');
+  await clock.advance(5_000);
+  expect(await ended).toMatchObject({ status: 'done', result: 'yes' });
+  expect(looks).toHaveLength(9);
+  expect(clock.sleepers).toBe(0);
+});

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
-import { z } from 'zod/mini';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -12,12 +11,11 @@ import { claimOf } from '../../lib/protocol/job.ts';
 import type { Telemetry } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
+import { defaultCells } from '../../lib/worker/cells/memory.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
-import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
-import { createRegistry } from '../../lib/worker/registry.ts';
 import { local, settingsOf } from './leasehold-settings.ts';
-import { answerQuestions, bystand, orders, perform, requestsFrom } from './measured-process.ts';
+import { answerQuestions, bystand, orders, requestsFrom, startCounting } from './measured-process.ts';
 import { tell } from './report-line.ts';
 import type { BenchJob } from './system.ts';
 
@@ -97,24 +95,19 @@ switch (mode) {
     reaper().start();
     break;
   case 'work': {
-    const bench = defineJob({
-      type: 'bench',
-      payload: z.object({
-        id: z.string(),
-        does: z.enum(['nothing', 'sleep', 'burn', 'die']),
-        ms: z.number(),
-      }),
-      run: (job, { signal }) => perform(job.payload, signal),
-    });
     const parts = composeWorker({
-      registry: createRegistry([bench]),
+      handlers: { jobs: new URL('./leasehold-jobs.ts', import.meta.url) },
       configuration: {
         settings,
         resources: { tableName: name, queueUrl, serviceName: 'bench', eventBusName: 'default' },
       },
+      concurrency,
+      cells: defaultCells(concurrency),
       dynamodb: local(stores.dynamodb ?? ''),
       sqs: local(stores.sqs ?? ''),
     });
+    await parts.cells.ready();
+    startCounting();
     startWorkerProcess({
       parts: { ...parts, telemetry, store: without.includes('batches') ? store : parts.store },
       reaper: without.includes('reaper') ? undefined : reaper(),

@@ -75,6 +75,26 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsQuarantined', options);
   }
 
+  /** Jobs started again by the host whose cell died under them. */
+  metricJobsRestarted(options?: MetricOptions): Metric {
+    return this.metric('JobsRestarted', options);
+  }
+
+  /** Cells that died with jobs in them. */
+  metricCellsDied(options?: MetricOptions): Metric {
+    return this.metric('CellsDied', options);
+  }
+
+  /** Cells that ended before they could run a job. */
+  metricCellsUnready(options?: MetricOptions): Metric {
+    return this.metric('CellsUnready', options);
+  }
+
+  /** Times that a host stopped taking jobs because their cells kept dying. */
+  metricBrakeOn(options?: MetricOptions): Metric {
+    return this.metric('BrakeOn', options);
+  }
+
   /** Queue messages sent by Leasehold itself. */
   metricHintsSent(options?: MetricOptions): Metric {
     return this.metric('HintsSent', options);

@@ -198,6 +198,30 @@ export interface SettingProps {
   readonly processConcurrency?: number;
 
   /**
+   * Whether handlers run in processes of their own (cells), or beside their host: for tests and functions below 256 MB.
+   * @default 'cells'
+   */
+  readonly isolation?: 'cells' | 'none';
+
+  /**
+   * Processes that share a worker process’s jobs; 0 means one for each processor.
+   * @default 0
+   */
+  readonly cells?: number;
+
+  /**
+   * Memory of one cell, beyond which it is killed; 0 means an even share of what the machine or container has.
+   * @default 0
+   */
+  readonly cellMemoryMb?: number;
+
+  /**
+   * How long a handler may take to stop for its signal before its cell is killed.
+   * @default Duration.seconds(10)
+   */
+  readonly killAfter?: Duration;
+
+  /**
    * How long a stopping process lets its jobs finish before it releases them.
    * @default Duration.seconds(20)
    */

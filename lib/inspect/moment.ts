@@ -40,6 +40,7 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   takenBack: 'takenBack',
   cancelled: 'cancelled',
   lapsed: 'reclaimed',
+  crashed: 'crashed',
 };
 
 /** What each kind of moment means, in one sentence without its text. */
@@ -65,5 +66,6 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   failed: () => 'its handler threw; the job failed',
   released: () => 'released by its worker (deadline or shutdown)',
   takenBack: () => 'an operator took the job back',
+  crashed: () => 'its cell died; its host started the job again',
   cancelled: () => 'stopped, because an operator cancelled it',
 };

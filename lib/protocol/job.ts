@@ -12,8 +12,16 @@ export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
 
 const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
 
-/** How a claim ended, as kept in the ring for `explain`. */
-export type ClaimEnd = 'done' | 'retried' | 'failed' | 'released' | 'takenBack' | 'cancelled' | 'lapsed';
+/** How a claim ended, as kept in the ring for `explain`. `crashed`: its cell died; `lapsed`: its host did, or was cut off. */
+export type ClaimEnd =
+  | 'done'
+  | 'retried'
+  | 'failed'
+  | 'released'
+  | 'takenBack'
+  | 'cancelled'
+  | 'lapsed'
+  | 'crashed';
 
 export interface PastClaim {
   readonly attempt: number;

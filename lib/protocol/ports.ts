@@ -4,7 +4,7 @@ import type { MetricName } from '../wire/metrics.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { QueueUnavailableError } from './errors.ts';
-import type { Claim, Job, LeaseEntry, PendingJob } from './job.ts';
+import type { Claim, Job, LeaseEntry, PendingJob, RunningJob } from './job.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from './writes/row-write.ts';
@@ -91,6 +91,12 @@ export type HeartbeatOutcome =
   | { readonly outcome: 'extended'; readonly cancelRequested: boolean }
   | { readonly outcome: 'lost'; readonly job?: Job };
 
+type RestartOutcome =
+  | { readonly outcome: 'restarted'; readonly job: RunningJob }
+  /** Still mine, but an operator wants it ended. */
+  | { readonly outcome: 'cancelRequested' }
+  | { readonly outcome: 'lost'; readonly job?: Job };
+
 export type ReapOutcome =
   | { readonly outcome: 'written' }
   /** The row had moved on: a stale index read, or a rival reaper. */
@@ -138,7 +144,16 @@ export interface JobStore {
     claim: Claim,
     next: { errors: number; lastError: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
-  fail(claim: Claim, end: { errors: number; lastError: string }): Promise<FencedOutcome>;
+  /** Ends the job for good; crashes and releases are given where they, not errors, are the reason. */
+  fail(
+    claim: Claim,
+    end: { errors: number; crashes?: number; releases?: number; lastError: string },
+  ): Promise<FencedOutcome>;
+  /** After the death of a cell: ends the claim and grants the next one, without the queue. */
+  restart(
+    claim: Claim,
+    next: { owner: string; leaseMs: number; crashes: number; releases: number; lastError: string },
+  ): Promise<RestartOutcome>;
   release(
     claim: Claim,
     next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
@@ -165,6 +180,7 @@ export interface JobStore {
 
 export interface Hint {
   readonly jobId: string;
+  readonly type?: string;
   readonly delaySeconds: number;
 }
 

@@ -60,6 +60,13 @@ export const jobTransitions = {
   },
   retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
   fail: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },
+  restart: {
+    by: 'worker',
+    from: ['running'],
+    to: 'running',
+    when: `${MINE}, not to be cancelled; ends this claim and grants the next one`,
+    proof: '`leaseOwner` is the next claim’s',
+  },
   release: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
   releaseUnknown: {
     by: 'worker',

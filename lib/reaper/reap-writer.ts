@@ -132,7 +132,7 @@ export function createReapWriter(
   async function sendHints(written: readonly Verdict[]): Promise<void> {
     const hints = written.flatMap(({ entry, action }): Hint[] => {
       const delaySeconds = 'dispatch' in action ? action.dispatch.hintDelaySeconds : undefined;
-      return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, delaySeconds }];
+      return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, type: entry.type, delaySeconds }];
     });
     if (hints.length === 0) return;
     try {

@@ -105,6 +105,25 @@ export const declarations = {
     'time before the invocation’s end at which its jobs are asked to stop',
   ),
   processConcurrency: count(10, 1, 1000, 'jobs that one worker process runs at the same time'),
+  isolation: {
+    kind: 'choice',
+    default: 'cells',
+    choices: ['cells', 'none'],
+    says: 'whether handlers run in processes of their own (cells), or beside their host: for tests and functions below 256 MB',
+  },
+  cells: count(0, 0, 100, 'processes that share a worker process’s jobs; 0 means one for each processor'),
+  cellMemoryMb: count(
+    0,
+    0,
+    1_000_000,
+    'memory of one cell, beyond which it is killed; 0 means an even share of what the machine or container has',
+  ),
+  killAfterMs: ms(
+    10 * SECOND,
+    100,
+    HOUR,
+    'how long a handler may take to stop for its signal before its cell is killed',
+  ),
   shutdownGraceMs: ms(
     20 * SECOND,
     0,

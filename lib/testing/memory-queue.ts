@@ -49,7 +49,7 @@ export function createMemoryQueue(options: {
       messages.size === 0 ? undefined : Math.min(...[...messages.values()].map(({ visibleAt }) => visibleAt)),
     bodies: () => [...messages.values()].map(({ body }) => body),
     async sendHints(hints) {
-      for (const { jobId, delaySeconds } of hints) keep(hintBody(jobId), delaySeconds);
+      for (const { jobId, type, delaySeconds } of hints) keep(hintBody(jobId, type), delaySeconds);
       return { sent: hints.length, failed: [] };
     },
     sendJobs: async (bodies) =>

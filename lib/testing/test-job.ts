@@ -8,7 +8,7 @@ import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { createEngine, type Engine } from '../worker/intake/engine.ts';
-import { checkRegistry, createRegistry } from '../worker/registry.ts';
+import { checkTypes, createRegistry } from '../worker/registry.ts';
 import type { Ending } from '../worker/run/end-claim.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
@@ -60,7 +60,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   const stack = createTestStack(options);
   const { settings, clock, store, queue } = stack;
   // What a worker would refuse at its start fails the test, too.
-  checkRegistry(createRegistry([definition]), settings);
+  checkTypes(createRegistry([definition]).definitions, settings);
   const jobId = options.send?.jobId ?? JOB_ID;
   const checkpoints: JsonValue[] = [];
   const row = () => store.read(jobId);

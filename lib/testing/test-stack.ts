@@ -3,8 +3,10 @@ import { createJobStore } from '../protocol/store/job-store.ts';
 import { sweep } from '../reaper/sweep.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 import type { LeaseholdEvent } from '../wire/events.ts';
+import { createNoCells } from '../worker/cells/no-cells.ts';
 import { trustTheClock } from '../worker/intake/clock-check.ts';
 import type { Registry } from '../worker/registry.ts';
+import { createBrake } from '../worker/run/brake.ts';
 import { createHeartLoop } from '../worker/run/heart-loop.ts';
 import type { WorkerParts } from '../worker/worker-parts.ts';
 import { createHandChance } from './hand-chance.ts';
@@ -12,6 +14,7 @@ import { createHandClock, type HandClock } from './hand-clock.ts';
 import { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
 import { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
 import { createMemoryTable, type MemoryTable } from './memory-table.ts';
+import { mortalCells } from './mortal-cells.ts';
 
 /** Everything but AWS: table and queue in memory, a clock that is moved by hand, and the real worker and reaper. */
 export interface TestStack {
@@ -32,6 +35,8 @@ export interface TestStack {
 export interface TestWorker extends WorkerParts {
   /** From now on nothing that this worker does reaches the table or the queue, and it gets no replies. */
   cutOff(): void;
+  /** Ends the cell in which this worker's handlers run. The worker itself lives on, and starts their jobs again. */
+  killCell(): void;
 }
 
 export interface TestStackOptions {
@@ -63,9 +68,11 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
     worker(registry) {
       const name = `worker-${++workers}`;
       const line = { isCut: false };
+      const mortal = mortalCells(
+        createNoCells({ load: async () => registry, known: registry, settings, clock, telemetry }),
+      );
       const store = storeFor(name, severable(table, line));
       return {
-        registry,
         settings,
         clock,
         chance,
@@ -79,9 +86,11 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
           clock,
           chance,
           store,
-          stalledForMs: () => 0,
           onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
         }),
+        cells: mortal.cells,
+        brake: createBrake(clock, telemetry),
+        killCell: mortal.kill,
         cutOff: () => {
           line.isCut = true;
         },

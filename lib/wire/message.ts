@@ -1,3 +1,4 @@
+import { defined } from './defined.ts';
 import { didYouMean } from './nearest.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface JobMessage {
 interface HintMessage {
   readonly kind: 'hint';
   readonly jobId: string;
+  /** Tells a worker whether it wants the job before it asks for the row. */
+  readonly type?: string;
 }
 
 export interface MessageLimits {
@@ -93,7 +96,7 @@ const describe = (value: unknown): string =>
   typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
 /** The body of the hint that tells a worker to look at this row. */
-export const hintBody = (jobId: string): string => JSON.stringify({ hint: jobId });
+export const hintBody = (jobId: string, type?: string): string => JSON.stringify({ hint: jobId, type });
 
 /** The body that a plain `SendMessage` from any language would carry. */
 export const jobBody = (type: string, payload: unknown, options: SendOptions = {}): string =>
@@ -128,7 +131,8 @@ export function parseMessage(
 function parseHint(given: Record<string, unknown>): ParsedMessage {
   if (!isJobId(given.hint))
     return bad(`the hint names ${quoted(given.hint)}, which is not a job id; only Leasehold sends hints`);
-  return { ok: true, message: { kind: 'hint', jobId: given.hint } };
+  const type = isJobType(given.type) ? given.type : undefined;
+  return { ok: true, message: { kind: 'hint', jobId: given.hint, ...defined({ type }) } };
 }
 
 function parseJob(

@@ -9,6 +9,7 @@ export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 /** The lease is gone: the job belongs to somebody else, or soon will. Nothing more that this run writes counts. */
 export class LeaseLost extends LeaseholdError {
   static override readonly code = 'LEASE_LOST';
+  readonly how: 'lapsed' | 'refused' | 'ended';
 
   constructor(how: 'lapsed' | 'refused' | 'ended') {
     const told = {
@@ -17,6 +18,7 @@ export class LeaseLost extends LeaseholdError {
       ended: 'this run of the job is over already',
     };
     super(LeaseLost.code, `${told[how]}; stop, and leave the job to its next holder`);
+    this.how = how;
   }
 }
 
@@ -29,21 +31,22 @@ export class Cancelled extends LeaseholdError {
   }
 }
 
-export type TimeoutKind = 'stalled' | 'overrun' | 'silent';
+export type TimeoutKind = 'overrun' | 'silent';
 
-/** The handler overstepped a limit of its type, and its heart stopped beating. */
+/** The handler overstepped a limit of its type. */
 export class TimedOut extends LeaseholdError {
   static override readonly code = 'TIMED_OUT';
   readonly kind: TimeoutKind;
+  readonly limitMs: number;
 
   constructor(kind: TimeoutKind, limitMs: number) {
     const told = {
-      stalled: `the handler blocked the event loop for longer than maxStallMs (${limitMs} ms); give way to it, or raise maxStallMs`,
       overrun: `the attempt is older than maxRunMs (${limitMs} ms); checkpoint and do less in one run, or raise maxRunMs`,
       silent: `no progress was reported for progressTimeoutMs (${limitMs} ms); report it more often, or raise progressTimeoutMs`,
     };
     super(TimedOut.code, told[kind]);
     this.kind = kind;
+    this.limitMs = limitMs;
   }
 }
 

@@ -11,15 +11,21 @@ import type { Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Configuration } from '../settings/environment.ts';
 import { LEADER_KEY } from '../wire/table.ts';
-import { createThreadHeart } from './heart/thread-heart.ts';
-import type { AwsAddress } from './heart/thread-messages.ts';
+import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
-import { checkRegistry, type Registry } from './registry.ts';
-import type { Heart } from './run/heart.ts';
+import { createBrake } from './run/brake.ts';
+import { createHeartLoop } from './run/heart-loop.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
-export interface ComposeOptions {
-  readonly registry: Registry;
+/** Where AWS is, when it is not where the standard chain says. */
+interface AwsAddress {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}
+
+/** What every function of the worker's side stands on. */
+export interface ConnectOptions {
   readonly configuration: Configuration;
   /** @default - host name, process id and a random part */
   readonly worker?: string;
@@ -27,13 +33,18 @@ export interface ComposeOptions {
   readonly dynamodb?: AwsAddress;
   /** @default - the standard chain of the AWS SDK */
   readonly sqs?: AwsAddress;
-  /** @default - a heart in a thread of its own */
-  readonly heart?: Heart;
   readonly telemetry?: PowertoolsTelemetry;
 }
 
-/** A worker's parts on AWS, and what ends with them. */
-export interface ComposedWorker extends WorkerParts {
+export interface ComposeOptions extends ConnectOptions {
+  readonly handlers: Handlers;
+  /** How many cells share the work, and how many jobs they run at once. @default - one cell, one job */
+  readonly cells?: number;
+  readonly concurrency?: number;
+}
+
+/** DynamoDB, SQS, EventBridge and Powertools, put together. */
+export interface Connection extends Omit<WorkerParts, 'heart' | 'cells' | 'brake'> {
   readonly telemetry: PowertoolsTelemetry;
   /** For a reaper in the same process. */
   readonly table: Table;
@@ -41,58 +52,60 @@ export interface ComposedWorker extends WorkerParts {
   close(): Promise<void>;
 }
 
-/** Puts a worker together on DynamoDB, SQS, EventBridge and Powertools. */
-export function composeWorker(options: ComposeOptions): ComposedWorker {
-  const { registry, configuration } = options;
-  const { resources, settings } = configuration;
-  checkRegistry(registry, settings);
-  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemChance.unique()}`;
+/** A worker's parts on AWS, and what ends with them. */
+export type ComposedWorker = Connection & WorkerParts;
+
+export function connect(options: ConnectOptions): Connection {
+  const { resources, settings } = options.configuration;
+  const clock = systemClock;
+  const chance = systemChance;
+  const worker = options.worker ?? `${hostname()}-${process.pid}-${chance.unique()}`;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName: resources.serviceName });
-  const guard = createClockGuard(settings);
-  const client = createDynamoDbClient({
-    clock: systemClock,
-    clockGuard: guard,
-    config: options.dynamodb,
-  });
+  const clockGuard = createClockGuard(settings);
+  const client = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb });
   const table = createDynamoDbTable({ client, tableName: resources.tableName });
   const sqs = createSqsClient(options.sqs);
-  const heart =
-    options.heart ??
-    createThreadHeart({
-      connection: {
-        tableName: resources.tableName,
-        serviceName: resources.serviceName,
-        settings,
-        worker,
-        aws: options.dynamodb,
-      },
-      clock: systemClock,
-      telemetry,
-    });
+  const { eventBusName: busName, serviceName } = resources;
   return {
-    registry,
-    settings,
-    clock: systemClock,
-    chance: systemChance,
-    store: createJobStore({ table, clock: systemClock, chance: systemChance, settings, actor: worker }),
-    queue: createSqsQueue({ client: sqs, queueUrl: resources.queueUrl, clock: systemClock }),
-    telemetry,
-    events: settings.eventsEnabled
-      ? createEventBridgeEvents({
-          busName: resources.eventBusName,
-          serviceName: resources.serviceName,
-          telemetry,
-        })
-      : noEvents,
-    heart,
-    clockCheck: createClockCheck({ guard, telemetry, askTheTime: () => table.read(LEADER_KEY) }),
-    worker,
-    table,
-    clockGuard: guard,
+    ...{ settings, clock, chance, telemetry, worker, table, clockGuard },
+    store: createJobStore({ table, clock, chance, settings, actor: worker }),
+    queue: createSqsQueue({ client: sqs, queueUrl: resources.queueUrl, clock }),
+    events: settings.eventsEnabled ? createEventBridgeEvents({ busName, serviceName, telemetry }) : noEvents,
+    clockCheck: createClockCheck({ guard: clockGuard, telemetry, askTheTime: () => table.read(LEADER_KEY) }),
     async close() {
-      await heart.close();
       client.destroy();
       sqs.destroy();
+    },
+  };
+}
+
+/** Puts a worker together. Its cells are started first, to be ready early. */
+export function composeWorker(options: ComposeOptions): ComposedWorker {
+  const { settings, resources } = options.configuration;
+  const { serviceName } = resources;
+  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName });
+  const clock = systemClock;
+  const cells = createCells(options.handlers, {
+    ...{ clock, telemetry, settings, serviceName },
+    cells: options.cells ?? 1,
+    concurrency: options.concurrency ?? 1,
+  });
+  const connection = connect({ ...options, telemetry });
+  const heart = createHeartLoop({
+    ...{ clock, chance: connection.chance, store: connection.store },
+    onFailure: ({ jobId, attempt }, error) =>
+      telemetry.warn('heartbeat failed', {
+        ...{ jobId, attempt },
+        reason: error instanceof Error ? error.message : String(error),
+      }),
+  });
+  return {
+    ...connection,
+    ...{ heart, cells, brake: createBrake(clock, telemetry) },
+    async close() {
+      await heart.close();
+      await cells.close();
+      await connection.close();
     },
   };
 }

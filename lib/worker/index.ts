@@ -6,3 +6,4 @@ export { type ComposedWorker, type ComposeOptions, composeWorker } from './compo
 export { createDeadLetterHandler } from './hosts/dead-letter-host.ts';
 export { createWorkerHandler } from './hosts/lambda-host.ts';
 export { startWorkerProcess, type WorkerProcess, type WorkerProcessOptions } from './hosts/process-host.ts';
+export { type StartWorkerOptions, startWorker } from './hosts/start-worker.ts';

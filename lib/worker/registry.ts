@@ -4,7 +4,7 @@ import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../settings/s
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
-import type { JobDefinition } from './define-job.ts';
+import type { JobDefinition, JobOptions } from './define-job.ts';
 import { definitionProblems } from './definition-problems.ts';
 
 /** Marks a registry, also one that another copy of this package made. */
@@ -15,6 +15,12 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
   readonly [REGISTRY]: true;
   readonly definitions: Definitions;
   find(type: string): JobDefinition | undefined;
+  readonly flush?: RegistryOptions['flush'];
+}
+
+export interface RegistryOptions {
+  /** Sends out what a tracing layer has gathered. Called on Lambda before an invocation ends, when a freeze may follow. */
+  readonly flush?: () => Promise<void>;
 }
 
 /** The types of a registry, for producers. */
@@ -49,6 +55,7 @@ export class UnknownTypeError extends LeaseholdError {
 /** Gathers the types that a worker runs: one line for each. */
 export function createRegistry<const Definitions extends readonly JobDefinition[]>(
   definitions: Definitions,
+  { flush }: RegistryOptions = {},
 ): Registry<Definitions> {
   const byType = new Map<string, JobDefinition>();
   const problems: string[] = [];
@@ -59,7 +66,7 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
     byType.set(definition.type, definition);
   }
   if (problems.length > 0) throw new RegistryError(problems);
-  return { [REGISTRY]: true, definitions, find: (type) => byType.get(type) };
+  return { [REGISTRY]: true, definitions, find: (type) => byType.get(type), flush };
 }
 
 export const isRegistry = (value: unknown): value is Registry =>
@@ -77,7 +84,7 @@ export interface JobTerms {
   readonly maxStallMs: number;
 }
 
-export function termsOf(definition: JobDefinition | undefined, settings: Settings): JobTerms {
+export function termsOf(definition: JobOptions | undefined, settings: Settings): JobTerms {
   const maxAttempts = definition?.maxAttempts ?? settings.maxAttempts;
   return {
     leaseMs: definition?.lease?.ms ?? settings.leaseMs,
@@ -91,13 +98,15 @@ export function termsOf(definition: JobDefinition | undefined, settings: Setting
   };
 }
 
+type NamedOptions = JobOptions & { readonly type: string };
+
 /** Refuses types whose options are out of the limits that the settings set, naming every problem at once. */
-export function checkRegistry(registry: Registry, settings: Settings): void {
-  const problems = registry.definitions.flatMap((definition) => problemsOf(definition, settings));
+export function checkTypes(types: readonly NamedOptions[], settings: Settings): void {
+  const problems = types.flatMap((each) => problemsOf(each, settings));
   if (problems.length > 0) throw new RegistryError(problems);
 }
 
-function problemsOf(definition: JobDefinition, settings: Settings): string[] {
+function problemsOf(definition: NamedOptions, settings: Settings): string[] {
   const terms = termsOf(definition, settings);
   const limit = (name: 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs' | 'maxAttempts' | 'maxCrashes') =>
     [lowest(declarations[name], settings.timeScale), declarations[name].max] as const;

@@ -85,6 +85,12 @@ export const drivers: Record<JobTransitionName, Driver> = {
     store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
   ),
   fail: written((store, { claim }) => store.fail(claim, { errors: 1, lastError: 'boom' })),
+  restart: by('restarted', (store, { claim }) =>
+    store.restart(claim, {
+      ...{ owner: 'worker/next', leaseMs: 30_000, crashes: 1, releases: 0 },
+      lastError: 'crashed: out of memory (heap)',
+    }),
+  ),
   release: written((store, { claim }, harness) =>
     store.release(claim, { errors: 0, releases: 1, dispatch: harness.dispatch() }),
   ),

@@ -1,19 +1,13 @@
-import { existsSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { systemClock } from '../../lib/aws/clock.ts';
-import { LeaseLost, TimedOut } from '../../lib/worker/abort-reasons.ts';
+import { TimedOut } from '../../lib/worker/abort-reasons.ts';
 import type { ComposeOptions } from '../../lib/worker/compose-worker.ts';
 import { defineJob, type JobContext, type JobOptions } from '../../lib/worker/define-job.ts';
-import { createThreadHeart } from '../../lib/worker/heart/thread-heart.ts';
 import { createEngine } from '../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import type { Ending } from '../../lib/worker/run/end-claim.ts';
-import { uniqueName } from '../support/engines.ts';
-import { engineAddress, startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;
 let stack: WorkerStack;
@@ -22,12 +16,6 @@ beforeEach(async () => {
   stack = await startWorkerStack({ leaseMs: LEASE_MS, skewMs: 100 });
 });
 afterEach(() => stack.close());
-
-/** Keeps the event loop from turning. */
-function block(ms: number): void {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
-}
 
 const aborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -48,7 +36,6 @@ async function runOnce(
   });
   const parts = stack.worker(createRegistry([type]), overrides);
   const engine = createEngine(parts);
-  await parts.heart.ready();
   await stack.send('job', {}, { jobId: 'job' });
   const [message] = await parts.queue.receive({ max: 1, waitSeconds: 5 });
   const opened = message && (await engine.open(message));
@@ -61,41 +48,6 @@ async function runOnce(
 const updates = () => stack.dynamodb.counts.UpdateItem ?? 0;
 
 describe('the heart', () => {
-  it('keeps the lease of a handler that blocks the event loop for three lease lengths', async () => {
-    const end = await runOnce(
-      { maxStallMs: 60_000 },
-      async ({ save }) => {
-        block(3 * LEASE_MS);
-        // The reaper looks at the first moment at which it can, and finds the lease alive.
-        await stack.sweep();
-        await save('halfway');
-        return 'computed';
-      },
-      { dynamodb: engineAddress() },
-    );
-    expect(end).toBe('done');
-    const job = await stack.read('job');
-    expect(job).toMatchObject({ status: 'done', attempt: 1, crashes: 0, errors: 0, result: 'computed' });
-  });
-
-  it('gives up a handler that blocks the event loop for longer than its type allows', async () => {
-    let seen: unknown;
-    const end = await runOnce(
-      { maxStallMs: 300 },
-      async ({ signal, save }) => {
-        block(3 * LEASE_MS);
-        await stack.sweep();
-        await save('too late').catch(() => {});
-        seen = signal.reason;
-        throw signal.reason;
-      },
-      { dynamodb: engineAddress() },
-    );
-    expect(end).toBe('lost');
-    expect(seen).toBeInstanceOf(LeaseLost);
-    expect(await stack.read('job')).toMatchObject({ status: 'pending', attempt: 1, crashes: 1, errors: 0 });
-  });
-
   it('sends no beat for a fixed lease, which ends on time', async () => {
     const end = await runOnce({ lease: { ms: LEASE_MS, fixed: true } }, ({ signal }) => aborted(signal));
     expect(end).toBe('lost');
@@ -140,35 +92,6 @@ describe('the heart', () => {
     expect(end).toBe('retried');
     expect(await stack.read('job')).toMatchObject({ errors: 1, progress: { step: expect.any(Number) } });
     expect((await stack.read('job'))?.lastError).toMatch(/^TimedOut: no progress was reported/);
-  });
-
-  it('starts again when its thread dies, and goes on with the jobs that it had', async () => {
-    const flag = join(tmpdir(), uniqueName('heart-died'));
-    process.env.HEART_DIED_FILE = flag;
-    const heart = createThreadHeart({
-      connection: {
-        tableName: stack.tableName,
-        serviceName: 'test',
-        settings: stack.settings,
-        worker: 'mortal',
-        aws: engineAddress(),
-      },
-      clock: systemClock,
-      telemetry: { error: () => {} },
-      program: new URL('../support/mortal-heart.ts', import.meta.url),
-    });
-    try {
-      const handler = async () => {
-        await sleep(3 * LEASE_MS);
-        return 'outlived it';
-      };
-      expect(await runOnce({ lease: { ms: 2 * LEASE_MS } }, handler, { heart })).toBe('done');
-      expect(existsSync(flag)).toBe(true);
-      expect(await stack.read('job')).toMatchObject({ attempt: 1, result: 'outlived it' });
-    } finally {
-      delete process.env.HEART_DIED_FILE;
-      rmSync(flag, { force: true });
-    }
   });
 
   it('brings an operator’s cancellation to the handler', async () => {

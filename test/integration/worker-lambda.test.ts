@@ -85,10 +85,16 @@ const rawMessage = async (body: string): Promise<ReceivedMessage> => {
   return message;
 };
 
+/** What goes over the wire besides the one read by which a new sandbox compares its clock with the store's. */
+const writes = () => {
+  const { GetItem: _, ...others } = stack.dynamodb.counts;
+  return others;
+};
+
 describe('the cost of a job on the wire', () => {
   it('is two writes and no read for a job shorter than its first heartbeat', async () => {
     await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a' })]);
-    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+    expect(writes()).toEqual({ UpdateItem: 2 });
     expect(await stack.read('a')).toMatchObject({ status: 'done', result: { doubled: 2 } });
   });
 
@@ -97,7 +103,7 @@ describe('the cost of a job on the wire', () => {
     await invoke(handler, [message]);
     stack.dynamodb.tally.clear();
     expect(await invoke(handler, [message])).toEqual([]);
-    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 1 });
+    expect(writes()).toEqual({ UpdateItem: 1 });
     expect(ran).toEqual(['a']);
   });
 
@@ -113,7 +119,7 @@ describe('the cost of a job on the wire', () => {
     const types = createRegistry([reporting]);
     const worker = createWorkerHandler(types, { parts: stack.worker(types) });
     await invoke(worker, [await sent('reporting', {}, { jobId: 'a' })]);
-    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 2 });
+    expect(writes()).toEqual({ UpdateItem: 2 });
   });
 });
 
@@ -221,7 +227,7 @@ describe('a message that cannot be run', () => {
     expect(row).toMatchObject({ status: 'failed', rawMessage: { bytes: Buffer.byteLength(body) } });
     expect(row?.lastError).toMatch(reason);
     expect(ran).toEqual([]);
-    expect(stack.dynamodb.counts).toEqual({ UpdateItem: 1 });
+    expect(writes()).toEqual({ UpdateItem: 1 });
   });
 
   it('is kept once, however often it comes', async () => {
@@ -304,14 +310,12 @@ describe('a claim in trouble', () => {
 
   it('is not made by a worker whose clock is far from DynamoDB’s', async () => {
     stack.dynamodb.use(on('*', { kind: 'shiftDate', byMs: 60_000 }));
-    // The first reply shows the offset; the job of that claim is let to its end.
-    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a' })]);
     const message = await sent('quick', { n: 1 }, { jobId: 'b' });
     expect(await invoke(handler, [message])).toEqual([message.messageId]);
-    expect(ran).toEqual(['a']);
+    expect(ran).toEqual([]);
     stack.dynamodb.use();
     expect(await invoke(handler, [message])).toEqual([]);
-    expect(ran).toEqual(['a', 'b']);
+    expect(ran).toEqual(['b']);
   });
 
   it('keeps offering a result while the lease lasts', async () => {

@@ -1,9 +1,11 @@
 import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import { createNoCells } from '../../lib/worker/cells/no-cells.ts';
 import { createBatchRunner } from '../../lib/worker/hosts/lambda-batch.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import { createBrake } from '../../lib/worker/run/brake.ts';
 import type { Heart } from '../../lib/worker/run/heart.ts';
 import { createHeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
@@ -27,9 +29,17 @@ const POLL_SECONDS = 20;
 export async function runWorker(process: Process, given: SimulatedWorkerParts): Promise<void> {
   const { store, queue, settings, judge, alterHeart } = given;
   const { clock, chance, name } = process;
-  const heart = createHeartLoop({ clock, chance, store, stalledForMs: () => 0, onFailure: () => {} });
+  const registry = createRegistry([simulatedJob(process, judge)]);
+  const heart = createHeartLoop({ clock, chance, store, onFailure: () => {} });
   const parts: WorkerParts = {
-    registry: createRegistry([simulatedJob(process, judge)]),
+    cells: createNoCells({
+      load: async () => registry,
+      known: registry,
+      settings,
+      clock,
+      telemetry: silentTelemetry,
+    }),
+    brake: createBrake(clock, silentTelemetry),
     ...{ settings, clock, chance, store, queue },
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck: trustTheClock },
     heart: alterHeart(heart, process),

@@ -1,67 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import * as z from 'zod/mini';
-import { registry as examples } from '../../examples/registry.ts';
-import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
-import { composeWorker } from '../../lib/worker/compose-worker.ts';
-import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
-import { createRegistry } from '../../lib/worker/registry.ts';
+import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
 
 /** A worker process for suites that kill it. Run as a program. */
-
-const harmless = defineJob({
-  type: 'harmless',
-  payload: z.object({ ms: z.int() }),
-  async run({ payload, attempt }) {
-    await sleep(payload.ms);
-    return { attempt };
-  },
-});
-
-/** Kills its process after its neighbours have started. */
-const poison = defineJob({
-  type: 'poison',
-  payload: z.object({ how: z.enum(['exit', 'SIGKILL']) }),
-  async run({ payload }) {
-    await sleep(300);
-    if (payload.how === 'exit') process.exit(1);
-    process.kill(process.pid, 'SIGKILL');
-  },
-});
-
-/** Never lets go of the event loop. */
-const spin = defineJob({
-  type: 'spin',
-  payload: z.unknown(),
-  maxStallMs: 500,
-  run() {
-    for (;;);
-  },
-});
-
-/** Counts slowly, and goes on from its checkpoint. */
-const slow = defineJob({
-  type: 'slow',
-  payload: z.object({ steps: z.int(), ms: z.int() }),
-  checkpoint: z.object({ step: z.int() }),
-  async run({ payload, checkpoint }, { signal, save }) {
-    const from = checkpoint?.step ?? 0;
-    for (let step = from; step < payload.steps; step++) {
-      await sleep(payload.ms);
-      await save({ step: step + 1 });
-      signal.throwIfAborted();
-    }
-    return { from };
-  },
-});
-
-const parts = composeWorker({
-  registry: createRegistry([...examples.definitions, harmless, poison, spin, slow]),
-  configuration: configurationFromEnvironment(process.env),
-});
-const host = startWorkerProcess({ parts, flush: parts.telemetry.flush });
+const host = startWorker({ jobs: new URL('./child-jobs.ts', import.meta.url) });
 process.send?.('started');
 await host.stopped;
-await parts.close();
 // A supervisor's channel would keep the process.
 process.disconnect?.();

@@ -29,6 +29,7 @@ export interface CrashStage {
  * charged is asserted, so none may lapse because the machine is busy. `stack.lapse` ends those of dead workers.
  */
 const shortWaits = {
+  cellMemoryMb: 200,
   leaseMs: 30_000,
   heartbeatMs: 300,
   functionTimeoutMs: 1500,

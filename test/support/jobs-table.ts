@@ -85,7 +85,7 @@ export async function openJobsTable(engineEndpoint: string, clock: Clock = syste
  * Lets the lease of a running job end now. For jobs whose worker is dead or stopped: so tests need not wait for leases, and
  * leases can be so long that a busy machine lets none lapse by accident.
  */
-export async function endLease(
+async function endLease(
   client: DynamoDBClient,
   TableName: string,
   jobId: string,

@@ -1,16 +1,8 @@
-import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
-import { composeWorker } from '../../lib/worker/compose-worker.ts';
-import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
-import { createRegistry } from '../../lib/worker/registry.ts';
-import { journalJob } from './journal-job.ts';
+import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
 
 /** A worker process whose jobs keep a journal. Run as a program. */
-const parts = composeWorker({
-  registry: createRegistry([journalJob]),
-  configuration: configurationFromEnvironment(process.env),
-});
-const host = startWorkerProcess({ parts, flush: parts.telemetry.flush });
+const host = startWorker({ jobs: new URL('./journal-jobs.ts', import.meta.url) });
 process.send?.('started');
 await host.stopped;
-await parts.close();
+// A supervisor's channel would keep the process.
 process.disconnect?.();

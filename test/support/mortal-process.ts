@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The programs that suites run as processes, in order to kill them. */
@@ -85,17 +86,25 @@ export function startMortalProcess(options: MortalProcessOptions): MortalProcess
       absentMs = 0;
       running.kill('SIGTERM');
     },
-    pause: () => void running.kill('SIGSTOP'),
-    resume: () => void running.kill('SIGCONT'),
+    pause: () => void signalAll(running.pid ?? 0, 'SIGSTOP'),
+    resume: () => void signalAll(running.pid ?? 0, 'SIGCONT'),
     ready: () => started.promise,
     async stop(signal = 'SIGKILL') {
       stopping = true;
       if (running.exitCode !== null || running.signalCode !== null) return running.exitCode;
       const exited = once(running, 'exit');
-      running.kill('SIGCONT');
+      signalAll(running.pid ?? 0, 'SIGCONT');
       running.kill(signal);
       const [code] = await exited;
       return code;
     },
   };
 }
+
+/** To a process and its cells: as when a whole machine stands still. */
+function signalAll(pid: number, signal: NodeJS.Signals): void {
+  for (const each of [pid, ...childrenOf(pid)]) process.kill(each, signal);
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);

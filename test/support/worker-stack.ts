@@ -9,16 +9,12 @@ import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import type { Resources } from '../../lib/wire/environment.ts';
 import { jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
-import { noHeart } from '../../lib/worker/heart/no-heart.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
 import { anyEngine, local, patient, sqsEndpoint } from './engines.ts';
 import { openStage, type Stage } from './stage.ts';
 
 // Loggers read it when they are made; a suite that looks at log lines sets its own.
 process.env.POWERTOOLS_LOG_LEVEL ??= 'SILENT';
-
-/** The engine itself: for workers that must be reached while this process's event loop stands still, proxies included. */
-export const engineAddress = () => ({ ...local, endpoint: anyEngine().endpoint });
 
 /** Leases short enough for a test, long enough for a busy two-core machine. */
 const shortLeases = {
@@ -65,7 +61,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   const workers: ComposedWorker[] = [];
   const compose = (registry: Registry, overrides: Partial<ComposeOptions> = {}) => {
     const worker = composeWorker({
-      registry,
+      handlers: { registry },
       configuration: { resources, settings },
       dynamodb: { ...local, endpoint: dynamodb.endpoint },
       sqs: { ...local, endpoint: sqs.endpoint },
@@ -78,7 +74,6 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   const observer = compose(createRegistry([]), {
     dynamodb: { ...patient, endpoint: anyEngine().endpoint },
     sqs: { ...local, endpoint: sqsEndpoint() },
-    heart: noHeart,
     telemetry: createPowertoolsTelemetry({ serviceName: 'observer' }),
   });
   const read = (jobId: string) => observer.store.read(jobId);

@@ -11,7 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: ['settings', 'wire'],
   aws: ['protocol', 'settings', 'wire'],
   reaper: ['aws', 'protocol', 'settings', 'wire'],
-  worker: ['aws', 'protocol', 'settings', 'wire'],
+  worker: ['reaper', 'aws', 'protocol', 'settings', 'wire'],
   producer: ['worker', 'aws', 'protocol', 'settings', 'wire'],
   inspect: ['protocol', 'settings', 'wire'],
   client: ['cost', 'inspect', 'producer', 'worker', 'aws', 'protocol', 'settings', 'wire'],

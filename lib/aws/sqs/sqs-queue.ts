@@ -17,7 +17,7 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
     async sendHints(hints) {
       const outcomes = await sendMessages(
         options,
-        hints.map(({ jobId, delaySeconds }) => ({ body: hintBody(jobId), delaySeconds })),
+        hints.map(({ jobId, type, delaySeconds }) => ({ body: hintBody(jobId, type), delaySeconds })),
       );
       const failed = hints.filter((_, i) => outcomes[i]?.outcome === 'failed').map(({ jobId }) => jobId);
       const reason = outcomes.find((each) => each.outcome === 'failed')?.reason;

@@ -214,6 +214,8 @@ function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess
       AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
       LAMBDA_TASK_ROOT: options.codeDir,
       _HANDLER: options.handler,
+      // A sandbox on Lambda ends with all that is in it; this one is only a process.
+      __LEASEHOLD_GUARD: '1',
       TZ: ':UTC',
     },
   });

@@ -1,7 +1,7 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { Budgets, ClaimCounts } from '../job.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
-import { tooManyReleases } from './decide-reap.ts';
+import { tooManyReleases } from './decide-crash.ts';
 import { type Dispatch, type DispatchSettings, planDispatch } from './dispatch.ts';
 
 type Spent = ClaimCounts & Budgets;

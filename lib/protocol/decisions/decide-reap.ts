@@ -1,5 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { LEASE_EXPIRED, type LeaseEntry } from '../job.ts';
+import { decideCrash } from './decide-crash.ts';
 import { type Dispatch, type DispatchSettings, planDispatch, planRedispatch } from './dispatch.ts';
 
 /** What is to become of one entry of the lease index. */
@@ -54,23 +55,16 @@ export function decideReap(
   if (entry.cancelRequested) return { kind: 'cancel' };
   if (entry.status === 'pending')
     return { kind: 'redispatch', dispatch: planRedispatch(now, entry, settings) };
-  const crashes = entry.crashes + (breakerOpen ? 0 : 1);
-  const releases = entry.releases + (breakerOpen ? 1 : 0);
-  const quarantined = crashes >= entry.maxCrashes;
-  if (quarantined || entry.errors + crashes >= entry.maxAttempts)
-    return { kind: 'fail', quarantined, crashes, releases, lastError: LEASE_EXPIRED };
-  if (releases > settings.maxReleases)
-    return { kind: 'fail', quarantined: false, crashes, releases, lastError: tooManyReleases(releases) };
+  const chargedTo = breakerOpen ? 'releases' : 'crashes';
+  const { reason, ...verdict } = { reason: undefined, ...decideCrash(entry, { chargedTo, settings }) };
+  const { crashes, releases } = verdict;
+  if (verdict.kind === 'fail') return { ...verdict, lastError: reason ?? LEASE_EXPIRED };
   return {
     kind: 'reclaim',
-    chargedTo: breakerOpen ? 'releases' : 'crashes',
+    chargedTo,
     crashes,
     releases,
     lastError: LEASE_EXPIRED,
     dispatch: planDispatch(now, now, settings),
   };
 }
-
-/** `lastError` of a job that was released more often than is allowed. */
-export const tooManyReleases = (releases: number): string =>
-  `released ${releases} times without finishing; make each run do more, or raise 'maxReleases'`;

@@ -1,7 +1,8 @@
 import type { JsonValue } from '../../wire/message.ts';
-import type { Claim } from '../job.ts';
+import type { Claim, RunningJob } from '../job.ts';
 import type { JobStore } from '../ports.ts';
 import { toJsonText } from '../rows/json-text.ts';
+import { parseJob } from '../rows/parse-row.ts';
 import type { BatchResult, Row, RowWrite } from '../writes/row-write.ts';
 import {
   cancelPendingWrite,
@@ -12,6 +13,7 @@ import {
   heartbeatWrite,
   releaseUnknownWrite,
   releaseWrite,
+  restartWrite,
   retryWrite,
 } from '../writes/worker-writes.ts';
 import { fencedOutcome, lost, type Proof, type StoreParts } from './store-parts.ts';
@@ -23,6 +25,7 @@ type WorkerVerb =
   | 'completeMany'
   | 'retry'
   | 'fail'
+  | 'restart'
   | 'release'
   | 'releaseUnknown'
   | 'cancelRunning'
@@ -42,6 +45,19 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
       const at = context();
       const ended = { ...end, lastError: shortened(end.lastError), expiresAt: expiresAt(at.now) };
       return fenced(failWrite(claim, ended, at));
+    },
+
+    async restart(claim, next) {
+      const write = restartWrite(claim, { ...next, lastError: shortened(next.lastError) }, context());
+      const result = await parts.table.apply(write);
+      const { row } = result;
+      const isMine =
+        row !== undefined && isHeldBy({ ...claim, owner: next.owner, attempt: claim.attempt + 1 }, row);
+      if (row !== undefined && (result.applied || isMine))
+        return { outcome: 'restarted', job: parseJob(row) as RunningJob };
+      if (row !== undefined && isHeldBy(claim, row) && row.cancelRequested === true)
+        return { outcome: 'cancelRequested' };
+      return lost(row);
     },
 
     release: (claim, next) =>

@@ -177,7 +177,13 @@ export const retryWrite = (
 /** After an error, with no budget left, or none wanted. */
 export const failWrite = (
   claim: Claim,
-  end: { readonly errors: number; readonly lastError: string; readonly expiresAt: number },
+  end: {
+    readonly errors: number;
+    readonly crashes?: number;
+    readonly releases?: number;
+    readonly lastError: string;
+    readonly expiresAt: number;
+  },
   { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
   transition: 'fail',
@@ -186,6 +192,7 @@ export const failWrite = (
   set: {
     status: 'failed',
     errors: end.errors,
+    ...defined({ crashes: end.crashes, releases: end.releases }),
     lastError: end.lastError,
     ...failedAttributes(claim.jobId, now, shards),
     ...finishedAttributes(now, end.expiresAt),
@@ -193,6 +200,36 @@ export const failWrite = (
     changedBy,
   },
   returns: 'nothing',
+});
+
+/** After the death of a cell: the claim ends and the next one begins in one write, because the host has held the lease all along. */
+export const restartWrite = (
+  claim: Claim,
+  next: {
+    readonly owner: string;
+    readonly leaseMs: number;
+    readonly crashes: number;
+    readonly releases: number;
+    readonly lastError: string;
+  },
+  { changedBy, now }: WriteContext,
+): RowWrite => ({
+  transition: 'restart',
+  jobId: claim.jobId,
+  when: [[...leaseIsMine(claim), isNotToBeCancelled]],
+  set: {
+    attempt: claim.attempt + 1,
+    leaseOwner: next.owner,
+    leaseUntil: now + next.leaseMs,
+    startedAt: now,
+    heartbeatAt: now,
+    crashes: next.crashes,
+    releases: next.releases,
+    lastError: next.lastError,
+    ...claimEnded(claim, now, 'crashed', next.lastError),
+    changedBy,
+  },
+  returns: 'row',
 });
 
 /** On purpose: out of invocation time, or shutting down. Spends no budget unless it is charged as an error. */

@@ -1,41 +1,31 @@
-import type { RunningJob } from '../../protocol/job.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import type { HandlerJob, JobDefinition, Schema } from '../define-job.ts';
-import { type Registry, UnknownTypeError } from '../registry.ts';
-import { type Checked, checkSchema, SchemaRefusedError } from './check-schema.ts';
-
-/** A payload as its schema returned it, and the text it was read from. */
-export interface CheckedPayload {
-  readonly text: string;
-  readonly value: unknown;
-}
+import type { JobData } from './channel.ts';
+import { type Checked, checkSchema } from './check-schema.ts';
+import { refusedBySchema, type Thrown } from './thrown.ts';
 
 export type View =
-  | { readonly ok: true; readonly definition: JobDefinition; readonly job: HandlerJob }
-  | { readonly ok: false; readonly error: Error };
+  | { readonly ok: true; readonly job: HandlerJob }
+  | { readonly ok: false; readonly error: Thrown };
 
 /** What the handler is given. The row decides: its type and its payload, whatever the message said. */
 export async function handlerJobOf(
-  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
-  job: RunningJob,
-  checked?: CheckedPayload,
+  definition: JobDefinition,
+  job: JobData,
+  clock: Clock,
+  checked?: { readonly value: unknown },
 ): Promise<View> {
-  const definition = registry.find(job.type);
-  if (definition === undefined) {
-    const known = registry.definitions.map(({ type }) => type);
-    return { ok: false, error: new UnknownTypeError(job.type, known) };
-  }
   const payload: Checked =
-    checked?.text === job.payload
-      ? { ok: true, value: checked.value }
-      : await checkText(definition.payload, job.payload, clock);
-  if (!payload.ok) return { ok: false, error: new SchemaRefusedError('payload', payload.reason) };
+    checked === undefined
+      ? await checkText(definition.payload, job.payload ?? '', clock)
+      : { ok: true, value: checked.value };
+  if (!payload.ok) return { ok: false, error: refusedBySchema('payload', payload.reason) };
   const checkpoint: Checked =
     definition.checkpoint === undefined || job.checkpoint === undefined
-      ? { ok: true, value: job.checkpoint }
-      : await checkSchema(definition.checkpoint, job.checkpoint, clock);
-  if (!checkpoint.ok) return { ok: false, error: new SchemaRefusedError('checkpoint', checkpoint.reason) };
-  return { ok: true, definition, job: viewFor(job, payload.value, checkpoint.value) };
+      ? { ok: true, value: job.checkpoint === undefined ? undefined : JSON.parse(job.checkpoint) }
+      : await checkText(definition.checkpoint, job.checkpoint, clock);
+  if (!checkpoint.ok) return { ok: false, error: refusedBySchema('checkpoint', checkpoint.reason) };
+  return { ok: true, job: viewFor(job, payload.value, checkpoint.value) };
 }
 
 /** Checks a value that is still JSON text. */
@@ -49,7 +39,7 @@ export async function checkText(schema: Schema, text: string, clock?: Clock): Pr
   return checkSchema(schema, value, clock);
 }
 
-const viewFor = (job: RunningJob, payload: unknown, checkpoint: unknown): HandlerJob => ({
+const viewFor = (job: JobData, payload: unknown, checkpoint: unknown): HandlerJob => ({
   jobId: job.jobId,
   type: job.type,
   payload,

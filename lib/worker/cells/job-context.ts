@@ -1,79 +1,59 @@
-import type { Claim, RunningJob } from '../../protocol/job.ts';
-import type { FencedOutcome } from '../../protocol/ports.ts';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import { toJsonText } from '../../protocol/rows/json-text.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import { type AbortReason, LeaseLost } from '../abort-reasons.ts';
 import type { JobContext } from '../define-job.ts';
-import type { LeaseClock } from '../run/lease-clock.ts';
-import type { WorkerParts } from '../worker-parts.ts';
+import type { Kept } from './cells.ts';
 import { loggableError } from './describe-error.ts';
+import type { LiveSignal } from './live-signal.ts';
 
 export interface ContextOptions {
-  readonly parts: Pick<WorkerParts, 'store' | 'settings' | 'clock' | 'telemetry'>;
-  readonly job: RunningJob;
-  readonly claim: Claim;
-  readonly lease: LeaseClock;
-  readonly signal: AbortSignal;
-  readonly abort: (reason: AbortReason) => void;
-  /** Progress alone is written no more often than this. */
+  readonly named: { readonly jobId: string; readonly type: string; readonly attempt: number };
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
+  readonly live: LiveSignal;
+  readonly maxCheckpointBytes: number;
+  /** Progress alone is stored no more often than this. */
   readonly progressIntervalMs: number;
+  save(kept: Kept): Promise<'written' | 'lost'>;
+  onProgress(): void;
 }
 
 export interface ContextOfRun {
   readonly context: JobContext;
-  /** Whether this run stored a checkpoint that differs from the one it found. */
-  progressed(): boolean;
   /** The run is over: from now on nothing is stored. Resolves when no write is under way. */
   close(): Promise<void>;
 }
 
-interface Unsent {
-  checkpoint?: JsonValue;
-  progress?: JsonValue;
-}
-
 /** What the handler holds in its hands: its writes go one at a time, and the newest replaces those that still wait. */
 export function createJobContext(options: ContextOptions): ContextOfRun {
-  const { job, claim, lease, signal, abort } = options;
-  const { store, settings, clock, telemetry } = options.parts;
-  const found = JSON.stringify(job.checkpoint);
-  let stored = found;
-  let seq = job.checkpointSeq;
-  let unsent: Unsent = {};
+  const { named, clock, log, live } = options;
+  let unsent: Kept = {};
   let sending: Promise<void> | undefined;
   let lastWriteAt = clock.monotonic();
   let closed = false;
 
   const refuseIfLost = () => {
     if (closed) throw new LeaseLost('ended');
-    if (signal.reason instanceof LeaseLost) throw signal.reason;
-    if (lease.isHeld()) return;
-    const reason = new LeaseLost('lapsed');
-    abort(reason);
-    throw reason;
+    const reason: AbortReason | undefined = live.look();
+    if (reason instanceof LeaseLost) throw reason;
   };
 
   /** Takes the value as it is now: what is refused is refused at once, and what changes later is not what was kept. */
-  const note = (what: keyof Unsent, value: JsonValue) => {
-    const text = toJsonText(what, value, settings.maxCheckpointBytes);
-    lease.noteProgress();
-    unsent = { ...unsent, [what]: JSON.parse(text) };
+  const note = (what: keyof Kept, value: JsonValue) => {
+    const text = toJsonText(what, value, options.maxCheckpointBytes);
+    options.onProgress();
+    unsent = { ...unsent, [what]: text };
   };
 
   const sendUnsent = async () => {
     const kept = unsent;
     unsent = {};
     refuseIfLost();
-    seq += 1;
-    const { outcome }: FencedOutcome = await store.checkpoint(claim, { seq, ...kept });
-    if (outcome === 'lost') {
-      telemetry.count('WritesFenced');
-      lease.refuse();
-      const reason = new LeaseLost('refused');
-      abort(reason);
-      throw reason;
-    }
-    if (kept.checkpoint !== undefined) stored = JSON.stringify(kept.checkpoint);
+    if ((await options.save(kept)) === 'written') return;
+    const reason = new LeaseLost('refused');
+    live.abort(reason);
+    throw reason;
   };
 
   /** Joins the write that waits its turn, or becomes it. */
@@ -98,10 +78,9 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
     note('checkpoint', place);
   };
 
-  const named = { jobId: job.jobId, type: job.type, attempt: job.attempt };
   return {
     context: {
-      signal,
+      signal: live.signal,
       save(place) {
         const storing = noteCheckpoint(place).then(send);
         // A handler that does not wait for it must not have its process killed by an unhandled rejection: the signal tells.
@@ -112,17 +91,14 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
         refuseIfLost();
         note('progress', value);
         if (clock.monotonic() - lastWriteAt < options.progressIntervalMs) return;
-        send().catch((error) =>
-          telemetry.warn('progress not stored', { ...named, reason: loggableError(error) }),
-        );
+        send().catch((error) => log.warn('progress not stored', { ...named, reason: loggableError(error) }));
       },
       log: {
-        info: (message, fields) => telemetry.info(message, { ...fields, ...named }),
-        warn: (message, fields) => telemetry.warn(message, { ...fields, ...named }),
-        error: (message, error, fields) => telemetry.error(message, error, { ...fields, ...named }),
+        info: (message, fields) => log.info(message, { ...fields, ...named }),
+        warn: (message, fields) => log.warn(message, { ...fields, ...named }),
+        error: (message, error, fields) => log.error(message, error, { ...fields, ...named }),
       },
     },
-    progressed: () => stored !== found,
     async close() {
       closed = true;
       await sending?.catch(() => {});

@@ -2,27 +2,29 @@ import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
-import { composeWorker } from '../compose-worker.ts';
-import { noHeart } from '../heart/no-heart.ts';
+import { type Connection, type ConnectOptions, connect } from '../compose-worker.ts';
 import { readMessage } from '../intake/read-message.ts';
 import { rejectMessage } from '../intake/reject-message.ts';
-import type { Registry } from '../registry.ts';
 import { sendHint } from '../run/send-hint.ts';
-import type { WorkerParts } from '../worker-parts.ts';
-import { receivedMessage, type WorkerHandlerOptions, withPowertools } from './lambda-host.ts';
+import { receivedMessage, withPowertools } from './lambda-host.ts';
+
+type DeadLetterParts = Pick<Connection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
+
+export type DeadLetterOptions = Partial<ConnectOptions> & {
+  /** Parts put together elsewhere. @default - composed from the environment's variables */
+  readonly parts?: DeadLetterParts;
+};
 
 /**
  * The handler of the dead-letter queue's Lambda. A message gets there without its job ever having been claimed (workers
  * were down, or throttled), so its job is put into a row, from where it is dispatched again until it runs.
  */
-export function createDeadLetterHandler(registry: Registry, options: WorkerHandlerOptions = {}): SqsHandler {
+export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHandler {
   const parts =
     options.parts ??
-    composeWorker({
+    connect({
       ...options,
-      registry,
       configuration: options.configuration ?? configurationFromEnvironment(process.env),
-      heart: noHeart,
     });
   return withPowertools(parts.telemetry, async (event) => {
     const messages = event.Records.map(receivedMessage);
@@ -36,10 +38,11 @@ export function createDeadLetterHandler(registry: Registry, options: WorkerHandl
 }
 
 /** Whether what the message asks for is in a row now. */
-async function keep(parts: WorkerParts, message: ReceivedMessage): Promise<boolean> {
+async function keep(parts: DeadLetterParts, message: ReceivedMessage): Promise<boolean> {
   const { settings, clock, store, telemetry } = parts;
   try {
-    const read = await readMessage(message, parts);
+    // Without the job types: the settings' own terms do until the first claim, by a worker that knows the type's.
+    const read = readMessage(message, parts, () => undefined);
     const now = clock.now();
     switch (read.kind) {
       case 'rejected':
@@ -52,7 +55,7 @@ async function keep(parts: WorkerParts, message: ReceivedMessage): Promise<boole
       case 'later': {
         const dispatch = planDispatch(now, read.kind === 'later' ? read.notBefore : now, settings);
         const scheduled = await store.schedule(read.job, dispatch);
-        if (scheduled.outcome === 'written') await sendHint(parts, read.job.jobId, dispatch);
+        if (scheduled.outcome === 'written') await sendHint(parts, read.job, dispatch);
         telemetry.info('message taken from the dead-letter queue', {
           jobId: read.job.jobId,
           outcome: scheduled.outcome,

@@ -1,6 +1,7 @@
 import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
+import type { Origin } from '../cells/cells.ts';
 import { type Claimable, createEngine, type Engine } from '../intake/engine.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
@@ -17,17 +18,22 @@ const lastMomentMs = ({ deadlineMarginMs }: Settings) => Math.min(LAST_MOMENT_MS
 
 /** Runs the jobs of one invocation after another, each within the invocation's time. */
 export function createBatchRunner(parts: WorkerParts) {
-  const { clock, settings, heart } = parts;
+  const { clock, settings, heart, cells } = parts;
   const engine = createEngine(parts);
 
-  return async (messages: readonly ReceivedMessage[], remainingMs: () => number): Promise<BatchResponse> => {
+  return async (
+    messages: readonly ReceivedMessage[],
+    remainingMs: () => number,
+    origin: Origin = {},
+  ): Promise<BatchResponse> => {
     const over = new AbortController();
-    const times = timesOf(settings, clock, remainingMs, over.signal);
+    const times = timesOf(settings, clock, remainingMs, over.signal, origin);
     const batch = createBatch(parts, engine, messages, times);
     const lastMoment = clock
       .sleep(Math.max(0, remainingMs() - lastMomentMs(settings)), over.signal)
       .catch(() => {});
-    const ended = batch.run().then(() => heart.quiet());
+    // Nothing may be under way when Lambda freezes this process: a cell that is being ended would thaw inside the next job.
+    const ended = batch.run().then(() => Promise.all([heart.quiet(), engine.quiet(), cells.quiet()]));
     await Promise.race([ended, lastMoment]).finally(() => over.abort());
     const returned = batch.open();
     if (returned.length > 0) parts.telemetry.count('MessagesReturned', returned.length);
@@ -45,7 +51,13 @@ interface Times {
   isTimeFor(bounds: RunBounds): boolean;
 }
 
-function timesOf(settings: Settings, clock: Clock, remainingMs: () => number, over: AbortSignal): Times {
+function timesOf(
+  settings: Settings,
+  clock: Clock,
+  remainingMs: () => number,
+  over: AbortSignal,
+  origin: Origin,
+): Times {
   const { deadlineMarginMs } = settings;
   const own = new AbortController();
   const shared = new AbortController();
@@ -56,8 +68,8 @@ function timesOf(settings: Settings, clock: Clock, remainingMs: () => number, ov
     },
     () => {},
   );
-  const fresh = { stopping: own.signal, releaseWithinMs: deadlineMarginMs / 2 };
-  const belated = { stopping: shared.signal, releaseWithinMs: deadlineMarginMs / 2 };
+  const fresh = { stopping: own.signal, releaseWithinMs: deadlineMarginMs / 2, origin };
+  const belated = { stopping: shared.signal, releaseWithinMs: deadlineMarginMs / 2, origin };
   return {
     fresh,
     belated,
@@ -75,8 +87,6 @@ function createBatch(
   const open = new Set(messages);
   /** Messages that were not started: they go back at once. */
   const unstarted = new Set(messages);
-  /** Jobs with crashes, met while others may run: they run alone, afterwards. */
-  const suspects: Claimable[] = [];
   const waiting = [...messages];
   const lanes = Math.min(settings.batchConcurrency, messages.length);
 
@@ -87,17 +97,11 @@ function createBatch(
       .catch((error: unknown) => telemetry.error('messages not returned', error, { count: given.length }));
   };
 
-  const claimAndRun = async (claimable: Claimable, bounds: RunBounds, alone: boolean): Promise<void> => {
+  const claimAndRun = async (claimable: Claimable, bounds: RunBounds): Promise<void> => {
     const { message } = claimable;
     const [claimed] = await engine.claim([claimable]);
     if (claimed === undefined || claimed.kind === 'returned')
       return returnMessages([message], claimed?.delaySeconds ?? 0);
-    if (claimed.kind === 'claimed' && claimed.job.crashes > 0 && !alone) {
-      await engine.releaseUnstarted(claimed);
-      unstarted.add(message);
-      suspects.push(claimable);
-      return;
-    }
     open.delete(message);
     if (claimed.kind === 'claimed') await engine.run(claimed, bounds);
   };
@@ -110,7 +114,7 @@ function createBatch(
       const opened = await engine.open(message);
       if (opened.kind === 'settled') open.delete(message);
       else if (opened.kind === 'returned') await returnMessages([message], opened.delaySeconds);
-      else await claimAndRun(opened, bounds, lanes === 1);
+      else await claimAndRun(opened, bounds);
     }
   };
 
@@ -118,11 +122,6 @@ function createBatch(
     open: () => [...open],
     async run(): Promise<void> {
       await Promise.all(Array.from({ length: lanes }, lane));
-      for (const suspect of suspects) {
-        if (!isTimeFor(belated)) break;
-        unstarted.delete(suspect.message);
-        await claimAndRun(suspect, belated, true);
-      }
       await returnMessages([...unstarted], 0);
     },
   };

@@ -1,5 +1,4 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
-import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { createEngine } from '../intake/engine.ts';
 import { createSlots, type Slots } from '../intake/slots.ts';
@@ -25,10 +24,12 @@ export interface WorkerProcessOptions {
 export interface WorkerProcess {
   /** Stops receiving, lets jobs finish for a while, and releases those that have not. A second call does not wait. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
-  /** Resolves when the worker has stopped, for whatever reason. */
+  /** Resolves when the worker has stopped; rejects when it never could start, because its jobs module cannot be loaded. */
   readonly stopped: Promise<void>;
   /** Jobs that run now. */
   readonly running: number;
+  /** Whether it takes jobs: a cell is ready, the clock is sound, and the last poll was answered. */
+  isHealthy(): boolean;
 }
 
 /** SQS hands out at most this many messages at a time, and waits at most this long for the first. */
@@ -36,8 +37,8 @@ const MAX_MESSAGES = 10;
 const LONGEST_POLL_MS = 20_000;
 /** How long a free slot waits for others to come free, so that messages are received and claimed together. */
 const GATHER_MS = 10;
-/** How long the first poll waits for the heart, so that no job is claimed that nobody keeps alive. */
-const READY_MS = 5000;
+/** How often a host that may not take jobs looks whether it may again. */
+const HELD_UP_MS = 250;
 const FLUSH_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -46,25 +47,25 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** Runs jobs in this process until it is stopped. */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   const { parts, reaper, flush } = options;
-  const { settings, clock, telemetry, heart } = parts;
+  const { settings, clock, telemetry, heart, cells } = parts;
   const slots = createSlots(clock);
   const limit = settings.processConcurrency;
   const draining = new AbortController();
   const releasing = new AbortController();
   const hurry = new AbortController();
+  const engine = createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts);
   const taker = createMessageTaker({
-    parts,
-    slots,
-    engine: createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts),
+    ...{ parts, slots, engine },
     bounds: { stopping: releasing.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
-    draining: draining.signal,
   });
-  const { promise: stopped, resolve: hasStopped } = Promise.withResolvers<void>();
+  const hasStopped = Promise.withResolvers<void>();
+  let unloadable: unknown;
   const flushing = flush && setInterval(flush, FLUSH_MS);
   flushing?.unref();
 
   const drain = async (graceMs: number): Promise<void> => {
     draining.abort();
+    cells.drain();
     telemetry.info('worker drains', { running: slots.taken });
     await slots.empty(graceMs, hurry.signal);
     // The last poll gets to its end first: one that is cut off can still be given messages, the jobs' own hints among
@@ -75,7 +76,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     await receiving;
     await slots.empty(Number.POSITIVE_INFINITY);
     await reaper?.stop();
-    await heart.quiet();
+    await Promise.all([heart.quiet(), engine.quiet()]);
+    await cells.close();
     clearInterval(flushing);
     flush?.();
   };
@@ -85,7 +87,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     if (ending !== undefined) hurry.abort();
     ending ??= drain(graceMs).finally(() => {
       for (const signal of SIGNALS) process.off(signal, onSignal);
-      hasStopped();
+      if (unloadable === undefined) hasStopped.resolve();
+      else hasStopped.reject(unloadable);
     });
     return ending;
   };
@@ -94,14 +97,22 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
 
   reaper?.start();
   const receiver = createReceiver({ parts, slots, taker, draining: draining.signal, hurry: hurry.signal });
-  const ready = Promise.all([
-    waitAtMost(READY_MS, parts.heart.ready(), parts.clock, draining.signal),
-    parts.clockCheck.look(),
-  ]);
-  const receiving = ready.then(() => receiver.run());
+  const stopsEarly = new Promise<void>((resolve) =>
+    draining.signal.addEventListener('abort', () => resolve()),
+  );
+  const receiving = Promise.race([cells.ready(), stopsEarly]).then(
+    () => receiver.run(),
+    (error: unknown) => {
+      // Nothing was received: no message's count has risen, and whoever looks after this process sees it end.
+      unloadable = error;
+      telemetry.error('the jobs module cannot be loaded: the worker stops', error);
+      void stop({ graceMs: 0 });
+    },
+  );
   return {
     stop,
-    stopped,
+    stopped: hasStopped.promise,
+    isHealthy: () => !draining.signal.aborted && cells.isReady() && receiver.isPolling(),
     get running() {
       return slots.taken;
     },
@@ -118,21 +129,31 @@ function createReceiver(options: {
   readonly hurry: AbortSignal;
 }) {
   const { parts, slots, taker, draining, hurry } = options;
-  const { settings, clock, queue, telemetry } = parts;
+  const { settings, clock, queue, telemetry, cells, brake, clockCheck } = parts;
   let poll: Promise<readonly ReceivedMessage[]> = Promise.resolve([]);
   const limit = settings.processConcurrency;
   // Short enough that a poll ends well within the grace of a stop.
   const waitSeconds = Math.ceil(Math.min(LONGEST_POLL_MS, settings.shutdownGraceMs / 2 + 1) / 1000);
 
+  let isPolling = false;
+  const mayTake = async (): Promise<boolean> =>
+    cells.isReady() && brake.holdsHostMs() === 0 && (await clockCheck.isSound());
+
   const receive = async (): Promise<readonly ReceivedMessage[]> => {
     await slots.room(limit, Math.min(MAX_MESSAGES, limit), GATHER_MS);
+    // Nothing is received that could not be run: each delivery counts.
+    while (!draining.aborted && !(await mayTake())) {
+      isPolling = false;
+      await clock.sleep(HELD_UP_MS, draining).catch(() => {});
+    }
     if (draining.aborted) return [];
-    const max = taker.isCautious() ? 1 : Math.min(MAX_MESSAGES, limit - slots.taken);
-    poll = queue.receive({ max, waitSeconds, signal: hurry });
+    isPolling = true;
+    poll = queue.receive({ max: Math.min(MAX_MESSAGES, limit - slots.taken), waitSeconds, signal: hurry });
     return poll;
   };
 
   return {
+    isPolling: () => isPolling,
     /** Resolves when no poll is under way. */
     async lastPoll(): Promise<void> {
       await poll.catch(() => {});
@@ -147,6 +168,7 @@ function createReceiver(options: {
           pause = FIRST_PAUSE_MS;
         } catch (error) {
           if (draining.aborted) return;
+          isPolling = false;
           telemetry.error('the queue could not be read', error, { pauseMs: pause });
           await clock.sleep(pause, draining).catch(() => {});
           pause = Math.min(LONGEST_PAUSE_MS, pause * 2);

@@ -10,22 +10,24 @@ export function createClockCheck(options: {
   readonly askTheTime: () => Promise<unknown>;
 }): ClockCheck {
   const { guard, telemetry, askTheTime } = options;
-  const look = async () => {
-    await askTheTime().catch(() => {});
-  };
+  const isSound = () => guard.offset() !== undefined && guard.isSound();
   return {
-    look,
     async isSound() {
-      if (guard.isSound()) return true;
-      await look();
-      const offsetMs = Math.round(guard.offset()?.offsetMs ?? 0);
-      telemetry.gauge('ClockOffset', offsetMs);
-      if (guard.isSound()) return true;
-      telemetry.warn('this clock is too far from DynamoDB’s: no job is claimed', { offsetMs });
+      if (isSound()) return true;
+      await askTheTime().catch(() => {});
+      const offset = guard.offset();
+      if (offset !== undefined) telemetry.gauge('ClockOffset', Math.round(offset.offsetMs));
+      if (isSound()) return true;
+      telemetry.warn(
+        offset === undefined
+          ? 'this clock could not be compared with DynamoDB’s: no job is claimed'
+          : 'this clock is too far from DynamoDB’s: no job is claimed',
+        { offsetMs: offset && Math.round(offset.offsetMs) },
+      );
       return false;
     },
   };
 }
 
 /** For tests and engines whose clock is this machine's own. */
-export const trustTheClock: ClockCheck = { look: async () => {}, isSound: async () => true };
+export const trustTheClock: ClockCheck = { isSound: async () => true };

@@ -3,12 +3,12 @@ import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError } from '../../protocol/errors.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
-import type { CheckedPayload } from '../cells/handler-job.ts';
+import type { PayloadCheck } from '../cells/cells.ts';
 import { readClock } from '../run/lease-clock.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { readMessage } from './read-message.ts';
+import { type ReadMessage, readMessage, refusedPayload } from './read-message.ts';
 import { rejectMessage } from './reject-message.ts';
 
 /** A message that wants a claim. */
@@ -16,7 +16,8 @@ export interface Claimable {
   readonly kind: 'claimable';
   readonly message: ReceivedMessage;
   readonly job: NewJob | { readonly jobId: string };
-  readonly checked?: CheckedPayload;
+  /** What the schema said of a new job's payload. */
+  readonly check?: PayloadCheck;
 }
 
 /** The message has done its duty and may be deleted: its job is in a row, and the row is safe. */
@@ -40,7 +41,7 @@ const SETTLED: Settled = { kind: 'settled' };
 const LONGEST_RETURN_SECONDS = 300;
 
 export function createEngine(parts: WorkerParts): Engine {
-  const { settings, clock, chance, store, telemetry } = parts;
+  const { settings, clock, chance, store, telemetry, cells, brake } = parts;
 
   const returned = ({ receiveCount }: ReceivedMessage): Returned => ({
     kind: 'returned',
@@ -48,22 +49,34 @@ export function createEngine(parts: WorkerParts): Engine {
   });
 
   const open = async (message: ReceivedMessage): Promise<Opened> => {
-    const read = await readMessage(message, parts);
-    switch (read.kind) {
-      case 'rejected':
-        await rejectMessage(parts, read.rejected);
-        return SETTLED;
-      case 'later': {
-        const dispatch = planDispatch(clock.now(), read.notBefore, settings);
-        const kept = await store.schedule(read.job, dispatch);
-        if (kept.outcome === 'written') await sendHint(parts, read.job.jobId, dispatch);
-        return SETTLED;
-      }
-      case 'hint':
-        return { kind: 'claimable', message, job: read.job };
-      case 'new':
-        return { kind: 'claimable', message, job: read.job, checked: read.checked };
+    const read = readMessage(message, parts, cells.find);
+    if (read.kind === 'rejected') {
+      await rejectMessage(parts, read.rejected);
+      return SETTLED;
     }
+    const type = read.kind === 'hint' ? read.type : read.job.type;
+    const holdsMs = type === undefined ? 0 : brake.holdsTypeMs(type);
+    if (holdsMs > 0) return { kind: 'returned', delaySeconds: Math.ceil(holdsMs / 1000) };
+    return read.kind === 'hint' ? { kind: 'claimable', message, job: read.job } : openNew(message, read);
+  };
+
+  /** The schema is asked before the claim, so that a row under the producer's id is never a bad one. */
+  const openNew = async (
+    message: ReceivedMessage,
+    read: Extract<ReadMessage, { kind: 'new' | 'later' }>,
+  ): Promise<Opened> => {
+    const { job } = read;
+    const check = await cells.check(job.type, job.payload);
+    if (check.kind === 'refused') {
+      await rejectMessage(parts, refusedPayload(message, job.type, check));
+      return SETTLED;
+    }
+    if (read.kind === 'new') return { kind: 'claimable', message, job, check };
+    cells.forget(check);
+    const dispatch = planDispatch(clock.now(), read.notBefore, settings);
+    const kept = await store.schedule(job, dispatch);
+    if (kept.outcome === 'written') await sendHint(parts, job, dispatch);
+    return SETTLED;
   };
 
   /** What follows from the store's answer; all refusals but one are as good as done, because the row is safe. */
@@ -75,8 +88,7 @@ export function createEngine(parts: WorkerParts): Engine {
     switch (outcome.outcome) {
       case 'claimed': {
         telemetry.count('JobsClaimed');
-        const { checked } = claimable;
-        return { kind: 'claimed', job: outcome.job, sentAt, checked };
+        return { kind: 'claimed', job: outcome.job, sentAt, ...placeFor(claimable, outcome.job.payload) };
       }
       case 'cancelRequested': {
         const { jobId, attempt } = outcome.job;
@@ -141,17 +153,31 @@ export function createEngine(parts: WorkerParts): Engine {
     },
 
     async claim(opened) {
-      const [first] = opened;
-      if (first === undefined) return [];
-      if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
-      if (opened.length === 1) return [await claimOne(first)];
-      // A batch takes each row once: a second message for the same job is claimed after it, and then refused.
-      const claimed = new Map<Claimable, Claimed>();
-      const firsts = [...new Map(opened.map((each) => [each.job.jobId, each] as const).reverse()).values()];
-      for (const [i, outcome] of (await claimTogether(firsts)).entries())
-        claimed.set(firsts[i] as Claimable, outcome);
-      for (const each of opened) if (!claimed.has(each)) claimed.set(each, await claimOne(each));
-      return opened.map((each) => claimed.get(each) as Claimed);
+      const claimed = await claimAll(opened);
+      for (const [i, { check }] of opened.entries())
+        if (check !== undefined && claimed[i]?.kind !== 'claimed') cells.forget(check);
+      return claimed;
     },
   };
+
+  async function claimAll(opened: readonly Claimable[]): Promise<readonly Claimed[]> {
+    const [first] = opened;
+    if (first === undefined) return [];
+    if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
+    if (opened.length === 1) return [await claimOne(first)];
+    // A batch takes each row once: a second message for the same job is claimed after it, and then refused.
+    const claimed = new Map<Claimable, Claimed>();
+    const firsts = [...new Map(opened.map((each) => [each.job.jobId, each] as const).reverse()).values()];
+    for (const [i, outcome] of (await claimTogether(firsts)).entries())
+      claimed.set(firsts[i] as Claimable, outcome);
+    for (const each of opened) if (!claimed.has(each)) claimed.set(each, await claimOne(each));
+    return opened.map((each) => claimed.get(each) as Claimed);
+  }
+}
+
+/** The payload that was checked is the row's, unless an earlier message came first. */
+function placeFor({ check, job }: Claimable, payload: string): Pick<ClaimedJob, 'checked' | 'suspicion'> {
+  if (check?.kind === 'unanswered') return { suspicion: check.suspicion };
+  if (check?.kind !== 'accepted' || !('payload' in job) || job.payload !== payload) return {};
+  return { checked: check.token };
 }

@@ -6,8 +6,9 @@ import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type JobMessage, parseMessage } from '../../wire/message.ts';
-import { type CheckedPayload, checkText } from '../cells/handler-job.ts';
-import { type Registry, termsOf } from '../registry.ts';
+import type { PayloadCheck } from '../cells/cells.ts';
+import type { JobOptions } from '../define-job.ts';
+import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
 /** How much of a rejected message's text is kept. */
@@ -17,35 +18,44 @@ const MAX_RAW_BYTES = 64 * 1024;
 export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
-  | { readonly kind: 'hint'; readonly job: { readonly jobId: string } }
-  | { readonly kind: 'new'; readonly job: NewJob; readonly checked?: CheckedPayload };
+  | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
+  | { readonly kind: 'new'; readonly job: NewJob };
+
+type Sent = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>;
 
 /** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
-export async function readMessage(
-  message: Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>,
-  { registry, settings, clock }: Pick<WorkerParts, 'registry' | 'settings' | 'clock'>,
-): Promise<ReadMessage> {
+export function readMessage(
+  message: Sent,
+  { settings, clock }: Pick<WorkerParts, 'settings' | 'clock'>,
+  optionsOf: (type: string) => JobOptions | undefined,
+): ReadMessage {
   const now = clock.now();
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
   if (!parsed.ok) return rejected(message, parsed.reason);
-  if (parsed.message.kind === 'hint') return { kind: 'hint', job: { jobId: parsed.message.jobId } };
-  const { type, payload, notBefore } = parsed.message;
-  const job = newJob(parsed.message, message.messageId, registry, settings);
-  const schema = registry.find(type)?.payload;
-  // A type that is not known here may be known to a newer worker: its payload is judged there.
-  const checked = schema === undefined ? undefined : await checkText(schema, payload, clock);
-  if (checked?.ok === false)
-    return rejected(message, `the payload is refused by the schema of type '${type}': ${checked.reason}`);
-  if (notBefore !== undefined && notBefore > now + settings.skewMs) return { kind: 'later', job, notBefore };
-  return {
-    kind: 'new',
-    job,
-    checked: checked && { text: payload, value: checked.value },
-  };
+  const { message: said } = parsed;
+  if (said.kind === 'hint') return { kind: 'hint', job: { jobId: said.jobId }, type: said.type };
+  const job = newJob(said, message.messageId, optionsOf(said.type), settings);
+  const { notBefore } = said;
+  return notBefore !== undefined && notBefore > now + settings.skewMs
+    ? { kind: 'later', job, notBefore }
+    : { kind: 'new', job };
 }
 
-function newJob(message: JobMessage, messageId: string, registry: Registry, settings: Settings): NewJob {
-  const terms = termsOf(registry.find(message.type), settings);
+/** A message whose payload its schema refused. */
+export const refusedPayload = (
+  message: Sent,
+  type: string,
+  { reason }: Extract<PayloadCheck, { kind: 'refused' }>,
+): RejectedMessage =>
+  rejected(message, `the payload is refused by the schema of type '${type}': ${reason}`).rejected;
+
+function newJob(
+  message: JobMessage,
+  messageId: string,
+  options: JobOptions | undefined,
+  settings: Settings,
+): NewJob {
+  const terms = termsOf(options, settings);
   const maxAttempts = message.maxAttempts ?? terms.maxAttempts;
   return {
     jobId: message.jobId ?? messageId,
@@ -57,7 +67,10 @@ function newJob(message: JobMessage, messageId: string, registry: Registry, sett
   };
 }
 
-function rejected({ messageId, body }: { messageId: string; body: string }, reason: string): ReadMessage {
+function rejected(
+  { messageId, body }: { messageId: string; body: string },
+  reason: string,
+): Extract<ReadMessage, { kind: 'rejected' }> {
   return {
     kind: 'rejected',
     rejected: {

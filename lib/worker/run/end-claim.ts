@@ -4,12 +4,11 @@ import {
   type ReleaseVerdict,
 } from '../../protocol/decisions/decide-failure.ts';
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
-import { NonRetryableError } from '../../protocol/errors.ts';
 import type { Claim, RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
 import type { LeaseholdEvent } from '../../wire/events.ts';
 import type { JsonValue } from '../../wire/message.ts';
-import { describeError, loggableError } from '../cells/describe-error.ts';
+import type { Thrown } from '../cells/thrown.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { LeaseClock } from './lease-clock.ts';
@@ -23,119 +22,137 @@ export interface HeldClaim {
   readonly job: RunningJob;
   readonly claim: Claim;
   readonly lease: LeaseClock;
+  /** Monotonic time of the claim. */
+  readonly startedAt: number;
 }
 
-/** First wait before a result is offered again to a store that did not answer; doubles each time. */
-const REPEAT_MS = 100;
+export type Ends = ReturnType<typeof createEnds>;
 
-/** The writes that end a claim. Each is offered once, and the fence decides. */
+/** First wait before an ending is offered again to a store that did not answer; doubles each time. */
+const REPEAT_MS = 100;
+const LONGEST_REPEAT_MS = 2000;
+
+/** The writes that end a claim. Each is offered for as long as the lease lasts, and the fence decides. */
 export function createEnds(parts: WorkerParts) {
   const { store, clock, chance, settings, telemetry, events } = parts;
+  const publishing = new Set<Promise<unknown>>();
 
-  /** Carries out one write; a refusal is counted, a store that does not answer is logged, and the lease then lapses. */
-  const settle = async (
-    { job }: HeldClaim,
-    write: () => Promise<FencedOutcome>,
-    written: Exclude<Ending, 'lost' | 'unsaved'>,
-  ): Promise<Ending> => {
-    try {
-      const { outcome } = await write();
-      if (outcome === 'written') return written;
-      telemetry.count('WritesFenced');
-      return 'lost';
-    } catch (error) {
-      telemetry.error('the end of a run could not be stored; its lease will lapse', error, nameOf(job));
-      return 'unsaved';
+  /** Asks the store until it answers or the lease is over; undefined when it never did. */
+  const offer = async <Answer>(
+    { job, lease }: HeldClaim,
+    write: () => Promise<Answer>,
+  ): Promise<Answer | undefined> => {
+    for (let wait = REPEAT_MS; ; wait = Math.min(LONGEST_REPEAT_MS, wait * 2)) {
+      try {
+        return await write();
+      } catch (error) {
+        const isLast = lease.remainingMs() <= wait;
+        const says = isLast ? 'its lease will lapse' : 'it is offered again';
+        telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));
+        if (isLast) return undefined;
+        await clock.sleep(wait * (1 + chance.random()));
+      }
     }
   };
 
-  /** The row is written already: how its run ended does not depend on who can be told. */
-  const publish = (event: LeaseholdEvent): Promise<void> =>
-    events
-      .publish([event])
-      .catch((error: unknown) => telemetry.error('event not published', error, { name: event.name }));
+  /** Carries out one write; a refusal is counted. */
+  const settle = async (
+    held: HeldClaim,
+    write: () => Promise<FencedOutcome>,
+    written: Exclude<Ending, 'lost' | 'unsaved'>,
+  ): Promise<Ending> => {
+    const answer = await offer(held, write);
+    if (answer === undefined) return 'unsaved';
+    if (answer.outcome === 'written') return written;
+    telemetry.count('WritesFenced');
+    return 'lost';
+  };
 
-  const failForGood = async (held: HeldClaim, errors: number, lastError: string): Promise<Ending> => {
-    const end = await settle(held, () => store.fail(held.claim, { errors, lastError }), 'failed');
-    if (end === 'failed') {
-      telemetry.count('JobsFailed');
-      const detail = { ...detailOf(held.job), errors, lastError, at: clock.now() };
-      await publish({ name: 'JobFailed', detail });
-    }
-    return end;
+  /** The row is written already: nothing waits for who can be told of it. */
+  const publish = (...given: readonly LeaseholdEvent[]): void => {
+    const telling = events
+      .publish(given)
+      .catch((error: unknown) => telemetry.error('event not published', error, { name: given[0]?.name }))
+      .finally(() => publishing.delete(telling));
+    publishing.add(telling);
+  };
+
+  const failForGood = async (held: HeldClaim, end: FinalEnd): Promise<Ending> => {
+    const { quarantined = false, ...counts } = end;
+    const ending = await settle(held, () => store.fail(held.claim, counts), 'failed');
+    if (ending !== 'failed') return ending;
+    telemetry.count('JobsFailed');
+    if (quarantined) telemetry.count('JobsQuarantined');
+    const { crashes = held.job.crashes, releases = held.job.releases } = counts;
+    const detail = { ...detailOf(held.job), ...counts, crashes, releases, at: clock.now() };
+    publish({ name: 'JobFailed', detail });
+    if (quarantined) publish({ name: 'JobQuarantined', detail });
+    return ending;
   };
 
   const release = async (
     held: HeldClaim,
     verdict: ReleaseVerdict,
-    hint: (jobId: string, dispatch: Dispatch) => Promise<void>,
+    hint: (dispatch: Dispatch) => Promise<void>,
   ): Promise<Ending> => {
-    if (verdict.kind === 'fail') return failForGood(held, verdict.errors, verdict.lastError);
+    if (verdict.kind === 'fail')
+      return failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
     const end = await settle(held, () => store.release(held.claim, verdict), 'released');
     if (end === 'released') {
       telemetry.count('JobsReleased');
-      await hint(held.job.jobId, verdict.dispatch);
+      await hint(verdict.dispatch);
     }
     return end;
   };
 
   return {
-    /** Offers a result. A store that does not answer is asked again while the lease lasts: the work is done. */
-    async complete(held: HeldClaim, result: JsonValue | undefined, late: boolean): Promise<Ending> {
-      for (let wait = REPEAT_MS; ; wait *= 2) {
-        const end = await settle(held, () => store.complete(held.claim, result), 'done');
-        if (end === 'done') {
-          telemetry.count('JobsDone');
-          if (late) telemetry.count('LateCompletions');
-        }
-        if (end !== 'unsaved' || held.lease.remainingMs() <= wait) return end;
-        await clock.sleep(wait * (1 + chance.random()));
-      }
+    offer,
+
+    /** Stores a result. */
+    async complete(held: HeldClaim, result: string | undefined, late: boolean): Promise<Ending> {
+      const value = result === undefined ? undefined : (JSON.parse(result) as JsonValue);
+      const end = await settle(held, () => store.complete(held.claim, value), 'done');
+      if (end === 'done') telemetry.count('JobsDone');
+      if (end === 'done' && late) telemetry.count('LateCompletions');
+      return end;
     },
 
     /** Charges an error: the job runs again after a wait, or fails for good. */
-    async fail(held: HeldClaim, thrown: unknown): Promise<Ending> {
+    async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
       const { job } = held;
-      const lastError = describeError(thrown);
+      const lastError = thrown.text;
       const verdict = decideFailure(job, {
         now: clock.now(),
         random: chance.random(),
-        retryable: !(thrown instanceof NonRetryableError),
-        backoff: termsOf(parts.registry.find(job.type), settings).backoff,
+        retryable: thrown.retryable,
+        backoff: termsOf(parts.cells.find(job.type), settings).backoff,
         settings,
       });
-      telemetry.warn('attempt failed', {
-        ...nameOf(job),
-        next: verdict.kind,
-        reason: loggableError(thrown),
-      });
+      telemetry.warn('attempt failed', { ...nameOf(job), next: verdict.kind, reason: thrown.loggable });
       const { errors } = verdict;
-      if (verdict.kind === 'fail') return failForGood(held, errors, lastError);
+      if (verdict.kind === 'fail') return failForGood(held, { errors, lastError });
       const { dispatch } = verdict;
-      const end = await settle(
-        held,
-        () => store.retry(held.claim, { errors, lastError, dispatch }),
-        'retried',
-      );
+      const retry = () => store.retry(held.claim, { errors, lastError, dispatch });
+      const end = await settle(held, retry, 'retried');
       if (end !== 'retried') return end;
       telemetry.count('JobsRetried');
       const { notBefore } = dispatch;
-      await Promise.all([
-        sendHint(parts, job.jobId, dispatch),
-        publish({
-          name: 'JobRetried',
-          detail: { ...detailOf(job), errors, lastError, notBefore, at: clock.now() },
-        }),
-      ]);
+      const detail = { ...detailOf(job), errors, lastError, notBefore, at: clock.now() };
+      publish({ name: 'JobRetried', detail });
+      await sendHint(parts, job, dispatch);
       return end;
+    },
+
+    /** Fails a job that may not crash once more. */
+    quarantine: (held: HeldClaim, end: Omit<FinalEnd, 'errors'>): Promise<Ending> => {
+      const { quarantined, crashes, releases, lastError } = end;
+      return failForGood(held, { errors: held.job.errors, quarantined, crashes, releases, lastError });
     },
 
     /** Hands the job on: at the invocation's deadline, or because this worker goes. */
     release: (held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> =>
-      release(
-        held,
-        decideRelease(held.job, { now: clock.now(), reason, progressed, settings }),
-        (jobId, dispatch) => sendHint(parts, jobId, dispatch),
+      release(held, decideRelease(held.job, { now: clock.now(), reason, progressed, settings }), (dispatch) =>
+        sendHint(parts, held.job, dispatch),
       ),
 
     /** Puts an unstarted job back, for a message that stays in hand or in the queue: no hint is needed. */
@@ -151,7 +168,21 @@ export function createEnds(parts: WorkerParts) {
       if (end === 'cancelled') telemetry.count('JobsCancelled');
       return end;
     },
+
+    /** Resolves when everybody has been told: before a freeze, or the end of the process. */
+    async quiet(): Promise<void> {
+      await Promise.all(publishing);
+    },
   };
+}
+
+/** How a job failed for good. */
+interface FinalEnd {
+  readonly errors: number;
+  readonly crashes?: number;
+  readonly releases?: number;
+  readonly lastError: string;
+  readonly quarantined?: boolean;
 }
 
 export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });

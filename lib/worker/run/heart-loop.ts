@@ -1,7 +1,7 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Chance, Clock, JobStore } from '../../protocol/ports.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
-import { type Heart, overstepped, type Patient, rhythmOf } from './heart.ts';
+import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import { readClock } from './lease-clock.ts';
 
 /** A beat that got no answer is repeated after this share of the interval. */
@@ -11,13 +11,11 @@ export interface HeartLoopOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly store: Pick<JobStore, 'heartbeat'>;
-  /** How long the event loop of the handlers has been stuck. */
-  readonly stalledForMs: () => number;
   /** Told of beats that failed for a reason other than a lost lease. */
   readonly onFailure: (claim: Claim, error: unknown) => void;
 }
 
-/** The heart itself, in whichever thread it runs. */
+/** The heart, in the host's own event loop: no handler can hold that up. */
 export function createHeartLoop(options: HeartLoopOptions): Heart {
   const { clock, chance, store } = options;
   const stops = new Map<string, AbortController>();
@@ -32,12 +30,6 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
       // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
       const wait = failed ? intervalMs * SOONER : intervalMs - lease.sinceRenewalMs();
       await clock.sleep(Math.max(0, wait), stopped);
-      const why = overstepped(patient, {
-        ageMs: ageMs(),
-        silentForMs: lease.silentForMs(),
-        stalledForMs: options.stalledForMs(),
-      });
-      if (why !== undefined) return onReport({ kind: 'stopped', why });
       // Past its end the worker has fenced itself; a beat now could only revive a claim that nobody works on.
       if (!lease.isHeld()) return;
       const beat = sendBeat(patient);
@@ -78,7 +70,6 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
         .finally(() => stops.delete(patient.claim.owner));
     },
     stop: ({ owner }) => stops.get(owner)?.abort('stopped'),
-    ready: async () => {},
     async quiet() {
       await Promise.allSettled(underWay);
     },

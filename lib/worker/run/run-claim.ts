@@ -1,71 +1,98 @@
-import { NonRetryableError } from '../../protocol/errors.ts';
 import { claimOf, type RunningJob } from '../../protocol/job.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
-import { type CheckedPayload, handlerJobOf } from '../cells/handler-job.ts';
+import type { CheckToken, Suspicion } from '../cells/cells.ts';
+import { thrownBy } from '../cells/thrown.ts';
+import { UnknownTypeError } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createEnds, type Ending, type HeldClaim, nameOf } from './end-claim.ts';
 import { type ClockReading, createLeaseClock } from './lease-clock.ts';
-import { type RunBounds, type Supervised, supervise } from './supervise.ts';
+import { createRestarts } from './restart-claim.ts';
+import { type Place, type RunBounds, type Supervised, supervise } from './supervise.ts';
 
 /** A job that this worker has claimed. */
 export interface ClaimedJob {
   readonly job: RunningJob;
   /** When the claim was sent: the lease runs from there. */
   readonly sentAt: ClockReading;
-  /** What the schema made of the message's payload, which is the row's unless an earlier message came first. */
-  readonly checked?: CheckedPayload;
+  /** A cell has the payload already, as its schema returned it. */
+  readonly checked?: CheckToken;
+  readonly suspicion?: Suspicion;
 }
 
 export interface ClaimRunner {
-  /** Runs one claimed job to its end, tells of it, and says how it ended. */
+  /** Runs one claimed job to its end, over as many cells as it takes, and says how it ended. */
   run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
   /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
   releaseUnstarted(claimed: ClaimedJob): Promise<Ending>;
+  /** Resolves when nothing that was begun for jobs that have ended is under way any more. */
+  quiet(): Promise<void>;
 }
+
+/** Lapses in a row from which a job is suspected: one is what happens to jobs whose host was lost. */
+const SUSPICIOUS_CRASHES = 2;
+/** Suspected by what its row says, not by a death in this host. */
+const BY_ITS_ROW: Suspicion = { group: 0, limit: 1 };
 
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts): ClaimRunner {
-  const { clock, telemetry } = parts;
+  const { clock, telemetry, cells, brake } = parts;
   const ends = createEnds(parts);
+  const restarts = createRestarts(parts, ends);
+
+  const runUnder = async (held: HeldClaim, place: Place, bounds: RunBounds): Promise<Ending> => {
+    if (cells.find(held.job.type) === undefined)
+      return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
+    for (let deaths = 0, mine = held, at = place; ; ) {
+      const run = await supervise(parts, mine, at, bounds);
+      const { outcome } = run;
+      // A handler that was asked to stop, and whose cell then died, ends as it was asked to.
+      if (outcome.kind !== 'died' || run.reason !== undefined) {
+        const ending = await end(mine, run);
+        mine.lease.end();
+        return ending;
+      }
+      deaths += 1;
+      const next = await restarts.afterDeath(mine, outcome, { deaths, bounds });
+      mine.lease.end();
+      if (next.kind === 'ended') return next.ending;
+      mine = next.held;
+      at = { suspicion: outcome.suspicion };
+    }
+  };
+
+  /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
+  const end = async (held: HeldClaim, { outcome, reason, progressed }: Supervised): Promise<Ending> => {
+    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
+    if (outcome.kind === 'returned') {
+      brake.succeeded(held.job.type);
+      return ends.complete(held, outcome.result, lost);
+    }
+    if (outcome.kind === 'died')
+      telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
+    if (lost) return 'lost';
+    if (reason instanceof Cancelled) return ends.cancel(held);
+    if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);
+    if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);
+    if (reason instanceof ShuttingDown) return ends.release(held, reason.why, progressed);
+    return ends.fail(
+      held,
+      outcome.kind === 'threw' && !(reason instanceof TimedOut) ? outcome.error : thrownBy(reason),
+    );
+  };
 
   const heldBy = ({ job, sentAt }: ClaimedJob): HeldClaim => ({
     job,
     claim: claimOf(job),
     lease: createLeaseClock(clock, sentAt, job.leaseMs),
+    startedAt: sentAt.monotonic,
   });
-
-  const runUnder = async (held: HeldClaim, claimed: ClaimedJob, bounds: RunBounds): Promise<Ending> => {
-    const view = await handlerJobOf(parts, claimed.job, claimed.checked).catch((error: Error) => ({
-      ok: false as const,
-      error,
-    }));
-    if (!view.ok) return ends.fail(held, view.error);
-    const work = { definition: view.definition, view: view.job, startedAt: claimed.sentAt.monotonic };
-    return end(held, await supervise(parts, held, work, bounds));
-  };
-
-  /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
-  const end = async (held: HeldClaim, run: Supervised): Promise<Ending> => {
-    const { outcome, reason, progressed } = run;
-    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
-    if (outcome.kind === 'returned') return ends.complete(held, outcome.result, lost);
-    if (outcome.kind === 'abandoned')
-      telemetry.warn('handler ignored its signal and was left behind', {
-        ...nameOf(held.job),
-        signal: reason?.code,
-      });
-    if (lost) return 'lost';
-    if (reason instanceof Cancelled) return ends.cancel(held);
-    const error = outcome.kind === 'threw' ? outcome.error : reason;
-    if (error instanceof NonRetryableError) return ends.fail(held, error);
-    if (reason instanceof ShuttingDown) return ends.release(held, reason.why, progressed);
-    return ends.fail(held, reason instanceof TimedOut ? reason : error);
-  };
 
   return {
     async run(claimed, bounds) {
       const held = heldBy(claimed);
-      const ending = await runUnder(held, claimed, bounds).catch((error: unknown): Ending => {
+      const byRow = claimed.job.crashes >= SUSPICIOUS_CRASHES ? BY_ITS_ROW : undefined;
+      const place = { checked: claimed.checked, suspicion: claimed.suspicion ?? byRow };
+      const ending = await runUnder(held, place, bounds).catch((error: unknown): Ending => {
         telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
         return 'unsaved';
       });
@@ -79,5 +106,6 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       return ending;
     },
     releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
+    quiet: () => ends.quiet(),
   };
 }

@@ -4,12 +4,14 @@ import type { WorkerParts } from '../worker-parts.ts';
 /** Sends the hint that a dispatch asks for. One that cannot be sent is sent by the reaper when the queue's lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
-  jobId: string,
+  { jobId, type }: { readonly jobId: string; readonly type: string },
   dispatch: Dispatch,
 ): Promise<void> {
   if (dispatch.hintDelaySeconds === undefined) return;
   try {
-    const { sent, reason } = await queue.sendHints([{ jobId, delaySeconds: dispatch.hintDelaySeconds }]);
+    const { sent, reason } = await queue.sendHints([
+      { jobId, type, delaySeconds: dispatch.hintDelaySeconds },
+    ]);
     if (sent === 1) telemetry.count('HintsSent');
     else telemetry.warn('hint not sent; the reaper will', { jobId, reason });
   } catch (error) {

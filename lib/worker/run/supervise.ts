@@ -1,13 +1,12 @@
-import { toJsonText } from '../../protocol/rows/json-text.ts';
+import type { Claim, RunningJob } from '../../protocol/job.ts';
 import type { JsonValue } from '../../wire/message.ts';
-import { type AbortReason, Cancelled, LeaseLost } from '../abort-reasons.ts';
-import { createJobContext } from '../cells/job-context.ts';
-import type { HandlerJob, JobContext, JobDefinition } from '../define-job.ts';
+import { type AbortReason, Cancelled, LeaseLost, ShuttingDown } from '../abort-reasons.ts';
+import type { CheckToken, Kept, Origin, Run, RunEnd, Suspicion } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { HeldClaim } from './end-claim.ts';
 import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart.ts';
-import { timeoutOf, watchClaim } from './watch-claim.ts';
+import { watchClaim } from './watch-claim.ts';
 
 /** By itself, `abort` makes an error with a stack for a reason, which nobody reads here. */
 const OVER = 'over';
@@ -18,112 +17,135 @@ export interface RunBounds {
   readonly stopping: AbortSignal;
   /** How long to wait for a handler that was asked to stop. */
   readonly releaseWithinMs: number;
+  readonly origin?: Origin;
 }
 
-type Outcome =
-  | { readonly kind: 'returned'; readonly result: JsonValue | undefined }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  /** The handler did not react to its signal in time. */
-  | { readonly kind: 'abandoned' };
+/** Where a run may go, and what is there already. */
+export interface Place {
+  readonly suspicion?: Suspicion;
+  readonly checked?: CheckToken;
+}
 
 /** What came of a run, before anything of it is stored. */
 export interface Supervised {
-  readonly outcome: Outcome;
+  readonly outcome: RunEnd;
   readonly reason: AbortReason | undefined;
   /** Whether the run stored a checkpoint that differs from the one it found. */
   readonly progressed: boolean;
 }
 
-/** Runs a handler with its heart beating, and aborts it when its lease, its limits, an operator or the host say so. */
+/** Runs a handler with its heart beating, and ends it when its lease, its limits, an operator or the host say so. */
 export async function supervise(
   parts: WorkerParts,
-  { job, claim, lease }: HeldClaim,
-  work: { readonly definition: JobDefinition; readonly view: HandlerJob; readonly startedAt: number },
+  { job, claim, lease, startedAt }: HeldClaim,
+  place: Place,
   bounds: RunBounds,
 ): Promise<Supervised> {
-  const { settings, clock, telemetry, heart } = parts;
-  const terms = termsOf(work.definition, settings);
-  const { maxRunMs, progressTimeoutMs, maxStallMs } = terms;
+  const { settings, clock, telemetry, heart, cells } = parts;
+  const terms = termsOf(cells.find(job.type), settings);
   const vitals: Vitals = {
     leaseMs: job.leaseMs,
     heartbeatMs: settings.heartbeatMs,
     growth: growthOf(settings),
-    maxRunMs,
-    progressTimeoutMs,
-    maxStallMs,
-    startedAt: work.startedAt,
+    startedAt,
   };
-  const aborting = new AbortController();
   const over = new AbortController();
-  const { signal } = aborting;
-  const abort = (reason: AbortReason) => aborting.abort(reason);
+  const aborted = Promise.withResolvers<void>();
+  let reason: AbortReason | undefined;
+  let run: Run | undefined;
+  const abort = (given: AbortReason) => {
+    // A lease that is gone is the stronger reason: what follows from any other is no longer this worker's to decide.
+    if (reason !== undefined && !(given instanceof LeaseLost)) return;
+    reason = given;
+    run?.abort(given);
+    aborted.resolve();
+  };
   const onReport = (report: HeartReport) => {
     if (report.kind === 'refused') telemetry.count('WritesFenced');
-    abort(reasonOf(report, vitals));
+    abort(report.kind === 'refused' ? new LeaseLost('refused') : new Cancelled());
   };
-  const progressIntervalMs = rhythmOf(vitals, 0).intervalMs;
-  const ofRun = createJobContext({ parts, job, claim, lease, signal, abort, progressIntervalMs });
+  const saving = createSaving(parts, job, claim, () => {
+    lease.refuse();
+    abort(new LeaseLost('refused'));
+  });
 
-  const beating = terms.fixedLease ? undefined : heart.start({ ...vitals, claim, lease, onReport });
-  const watching = watchClaim({ clock, lease, vitals, abort, over: over.signal });
-  void aborted(bounds.stopping, over.signal).then(() => abort(bounds.stopping.reason));
-  await beating;
+  if (!terms.fixedLease) heart.start({ ...vitals, claim, lease, onReport });
+  const watching = watchClaim({ clock, lease, limits: terms, startedAt, abort, over: over.signal });
+  const onStopping = () => abort(bounds.stopping.reason);
+  if (bounds.stopping.aborted) onStopping();
+  bounds.stopping.addEventListener('abort', onStopping, { signal: over.signal });
 
-  const outcome = await Promise.race([
-    handle(work.definition, work.view, ofRun.context, settings.maxResultBytes),
-    abandonment(parts, signal, over.signal, bounds, job.leaseMs),
-  ]).finally(() => {
+  run = cells.start({
+    ...{ job, lease, ...place },
+    origin: bounds.origin,
+    maxStallMs: terms.maxStallMs,
+    progressIntervalMs: rhythmOf(vitals, 0).intervalMs,
+    save: saving.save,
+    onProgress: () => lease.noteProgress(),
+    onRetired: () => abort(new ShuttingDown('shutdown')),
+  });
+  if (reason !== undefined) run.abort(reason);
+  void killIfItStays(parts, run, aborted.promise, over.signal, bounds);
+  const outcome = await run.end.finally(() => {
     over.abort(OVER);
     heart.stop(claim);
   });
-  await Promise.all([watching, ofRun.close()]);
-  return { outcome, reason: signal.reason, progressed: ofRun.progressed() };
+  await Promise.all([watching, saving.close()]);
+  return { outcome, reason, progressed: saving.progressed() };
 }
 
-async function handle(
-  definition: JobDefinition,
-  view: HandlerJob,
-  context: JobContext,
-  maxResultBytes: number,
-): Promise<Outcome> {
-  try {
-    const result = (await definition.run(view, context)) ?? undefined;
-    if (result === undefined) return { kind: 'returned', result };
-    // As it is now: what was left running may still change it, even into something that cannot be kept.
-    return { kind: 'returned', result: JSON.parse(toJsonText('result', result, maxResultBytes)) };
-  } catch (error) {
-    return { kind: 'threw', error };
-  }
+/** The handler's writes, with the numbers that fence them. */
+function createSaving({ store, telemetry }: WorkerParts, job: RunningJob, claim: Claim, onLost: () => void) {
+  const found = JSON.stringify(job.checkpoint);
+  let stored = found;
+  let seq = job.checkpointSeq;
+  let underWay: Promise<unknown> = Promise.resolve();
+
+  const write = async ({ checkpoint, progress }: Kept): Promise<'written' | 'lost'> => {
+    seq += 1;
+    const { outcome } = await store.checkpoint(claim, {
+      seq,
+      checkpoint: parsed(checkpoint),
+      progress: parsed(progress),
+    });
+    if (outcome === 'written') {
+      stored = checkpoint ?? stored;
+      return 'written';
+    }
+    telemetry.count('WritesFenced');
+    onLost();
+    return 'lost';
+  };
+  return {
+    save(kept: Kept) {
+      const writing = write(kept);
+      underWay = writing.catch(() => {});
+      return writing;
+    },
+    progressed: () => stored !== found,
+    async close() {
+      await underWay;
+    },
+  };
 }
 
-/** Resolves some time after the signal fired: a handler has a lease's length to end, less when the host must go. */
-async function abandonment(
-  { clock }: WorkerParts,
-  signal: AbortSignal,
+const parsed = (text: string | undefined): JsonValue | undefined =>
+  text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+
+/** A handler that does not stop for its signal is ended with its cell: sooner when the host must go. */
+async function killIfItStays(
+  { clock, settings }: WorkerParts,
+  run: Run,
+  aborted: Promise<void>,
   over: AbortSignal,
   { stopping, releaseWithinMs }: RunBounds,
-  leaseMs: number,
-): Promise<Outcome> {
-  await aborted(signal, over);
+): Promise<void> {
+  await aborted;
   const wait = (ms: number) => clock.sleep(ms, over).catch(() => {});
-  await Promise.race([wait(leaseMs), aborted(stopping, over).then(() => wait(releaseWithinMs))]);
-  return { kind: 'abandoned' };
-}
-
-function reasonOf(report: HeartReport, vitals: Vitals): AbortReason {
-  switch (report.kind) {
-    case 'refused':
-      return new LeaseLost('refused');
-    case 'cancelRequested':
-      return new Cancelled();
-    case 'stopped':
-      return timeoutOf(report.why, vitals);
-  }
-}
-
-/** Resolves when the signal fires; never, and leaving nothing behind, once the run is over. */
-const aborted = (signal: AbortSignal, over: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true, signal: over });
+  const hostGoes = new Promise<void>((resolve) => {
+    if (stopping.aborted) return resolve();
+    stopping.addEventListener('abort', () => resolve(), { signal: over });
   });
+  await Promise.race([wait(settings.killAfterMs), hostGoes.then(() => wait(releaseWithinMs))]);
+  if (!over.aborted) run.kill('ignored signal');
+}

@@ -354,39 +354,3 @@ describe('claims made together', () => {
     expect(await stack.store.read('b')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
   });
 });
-
-describe('a batch that runs in parallel', () => {
-  const crashed = async (stack: TestStack, jobId: string) => {
-    const job = { jobId, type: 'job', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    await stack.store.claim({ job, owner: `dead/${jobId}` });
-    await stack.clock.advance(stack.settings.leaseMs + stack.settings.skewMs);
-    await stack.sweep();
-  };
-
-  it('runs jobs that have crashed alone, after the others', async () => {
-    const stack = createTestStack({ settings: { batchSize: 10, batchConcurrency: 5 } });
-    await crashed(stack, 'suspect-1');
-    await crashed(stack, 'suspect-2');
-    const company: Record<string, number> = {};
-    let running = 0;
-    const definition = defineJob({
-      type: 'job',
-      payload: z.unknown(),
-      async run({ jobId }) {
-        company[jobId] = ++running;
-        await stack.clock.sleep(10);
-        company[jobId] = Math.max(company[jobId] ?? 0, running--);
-      },
-    });
-    await stack.queue.sendJobs(['a', 'b', 'c'].map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
-    const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
-    expect(messages).toHaveLength(5);
-    const run = createBatchRunner(stack.worker(createRegistry([definition])));
-    const answer = run(messages, () => 600_000);
-    for (let n = 0; n < 10; n++) await stack.clock.advance(10);
-    expect(await answer).toEqual({ batchItemFailures: [] });
-    expect(company['suspect-1']).toBe(1);
-    expect(company['suspect-2']).toBe(1);
-    expect(Math.max(company.a ?? 0, company.b ?? 0, company.c ?? 0)).toBe(3);
-  });
-});

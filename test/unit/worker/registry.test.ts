@@ -6,7 +6,7 @@ import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/index.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
 import {
-  checkRegistry,
+  checkTypes,
   createRegistry,
   type PayloadIn,
   RegistryError,
@@ -81,7 +81,7 @@ describe('a definition that no worker could run', () => {
 
   it('is refused by a test as by a worker, so that a green test means a worker that starts', () => {
     const short = defineJob({ ...right, lease: { ms: 5000 } });
-    expect(() => checkRegistry(createRegistry([short]), settings)).toThrow(/lease.ms is 5000/);
+    expect(() => checkTypes(createRegistry([short]).definitions, settings)).toThrow(/lease.ms is 5000/);
     expect(() => testJob(short, {})).toThrow(/lease.ms is 5000/);
   });
 });
@@ -114,12 +114,12 @@ describe('a registry', () => {
     ['a stall of half a millisecond', { maxStallMs: 1000.5 }, /maxStallMs is 1000\.5/],
     ['a negative silence', { progressTimeoutMs: -1 }, /progressTimeoutMs is -1/],
   ])('is refused for %s', (_what, options, problem) => {
-    expect(() => checkRegistry(createRegistry([job('a', options)]), settings)).toThrow(problem);
+    expect(() => checkTypes(createRegistry([job('a', options)]).definitions, settings)).toThrow(problem);
   });
 
   it('names every problem at once', () => {
     const registry = createRegistry([job('a', { maxRunMs: 1 }), job('b', { lease: { ms: 10 } })]);
-    expect(() => checkRegistry(registry, settings)).toThrow(
+    expect(() => checkTypes(registry.definitions, settings)).toThrow(
       expect.objectContaining({ problems: [expect.stringContaining("'a'"), expect.stringContaining("'b'")] }),
     );
   });

@@ -15,15 +15,21 @@ const silent: StandardSchemaV1<unknown, unknown> = {
 };
 const registry = createRegistry([defineJob({ type: 'job', payload: silent, run: () => 'never' })]);
 
-it('a message whose schema gives no answer goes back into the queue, and holds up nobody', async () => {
+it('a message whose schema gives no answer becomes a job, which is charged like any other', async () => {
   const stack = createTestStack();
   const engine = createEngine(stack.worker(registry));
   await stack.queue.sendJobs([{ body: jobBody('job', {}, { jobId: 'a' }) }]);
   const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
   const opening = engine.open(message as ReceivedMessage);
   await stack.clock.advance(SCHEMA_PATIENCE_MS);
-  expect(await opening).toMatchObject({ kind: 'returned' });
-  expect(await stack.store.read('a')).toBeUndefined();
+  const opened = await opening;
+  if (opened.kind !== 'claimable') throw new Error(opened.kind);
+  const [claimed] = await engine.claim([opened]);
+  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+  const run = engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 5000 });
+  await stack.clock.advance(SCHEMA_PATIENCE_MS);
+  expect(await run).toBe('retried');
+  expect(await stack.store.read('a')).toMatchObject({ status: 'pending', errors: 1 });
 });
 
 it('a claimed job whose schema gives no answer has failed once, and frees its slot', async () => {

@@ -1,0 +1,17 @@
+import { z } from 'zod/mini';
+import { defineJob } from '../../lib/worker/define-job.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { perform } from './measured-process.ts';
+
+/** The one job of the benchmark, as Leasehold's cells load it. */
+export const registry = createRegistry([
+  defineJob({
+    type: 'bench',
+    payload: z.object({
+      id: z.string(),
+      does: z.enum(['nothing', 'sleep', 'burn', 'die']),
+      ms: z.number(),
+    }),
+    run: (job, { signal }) => perform(job.payload, signal),
+  }),
+]);

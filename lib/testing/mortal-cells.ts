@@ -1,0 +1,30 @@
+import type { Cells, RunEnd } from '../worker/cells/cells.ts';
+
+/** The same cells, whose handlers can be ended as if their process had died: what they still do reaches nobody. */
+export function mortalCells(cells: Cells): { readonly cells: Cells; kill(): void } {
+  const deaths = new Set<() => void>();
+  return {
+    cells: {
+      ...cells,
+      start(work) {
+        const died = Promise.withResolvers<RunEnd>();
+        let isDead = false;
+        const die = () => {
+          isDead = true;
+          died.resolve({ kind: 'died', cause: 'killed by the test', isToBlame: true });
+        };
+        const run = cells.start({
+          ...work,
+          save: (kept) => (isDead ? new Promise(() => {}) : work.save(kept)),
+          onProgress: () => isDead || work.onProgress(),
+        });
+        deaths.add(die);
+        const end = Promise.race([run.end, died.promise]).finally(() => deaths.delete(die));
+        return { ...run, end };
+      },
+    },
+    kill() {
+      for (const die of deaths) die();
+    },
+  };
+}

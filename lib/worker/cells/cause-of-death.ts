@@ -1,0 +1,67 @@
+import type { KilledFor } from './cells.ts';
+
+/** How a process ended, as its parent is told. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** It could not be started at all. */
+  readonly error?: string;
+}
+
+/** The share of a cell's memory from which an end that nobody explains is put down to it. */
+const NEAR = 0.8;
+const ABORTED = 134;
+
+const OURS: Readonly<Record<KilledFor, string>> = {
+  'ignored signal': 'killed: a handler did not stop within killAfterMs of its signal',
+  stalled: 'killed: a handler blocked the event loop for longer than maxStallMs',
+  memory: 'out of memory: killed before its memory was exhausted',
+  closing: 'ended with its host',
+};
+
+/** Says in a line or two why a cell died, from all that is known; the first line is what `explain` shows. */
+export function explainDeath(known: {
+  readonly ending: Ending;
+  readonly killedFor?: KilledFor;
+  readonly lastWords?: string;
+  /** What it had when it was last looked at, and what it may have. */
+  readonly memory: number;
+  readonly memoryBytes: number;
+}): string {
+  const { ending, killedFor, memory, memoryBytes } = known;
+  if (killedFor !== undefined) return OURS[killedFor];
+  if (ending.error !== undefined) return `its process could not be started: ${ending.error}`;
+  const words = readWords(known.lastWords);
+  if (words?.error !== undefined)
+    return words.origin === 'unhandledRejection'
+      ? `unhandled rejection: ${words.error}`
+      : `uncaught exception: ${words.error}`;
+  const share = memory / memoryBytes;
+  if (ending.signal === 'SIGABRT' || ending.code === ABORTED)
+    // V8 says so on stderr only. What else aborts is native code; `process.abort()` leaves last words.
+    return words?.origin === 'abort' ? 'aborted by process.abort()' : 'out of memory (heap)';
+  if (ending.signal === 'SIGKILL')
+    return share >= NEAR
+      ? 'out of memory (killed by the kernel)'
+      : 'killed (SIGKILL) by somebody else than its host';
+  if (ending.signal !== null) return `killed (${ending.signal})`;
+  return `a handler, or what it called, ended the process with exit code ${ending.code}`;
+}
+
+/** The last words come from a process that was falling apart. */
+function readWords(
+  text: string | undefined,
+): { readonly origin?: string; readonly error?: string } | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const words: unknown = JSON.parse(text);
+    if (typeof words !== 'object' || words === null) return undefined;
+    const { origin, error } = words as Record<string, unknown>;
+    return {
+      origin: typeof origin === 'string' ? origin : undefined,
+      error: typeof error === 'string' ? error : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { getCallSites } from 'node:util';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { libFolder, moduleExtension, thisFile } from '../../this-package.ts';
+import type { Registry } from '../registry.ts';
+import { createCellPool } from './cell-pool.ts';
+import type { Cells } from './cells.ts';
+import { noGuard, startGuard } from './guard.ts';
+import { jobsModuleUrl, loadJobsModule } from './load-jobs-module.ts';
+import { createNoCells } from './no-cells.ts';
+
+/** Where handlers come from: a jobs module's path, or a registry and the program that has it, for a cell to run. */
+export type Handlers =
+  | { readonly jobs: string | URL }
+  | { readonly registry: Registry; readonly program?: string };
+
+/** Cells as the settings want them. */
+export function createCells(
+  handlers: Handlers,
+  options: {
+    readonly clock: Clock;
+    readonly telemetry: Telemetry;
+    readonly settings: Settings;
+    readonly serviceName: string;
+    readonly cells: number;
+    readonly concurrency: number;
+    readonly memoryBytes?: number;
+  },
+): Cells {
+  const { settings, clock, telemetry } = options;
+  const program = programOf(handlers);
+  if (settings.isolation === 'none' || program === undefined) {
+    const load = async () => ('jobs' in handlers ? loadJobsModule(handlers.jobs) : handlers.registry);
+    const known = 'jobs' in handlers ? undefined : handlers.registry;
+    return createNoCells({ load, known, settings, clock, telemetry });
+  }
+  return createCellPool({ ...options, program, guard: isLastResort() ? noGuard : startGuard() });
+}
+
+const CELL_MAIN = join(libFolder, 'worker', 'cells', `cell-main${moduleExtension}`);
+
+function programOf(handlers: Handlers): { readonly file: string; readonly jobs?: string } | undefined {
+  if ('jobs' in handlers) return { file: CELL_MAIN, jobs: jobsModuleUrl(handlers.jobs).href };
+  return handlers.program === undefined ? undefined : { file: handlers.program };
+}
+
+/** Where the host's end is the end of everything around it: Lambda (but not a local one), or a container's first process. */
+const isLastResort = (): boolean =>
+  process.pid === 1 ||
+  (process.env.AWS_LAMBDA_RUNTIME_API !== undefined && process.env[WANTS_GUARD] === undefined);
+/** Set where Lambda is only played. */
+const WANTS_GUARD = '__LEASEHOLD_GUARD';
+
+/** The file of whoever called the worker's own code; in a bundle, the bundle. */
+export function callerFile(): string {
+  if (!thisFile.startsWith(join(libFolder, 'this-package.'))) return thisFile;
+  const library = join(libFolder, 'worker', '/');
+  const callers = getCallSites().map(({ scriptName }) => scriptFile(scriptName));
+  return callers.find((file) => !file.startsWith(library) && !file.startsWith('node:')) ?? thisFile;
+}
+
+const scriptFile = (name: string): string => (name.startsWith('file:') ? fileURLToPath(name) : name);

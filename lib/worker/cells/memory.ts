@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+
+const MIB = 1024 * 1024;
+const PAGE = 4096;
+/** What a host needs for itself. */
+const HOST_BYTES = 110 * MIB;
+const LEAST_CELL_BYTES = 64 * MIB;
+/** The heap's share of a cell's memory: the rest is buffers, code and the process itself. */
+const HEAP_SHARE = 0.75;
+
+/** How many cells a process host has, unless it is told. */
+export const defaultCells = (concurrency: number): number =>
+  Math.max(1, Math.min(availableParallelism(), concurrency));
+
+/** How much memory each cell may use: an even share of what there is, less the host's. */
+export function cellMemory(cells: number, environment: NodeJS.ProcessEnv = process.env): number {
+  const lambdaMb = Number(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE);
+  const constrained = process.constrainedMemory();
+  // Without a limit, some systems tell a number beyond all memory there is.
+  const machine = constrained > 0 && constrained < totalmem() ? constrained : totalmem();
+  const whole = lambdaMb > 0 ? lambdaMb * MIB : machine;
+  return Math.max(LEAST_CELL_BYTES, Math.floor((whole - HOST_BYTES) / cells));
+}
+
+/** Options of the host that make sense in a cell; a debugger's port, a heap's size and a watcher do not. */
+export function cellExecArgv(hostArgv: readonly string[], memoryBytes: number): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < hostArgv.length; i++) {
+    const option = hostArgv[i] ?? '';
+    const [name = ''] = option.split('=');
+    if (!KEPT.includes(name)) continue;
+    kept.push(option);
+    if (TAKES_VALUE.includes(name) && !option.includes('=')) kept.push(hostArgv[++i] ?? '');
+  }
+  return [...kept, `--max-old-space-size=${Math.floor((memoryBytes * HEAP_SHARE) / MIB)}`];
+}
+
+const TAKES_VALUE = [
+  '--import',
+  '--require',
+  '-r',
+  '--conditions',
+  '-C',
+  '--loader',
+  '--experimental-loader',
+];
+const KEPT = [
+  ...TAKES_VALUE,
+  '--enable-source-maps',
+  '--experimental-strip-types',
+  '--experimental-transform-types',
+  '--no-warnings',
+];
+
+/** The memory that a process has now, where the system tells. */
+export function rssOf(pid: number): number | undefined {
+  try {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]);
+    return Number.isFinite(pages) ? pages * PAGE : undefined;
+  } catch {
+    return undefined;
+  }
+}

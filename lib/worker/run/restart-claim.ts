@@ -1,0 +1,96 @@
+import { decideCrash } from '../../protocol/decisions/decide-crash.ts';
+import { claimOf } from '../../protocol/job.ts';
+import type { Death } from '../cells/cells.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+import { type Ending, type Ends, type HeldClaim, nameOf } from './end-claim.ts';
+import { createLeaseClock, readClock } from './lease-clock.ts';
+import type { RunBounds } from './supervise.ts';
+
+export type AfterDeath =
+  | { readonly kind: 'again'; readonly held: HeldClaim }
+  | { readonly kind: 'ended'; readonly ending: Ending };
+
+/** The first death costs no wait; the second one this long, doubled for each that follows. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5000;
+
+/** What becomes of a job whose cell died while its host still holds the lease. */
+export function createRestarts(parts: WorkerParts, ends: Ends) {
+  const { store, clock, chance, settings, telemetry, cells, brake } = parts;
+
+  const afterDeath = async (
+    held: HeldClaim,
+    death: Death,
+    { deaths, bounds }: { readonly deaths: number; readonly bounds: RunBounds },
+  ): Promise<AfterDeath> => {
+    const { job } = held;
+    const lastError = `crashed: ${death.cause}`;
+    if (death.isToBlame) brake.convicted(job);
+    if (!held.lease.isHeld()) return ended('lost');
+    const verdict = decideCrash(job, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
+    telemetry.warn('attempt crashed', {
+      ...nameOf(job),
+      cause: headline(death.cause),
+      charged: death.isToBlame,
+    });
+    if (verdict.kind === 'fail')
+      return ended(await ends.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
+    if (deaths > 1 && !bounds.stopping.aborted)
+      await clock
+        .sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (deaths - 2)), bounds.stopping)
+        .catch(() => {});
+    const next = await restart(held, { ...verdict, lastError });
+    if (next.kind === 'ended') return next;
+    telemetry.count('JobsRestarted');
+    // What cannot be run here is released, with the crash on its row.
+    const cannotRun =
+      bounds.stopping.aborted || !cells.isUsable() || brake.holdsTypeMs(job.type) + brake.holdsHostMs() > 0;
+    if (!cannotRun) return next;
+    const ending = await ends.release(next.held, 'shutdown', false);
+    next.held.lease.end();
+    return ended(ending);
+  };
+
+  /** Ends the claim and makes the next one with one write, offered for as long as the lease lasts. */
+  const restart = async (
+    held: HeldClaim,
+    { crashes, releases, lastError }: { crashes: number; releases: number; lastError: string },
+  ): Promise<AfterDeath> => {
+    const { job, claim } = held;
+    const owner = `${parts.worker}/${chance.unique()}`;
+    const next = { owner, leaseMs: job.leaseMs, crashes, releases, lastError };
+    const sentAt = { latest: readClock(clock) };
+    const answer = await ends.offer(held, () => {
+      sentAt.latest = readClock(clock);
+      return store.restart(claim, next);
+    });
+    if (answer === undefined) return ended('unsaved');
+    switch (answer.outcome) {
+      case 'restarted': {
+        // A reply that was lost may have granted it earlier than the last request was sent.
+        const wall = Math.min(sentAt.latest.wall, answer.job.startedAt);
+        const grantedAt = { wall, monotonic: sentAt.latest.monotonic - (sentAt.latest.wall - wall) };
+        return {
+          kind: 'again',
+          held: {
+            job: answer.job,
+            claim: claimOf(answer.job),
+            lease: createLeaseClock(clock, grantedAt, job.leaseMs),
+            startedAt: grantedAt.monotonic,
+          },
+        };
+      }
+      case 'cancelRequested':
+        return ended(await ends.cancel(held));
+      case 'lost':
+        telemetry.count('WritesFenced');
+        return ended('lost');
+    }
+  };
+
+  return { afterDeath };
+}
+
+const ended = (ending: Ending): AfterDeath => ({ kind: 'ended', ending });
+
+const headline = (text: string): string => text.split('\n')[0] ?? '';

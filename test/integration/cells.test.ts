@@ -1,0 +1,286 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { Cancelled, LeaseLost, ShuttingDown } from '../../lib/worker/abort-reasons.ts';
+import type { Cells } from '../../lib/worker/cells/cells.ts';
+import { readClock } from '../../lib/worker/run/lease-clock.ts';
+import { cellStage, deathOf, isAlive, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
+
+let open: Cells[] = [];
+const stage = (options?: StageOptions) => {
+  const made = cellStage(options);
+  open.push(made.cells);
+  return made;
+};
+afterEach(async () => {
+  await Promise.all(open.map((cells) => cells.close()));
+  open = [];
+});
+
+/** Kills within a second or so. */
+const IMPATIENT = { maxStallMs: 1000, killAfterMs: 300 };
+
+describe('a cell', () => {
+  it('tells its types when it is ready, runs a handler, and keeps the channel to itself', async () => {
+    const { cells, start } = stage();
+    await cells.ready();
+    expect(cells.types()).toEqual(['act', 'deadlySchema', 'stubborn']);
+    const result = await resultOf(start('return'));
+    expect(result.send).toBe('undefined');
+    expect(result.pid).not.toBe(process.pid);
+  });
+
+  it('stores what a handler saves through its host, as text', async () => {
+    const { start } = stage();
+    const run = start('save', { place: 'halfway' });
+    expect(await resultOf(run)).toBe('saved');
+    expect(run.saved).toMatchObject([{ checkpoint: '"halfway"' }]);
+  });
+
+  it.each([
+    ['exit', 'a handler, or what it called, ended the process with exit code 3'],
+    ['kill', 'killed (SIGKILL) by somebody else than its host'],
+    ['throwLater', 'uncaught exception: Error: thrown by a timer'],
+    ['rejectLater', 'unhandled rejection: Error: nobody listens'],
+  ] as const)('that dies by %s is known at once, with the cause', async (act, cause) => {
+    const { start } = stage();
+    const death = await deathOf(start(act));
+    expect(death.cause.split('\n')[0]).toBe(cause);
+    if (act === 'throwLater') expect(death.cause).toMatch(/at .*cell-jobs\.ts:\d+/);
+  });
+
+  it('whose heap is exhausted dies alone, and says so', async () => {
+    const { start } = stage({ memoryMb: 160, settings: { maxStallMs: 60_000 } });
+    expect((await deathOf(start('heap'))).cause).toMatch(/^out of memory/);
+  });
+
+  it('is ended before the kernel acts when its other memory grows beyond its share', async () => {
+    const { start } = stage({ memoryMb: 160 });
+    expect((await deathOf(start('buffers'))).cause).toBe(
+      'out of memory: killed before its memory was exhausted',
+    );
+  });
+
+  it('that is stuck is killed after maxStallMs, counted in ticks of its host', async () => {
+    const { start } = stage({ settings: IMPATIENT });
+    expect((await deathOf(start('spin', {}, { maxStallMs: 1000 }))).cause).toMatch(/blocked the event loop/);
+  });
+
+  it('is replaced when it is idle and worn: memory, or five failed jobs in a row', async () => {
+    const { start } = stage();
+    const first = await resultOf(start('return'));
+    for (let n = 0; n < 5; n++) await start({ type: 'act', payload: { act: 5 } }).end;
+    const next = await resultOf(start('return'));
+    expect(next.pid).not.toBe(first.pid);
+  });
+
+  it('takes what it has started with it', async () => {
+    const { start } = stage();
+    const { child } = (await resultOf(start('child'))) as { child: number };
+    expect(isAlive(child)).toBe(true);
+    await deathOf(start('exit'));
+    await until(() => !isAlive(child));
+  });
+});
+
+describe('the slate', () => {
+  it('tells a handler that computes and reads no message that its lease is over, and only then', async () => {
+    const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });
+    await cells.ready();
+    const lapsing = await resultOf(start('compute', { ms: 20_000 }, { leaseMs: 700 }));
+    expect(lapsing.aborted).toBe(true);
+    // Three lease lengths, renewed by the heart all the while.
+    const kept = start('compute', { ms: 1500 }, { leaseMs: 500 });
+    const beating = setInterval(() => kept.lease.renew(readClock(systemClock), 500), 100);
+    expect(await resultOf(kept)).toMatchObject({ aborted: false });
+    clearInterval(beating);
+  });
+
+  it('tells it of a cancellation as well', async () => {
+    const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });
+    await cells.ready();
+    const run = start('compute', { ms: 60_000 });
+    setTimeout(() => run.abort(new Cancelled()), 300);
+    expect(await resultOf(run)).toMatchObject({ aborted: true });
+  });
+});
+
+describe('blame', () => {
+  it('falls on a job that was alone in a fresh cell, and on nobody else', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: true });
+    await resultOf(start('return'));
+    // The cell has been used by another job.
+    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, suspicion: { limit: 1 } });
+  });
+
+  it('falls on none of several, who are suspected together, half as many in each cell', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    const innocents = Array.from({ length: 4 }, () => start('return', { ms: 60_000 }));
+    const deaths = await Promise.all([deathOf(start('exit', { ms: 100 })), ...innocents.map(deathOf)]);
+    const [first] = deaths;
+    for (const death of deaths)
+      expect(death).toMatchObject({
+        isToBlame: false,
+        suspicion: { group: first?.suspicion?.group, limit: 3 },
+      });
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-suspects-'));
+    const journal = join(folder, 'journal');
+    const again = deaths.map(({ suspicion }) => start('heedSignal', { journal }, { suspicion }));
+    const pids = () => (existsSync(journal) ? readFileSync(journal, 'utf8').match(/"pid":\d+/g) : null) ?? [];
+    await until(() => pids().length === deaths.length);
+    const sizes = [...Map.groupBy(pids(), (pid) => pid).values()].map(({ length }) => length);
+    expect(sizes.toSorted()).toEqual([2, 3]);
+    for (const run of again) run.abort(new ShuttingDown('shutdown'));
+    await Promise.all(again.map(({ end }) => end));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('does not fall on who runs beside the timer of a finished job', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    await resultOf(start('leaveTimer', { ms: 200 }));
+    expect(await deathOf(start('return', { ms: 60_000 }))).toMatchObject({ isToBlame: false });
+  });
+
+  it('leaves suspects waiting for nothing, and nobody waiting for suspects', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    const { suspicion } = await deathOf(start('exit'));
+    const suspect = start('return', { ms: 3000 }, { suspicion });
+    const fresh = await resultOf(start('return'));
+    expect(fresh.pid).toEqual(expect.any(Number));
+    expect((await resultOf(suspect)).pid).not.toBe(fresh.pid);
+  });
+
+  it('of a job whose cell is ended for its neighbour’s sake falls on nobody, and it is asked to stop first', async () => {
+    const { start, cells } = stage({ settings: IMPATIENT });
+    await cells.ready();
+    const stubborn = start('ignoreSignal');
+    const neighbour = start('heedSignal');
+    await resultOf(start('return', { ms: 100 }));
+    stubborn.kill('ignored signal');
+    await until(() => neighbour.retired() === 1);
+    neighbour.abort(new ShuttingDown('shutdown'));
+    expect(await neighbour.end).toMatchObject({ kind: 'threw' });
+    expect(await deathOf(stubborn)).toMatchObject({ isToBlame: false, suspicion: undefined });
+  });
+
+  it('falls on nobody while the host drains', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    cells.drain();
+    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, suspicion: undefined });
+  });
+});
+
+describe('a schema', () => {
+  it('is asked in a cell, and its value goes to the handler there', async () => {
+    const { cells } = stage();
+    await cells.ready();
+    expect(await cells.check('act', '{"act":"return"}')).toMatchObject({ kind: 'accepted' });
+    expect(await cells.check('act', '{"act":1}')).toMatchObject({ kind: 'refused' });
+    expect(await cells.check('unheard-of', '{}')).toEqual({ kind: 'unknownType' });
+  });
+
+  it('that ends its process makes its message a suspect, not the host a casualty', async () => {
+    const { cells } = stage();
+    await cells.ready();
+    expect(await cells.check('deadlySchema', '{}')).toMatchObject({
+      kind: 'unanswered',
+      suspicion: { limit: 1 },
+    });
+  });
+});
+
+describe('a jobs module that cannot be loaded', () => {
+  it('is told with its file and stack after a few tries, and nothing becomes ready', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-broken-'));
+    const file = join(folder, 'broken.mjs');
+    writeFileSync(file, "throw new Error('no database');");
+    const { cells, telemetry } = stage({ jobs: new URL(`file://${file}`) });
+    await expect(cells.ready()).rejects.toThrow(/broken\.mjs[\s\S]*no database/);
+    expect(cells.isReady()).toBe(false);
+    expect(telemetry.total('CellsUnready')).toBeGreaterThanOrEqual(3);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('a host that is gone', () => {
+  it('leaves no cell behind, not even one that is stuck', async () => {
+    const host = fork(new URL('../support/host-to-kill.ts', import.meta.url).pathname, {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const [pids] = (await once(host, 'message')) as [number[]];
+    expect(pids.length).toBeGreaterThan(0);
+    for (const pid of pids) expect(isAlive(pid)).toBe(true);
+    host.kill('SIGKILL');
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+});
+
+const MEMORY = '/sys/fs/cgroup/memory';
+const hasCgroups = (() => {
+  try {
+    mkdirSync(`${MEMORY}/leasehold-probe`);
+    rmdirSync(`${MEMORY}/leasehold-probe`);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe('in a memory cgroup', () => {
+  // Needs a writable cgroup v1 hierarchy, that is root on Linux.
+  it.skipIf(!hasCgroups)('the kernel ends the cell and not its host, whose next job runs', async () => {
+    const group = `${MEMORY}/leasehold-${process.pid}`;
+    mkdirSync(group);
+    writeFileSync(`${group}/memory.limit_in_bytes`, String(300 * 1024 * 1024));
+    const host = fork(new URL('../support/host-in-cgroup.ts', import.meta.url).pathname, [group], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    try {
+      const [said] = (await once(host, 'message')) as [{ cause: string; next: string }];
+      expect(said.cause).toMatch(/SIGKILL|out of memory/);
+      expect(said.next).toBe('returned');
+    } finally {
+      await ended(host);
+      await until(() => isRemoved(group));
+    }
+  });
+});
+
+const isRemoved = (folder: string): boolean => {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+async function ended(host: ChildProcess): Promise<void> {
+  if (host.exitCode === null && host.signalCode === null) {
+    host.kill('SIGKILL');
+    await once(host, 'exit');
+  }
+}
+
+describe('reasons', () => {
+  it('reach a handler as the classes that it knows', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    for (const reason of [new LeaseLost('refused'), new Cancelled(), new ShuttingDown('deadline')]) {
+      const run = start('heedSignal');
+      run.abort(reason);
+      const end = await run.end;
+      expect(end).toMatchObject({ kind: 'threw', error: { text: expect.stringContaining(reason.message) } });
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { defineJob, type JobContext } from '../../lib/worker/define-job.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+
+/** What a job of the type `act` does. */
+export const acts = {
+  /** Returns what it was given, after a while. */
+  async return({ ms = 0 }: Given) {
+    await sleep(ms);
+    return { pid: process.pid, send: typeof process.send };
+  },
+  exit: ({ code = 3 }: Given) => process.exit(code),
+  kill: () => process.kill(process.pid, 'SIGKILL'),
+  throwLater: () => {
+    setTimeout(() => {
+      throw new Error('thrown by a timer');
+    });
+    return new Promise(() => {});
+  },
+  rejectLater: () => {
+    void Promise.reject(new Error('nobody listens'));
+    return new Promise(() => {});
+  },
+  heap: () => {
+    const hoard: unknown[] = [];
+    for (;;) hoard.push(new Array(1000).fill(Math.random()));
+  },
+  /** Memory that is not on the heap, a little at a time. */
+  async buffers() {
+    const hoard: Buffer[] = [];
+    for (;;) {
+      hoard.push(Buffer.alloc(8 * 1024 * 1024, 1));
+      await sleep(5);
+    }
+  },
+  spin: () => {
+    for (;;);
+  },
+  /** Computes without giving way, and looks at its signal all the while. */
+  compute: ({ ms = 0 }: Given, { signal }: JobContext) => {
+    const from = performance.now();
+    while (!signal.aborted && performance.now() - from < ms);
+    return { aborted: signal.aborted, afterMs: performance.now() - from };
+  },
+  async ignoreSignal({ ms = 60_000 }: Given) {
+    await sleep(ms);
+  },
+  async heedSignal(_: Given, { signal }: JobContext) {
+    await sleep(60_000, undefined, { signal }).catch(() => {});
+    signal.throwIfAborted();
+  },
+  async save({ place }: Given, { save }: JobContext) {
+    await save(place ?? null);
+    return 'saved';
+  },
+  /** Leaves a timer behind that throws when it is over. */
+  leaveTimer: ({ ms = 0 }: Given) => {
+    setTimeout(() => {
+      throw new Error('left behind');
+    }, ms);
+    return 'left a timer';
+  },
+  /** Starts a process that outlives it unless somebody ends it. */
+  child: () => {
+    const child = spawn('sleep', ['1000']);
+    return { child: child.pid ?? 0 };
+  },
+  print: () => console.log('printed by a handler'),
+} as const;
+
+export type Act = keyof typeof acts;
+interface Given {
+  readonly ms?: number;
+  readonly code?: number;
+  readonly place?: string;
+}
+
+const payload = z.object({
+  act: z.string(),
+  ms: z.optional(z.number()),
+  code: z.optional(z.number()),
+  place: z.optional(z.string()),
+  /** A file to which each start is told: job, attempt, time. */
+  journal: z.optional(z.string()),
+});
+
+const act = defineJob({
+  type: 'act',
+  payload,
+  async run({ jobId, attempt, payload: given }, context) {
+    if (given.journal !== undefined)
+      appendFileSync(
+        given.journal,
+        `${JSON.stringify({ jobId, attempt, pid: process.pid, at: Date.now() })}\n`,
+      );
+    return ((await acts[given.act as Act](given, context)) ?? null) as never;
+  },
+});
+
+/** Its schema ends the process. */
+const deadlySchema = defineJob({
+  type: 'deadlySchema',
+  payload: {
+    '~standard': { version: 1, vendor: 'test', validate: () => process.exit(9) },
+  } as never,
+  run: () => 'never',
+});
+
+/** Stores a place before each death, and is done when it has come far enough. */
+const stubborn = defineJob({
+  type: 'stubborn',
+  payload: z.object({ deaths: z.int() }),
+  checkpoint: z.int(),
+  async run({ payload: { deaths }, checkpoint = 0 }, { save }) {
+    if (checkpoint >= deaths) return { deaths: checkpoint };
+    await save(checkpoint + 1);
+    process.exit(1);
+  },
+});
+
+export const registry = createRegistry([act, deadlySchema, stubborn]);

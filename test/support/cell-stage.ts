@@ -1,0 +1,111 @@
+import { systemClock } from '../../lib/aws/clock.ts';
+import type { RunningJob } from '../../lib/protocol/job.ts';
+import { resolveSettings } from '../../lib/settings/settings.ts';
+import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
+import { createCellPool } from '../../lib/worker/cells/cell-pool.ts';
+import type { Kept, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
+import { type Guard, noGuard } from '../../lib/worker/cells/guard.ts';
+import { createLeaseClock, type LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
+import type { Act } from './cell-jobs.ts';
+
+const JOBS = new URL('./cell-jobs.ts', import.meta.url);
+const CELL = new URL('../../lib/worker/cells/cell-main.ts', import.meta.url);
+const MIB = 1024 * 1024;
+
+export interface StageOptions {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly cells?: number;
+  readonly concurrency?: number;
+  readonly memoryMb?: number;
+  readonly guard?: Guard;
+  readonly jobs?: URL;
+}
+
+export interface StartedRun extends Run {
+  readonly lease: LeaseClock;
+  readonly saved: Kept[];
+  /** How often it was asked to make way for a cell's end. */
+  readonly retired: () => number;
+}
+
+/** Real cells, without a store: what they run is given and seen directly. */
+export function cellStage(options: StageOptions = {}) {
+  const telemetry = createKeptTelemetry();
+  const settings = resolveSettings({ timeScale: 10, ...options.settings });
+  const cells = createCellPool({
+    ...{ clock: systemClock, telemetry, settings, serviceName: 'test' },
+    program: { file: CELL.pathname, jobs: (options.jobs ?? JOBS).href },
+    cells: options.cells ?? 1,
+    concurrency: options.concurrency ?? 10,
+    guard: options.guard ?? noGuard,
+    memoryBytes: (options.memoryMb ?? 512) * MIB,
+    environment: { POWERTOOLS_LOG_LEVEL: undefined },
+  });
+  let jobs = 0;
+  const start = (
+    act: Act | { readonly type: string; readonly payload: unknown },
+    given: Readonly<Record<string, unknown>> = {},
+    more: { readonly leaseMs?: number; readonly suspicion?: Suspicion; readonly maxStallMs?: number } = {},
+  ): StartedRun => {
+    const type = typeof act === 'string' ? 'act' : act.type;
+    const payload = typeof act === 'string' ? { act, ...given } : act.payload;
+    const lease = createLeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
+    const saved: Kept[] = [];
+    let retired = 0;
+    const run = cells.start({
+      job: jobOf(`job-${++jobs}`, type, JSON.stringify(payload)),
+      ...{ lease, progressIntervalMs: 1000, suspicion: more.suspicion },
+      maxStallMs: more.maxStallMs ?? settings.maxStallMs,
+      async save(kept) {
+        saved.push(kept);
+        return 'written';
+      },
+      onProgress() {},
+      onRetired() {
+        retired += 1;
+      },
+    });
+    return { ...run, lease, saved, retired: () => retired };
+  };
+  return { cells, telemetry, settings, start };
+}
+
+const jobOf = (jobId: string, type: string, payload: string): RunningJob => ({
+  ...{ jobId, type, payload, status: 'running', attempt: 1, errors: 0, crashes: 0, releases: 0 },
+  ...{
+    maxAttempts: 5,
+    maxCrashes: 3,
+    leaseMs: 60_000,
+    leaseShard: 'r0',
+    leaseUntil: 0,
+    leaseOwner: 'test/1',
+  },
+  ...{ createdAt: 0, startedAt: 0, heartbeatAt: 0, changedBy: 'test', checkpointSeq: 0 },
+  ...{ cancelRequested: false, claims: [], acts: [], acted: 0 },
+});
+
+export const resultOf = async (run: Run): Promise<Record<string, unknown>> => {
+  const end = await run.end;
+  if (end.kind !== 'returned') throw new Error(`it did not return: ${JSON.stringify(end)}`);
+  return JSON.parse(end.result ?? 'null') as Record<string, unknown>;
+};
+
+export const deathOf = async (run: Run) => {
+  const end = await run.end;
+  if (end.kind !== 'died') throw new Error(`its cell did not die: ${JSON.stringify(end)}`);
+  return end;
+};
+
+/** Whether a process is there (a zombie is not). */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+}

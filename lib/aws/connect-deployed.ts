@@ -1,6 +1,8 @@
+import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { Events, JobQueue, JobStore } from '../protocol/ports.ts';
 import type { Configuration } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
+import { defined } from '../wire/defined.ts';
 import { type Connection, type ConnectOptions, connect } from './connect.ts';
 import { createEventBridgeEvents, noEvents } from './eventbridge.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry.ts';
@@ -10,6 +12,8 @@ export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' 
   /** Who acts: rows record this name in `changedBy`. */
   readonly actor: string;
   readonly telemetry?: PowertoolsTelemetry;
+  /** @default - region and credentials of `dynamodb`, so that a role assumed in code reaches every client */
+  readonly eventbridge?: EventBridgeClientConfig;
 }
 
 /** What a worker or a reaper needs: the connection, and where its logs, metrics and events go. */
@@ -37,7 +41,13 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
     store: connection.storeOf(actor),
     queue: connection.queueAt(queueUrl),
     events: settings.eventsEnabled
-      ? createEventBridgeEvents({ busName: eventBusName, serviceName, telemetry })
+      ? createEventBridgeEvents({
+          busName: eventBusName,
+          serviceName,
+          telemetry,
+          config:
+            options.eventbridge ?? defined({ region: dynamodb?.region, credentials: dynamodb?.credentials }),
+        })
       : noEvents,
   };
 }

@@ -1,4 +1,8 @@
-import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  EventBridgeClient,
+  type EventBridgeClientConfig,
+  PutEventsCommand,
+} from '@aws-sdk/client-eventbridge';
 import type { Events, Telemetry } from '../protocol/ports.ts';
 import { EVENT_SOURCE } from '../wire/events.ts';
 
@@ -11,6 +15,8 @@ export interface EventBridgeEventsOptions {
   readonly busName: string;
   readonly serviceName: string;
   readonly telemetry: Pick<Telemetry, 'warn'>;
+  /** @default - the standard chain of the AWS SDK */
+  readonly config?: EventBridgeClientConfig;
   readonly client?: EventBridgeClient;
 }
 
@@ -27,6 +33,7 @@ export function createEventBridgeEvents(options: EventBridgeEventsOptions): Even
           requestTimeout: REQUEST_TIMEOUT_MS,
           throwOnRequestTimeout: true,
         },
+        ...options.config,
       });
       for (let start = 0; start < events.length; start += MAX_ENTRIES) {
         const batch = events.slice(start, start + MAX_ENTRIES);

@@ -14,6 +14,7 @@ export function processTerminal(): Terminal {
   const { env } = process;
   return {
     write: (text) => void process.stdout.write(text),
+    erase: (lines) => void process.stdout.write(cursorUpAndClear(lines)),
     note: (text) => void process.stderr.write(text),
     input: process.stdin,
     environment: env,
@@ -32,6 +33,8 @@ export function processTerminal(): Terminal {
     },
   };
 }
+
+const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
 /** NO_COLOR wins over everything, FORCE_COLOR over what the output is. */
 export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {

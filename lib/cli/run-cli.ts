@@ -2,11 +2,13 @@ import { CommanderError } from 'commander';
 import pc from 'picocolors';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
+import { guardedTerminal } from './guarded-terminal.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Runs one command line and returns its exit code; never throws. */
-export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+export async function runCli(args: readonly string[], screen: Terminal): Promise<ExitCode> {
+  const terminal = guardedTerminal(screen);
   let code: ExitCode = exitCodes.ok;
   const program = createProgram({
     terminal,

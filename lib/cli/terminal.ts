@@ -4,6 +4,8 @@ import type { Chance, Clock } from '../protocol/ports.ts';
 export interface Terminal {
   /** Results, for the next program or the reader. */
   write(text: string): void;
+  /** Takes the last lines off a screen. */
+  erase(lines: number): void;
   /** Notes, questions and errors. */
   note(text: string): void;
   readonly input: AsyncIterable<string | Uint8Array>;

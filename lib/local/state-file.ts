@@ -16,7 +16,9 @@ export interface LocalState {
 export function writeStateFile(directory: string, state: LocalState): () => void {
   const file = join(directory, LOCAL_STATE_FILE);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  // The mode counts only for a file that is made: what is there may be readable by all, or somebody's link.
+  rmSync(file, { force: true });
+  writeFileSync(file, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   return () => {
     // Another stack may have been started here since.
     if (isMine(file, state.pid)) rmSync(file, { force: true });

@@ -115,7 +115,7 @@ function queueAt(queueUrl: string): JobQueue {
     throw new SettingsError([
       `the producer's queue is ${quoted(queueUrl)}; it must be the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints as ${resourceVariables.queueUrl}`,
     ]);
-  return createSqsQueue({ client: createSqsClient(), queueUrl, clock: systemClock });
+  return createSqsQueue({ client: createSqsClient({}, { polls: false }), queueUrl, clock: systemClock });
 }
 
 /** A delay that SQS can keep needs no row until the job is due; the worker keeps longer ones. */

@@ -51,6 +51,9 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     write: (text) => {
       written.stdout += text;
     },
+    erase: (lines) => {
+      written.stdout += `<erase ${lines}>`;
+    },
     note: (text) => {
       written.stderr += text;
     },

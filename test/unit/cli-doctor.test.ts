@@ -54,6 +54,19 @@ describe('checks of rows', () => {
         expect([name, check(row, context)]).toEqual([name, undefined]);
   });
 
+  it('find leases and due times that are absurdly far ahead', () => {
+    const findings = (row: Row) =>
+      Object.values(rowChecks).flatMap((check) => check(row, context)?.says ?? []);
+    expect(findings({ ...running, leaseUntil: NOW + 3_600_000 })).toEqual([]);
+    expect(findings({ ...running, leaseUntil: NOW + 400 * 86_400_000 })).toEqual([
+      expect.stringMatching(/^'j' is leased for another 400 d; no lease is longer than 1 h/),
+    ]);
+    const far = NOW + 400 * 86_400_000;
+    expect(findings({ ...pending, notBefore: far, leaseUntil: far })).toEqual([
+      expect.stringMatching(/^'j' is due in 400 d; a message may ask for 365 d at most$/),
+    ]);
+  });
+
   it('leave the leader row alone and look at rejected messages', () => {
     expect(isJobRow({ jobId: 'leader:reaper' })).toBe(false);
     expect(isJobRow({ jobId: 'bad:m1' })).toBe(true);

@@ -7,10 +7,18 @@ const CONNECTION_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 25_000;
 const MAX_SDK_ATTEMPTS = 3;
 
+/** For clients that only send: whoever waits for them is told within seconds. */
+const SEND_TIMEOUT_MS = 2000;
+const SEND_ATTEMPTS = 2;
+
 /** An SQS client with bounded waits. Region, credentials and endpoint come from the standard chain. */
-export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
+export function createSqsClient(
+  config: SQSClientConfig = {},
+  /** Whether it also receives, which takes as long as a poll. */
+  { polls = true }: { readonly polls?: boolean } = {},
+): SQSClient {
   const client = new SQSClient({
-    maxAttempts: MAX_SDK_ATTEMPTS,
+    maxAttempts: polls ? MAX_SDK_ATTEMPTS : SEND_ATTEMPTS,
     // Without it every request builds its middleware again.
     cacheMiddleware: true,
     sha256: SigningHash,
@@ -18,7 +26,7 @@ export function createSqsClient(config: SQSClientConfig = {}): SQSClient {
     md5: false,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS,
       throwOnRequestTimeout: true,
     },
     ...config,

@@ -21,8 +21,6 @@ interface WatchCommandOptions extends SystemOptions {
   readonly type?: readonly string[];
 }
 
-const CURSOR_UP_AND_CLEAR = (lines: number) => `\u001b[${lines}A\u001b[0J`;
-
 /** `leasehold watch`: the same figures again and again, until Ctrl-C. */
 export function watchCommand(context: CliContext): Command {
   const command = new Command('watch')
@@ -58,7 +56,7 @@ function draw({ terminal }: CliContext, output: Output, overview: Overview, draw
     output.colours.dim(`${formatInstant(overview.at, terminal)}   Ctrl-C to stop`),
     ...overviewLines(overview, overview.at, output.colours),
   ];
-  const over = terminal.isScreen && drawn > 0 ? CURSOR_UP_AND_CLEAR(drawn) : '';
-  output.line(over + lines.join('\n'));
+  if (terminal.isScreen && drawn > 0) terminal.erase(drawn);
+  output.line(lines.join('\n'));
   return lines.length;
 }

@@ -4,7 +4,7 @@ import { isFinished } from '../../protocol/job.ts';
 import { parseJob } from '../../protocol/rows/parse-row.ts';
 import { allShards } from '../../protocol/shards.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
-import type { Settings } from '../../settings/settings.ts';
+import { MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from '../../settings/settings.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { Finding } from './check.ts';
 import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
@@ -79,6 +79,33 @@ export const pendingWithoutDueHint: RowCheck = (row, context) => {
     says: `'${named(row)}' is pending, but its next hint is due ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; at most ${formatDuration(settings.dispatchLeaseCapMs)} is allowed`,
     next: 'send a hint when it is due',
     repair: hintRepair(row, context, notBefore),
+  };
+};
+
+/** Leased to a worker for longer than any lease can be: no sweep comes for it, whatever became of its worker. */
+const leasedForTooLong: RowCheck = (row, context) => {
+  const { settings, now } = context;
+  if (row.status !== 'running' || typeof row.leaseUntil !== 'number') return undefined;
+  const longest = Math.max(MAX_LEASE_MS, settings.leaseGrowthCapMs) + settings.skewMs;
+  if (row.leaseUntil - now <= longest) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' is leased for another ${formatDuration(row.leaseUntil - now)}; no lease is longer than ${formatDuration(longest)}, so nobody would reclaim it`,
+    next: 'make it pending and send a hint',
+    repair: toPendingRepair(row, context),
+  };
+};
+
+/** Due further ahead than anybody may ask for: a clock was wrong, or the row was edited. */
+const dueTooFarAhead: RowCheck = (row, { now }) => {
+  if (row.status !== 'pending' || typeof row.notBefore !== 'number') return undefined;
+  if (row.notBefore - now <= MAX_DELAY_MS) return undefined;
+  return {
+    severity: 'problem',
+    jobId: named(row),
+    says: `'${named(row)}' is due in ${formatDuration(row.notBefore - now)}; a message may ask for ${formatDuration(MAX_DELAY_MS)} at most`,
+    next: `cancel it with 'leasehold cancel ${named(row)}' and send the job again`,
   };
 };
 
@@ -198,6 +225,8 @@ export const rowChecks: Readonly<Record<string, RowCheck>> = {
   'rows that the index cannot see': unseenByTheIndex,
   'running rows without a lease': runningWithoutLease,
   'pending rows without a due hint': pendingWithoutDueHint,
+  'leases that are absurdly long': leasedForTooLong,
+  'due times absurdly far ahead': dueTooFarAhead,
   'finished rows out of place': finishedOutOfPlace,
   'attributes of the wrong type': unreadable,
 };

@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { printable } from '../../lib/cli/guarded-terminal.ts';
+import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/local/state-file.ts';
+import { runInProcess } from '../support/cli.ts';
+
+describe('text on a terminal', () => {
+  it.each([
+    ['a title', '\u001b]0;owned\u0007', '\\u001b]0;owned\\u0007'],
+    ['a cursor', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
+    ['a carriage return, which hides what was before', 'rm -rf\rls', 'rm -rf\\u000dls'],
+    ['the C1 form of an escape', '\u009b31m', '\\u009b31m'],
+    ['a backspace and a delete', 'a\bb\u007f', 'a\\u0008b\\u007f'],
+    ['a line separator', 'a\u2028b', 'a\\u2028b'],
+    ['lines and tabs', 'a\n\tb', 'a\n\tb'],
+    ['letters of any language', 'Grüße, 世界 🙂', 'Grüße, 世界 🙂'],
+  ])('has %s spelled out where it could do harm', (_, text, shown) => {
+    expect(printable(text, true)).toBe(shown);
+  });
+
+  it('keeps colours on a screen that has them, and spells them out elsewhere', () => {
+    expect(printable('\u001b[32mdone\u001b[39m', true)).toBe('\u001b[32mdone\u001b[39m');
+    expect(printable('\u001b[32mdone\u001b[39m', false)).toBe('\\u001b[32mdone\\u001b[39m');
+  });
+
+  it('is so in every command, errors included', async () => {
+    const { stderr, stdout } = await runInProcess(['a\u001b[2Jb']);
+    expect(stdout + stderr).not.toContain('\u001b[2J');
+    expect(stdout + stderr).toContain('\\u001b[2J');
+  });
+});
+
+it('writes the state of a local stack for its owner alone, whatever was there', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'leasehold-state-'));
+  const state = { pid: process.pid, tableName: 't', queueUrl: 'q', consoleUrl: 'c', environment: {} };
+  const file = join(directory, LOCAL_STATE_FILE);
+  writeStateFile(directory, state)();
+  writeFileSync(file, 'old', { mode: 0o644 });
+  const remove = writeStateFile(directory, state);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid });
+  remove();
+  rmSync(directory, { recursive: true });
+});

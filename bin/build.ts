@@ -27,6 +27,7 @@ rmSync(out, { recursive: true, force: true });
 tsc(join(root, 'tsconfig.build.json'), out);
 buildCommonJs(join(out, 'cjs'));
 await bundleFunctions();
+await bundleDemo();
 await buildConsole();
 chmodSync(join(out, 'bin', 'leasehold.js'), 0o755);
 // The command reads its version from here; a whole manifest beside the real one would confuse bundlers.
@@ -78,6 +79,14 @@ async function bundleFunctions(): Promise<void> {
     cpSync(bundles.folder(name), target, { recursive: true });
     console.log(`functions/${name}: ${Math.round(statSync(join(target, 'index.mjs')).size / 1024)} KiB`);
   }
+  bundles.remove();
+}
+
+/** The demo of `leasehold dev`, with the schema library that only it uses. */
+async function bundleDemo(): Promise<void> {
+  const entries = { demo: join(root, 'lib', 'local', 'demo', 'worker.ts') };
+  const bundles = await buildBundles(['demo'], { entries });
+  cpSync(bundles.folder('demo'), join(out, 'demo'), { recursive: true });
   bundles.remove();
 }
 

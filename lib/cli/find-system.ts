@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LOCAL_STATE_FILE, type LocalState } from '../local/state-file.ts';
 import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
@@ -38,7 +38,7 @@ export function findSystem(
       foundBy: options.table === undefined ? 'environment' : 'options',
       environment: withOptions(environment, options),
     };
-  const local = readLocalState(join(directory, LOCAL_STATE_FILE));
+  const local = findLocalState(directory);
   if (local === undefined) throw new CliError(howToName(options));
   return {
     tableName: local.tableName,
@@ -54,7 +54,7 @@ const howToName = (options: SystemOptions): string =>
     `No jobs table is named${options.queueUrl === undefined ? '' : ' (only a queue)'}. Do one of these:`,
     `  for a deployed stack: --table NAME --queue-url URL, or export ${resourceVariables.tableName} and ${resourceVariables.queueUrl}`,
     '                        (both are outputs of the stack; region and credentials come from the usual AWS settings)',
-    "  on this machine:      start the local stack with 'leasehold dev' in this folder",
+    "  on this machine:      start the local stack with 'leasehold dev' in this folder or above it",
   ].join('\n');
 
 function withOptions(
@@ -71,8 +71,15 @@ function withOptions(
   };
 }
 
+/** The local stack that runs in this folder or in the nearest one above it. */
+export function findLocalState(directory: string): LocalState | undefined {
+  const state = readLocalState(join(directory, LOCAL_STATE_FILE));
+  const above = dirname(directory);
+  return state ?? (above === directory ? undefined : findLocalState(above));
+}
+
 /** The state of the local stack that was started in this folder, if it still runs. */
-export function readLocalState(file: string): LocalState | undefined {
+function readLocalState(file: string): LocalState | undefined {
   if (!existsSync(file)) return undefined;
   let state: Partial<LocalState>;
   try {

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { startConsole } from '../console/start-console.ts';
-import { libFolder, moduleExtension } from '../this-package.ts';
+import { allShards } from '../protocol/shards.ts';
+import { allLeases } from '../protocol/store/all-leases.ts';
+import { libFolder, moduleExtension, packageFolder } from '../this-package.ts';
+import { checkTools } from './check-tools.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
@@ -10,23 +14,28 @@ import { demoSettings } from './demo/settings.ts';
 import { createShow, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { localEnvironment } from './local-environment.ts';
+import { type JobTypeSample, readJobsModule } from './read-jobs-module.ts';
+import { speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
 import { writeStateFile } from './state-file.ts';
+import { watchJobs } from './watch-jobs.ts';
 
 export interface DevOptions {
+  /** Your jobs module. @default - the demo jobs */
+  readonly jobs?: string;
   /** Ends after the first minute, with 0 only if every job ended as it should. */
   readonly once?: boolean;
-  /** Sends no jobs of its own. */
+  /** Says nothing of jobs, logs and errors. */
   readonly quiet?: boolean;
+  /** Whether jobs are sent to show the first minute. @default true, unless there is a jobs module */
+  readonly demo?: boolean;
   /** Keeps table and queues here between runs. @default everything stays in memory */
   readonly data?: string;
   readonly engine?: DynamoDbEngineName;
-  /** @default 4 */
+  /** 0 for those who run a worker of their own. @default 4 */
   readonly workers?: number;
   /** The console's port. @default a free one */
   readonly port?: number;
-  /** A worker of your own: a file that exports `handler`. @default the examples */
-  readonly worker?: string;
   /** Where the file that other terminals find this stack by is written. @default the current folder */
   readonly directory?: string;
   readonly output?: NodeJS.WriteStream;
@@ -35,6 +44,8 @@ export interface DevOptions {
 }
 
 const DEMO_WORKER = join(libFolder, 'local', 'demo', `worker${moduleExtension}`);
+/** The demo's worker as the published package has it: bundled, with the libraries that only it uses. */
+const DEMO_BUNDLE = join(packageFolder, 'demo');
 /** Somebody to look at in the console from the start, and no cold start before the first job. */
 const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */
@@ -44,34 +55,41 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Runs the whole system on this machine until it is stopped; resolves to the exit code. */
 export async function runDev(options: DevOptions = {}): Promise<number> {
   const output = options.output ?? process.stdout;
+  const { jobs, workers, demo = jobs === undefined && workers !== 0 } = options;
   const stopping = new AbortController();
-  const stop = () => stopping.abort();
-  // Who cannot wait presses Ctrl-C again; the processes go with this one.
+  let isUp = false;
+  // Before everything is up there is nothing to end in order, and who presses twice cannot wait: the processes go with this one.
   let presses = 0;
-  const onSignal = () => (++presses > 1 ? process.exit(INTERRUPTED) : stop());
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  options.signal?.addEventListener('abort', stop);
+  const stop = () => (isUp && ++presses === 1 ? stopping.abort() : process.exit(INTERRUPTED));
+  for (const signal of SIGNALS) process.on(signal, stop);
+  options.signal?.addEventListener('abort', () => stopping.abort());
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
   try {
+    await checkTools({ ...options, bundles: jobs !== undefined || !existsSync(DEMO_BUNDLE) }, process.env);
     const stack = await startLocalStack({
       settings: demoSettings,
-      entries: { worker: options.worker ?? DEMO_WORKER },
-      warm: WARM_WORKERS,
-      workers: options.workers,
+      jobs,
+      ...(existsSync(DEMO_BUNDLE)
+        ? { folders: { worker: DEMO_BUNDLE } }
+        : { entries: { worker: DEMO_WORKER } }),
+      warm: Math.min(WARM_WORKERS, workers ?? WARM_WORKERS),
+      workers,
       engine: options.engine,
       dataDir: options.data,
     });
     ends.push(stack.stop);
-    stack.listen((event) => {
-      if (event.kind === 'problem' && !stopping.signal.aborted) show.say(event.message);
-    });
+    const types = await typesOf(stack, jobs);
     const parts = await openParts(stack, options, ends);
-    // What had to be bundled is bundled; its service would stay in memory.
-    void import('esbuild').then(({ stop }) => stop()).catch(() => {});
-    output.write(`${introduction(stack, parts.console.url)}\n`);
+    isUp = true;
+    stack.listen((event) => {
+      const said = options.quiet && event.kind !== 'problem' ? undefined : speechOf(event);
+      if (said !== undefined && !stopping.signal.aborted) show.say(said);
+    });
+    output.write(`${introduction(stack, parts.console.url, types)}\n`);
+    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say));
     let code = 0;
-    if (!options.quiet) {
+    if (demo) {
       const report = await firstMinute(stack, parts, show, stopping.signal, ends);
       show.endBars();
       if (!stopping.signal.aborted) output.write(`${summary(report, performance.timeOrigin)}\n`);
@@ -80,13 +98,29 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     if (!options.once && !stopping.signal.aborted) {
       output.write('  Kill, pause and resume workers in the console. Ctrl-C stops everything.\n\n');
       await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+      if (options.data !== undefined) await takeBackRunning(stack, parts);
     }
     return code;
   } finally {
     show.endBars();
     for (const end of ends.reverse()) await end();
-    for (const signal of SIGNALS) process.removeListener(signal, onSignal);
+    for (const signal of SIGNALS) process.removeListener(signal, stop);
   }
+}
+
+/** The types of the jobs module; throws what is wrong with it. Of the demo's, the one that is worth sending. */
+async function typesOf(stack: LocalStack, jobs: string | undefined): Promise<readonly JobTypeSample[]> {
+  if (jobs === undefined || stack.jobsBundle === undefined)
+    return [{ type: 'count-primes', sample: { below: 5_000_000 } }];
+  return readJobsModule(stack.jobsBundle, jobs, stack.environment);
+}
+
+/** What runs when the user stops goes on in the next run, and is not charged a crash for it. */
+async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Promise<void> {
+  for (const worker of stack.workers()) stack.signal(worker.pid, 'kill');
+  const shards = allShards(stack.settings.shards).running;
+  for await (const { entry } of allLeases(table, { shards, pageSize: 100 }))
+    if (entry !== undefined) await store.takeBack(entry.jobId);
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -121,7 +155,7 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
   ends.push(
     writeStateFile(directory, { pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment }),
   );
-  return { store, queue, console: page };
+  return { store, table, queue, console: page };
 }
 
 async function firstMinute(

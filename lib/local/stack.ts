@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { systemClock } from '../aws/clock.ts';
 import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
 import { createJobsTable } from '../aws/dynamodb/create-jobs-table.ts';
@@ -28,8 +29,12 @@ export interface LocalStackOptions {
   readonly workers?: number;
   /** Workers that start at once, as provisioned concurrency does. @default 0: the first jobs start them */
   readonly warm?: number;
+  /** Your jobs module: the worker runs its types. @default - the examples */
+  readonly jobs?: string;
   /** Source files of functions, in place of Leasehold's own. */
   readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
+  /** Functions that are bundled already, by their folders. */
+  readonly folders?: Partial<Readonly<Record<LocalFunctionName, string>>>;
   /** Where endpoints, region and credentials may be given. @default process.env */
   readonly surroundings?: Readonly<Record<string, string | undefined>>;
 }
@@ -51,7 +56,13 @@ export interface LocalStack {
   readonly endpoints: Endpoints;
   /** Every variable with which functions, CLI and plain AWS clients find this stack. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The bundle of the jobs module by itself; undefined where there is none. */
+  readonly jobsBundle: string | undefined;
   workers(): readonly SandboxView[];
+  /** The user's files that the worker was made from. */
+  sources(): readonly string[];
+  /** Makes the worker anew from its sources. Jobs that run go on to their end in the old one. */
+  reload(): Promise<void>;
   /** What can be done to a worker's process; false where there is none with this id. */
   signal(pid: number, action: WorkerAction): boolean;
   /** Hears of everything that happens in the functions; returns how to stop listening. */
@@ -77,7 +88,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     for (const end of started.splice(0).reverse()) await end();
   };
   try {
-    const bundling = buildBundles(localFunctions, options.entries);
+    const bundling = buildBundles(localFunctions, options);
     started.push(async () =>
       (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove(),
     );
@@ -107,6 +118,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       ...aws,
       ...localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings),
     };
+    const bundles = await bundling;
     const functions = startFunctions({
       name,
       workers,
@@ -115,7 +127,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       environment,
       queues,
       sqs,
-      bundles: await bundling,
+      bundles,
       observe: emit,
       onProblem: (message) => emit({ kind: 'problem', message }),
     });
@@ -127,6 +139,12 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       deadLetterQueueUrl: queues.deadLetterQueue.url,
       endpoints,
       environment,
+      jobsBundle: options.jobs === undefined ? undefined : join(bundles.folder('jobs'), 'index.mjs'),
+      sources: bundles.sources,
+      async reload() {
+        await bundles.rebuild();
+        await functions.worker.replaceAll();
+      },
       workers: () => functions.worker.sandboxes(),
       signal(pid, action) {
         const sandbox = functions.worker.find(pid);

@@ -104,7 +104,7 @@ describe('leasehold dev', () => {
 
   it('stays until Ctrl-C, then stops cleanly, and keeps what it was told to keep', async () => {
     const cwd = folder();
-    const first = dev(cwd, '--quiet', '--data', 'kept');
+    const first = dev(cwd, '--no-demo', '--data', 'kept');
     const state = await stateIn(cwd, first.child, first.text);
     const sqs = sqsClient(state.environment.AWS_ENDPOINT_URL_SQS ?? '');
     const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
@@ -116,7 +116,7 @@ describe('leasehold dev', () => {
     expect(groupIsGone(first.pid)).toBe(true);
     expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
 
-    const second = dev(cwd, '--quiet', '--data', 'kept');
+    const second = dev(cwd, '--no-demo', '--data', 'kept');
     const again = await stateIn(cwd, second.child, second.text);
     expect(await rowOf(again, 'kept-job', () => true)).toMatchObject({
       status: 'done',

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
 }, async () => {
   const folder = newFolder();
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [bin, 'dev', '--quiet', '--workers', '1'], {
+  const child = spawn(process.execPath, [bin, 'dev', '--no-demo', '--workers', '1'], {
     ...{ cwd: folder, env: { PATH, HOME } },
   });
   started.push(child);
@@ -65,4 +65,67 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
   expect(existsSync(file)).toBe(false);
   const after = await runProcess(['ls'], { directory: folder });
   expect([after.code, after.stderr]).toEqual([2, expect.stringContaining("'leasehold dev'")]);
+});
+
+/** Starts `leasehold dev` with a module, and waits until it has said something. */
+async function devWith(module: string) {
+  const folder = newFolder();
+  const file = join(folder, 'jobs.ts');
+  writeFileSync(file, module);
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [bin, 'dev', 'jobs.ts', '--workers', '1'], {
+    cwd: folder,
+    env: { PATH, HOME },
+  });
+  started.push(child);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  const ended = once(child, 'exit');
+  const hears = (words: RegExp) => expect.poll(() => said, { timeout: 90_000, interval: 100 }).toMatch(words);
+  return { folder, file, child, ended, hears, said: () => said };
+}
+
+const greet = (word: string) => `
+import { createRegistry, defineJob } from 'leasehold';
+const schema = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
+export const registry = createRegistry([defineJob({
+  type: 'greet', payload: schema,
+  run({ payload, attempt }, { log }) {
+    log.info('${word}', { name: payload.name });
+    console.log('plain words');
+    if (attempt === 1 && payload.name === 'Eve') throw new Error('not her');
+    return {};
+  },
+})]);
+`;
+
+it('runs the jobs of a module, and says their logs, errors and ends; a change of the file is taken up', {
+  timeout: 180_000,
+}, async () => {
+  const dev = await devWith(greet('hello'));
+  await dev.hears(/npx leasehold send greet '\{\}'/);
+  const below = join(dev.folder, 'deep', 'below');
+  mkdirSync(below, { recursive: true });
+  const send = (name: string, jobId: string) =>
+    runProcess(['send', 'greet', JSON.stringify({ name }), '--job-id', jobId], { directory: below });
+  expect((await send('Eve', 'first')).code).toBe(0);
+  await dev.hears(/first greet #1 +hello +name=Eve/);
+  await dev.hears(/plain words/);
+  await dev.hears(/first greet #1 .*Error: not her/);
+  await dev.hears(/first greet #2 +done after/);
+  const { stdout } = await runProcess(['env'], { directory: below });
+  expect(stdout).toMatch(/^LEASEHOLD_QUEUE_URL=http:\/\/127\.0\.0\.1:\d+\/.*$/m);
+
+  writeFileSync(dev.file, greet('good day'));
+  await dev.hears(/jobs\.ts changed/);
+  expect((await send('Ada', 'second')).code).toBe(0);
+  await dev.hears(/second greet #1 +good day +name=Ada/);
+  dev.child.kill('SIGINT');
+  expect(await dev.ended).toEqual([0, null]);
+});
+
+it('says with the stack why a module cannot be loaded, and ends', { timeout: 120_000 }, async () => {
+  const dev = await devWith(`throw new Error('no database');`);
+  expect(await dev.ended).toEqual([2, null]);
+  expect(dev.said()).toMatch(/jobs module .*jobs\.ts: it throws[\s\S]*no database[\s\S]*jobs\.ts:1:7/);
 });

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
@@ -133,9 +135,38 @@ describe('the process', () => {
     expect((await system.run(['console', '--port', 'seven'])).code).toBe(2);
   });
 
-  it('refuses a local stack with a worker that is not there', async () => {
-    const run = await runProcess(['dev', '--worker', 'nowhere.ts']);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining("There is no file 'nowhere.ts'")]);
+  it.each([
+    [
+      'a jobs module that is not there',
+      ['nowhere.ts'],
+      /There is no file '.*nowhere.ts'. Name the module that says/,
+    ],
+    [
+      'the option that named a worker’s file',
+      ['--worker', 'a.ts'],
+      /--worker is gone: .* leasehold dev src.jobs.ts/,
+    ],
+    [
+      'a data folder that is a file',
+      ['--data', import.meta.filename],
+      /for --data cannot be written \(EEXIST\)/,
+    ],
+  ])('answers %s in one sentence, at once', async (_what, args, says) => {
+    const run = await runProcess(['dev', ...args]);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(says)]);
+    expect(run.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('answers a console port that is in use in one sentence', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const run = await runProcess(['dev', '--port', String(port)]);
+    server.close();
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: Port \d+ is in use already.*\n$/),
+    ]);
   });
 
   it('shows an example in the help of every command', async () => {

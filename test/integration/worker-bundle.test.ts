@@ -14,7 +14,7 @@ let bundles: Bundles;
 let stopSweeping: () => Promise<void>;
 
 beforeEach(async () => {
-  bundles = await buildBundles(['worker'], { worker: join(support, 'bundled-worker.ts') });
+  bundles = await buildBundles(['worker'], { entries: { worker: join(support, 'bundled-worker.ts') } });
   stack = await startWorkerStack({ leaseMs: LEASE_MS });
   stopSweeping = stack.sweepOften();
 });

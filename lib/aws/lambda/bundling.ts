@@ -20,11 +20,26 @@ export const bundling = {
   replaced: { '@aws-sdk/credential-provider-node': 'function-credentials' },
 } as const;
 
+/** The module that a worker's fixed entry imports: an alias for the file that the user names. */
+export const JOBS_MODULE = 'leasehold-jobs-module';
+
+/** In the sources, what examples and users' modules import by the package's name; installed, it is found as any package is. */
+const ownName = (): Record<string, string> =>
+  moduleExtension === '.ts'
+    ? Object.fromEntries(
+        ['', 'worker', 'producer', 'reaper', 'testing'].map((part) => [
+          join('leasehold', part),
+          join(libFolder, part, 'index.ts'),
+        ]),
+      )
+    : {};
+
 /** The replaced packages with the files that take their place, seen from this one: in the sources and in the built package. */
 export const replacedPackages = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(bundling.replaced).map(([name, module]) => [
+  Object.fromEntries([
+    ...Object.entries(ownName()),
+    ...Object.entries(bundling.replaced).map(([name, module]) => [
       name,
       join(libFolder, 'aws', 'lambda', `${module}${moduleExtension}`),
     ]),
-  );
+  ]);

@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { scanCostOf } from '../../client/scan-cost.ts';
 import { formatDollars } from '../../cost/format-dollars.ts';
-import { LOCAL_STATE_FILE } from '../../local/state-file.ts';
 import { resourceVariables } from '../../wire/environment.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
-import { readLocalState, type SystemOptions } from '../find-system.ts';
+import { findLocalState, type SystemOptions } from '../find-system.ts';
 import { createOutput, type Output } from '../output.ts';
 import type { System } from '../system.ts';
 
@@ -26,9 +24,7 @@ export function consoleCommand(context: CliContext): Command {
     .action(async (options: ConsoleCommandOptions) => {
       const { terminal } = context;
       const output = createOutput(terminal, options.json === true);
-      const local = namesNoSystem(options)
-        ? readLocalState(join(terminal.directory, LOCAL_STATE_FILE))
-        : undefined;
+      const local = namesNoSystem(options) ? findLocalState(terminal.directory) : undefined;
       if (local !== undefined && local.consoleUrl !== '') {
         output.json({ url: local.consoleUrl, startedBy: 'leasehold dev' });
         output.line(`The local stack serves its console at ${output.colours.cyan(local.consoleUrl)}`);

@@ -5,6 +5,7 @@ import { consoleCommand } from './console.ts';
 import { devCommand } from './dev.ts';
 import { dlqCommand } from './dlq.ts';
 import { doctorCommand } from './doctor.ts';
+import { envCommand } from './env.ts';
 import { explainCommand } from './explain.ts';
 import { lsCommand } from './ls.ts';
 import { planCommand } from './plan.ts';
@@ -37,4 +38,5 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   planCommand,
   consoleCommand,
   devCommand,
+  envCommand,
 ];

@@ -1,5 +1,6 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
+import type { JobTypeSample } from '../read-jobs-module.ts';
 import type { LocalStack } from '../stack.ts';
 import type { Report, Scene } from './first-minute.ts';
 
@@ -66,9 +67,8 @@ function createBars(output: NodeJS.WriteStream) {
 }
 
 /** What to know at the start: where everything is, and a line to paste. */
-export function introduction(stack: LocalStack, consoleUrl: string): string {
-  const { endpoints, environment } = stack;
-  const body = '{"type":"count-primes","payload":{"below":5000000}}';
+export function introduction(stack: LocalStack, consoleUrl: string, types: readonly JobTypeSample[]): string {
+  const { endpoints } = stack;
   const engine =
     endpoints.engine === 'given'
       ? endpoints.dynamodb
@@ -86,11 +86,16 @@ export function introduction(stack: LocalStack, consoleUrl: string): string {
           ),
         ]),
     '',
-    '  Send a job of your own from another terminal:',
+    ...(types.length === 0
+      ? []
+      : [`  ${pc.bold('Types')}     ${types.map(({ type }) => type).join(', ')}`, '']),
+    '  Send a job from another terminal:',
     '',
-    `  AWS_ACCESS_KEY_ID=${environment.AWS_ACCESS_KEY_ID} AWS_SECRET_ACCESS_KEY=${environment.AWS_ACCESS_KEY_ID === 'local' ? 'local' : '…'} AWS_REGION=${environment.AWS_REGION} \\`,
-    `    aws sqs send-message --endpoint-url ${endpoints.sqs} --queue-url ${stack.queueUrl} \\`,
-    `    --message-body '${body}'`,
+    ...types
+      .slice(0, 3)
+      .map(({ type, sample }) => `  npx leasehold send ${type} '${JSON.stringify(sample)}'`),
+    '',
+    `  Other processes find this system by the variables that ${pc.bold('npx leasehold env')} prints.`,
     '',
   ].join('\n');
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { thisFile } from '../../this-package.ts';
 import { type ChildEngine, startChildEngine } from './child-engine.ts';
 import { EngineError } from './engine-error.ts';
 import { freePort, isFreePort } from './free-port.ts';
@@ -49,11 +50,11 @@ const READY_WITHIN_MS = 60_000;
 const PORTS_TO_TRY = 3;
 
 const run = promisify(execFile);
-const require = createRequire(import.meta.url);
+const { resolve: resolvePackage } = createRequire(thisFile);
 
 function packageFolder(name: string): string | undefined {
   try {
-    return dirname(require.resolve(`${name}/package.json`));
+    return dirname(resolvePackage(`${name}/package.json`));
   } catch {
     return undefined;
   }

@@ -1,4 +1,7 @@
-import type { BuildAppOptions } from 'fauxqs';
+import { findPackageJSON } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { thisFile } from '../../this-package.ts';
 import { EngineError } from './engine-error.ts';
 
 /** A running stand-in for SQS, bound to loopback; `stop` resolves when its port is free. */
@@ -14,6 +17,7 @@ export type SqsEngineOptions = {
   readonly dataDir?: string;
 };
 
+type BuildAppOptions = NonNullable<Parameters<Awaited<ReturnType<typeof loadFauxqs>>['buildApp']>[0]>;
 type Stores = NonNullable<BuildAppOptions['stores']>;
 type Persistence = NonNullable<Stores['sqsStore']['persistence']> & {
   loadSqsAndSns(sqsStore: Stores['sqsStore'], snsStore: Stores['snsStore']): void;
@@ -28,8 +32,8 @@ const ADDRESS = '127.0.0.1';
  * and the package exports none of the parts, so they are loaded by path.
  */
 async function persistentStores(dataDir: string): Promise<{ stores: Stores; persistence: Persistence }> {
-  const main = import.meta.resolve('fauxqs');
-  const part = (path: string) => import(new URL(path, main).href);
+  const manifest = findPackageJSON('fauxqs', pathToFileURL(thisFile)) ?? '';
+  const part = (path: string) => import(pathToFileURL(join(dirname(manifest), 'dist', path)).href);
   const [sqs, sns, s3, persist] = await Promise.all(
     ['sqs/sqsStore.js', 'sns/snsStore.js', 's3/s3Store.js', 'persistence.js'].map(part),
   );

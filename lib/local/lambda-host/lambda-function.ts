@@ -61,10 +61,13 @@ export interface LambdaFunction {
   find(pid: number): Sandbox | undefined;
   /** Starts sandboxes until this many are there, so that the first events meet no cold start. */
   warm(count: number): Promise<void>;
+  /** Has new processes for what comes from now on: idle ones end at once, the others after what they are doing. */
+  replaceAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface Held {
+  isOld?: boolean;
   sandbox?: Sandbox;
   event?: unknown;
   busySince?: number;
@@ -79,7 +82,7 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
   let stopped = false;
 
   const isAvailable = (each: Held) =>
-    each.event === undefined && each.sandbox !== undefined && !each.sandbox.isPaused();
+    each.event === undefined && each.sandbox !== undefined && !each.isOld && !each.sandbox.isPaused();
   const free = () =>
     stopped ? 0 : [...held].filter(isAvailable).length + Math.max(0, concurrency - held.size);
   const wake = () => {
@@ -140,6 +143,7 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
       each.idleSince = Date.now();
       observe({ kind: 'ended', pid: sandbox.pid, functionName, event, outcome });
       changed(each);
+      if (each.isOld) await sandbox.stop();
       return outcome;
     },
     whenFree(signal) {
@@ -159,6 +163,11 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
     async warm(count) {
       const missing = Math.min(count, concurrency) - held.size;
       await Promise.all(Array.from({ length: Math.max(0, missing) }, () => start({})));
+    },
+    async replaceAll() {
+      const all = [...held];
+      for (const each of all) each.isOld = true;
+      await Promise.all(all.map((each) => (each.event === undefined ? each.sandbox?.stop() : undefined)));
     },
     async stop() {
       stopped = true;

@@ -65,7 +65,7 @@ async function importWithin(url: URL, file: string, withinMs: number): Promise<o
 }
 
 /** The one registry among a module's exports: named `registry`, the default, or of any name. */
-function registryIn(module: object, file: string): Registry {
+export function registryIn(module: object, file: string): Registry {
   const exported = Object.entries(module).flatMap(([name, value]) =>
     // A CommonJS module that is imported has its exports once more, under `default`.
     name === 'default' && isObject(value) && !isRegistry(value)

@@ -1,0 +1,80 @@
+import pc from 'picocolors';
+import type { OutputLine } from './lambda-host/output-line.ts';
+import type { StackEvent } from './stack.ts';
+
+const LEVELS: Readonly<Record<string, (text: string) => string>> = { WARN: pc.yellow, ERROR: pc.red };
+/** What every line of a worker has, and nobody reads here. */
+const NOISE = new Set([
+  'jobId',
+  'attempt',
+  'type',
+  'service',
+  'cold_start',
+  'function_arn',
+  'function_memory_size',
+  'function_name',
+  'function_request_id',
+  'sampling_rate',
+  'xray_trace_id',
+  'timestamp',
+]);
+
+/** What happened to jobs and workers, as lines for the one who watches; undefined for what needs no words. */
+export function speechOf(event: StackEvent): string | undefined {
+  if (event.kind === 'problem') return pc.red(event.message);
+  if (event.kind === 'bus') return busLine(event.event.name, { ...event.event.detail });
+  if (event.kind === 'sandbox') {
+    const { functionName, state, pid, ending, event: work } = event.sandbox;
+    const isDeath = functionName.endsWith('-worker') && state === 'gone' && work !== undefined;
+    return isDeath ? pc.red(`worker ${pid} died with a job in its hands (${ending ?? 'gone'})`) : undefined;
+  }
+  if (event.kind === 'output' && event.functionName.endsWith('-worker')) return outputLine(event.line);
+  return undefined;
+}
+
+function outputLine(line: OutputLine): string | undefined {
+  if (line.kind === 'metrics') return undefined;
+  if (line.kind === 'text') return line.text;
+  const { level, message, fields } = line;
+  const name = nameOf(fields);
+  if (message === 'run ended') return `${name}${endingOf(fields)}`;
+  const paint = LEVELS[level] ?? ((text: string) => text);
+  const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
+  const told = rest
+    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : stackOr(value)}`)
+    .join(' ');
+  return `${name}${paint(message)}${told === '' ? '' : `  ${told}`}`;
+}
+
+/** An error that was logged, by its stack; anything else as JSON. */
+function stackOr(value: unknown): string {
+  const { stack } = (typeof value === 'object' && value !== null ? value : {}) as { stack?: unknown };
+  return typeof stack === 'string' ? stack : JSON.stringify(value);
+}
+
+const nameOf = ({ jobId, attempt, type }: Readonly<Record<string, unknown>>): string =>
+  typeof jobId === 'string'
+    ? `${pc.bold(jobId)}${type === undefined ? '' : pc.dim(` ${String(type)}`)}${attempt === undefined ? '' : pc.dim(` #${String(attempt)}`)}  `
+    : '';
+
+function endingOf({ outcome, durationMs }: Readonly<Record<string, unknown>>): string {
+  const after = typeof durationMs === 'number' ? ` after ${(durationMs / 1000).toFixed(1)} s` : '';
+  const paint = outcome === 'done' ? pc.green : outcome === 'failed' ? pc.red : pc.yellow;
+  return `${paint(String(outcome))}${after}`;
+}
+
+function busLine(name: string, detail: Readonly<Record<string, unknown>>): string | undefined {
+  const error = typeof detail.lastError === 'string' ? `: ${detail.lastError}` : '';
+  switch (name) {
+    case 'JobReclaimed':
+      return `${nameOf(detail)}${pc.yellow('reclaimed')}: its worker is gone, the next one takes over`;
+    case 'JobRetried':
+      return `${nameOf(detail)}${pc.yellow('will be retried')}${error}`;
+    case 'JobQuarantined':
+      return `${nameOf(detail)}${pc.red('quarantined')}${error}`;
+    case 'JobFailed':
+      return `${nameOf(detail)}${pc.red('failed for good')}${error}`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import { watch } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readJobsModule } from './read-jobs-module.ts';
+import type { LocalStack } from './stack.ts';
+
+/** Editors write a file in several steps. */
+const SETTLE_MS = 200;
+
+/** Makes the worker anew when a file of the jobs module changes; what is wrong then is said, and the old one stays. */
+export function watchJobs(stack: LocalStack, jobs: string, say: (line: string) => void): () => void {
+  const watching = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const reload = async () => {
+    try {
+      await stack.reload();
+      if (stack.jobsBundle !== undefined) await readJobsModule(stack.jobsBundle, jobs, stack.environment);
+      say(`${jobs} changed: new jobs run with it`);
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error));
+    }
+  };
+  for (const folder of new Set(stack.sources().map((file) => dirname(file))))
+    watch(folder, { signal: watching.signal }, (_change, name) => {
+      if (name !== null && !stack.sources().includes(join(folder, name))) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void reload(), SETTLE_MS);
+    });
+  return () => {
+    clearTimeout(timer);
+    watching.abort();
+  };
+}

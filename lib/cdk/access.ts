@@ -36,12 +36,12 @@ export const EVENT_SOURCE_ACTIONS = [
 
 /**
  * What each function may do: test/cdk/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem
- * is for a refused write that comes back without its row, because there is none, and for asking DynamoDB the time; the
- * dead-letter consumer only creates rows and does neither.
+ * is for a refused write that comes back without its row, because there is none, for asking DynamoDB the time, and with
+ * BatchGetItem for data beside a row; the dead-letter consumer only creates rows and does none of it.
  */
 export const functionAccess = {
   worker: {
-    table: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
     queue: [...EVENT_SOURCE_ACTIONS, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
@@ -61,7 +61,7 @@ export const functionAccess = {
 
 const DESCRIBE_QUEUE = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
 const OBSERVE = {
-  table: ['dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
+  table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],
   queue: [...DESCRIBE_QUEUE],
   deadLetterQueue: [...DESCRIBE_QUEUE],

@@ -130,6 +130,11 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('MessagesReturned', options);
   }
 
+  /** Meetings with rows of a newer version. */
+  metricRowsTooNew(options?: MetricOptions): Metric {
+    return this.metric('RowsTooNew', options);
+  }
+
   /** Time from the end of a lease to the reclaim of its job. */
   metricReclaimDelay(options?: MetricOptions): Metric {
     return this.metric('ReclaimDelay', options);

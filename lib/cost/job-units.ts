@@ -1,6 +1,15 @@
 import { MAX_HINT_DELAY_MS, planDispatch } from '../protocol/decisions/dispatch.ts';
 import { claimOf, LEASE_EXPIRED, leaseEntryOf } from '../protocol/job.ts';
+import {
+  type DataName,
+  dataKey,
+  dataKinds,
+  MAX_INLINE_ROW_BYTES,
+  partsOf,
+  type StoredText,
+} from '../protocol/rows/data-pointer.ts';
 import { parseJob } from '../protocol/rows/parse-row.ts';
+import { attributeBytes, rowBytes } from '../protocol/rows/row-bytes.ts';
 import { rowAfter } from '../protocol/writes/evaluate.ts';
 import { reapWrite } from '../protocol/writes/reaper-writes.ts';
 import type { Row, RowWrite } from '../protocol/writes/row-write.ts';
@@ -13,7 +22,7 @@ import {
   retryWrite,
 } from '../protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../settings/settings.ts';
-import { rowBytes, type WriteUnits, writeUnits } from './write-units.ts';
+import { type WriteUnits, writeUnits } from './write-units.ts';
 
 /** What a typical job's rows carry, in bytes. */
 export interface JobSize {
@@ -22,7 +31,7 @@ export interface JobSize {
   readonly checkpointBytes: number;
 }
 
-/** Write units of each step of such a job's life, and the size of its row when it is done. */
+/** Write units of each step of such a job's life, and what it takes in the table when it is done. */
 export interface JobUnits {
   readonly claim: WriteUnits;
   readonly claimAgain: WriteUnits;
@@ -46,9 +55,37 @@ const ERROR = 'Error: connect ETIMEDOUT 10.0.0.1:443';
 /** JSON text of this many bytes: a string with its quotes. */
 const text = (bytes: number): string => `"${'x'.repeat(Math.max(0, bytes - 2))}"`;
 
+/** A text as the store would keep it: on the row where it has room there, else in a row of its own, with what that costs. */
+function kept(
+  name: DataName,
+  value: string,
+  others: number,
+): { readonly value: StoredText; readonly units: number } {
+  if (others + attributeBytes(name, value) <= MAX_INLINE_ROW_BYTES) return { value, units: 0 };
+  const bytes = Buffer.byteLength(value);
+  const parts = partsOf(value);
+  const pointer = {
+    in: `${dataKinds[name]}1.0123456789ab`,
+    parts: parts.length,
+    bytes,
+    until: Math.ceil(NOW / 1000),
+  };
+  const units = parts.map((data, part) =>
+    writeUnits(undefined, { jobId: dataKey(JOB_ID, pointer.in, part), data, expiresAt: pointer.until }),
+  );
+  return { value: pointer, units: units.reduce((sum, each) => sum + each.table, 0) };
+}
+
+const plus = ({ table, ...units }: WriteUnits, data: number): WriteUnits => ({
+  ...units,
+  table: table + data,
+});
+
 /** Runs the protocol's own writes on a sample row, so that the model cannot drift from what is written. */
 export function jobUnits(size: JobSize): JobUnits {
-  const claimed = rowAfter(newClaim(size), undefined);
+  const bare = rowBytes(rowAfter(newClaim(''), undefined));
+  const payload = kept('payload', text(size.payloadBytes), bare - attributeBytes('payload', ''));
+  const claimed = rowAfter(newClaim(payload.value), undefined);
   const job = parseJob(claimed);
   if (job.status !== 'running') throw new Error('a claimed row is running');
   const claim = claimOf(job);
@@ -59,9 +96,11 @@ export function jobUnits(size: JobSize): JobUnits {
     const after = rowAfter(write, before);
     return { after, units: writeUnits(before, after) };
   };
-  const kept = step(claimed, checkpointWrite(claim, { seq: 1, checkpoint: text(size.checkpointBytes) }, at));
-  const before = size.checkpointBytes > 0 ? kept.after : claimed;
-  const done = step(before, completeWrite(claim, { expiresAt, result: text(size.resultBytes) }, at));
+  const checkpoint = kept('checkpoint', text(size.checkpointBytes), rowBytes(claimed));
+  const saved = step(claimed, checkpointWrite(claim, { seq: 1, checkpoint: checkpoint.value }, at));
+  const before = size.checkpointBytes > 0 ? saved.after : claimed;
+  const result = kept('result', text(size.resultBytes), rowBytes(before));
+  const done = step(before, completeWrite(claim, { expiresAt, result: result.value }, at));
   const retried = step(before, retryWrite(claim, { errors: 1, lastError: ERROR, dispatch }, at));
   const lapse = {
     kind: 'reclaim' as const,
@@ -73,25 +112,28 @@ export function jobUnits(size: JobSize): JobUnits {
   };
   const again = claimWrite({ job: { jobId: JOB_ID }, owner: `${OWNER}1`, skewMs: 0 }, at);
   return {
-    claim: writeUnits(undefined, claimed),
+    claim: plus(writeUnits(undefined, claimed), payload.units),
     claimAgain: step(retried.after, again).units,
     heartbeat: step(before, heartbeatWrite(claim, job.leaseUntil + 1, at)).units,
-    checkpoint: kept.units,
-    complete: done.units,
+    checkpoint: plus(saved.units, checkpoint.units),
+    complete: plus(done.units, result.units),
     retry: retried.units,
     reclaim: step(before, reapWrite(leaseEntryOf(job), lapse, expiresAt, at)).units,
     fail: step(before, failWrite(claim, { errors: 1, lastError: ERROR, expiresAt }, at)).units,
-    doneRowBytes: rowBytes(done.after),
+    doneRowBytes: rowBytes(done.after) + dataBytes([payload.value, checkpoint.value, result.value]),
   };
 }
 
-const newClaim = (size: JobSize): RowWrite =>
+const dataBytes = (texts: readonly StoredText[]): number =>
+  texts.reduce((sum, each) => sum + (typeof each === 'string' ? 0 : each.bytes), 0);
+
+const newClaim = (payload: StoredText): RowWrite =>
   claimWrite(
     {
       job: {
         jobId: JOB_ID,
         type: 'typical-job-type',
-        payload: text(size.payloadBytes),
+        payload,
         leaseMs: defaultSettings.leaseMs,
         maxAttempts: defaultSettings.maxAttempts,
         maxCrashes: defaultSettings.maxCrashes,

@@ -1,3 +1,4 @@
+import { rowBytes } from '../protocol/rows/row-bytes.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { byLease, type IndexDefinition, jobsTable } from '../wire/table.ts';
 
@@ -9,8 +10,6 @@ import { byLease, type IndexDefinition, jobsTable } from '../wire/table.ts';
 /** Bytes that one write unit covers, and one unit of an eventually consistent read. */
 const WRITE_UNIT_BYTES = 1024;
 const EVENTUAL_READ_UNIT_BYTES = 8192;
-/** What DynamoDB adds for a map or list, and for each of its members. */
-const NESTING_BYTES = 3;
 
 export interface WriteUnits {
   readonly table: number;
@@ -18,35 +17,6 @@ export interface WriteUnits {
 }
 
 export const totalUnits = ({ table, byLease }: WriteUnits): number => table + byLease;
-
-/** The bytes of a row as DynamoDB counts them: names and values. */
-export const rowBytes = (row: Row): number =>
-  Object.entries(row).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
-
-function valueBytes(value: unknown): number {
-  switch (typeof value) {
-    case 'string':
-      return Buffer.byteLength(value);
-    case 'number':
-      return numberBytes(value);
-    case 'object': {
-      if (value === null) return 1;
-      const members = Array.isArray(value) ? value.map((member) => ['', member]) : Object.entries(value);
-      return members.reduce(
-        (sum, [name, member]) => sum + 1 + Buffer.byteLength(String(name)) + valueBytes(member),
-        NESTING_BYTES,
-      );
-    }
-    default:
-      return 1;
-  }
-}
-
-/** One byte for every two significant digits, and one more. */
-function numberBytes(value: number): number {
-  const digits = String(Math.abs(value)).replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
-  return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
-}
 
 const unitsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
 

@@ -10,6 +10,26 @@ export class BadRowError extends LeaseholdError {
   }
 }
 
+/** A newer version wrote the row: this one leaves the job alone. */
+export class NewerFormatError extends LeaseholdError {
+  constructor(jobId: string, format: number, known: number) {
+    super(
+      'NEWER_FORMAT',
+      `row '${jobId}' has format ${format}; this version knows up to ${known} and leaves the job alone. Use the version that wrote it, or a newer one`,
+    );
+  }
+}
+
+/** A job's payload or checkpoint, kept in rows of their own, is gone. */
+export class MissingDataError extends LeaseholdError {
+  constructor(jobId: string, names: readonly string[]) {
+    super(
+      'MISSING_DATA',
+      `the ${names.join(' and ')} of job '${jobId}' is gone: its data rows expired or were deleted. Send the job again under a new id`,
+    );
+  }
+}
+
 /** A value is larger than a row may store. Nothing was written. */
 export class TooLargeError extends LeaseholdError {
   readonly bytes: number;

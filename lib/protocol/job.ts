@@ -1,5 +1,6 @@
 import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
+import type { DataName } from './rows/data-pointer.ts';
 
 /**
  * A job as its row tells it. Five statuses:
@@ -69,6 +70,8 @@ export interface JobCore extends ClaimCounts, Budgets {
   readonly progress?: JsonValue;
   readonly lastError?: string;
   readonly cancelRequested: boolean;
+  /** What is kept in rows of its own and was not read with this one, or is gone. An error then has its beginning only. */
+  readonly elsewhere: readonly DataName[];
   /** The last claims, oldest first. */
   readonly claims: readonly PastClaim[];
   /** The last acts of operators, oldest first, and how many there were in all. */
@@ -90,6 +93,8 @@ export interface RunningJob extends JobCore {
   readonly leaseUntil: number;
   readonly startedAt: number;
   readonly heartbeatAt: number;
+  /** Undefined where the job was not read by its claim. */
+  readonly found?: FoundRow;
 }
 
 interface Finished extends JobCore {
@@ -134,12 +139,24 @@ export interface LeaseEntry extends ClaimCounts, Budgets {
   readonly cancelRequested: boolean;
 }
 
+/** What a claim found on its row: by it the store decides what else has room there, and whether there is progress. */
+export interface FoundRow {
+  /** Of the row without checkpoint and progress. */
+  readonly bytes: number;
+  readonly checkpoint?: string;
+  readonly checkpointBytes: number;
+  readonly progressBytes: number;
+  readonly crashes: number;
+  readonly releases: number;
+}
+
 /** The claim that a worker holds: what every one of its writes must name. */
 export interface Claim {
   readonly jobId: string;
   readonly owner: string;
   readonly attempt: number;
   readonly startedAt: number;
+  readonly found?: FoundRow;
 }
 
 export const claimOf = (job: RunningJob): Claim => ({
@@ -147,6 +164,7 @@ export const claimOf = (job: RunningJob): Claim => ({
   owner: job.leaseOwner,
   attempt: job.attempt,
   startedAt: job.startedAt,
+  found: job.found,
 });
 
 /** What the lease index holds of an unfinished job. */

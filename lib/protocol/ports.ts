@@ -4,11 +4,11 @@ import type { MetricName } from '../wire/metrics.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { QueueUnavailableError } from './errors.ts';
-import type { Claim, Job, LeaseEntry, PendingJob, RunningJob } from './job.ts';
+import type { Claim, ClaimCounts, Job, LeaseEntry, PendingJob, RunningJob } from './job.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from './writes/row-write.ts';
-import type { NewJob } from './writes/worker-writes.ts';
+import type { JobTerms, NewJob } from './writes/worker-writes.ts';
 
 /** The only source of time. */
 export interface Clock {
@@ -87,6 +87,11 @@ export type FencedOutcome =
   | { readonly outcome: 'written' }
   | { readonly outcome: 'lost'; readonly job?: Job };
 
+/** The first checkpoint of a claim that differs from what it found forgives its crashes; then it tells the new counts. */
+type CheckpointOutcome =
+  | { readonly outcome: 'written'; readonly counts?: Pick<ClaimCounts, 'crashes' | 'releases'> }
+  | { readonly outcome: 'lost'; readonly job?: Job };
+
 export type HeartbeatOutcome =
   | { readonly outcome: 'extended'; readonly cancelRequested: boolean }
   | { readonly outcome: 'lost'; readonly job?: Job };
@@ -113,6 +118,10 @@ export type OperatorOutcome =
 export interface ClaimRequest {
   readonly job: NewJob | { readonly jobId: string };
   readonly owner: string;
+  /** The message was received before: its data may be in rows already, so the job is first claimed as by a hint. */
+  readonly again?: boolean;
+  /** The terms of a type, for a row that was written without knowing it; undefined where this worker does not either. */
+  readonly termsOf?: (type: string) => JobTerms | undefined;
 }
 
 /** The life of a job: each verb is one conditional write, and recognises its own success after a lost reply. */
@@ -134,7 +143,7 @@ export interface JobStore {
   checkpoint(
     claim: Claim,
     kept: { seq: number; checkpoint?: JsonValue; progress?: JsonValue },
-  ): Promise<FencedOutcome>;
+  ): Promise<CheckpointOutcome>;
   complete(claim: Claim, result?: JsonValue): Promise<FencedOutcome>;
   /** Completes many claims with one request for up to 25. */
   completeMany(
@@ -165,7 +174,7 @@ export interface JobStore {
   /** Ends a pending job whose cancellation was requested. */
   cancelPending(observed: { jobId: string; attempt: number }): Promise<FencedOutcome>;
   /** Keeps a message that cannot be run. */
-  reject(message: RejectedMessage): Promise<FencedOutcome>;
+  reject(message: RejectedMessage): Promise<{ readonly outcome: 'written'; readonly row: string }>;
   /** Carries out a reaper's verdict on one entry. */
   reap(entry: LeaseEntry, action: ReapAction): Promise<ReapOutcome>;
   /** Carries out many, 25 a request. */

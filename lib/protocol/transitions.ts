@@ -58,6 +58,13 @@ export const jobTransitions = {
     when: MINE,
     proof: 'done, with my owner and attempt',
   },
+  tidy: {
+    by: 'worker',
+    from: ['running'],
+    to: 'running',
+    when: `${MINE}; moves texts to rows of their own, or renews those before they expire`,
+    proof: CHANGED_BY,
+  },
   retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
   fail: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },
   restart: {
@@ -132,7 +139,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['absent'],
     to: 'failed',
-    when: 'no row yet under `bad:<message id>`',
+    when: 'no row yet under `bad:<job id that it named>`, else `bad:<message id>`',
     proof: 'the row is there',
   },
   repairToPending: {
@@ -172,8 +179,8 @@ export const jobTransitions = {
   },
 } as const satisfies Record<string, Transition>;
 
-/** A write to the reaper's own row, which is not a job. */
-export interface LeaderTransition {
+/** A write to a row that is not a job. */
+export interface OtherTransition {
   readonly when: string;
   readonly proof: string;
 }
@@ -196,7 +203,19 @@ export const leaderTransitions = {
   renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
   keepBreaker: { when: 'the breaker is kept otherwise', proof: SAID_AGAIN },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
-} as const satisfies Record<string, LeaderTransition>;
+} as const satisfies Record<string, OtherTransition>;
+
+/** Every write to the rows that keep what is too large for a job's own. A job's row points to them, or they mean nothing. */
+export const dataTransitions = {
+  putData: { when: 'no row under this key, which is used once', proof: 'the row is there' },
+  replaceData: {
+    when: 'no row under this key, or one with an older checkpoint of the same claim',
+    proof: 'the row is there, with this checkpoint or a newer one',
+  },
+} as const satisfies Record<string, OtherTransition>;
 
 export type JobTransitionName = keyof typeof jobTransitions;
-export type TransitionName = JobTransitionName | keyof typeof leaderTransitions;
+export type TransitionName =
+  | JobTransitionName
+  | keyof typeof leaderTransitions
+  | keyof typeof dataTransitions;

@@ -9,13 +9,6 @@ const UNITS_PER_BEAT = 2;
  */
 export const USABLE_SHARE = 0.85;
 
-/** DynamoDB accepts a row of 400 KiB; the rest is for names, counters, past claims and numbers. */
-const ROW_TEXT_BYTES = 384 * 1024;
-
-/** The longest texts that one row may hold; `progress` has the checkpoint's limit. */
-const rowTextBytes = (s: Settings): number =>
-  s.maxPayloadBytes + 2 * s.maxCheckpointBytes + s.maxResultBytes + s.maxErrorBytes;
-
 interface Relation {
   readonly holds: (s: Settings) => boolean;
   /** Names both settings, both values, and a fix. */
@@ -77,11 +70,6 @@ const relations: readonly Relation[] = [
     holds: (s) => s.batchConcurrency <= s.batchSize,
     says: (s) =>
       `batchConcurrency (${s.batchConcurrency}) must be at most batchSize (${s.batchSize}); raise batchSize or lower batchConcurrency`,
-  },
-  {
-    holds: (s) => rowTextBytes(s) <= ROW_TEXT_BYTES,
-    says: (s) =>
-      `maxPayloadBytes (${s.maxPayloadBytes}), maxCheckpointBytes (${s.maxCheckpointBytes}, twice: progress has the same limit), maxResultBytes (${s.maxResultBytes}) and maxErrorBytes (${s.maxErrorBytes}) must be at most ${ROW_TEXT_BYTES} together, or a job with all of them cannot be finished, because DynamoDB accepts no row above 400 KiB; lower one of them by ${rowTextBytes(s) - ROW_TEXT_BYTES}`,
   },
   {
     holds: (s) => s.shards >= shardsNeeded(s),

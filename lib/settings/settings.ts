@@ -82,7 +82,7 @@ export const declarations = {
   rowRetentionMs: ms(15 * DAY, DAY, 3650 * DAY, 'how long a finished job’s row is kept'),
   queueRetentionMs: ms(4 * DAY, HOUR, 14 * DAY, 'how long SQS keeps a message'),
   deadLetterRetentionMs: ms(14 * DAY, HOUR, 14 * DAY, 'how long the dead-letter queue keeps a message'),
-  maxPayloadBytes: bytes(64 * KIB, 256 * KIB, 'largest payload'),
+  maxPayloadBytes: bytes(64 * KIB, 1020 * KIB, 'largest payload; SQS takes 1 MiB with what is around it'),
   maxCheckpointBytes: bytes(32 * KIB, 64 * KIB, 'largest checkpoint'),
   maxResultBytes: bytes(32 * KIB, 64 * KIB, 'largest result'),
   maxErrorBytes: bytes(4 * KIB, 8 * KIB, 'longest error text'),

@@ -48,7 +48,8 @@ export interface MessageLimits {
 /** How a message was read: what it says, or why it cannot be run (and what to send instead). */
 export type ParsedMessage =
   | { readonly ok: true; readonly message: JobMessage | HintMessage }
-  | { readonly ok: false; readonly reason: string };
+  /** With the id that it names, where that is a legal one: there its producer will look for it. */
+  | { readonly ok: false; readonly reason: string; readonly jobId?: string };
 
 /** What a producer may put into a message besides its type and payload. */
 export interface SendOptions {
@@ -125,7 +126,8 @@ export function parseMessage(
     );
   const given = fields as Record<string, unknown>;
   if (Object.hasOwn(given, 'hint')) return parseHint(given);
-  return parseJob(given, limits, times);
+  const parsed = parseJob(given, limits, times);
+  return parsed.ok || !isJobId(given.jobId) ? parsed : { ...parsed, jobId: given.jobId };
 }
 
 function parseHint(given: Record<string, unknown>): ParsedMessage {

@@ -29,6 +29,7 @@ export const metrics = {
     says: 'requests to the table that failed after the SDK’s own retries',
   },
   MessagesReturned: { unit: 'Count', says: 'messages that went back to the queue unclaimed' },
+  RowsTooNew: { unit: 'Count', says: 'meetings with rows of a newer version, which were left alone' },
   ReclaimDelay: { unit: 'Milliseconds', says: 'time from the end of a lease to the reclaim of its job' },
   SweepDuration: { unit: 'Milliseconds', says: 'time one sweep took' },
   LeasesLive: { unit: 'Count', says: 'running jobs whose lease is live' },

@@ -11,6 +11,9 @@ export const CLAIM_RING_SIZE = 20;
 /** Number of operators' acts a row remembers, in a ring of attributes `act0` … `act3`. */
 export const ACT_RING_SIZE = 4;
 
+/** The format that rows are written in. Rows of 0.1 say none and are read as they are; newer ones are left alone. */
+export const ROW_FORMAT = 2;
+
 /** Job ids cannot contain `:` or `#`, so a producer can never use these keys. */
 export const LEADER_KEY = 'leader:reaper';
 export const BAD_MESSAGE_PREFIX = 'bad:';

@@ -12,6 +12,7 @@ import {
   repairToPendingWrite,
 } from '../../lib/protocol/writes/repair-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import { tidyWrite } from '../../lib/protocol/writes/worker-writes.ts';
 import { leaseEntry, newJob } from '../support/jobs.ts';
 import { contractSettings, type Harness } from './harness.ts';
 
@@ -80,6 +81,10 @@ export const drivers: Record<JobTransitionName, Driver> = {
   schedule: written((store, { jobId }, harness) => store.schedule(newJob(jobId), harness.dispatch())),
   heartbeat: by('extended', (store, { claim, entry }) => store.heartbeat(claim, entry.leaseUntil + 1)),
   checkpoint: written((store, { claim }) => store.checkpoint(claim, { seq: 7, checkpoint: { page: 2 } })),
+  tidy: async (harness, { claim }) => {
+    const write = tidyWrite(claim, { texts: {}, remove: ['claim19'] }, context(harness));
+    return wasApplied(write, await harness.table.apply(write));
+  },
   complete: written((store, { claim }) => store.complete(claim, { ok: 1 })),
   retry: written((store, { claim }, harness) =>
     store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),

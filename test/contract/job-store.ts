@@ -1,6 +1,7 @@
 import { beforeAll, describe } from 'vitest';
 import { describeBadRows } from './bad-rows.ts';
 import { describeBatches } from './batches.ts';
+import { describeDataRows } from './data-rows.ts';
 import { describeFencing } from './fencing.ts';
 import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
 import { describeIndexReads } from './index-reads.ts';
@@ -8,6 +9,7 @@ import { describeLifecycle } from './lifecycle.ts';
 import { describeRaces } from './races.ts';
 import { describeReaperRow } from './reaper-row.ts';
 import { describeTransitions } from './transitions.ts';
+import { describeUpgrade } from './upgrade.ts';
 
 /** How many race for a job, and how often. */
 export interface Pressure {
@@ -33,6 +35,8 @@ export function describeJobStore(
   describe('fencing', () => describeFencing(open(true)));
   describe('the life of a job', () => describeLifecycle(open(true)));
   describe('the reaper’s own row', () => describeReaperRow(open(true)));
+  describe('rows of the version before', () => describeUpgrade(open(true)));
+  describe('data beside the row', () => describeDataRows(open(true)));
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));
   describe.each(WAYS)('with batches: %s', (batches) => {

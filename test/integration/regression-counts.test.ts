@@ -121,6 +121,76 @@ describeOnOneEngine('the price of a transition', (engine) => {
     expect(totalUnits(reclaim)).toBe(3);
   });
 
+  describe('of a job with data beside its row', () => {
+    const KIB = 1024;
+    const textOf = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
+    const withPayload = (jobId: string, bytes: number) => {
+      const request = scene.request(jobId);
+      return { ...request, job: { ...request.job, payload: textOf(bytes), maxAttempts: 25 } };
+    };
+    const granted = (outcome: Awaited<ReturnType<Scene['store']['claim']>>) => {
+      if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+      return outcome.job;
+    };
+
+    it.each([
+      ['0.4 KB', 400, 4, 2],
+      ['4 KiB', 4 * KIB, 9, 3],
+      ['64 KiB', 64 * KIB, 69, 3],
+    ])('a short job of %s is %i bytes, %i write units and %i requests', async (_, bytes, units, requests) => {
+      const { store, cost } = scene;
+      const claim = await cost(() => store.claim(withPayload('short', bytes)));
+      const end = await cost(() => store.complete(claimOf(granted(claim.outcome))));
+      expect([claim.units + end.units, claim.requests + end.requests]).toEqual([units, requests]);
+      const model = jobUnits({ payloadBytes: bytes, resultBytes: 0, checkpointBytes: 0 });
+      expect(totalUnits(model.claim)).toBe(claim.units);
+    });
+
+    it('is 3 units for a beat at any size of payload, checkpoint and error, in any claim', async () => {
+      const { store, cost, clock } = scene;
+      const error = `Error: no\n${'    at a line of the stack\n'.repeat(150)}`;
+      for (const [payload, checkpoint] of [
+        [100, 0],
+        [900, 300],
+        [4 * KIB, 4 * KIB],
+        [64 * KIB, 32 * KIB],
+      ] as const) {
+        const request = withPayload(`beats-${payload}`, payload);
+        for (let attempt = 1; attempt <= 8; attempt++) {
+          const owner = `worker-0123456789ab/${attempt}`;
+          const job = granted(
+            await store.claim(
+              attempt === 1 ? { ...request, owner } : { job: { jobId: request.job.jobId }, owner },
+            ),
+          );
+          if (checkpoint > 0)
+            await store.checkpoint(claimOf(job), { seq: attempt, checkpoint: 'c'.repeat(checkpoint - 2) });
+          const beat = await cost(() => store.heartbeat(claimOf(job), job.leaseUntil + 1));
+          expect([payload, attempt, beat.units, beat.requests]).toEqual([payload, attempt, 3, 1]);
+          const dispatch = planDispatch(clock.now(), clock.now(), settings);
+          await store.retry(claimOf(job), { errors: attempt, lastError: error, dispatch });
+        }
+      }
+    });
+
+    it('is one read more for a claim by hint, and no other request', async () => {
+      const { store, cost, clock } = scene;
+      const dispatch = planDispatch(clock.now(), clock.now(), settings);
+      const small = granted(await store.claim(withPayload('small', 100)));
+      const large = granted(await store.claim(withPayload('large', 64 * KIB)));
+      await store.checkpoint(claimOf(large), { seq: 1, checkpoint: 'c'.repeat(8 * KIB) });
+      const released = { errors: 0, releases: 1, dispatch };
+      await store.release(claimOf(small), released);
+      await store.release(claimOf(large), released);
+      const [plain, withData] = [
+        await cost(() => store.claim({ job: { jobId: 'small' }, owner: 'w/2' })),
+        await cost(() => store.claim({ job: { jobId: 'large' }, owner: 'w/2' })),
+      ];
+      expect([plain.requests, withData.requests]).toEqual([1, 2]);
+      expect(withData.byOperation.UpdateItem).toBe(plain.byOperation.UpdateItem);
+    });
+  });
+
   it('is one request for 25 claims, and one for 25 completions', async () => {
     const { store, cost, request } = scene;
     const ids = Array.from({ length: 25 }, (_, i) => `job-${i}`);

@@ -52,7 +52,7 @@ export const bookkeepingBugs: readonly PlantedBug[] = [
   {
     name: 'an operator’s late repeat acts on a job that came back to the same status',
     breaks: /cancelled though nobody asks for it|a cancelled job/,
-    alterWrite: of(['cancel', 'revive'], without('leaseUntil', 'finishedAt')),
+    alterWrite: of(['cancel', 'revive'], without('leaseUntil', 'finishedAt', 'acted')),
     rates: { ...QUIET, operatorCancels: 10, operatorRevives: 7, requestLate: 5, hintVanishes: 12 },
   },
 ];

@@ -1,5 +1,10 @@
 import type { JobStatus } from '../../lib/protocol/job.ts';
-import { jobTransitions, leaderTransitions, type Transition } from '../../lib/protocol/transitions.ts';
+import {
+  dataTransitions,
+  jobTransitions,
+  leaderTransitions,
+  type Transition,
+} from '../../lib/protocol/transitions.ts';
 import {
   declarations,
   type SettingDeclaration,
@@ -40,11 +45,16 @@ export function transitionTable(): string {
 const shownStatus = (status: JobStatus | 'absent' | 'same') =>
   status === 'absent' ? 'no row' : status === 'same' ? 'the same' : `\`${status}\``;
 
-/** The table of what is written to the reaper's own row. */
-export const leaderTable = (): string =>
+/** The tables of what is written to rows that are not jobs. */
+export const leaderTable = (): string => otherTable(leaderTransitions);
+export const dataTable = (): string => otherTable(dataTransitions);
+
+const otherTable = (
+  writes: Readonly<Record<string, { readonly when: string; readonly proof: string }>>,
+): string =>
   table(
     ['write', 'provided that', 'after a lost reply'],
-    Object.entries(leaderTransitions).map(([name, { when, proof }]) => [`\`${name}\``, when, proof]),
+    Object.entries(writes).map(([name, { when, proof }]) => [`\`${name}\``, when, proof]),
   );
 
 /** The table of all settings. */

@@ -7,6 +7,7 @@ import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import {
+  dataTable,
   leaderTable,
   settingsTable,
   shortSettingsTable,
@@ -26,6 +27,7 @@ describe('generated parts of the docs', () => {
     ['docs/state-machine.md', 'diagram', transitionDiagram],
     ['docs/state-machine.md', 'transitions', transitionTable],
     ['docs/state-machine.md', 'leader', leaderTable],
+    ['docs/state-machine.md', 'data', dataTable],
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'settings', shortSettingsTable],
   ])('%s has today’s %s', (file, name, generate) => {

@@ -29,7 +29,7 @@ describe('send-newsletter', () => {
     expect(job.checkpoints).toEqual([{ sent: 1 }, { sent: 2 }]);
 
     const finished = await job.finish();
-    expect(finished).toMatchObject({ status: 'done', result: { sent: 4 }, attempt: 2, crashes: 1 });
+    expect(finished).toMatchObject({ status: 'done', result: { sent: 4 }, attempt: 2 });
     expect(outbox).toEqual(['ada', 'ben', 'cid', 'dot']);
   });
 

@@ -62,6 +62,8 @@ function conditionOf(clause: Clause, at: Placeholders): string {
       return `${name} = ${at.value(clause.value)}`;
     case 'below':
       return `${name} < ${at.value(clause.value)}`;
+    case 'absentOrAtMost':
+      return `(attribute_not_exists(${name}) OR ${name} <= ${at.value(clause.value)})`;
     case 'atMost':
       return `${name} <= ${at.value(clause.value)}`;
   }

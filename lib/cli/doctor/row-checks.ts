@@ -1,7 +1,7 @@
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { BadRowError } from '../../protocol/errors.ts';
 import { isFinished } from '../../protocol/job.ts';
-import { parseJob } from '../../protocol/rows/parse-row.ts';
+import { isNewer, parseJob } from '../../protocol/rows/parse-row.ts';
 import { allShards } from '../../protocol/shards.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from '../../settings/settings.ts';
@@ -220,15 +220,33 @@ function repairedAttributes(row: Row, context: RowContext): Record<string, strin
   }
 }
 
-/** Every check of a row, by the name under which its findings are printed. */
+/** A newer version wrote it: nothing here can judge it. */
+const ofNewerVersion: RowCheck = (row) =>
+  isNewer(row)
+    ? {
+        severity: 'warning',
+        jobId: named(row),
+        says: `'${named(row)}' has format ${String(row.format)}, which this version does not know; it is left alone`,
+        next: 'use the version that wrote it, or a newer one',
+      }
+    : undefined;
+
+/** The check of a row that this version can judge. */
+const ofKnownFormat =
+  (check: RowCheck): RowCheck =>
+  (row, context) =>
+    isNewer(row) ? undefined : check(row, context);
+
+/** Every check of a row, by the name under which its findings are told. */
 export const rowChecks: Readonly<Record<string, RowCheck>> = {
-  'rows that the index cannot see': unseenByTheIndex,
-  'running rows without a lease': runningWithoutLease,
-  'pending rows without a due hint': pendingWithoutDueHint,
-  'leases that are absurdly long': leasedForTooLong,
-  'due times absurdly far ahead': dueTooFarAhead,
-  'finished rows out of place': finishedOutOfPlace,
-  'attributes of the wrong type': unreadable,
+  'rows that the index cannot see': ofKnownFormat(unseenByTheIndex),
+  'running rows without a lease': ofKnownFormat(runningWithoutLease),
+  'pending rows without a due hint': ofKnownFormat(pendingWithoutDueHint),
+  'leases that are absurdly long': ofKnownFormat(leasedForTooLong),
+  'due times absurdly far ahead': ofKnownFormat(dueTooFarAhead),
+  'finished rows out of place': ofKnownFormat(finishedOutOfPlace),
+  'attributes of the wrong type': ofKnownFormat(unreadable),
+  'rows of a newer version': ofNewerVersion,
 };
 
 /** Whether the checks look at this row at all: the leader row is not a job. */

@@ -7,6 +7,7 @@ import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
 import { checkQueue } from './check-queue.ts';
+import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
 import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
 
@@ -74,7 +75,7 @@ async function queueFindings(system: System): Promise<Finding[]> {
 
 /** Reads the table once for all checks of rows: the only way to rows that no index shows. */
 async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
-  const names = Object.keys(rowChecks);
+  const names = [...Object.keys(rowChecks), DATA_CHECK];
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
     names.map((check): CheckResult => ({ check, outcome, reason }));
   if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
@@ -93,6 +94,8 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
   }
 }
 
+const DATA_CHECK = 'data rows';
+
 async function scanRows(system: System, terminal: Terminal): Promise<Map<string, Finding[]>> {
   const context: RowContext = {
     now: terminal.clock.now(),
@@ -100,9 +103,11 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     changedBy: () => `doctor/${terminal.chance.unique()}`,
   };
   const findings = new Map<string, Finding[]>();
+  const ledger = new DataLedger();
   let cursor: Cursor | undefined;
   do {
     const page = await system.inspection.scan({ cursor });
+    for (const row of page.rows) ledger.note(row);
     for (const row of page.rows.filter(isJobRow))
       for (const [name, check] of Object.entries(rowChecks)) {
         const finding = check(row, context);
@@ -111,5 +116,5 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     cursor = page.cursor;
     if (terminal.interrupted.aborted) throw new Error('interrupted before the whole table was read');
   } while (cursor !== undefined);
-  return findings;
+  return findings.set(DATA_CHECK, await ledger.findings(system.table));
 }

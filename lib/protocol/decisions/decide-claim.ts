@@ -1,3 +1,4 @@
+import type { NewerFormatError } from '../errors.ts';
 import type { Job, RunningJob } from '../job.ts';
 
 /** Why a claim was refused. All but `cancelRequested` are acknowledged as they are: the row is safe. */
@@ -12,7 +13,9 @@ type ClaimRefusal =
   /** Pending, but an operator wants it ended: whoever meets it does so. */
   | { readonly outcome: 'cancelRequested'; readonly job: Job }
   /** Pending and due as it looks now: it changed between the write and the look. Its own next hint will do. */
-  | { readonly outcome: 'contended'; readonly job: Job };
+  | { readonly outcome: 'contended'; readonly job: Job }
+  /** A newer version wrote the row: it is left alone. */
+  | { readonly outcome: 'newer'; readonly error: NewerFormatError };
 
 export type ClaimOutcome = { readonly outcome: 'claimed'; readonly job: RunningJob } | ClaimRefusal;
 

@@ -1,9 +1,16 @@
 import { defined } from '../../wire/defined.ts';
 import { type JsonValue, quoted } from '../../wire/message.ts';
-import { ACT_RING_SIZE, actAttribute, CLAIM_RING_SIZE, claimAttribute } from '../../wire/table.ts';
-import { BadRowError } from '../errors.ts';
+import {
+  ACT_RING_SIZE,
+  actAttribute,
+  CLAIM_RING_SIZE,
+  claimAttribute,
+  ROW_FORMAT,
+} from '../../wire/table.ts';
+import { BadRowError, NewerFormatError } from '../errors.ts';
 import type { Job, JobCore, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
 import type { Row } from '../writes/row-write.ts';
+import { isDataPointer, pointersOf } from './data-pointer.ts';
 
 const CLAIM_ATTRIBUTES = Array.from({ length: CLAIM_RING_SIZE }, (_, slot) => claimAttribute(slot));
 
@@ -48,7 +55,9 @@ class RowReader {
   }
 
   optionalText(attribute: string): string | undefined {
-    return this.row[attribute] === undefined ? undefined : this.text(attribute);
+    const value = this.row[attribute];
+    if (isDataPointer(value)) return value.head;
+    return value === undefined ? undefined : this.text(attribute);
   }
 
   optionalNumber(attribute: string): number | undefined {
@@ -71,6 +80,7 @@ const shown = (value: unknown): string => `${quoted(value)} (${value === null ? 
 
 /** The row as a job, or a BadRowError that names the attribute. */
 export function parseJob(row: Row): Job {
+  if (isNewer(row)) throw newerFormat(row);
   const read = new RowReader(row);
   const core = parseCore(read);
   const status = read.text('status');
@@ -114,6 +124,12 @@ export function parseJob(row: Row): Job {
   }
 }
 
+/** A row that a newer version wrote is left alone: what it means may have changed. */
+export const isNewer = (row: Row): boolean => typeof row.format === 'number' && row.format > ROW_FORMAT;
+
+export const newerFormat = (row: Row): NewerFormatError =>
+  new NewerFormatError(String(row.jobId), Number(row.format), ROW_FORMAT);
+
 /** An entry of the lease index, or a BadRowError: a sweep logs it, skips it, and goes on. */
 export function parseLeaseEntry(row: Row): LeaseEntry {
   const read = new RowReader(row);
@@ -147,7 +163,8 @@ function parseCore(read: RowReader): JobCore {
   return {
     jobId: read.text('jobId'),
     type: read.text('type'),
-    payload: read.text('payload'),
+    payload: isDataPointer(read.row.payload) ? '' : read.text('payload'),
+    elsewhere: pointersOf(read.row).map(([name]) => name),
     attempt: read.number('attempt'),
     errors: read.number('errors'),
     crashes: read.number('crashes'),
@@ -184,12 +201,23 @@ function parseRawMessage(read: RowReader) {
 
 /** The ring only informs: an entry that cannot be read is left out rather than making the job unreadable. */
 function parseClaims(row: Row): readonly PastClaim[] {
-  const claims: PastClaim[] = [];
+  const claims = new Map(parseHistory(row.history).map((past) => [past.attempt, past]));
   for (const name of CLAIM_ATTRIBUTES) {
     const past = row[name];
-    if (isPastClaim(past)) claims.push(past);
+    if (isPastClaim(past)) claims.set(past.attempt, past);
   }
-  return claims.sort((a, b) => a.attempt - b.attempt);
+  return [...claims.values()].sort((a, b) => a.attempt - b.attempt).slice(-CLAIM_RING_SIZE);
+}
+
+/** Claims whose entries were moved to a row of their own, where that was read. */
+function parseHistory(history: unknown): readonly PastClaim[] {
+  if (typeof history !== 'string') return [];
+  try {
+    const claims: unknown = JSON.parse(history);
+    return Array.isArray(claims) ? claims.filter(isPastClaim) : [];
+  } catch {
+    return [];
+  }
 }
 
 const isPastClaim = (value: unknown): value is PastClaim =>

@@ -1,43 +1,100 @@
 import { type ClaimOutcome, decideClaim } from '../decisions/decide-claim.ts';
-import type { RunningJob } from '../job.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Job } from '../job.ts';
 import type { ClaimRequest, JobStore } from '../ports.ts';
-import { parseJob } from '../rows/parse-row.ts';
-import { rejectWrite } from '../writes/operator-writes.ts';
-import type { BatchResult, WriteResult } from '../writes/row-write.ts';
-import { claimWrite, scheduleWrite } from '../writes/worker-writes.ts';
+import { MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
+import { isNewer, newerFormat, parseJob } from '../rows/parse-row.ts';
+import { rowBytes } from '../rows/row-bytes.ts';
+import { rowAfter } from '../writes/evaluate.ts';
+import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
+import {
+  claimWrite,
+  firstTermsWrite,
+  type JobTerms,
+  type NewJob,
+  type StoredJob,
+  scheduleWrite,
+} from '../writes/worker-writes.ts';
+import { grantedClaim } from './granted-claim.ts';
+import { rejectVerb } from './reject-verb.ts';
 import { lost, type StoreParts, wasApplied } from './store-parts.ts';
+
+type Failure = { readonly outcome: 'failed'; readonly error: Error };
+
+const WITH_DATA_AT_ONCE = 8;
 
 /** What becomes of a message: a claim, a row for later, or a row that says why it cannot be run. */
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
-  const { table, clock, settings, context, expiresAt, shortened, fenced } = parts;
-  const writeFor = ({ job, owner }: ClaimRequest) =>
-    claimWrite({ job, owner, skewMs: settings.skewMs }, context());
-  const claimed = (result: WriteResult, owner: string): ClaimOutcome =>
-    result.applied
-      ? { outcome: 'claimed', job: parseJob(result.row) as RunningJob }
-      : decideClaim(result.row && parseJob(result.row), {
-          owner,
-          now: clock.now(),
-          skewMs: settings.skewMs,
-        });
+  const { table, data, context } = parts;
+  const writeFor = (job: ClaimRequest['job'] | StoredJob, owner: string) =>
+    claimWrite({ job, owner, skewMs: parts.settings.skewMs }, context());
+  const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
+  const isSmall = (write: RowWrite) => rowBytes(rowAfter(write, undefined)) <= MAX_INLINE_ROW_BYTES;
+
+  const claimWith = async (
+    write: RowWrite,
+    request: ClaimRequest,
+    known?: ReadonlyMap<string, string>,
+  ): Promise<ClaimOutcome> => judge(parts, write, await table.apply(write), request, known);
+
+  /** A payload that would make the row too large is written first, to a row of its own. */
+  const claimWithData = async (job: NewJob, request: ClaimRequest): Promise<ClaimOutcome> => {
+    const { jobId } = job;
+    if (request.again === true) {
+      const outcome = await claimWith(writeFor({ jobId }, request.owner), request);
+      if (outcome.outcome !== 'absent') return outcome;
+    }
+    const payload = await data.put({ jobId, name: 'payload', text: job.payload });
+    const known = new Map([[payload.in, job.payload]]);
+    return claimWith(writeFor({ ...job, payload }, request.owner), request, known);
+  };
+
   return {
-    claim: async (request) => claimed(await table.apply(writeFor(request)), request.owner),
+    claim(request) {
+      const { job, owner } = request;
+      const write = writeFor(job, owner);
+      return isNew(job) && !isSmall(write) ? claimWithData(job, request) : claimWith(write, request);
+    },
 
     async claimMany(requests) {
-      const results = await table.applyMany(requests.map(writeFor));
-      return requests.map(({ owner }, i) => {
-        const result = results[i] as BatchResult;
-        if (result.applied === 'failed') return { outcome: 'failed' as const, error: result.error };
-        try {
-          return claimed(result, owner);
-        } catch (cause) {
-          return { outcome: 'failed' as const, error: cause as Error };
-        }
+      const outcomes: (ClaimOutcome | Failure)[] = new Array(requests.length);
+      const small: { readonly place: number; readonly write: RowWrite; readonly request: ClaimRequest }[] =
+        [];
+      const large: { readonly place: number; readonly job: NewJob; readonly request: ClaimRequest }[] = [];
+      for (const [place, request] of requests.entries()) {
+        const { job, owner } = request;
+        const write = writeFor(job, owner);
+        if (isNew(job) && !isSmall(write)) large.push({ place, job, request });
+        else small.push({ place, write, request });
+      }
+      const withData = inParallel(large, WITH_DATA_AT_ONCE, async ({ place, job, request }) => {
+        outcomes[place] = await claimWithData(job, request).catch(asFailure);
       });
+      const results = await table.applyMany(small.map(({ write }) => write));
+      await inParallel([...small.entries()], WITH_DATA_AT_ONCE, async ([i, { place, write, request }]) => {
+        const result = results[i] as BatchResult;
+        outcomes[place] =
+          result.applied === 'failed'
+            ? asFailure(result.error)
+            : await judge(parts, write, result, request).catch(asFailure);
+      });
+      await withData;
+      return outcomes;
     },
 
     async schedule(job, dispatch) {
-      const write = scheduleWrite(job, dispatch, context());
+      const inline = scheduleWrite(job, dispatch, context());
+      const { notBefore } = dispatch;
+      const write = isSmall(inline)
+        ? inline
+        : scheduleWrite(
+            {
+              ...job,
+              payload: await data.put({ jobId: job.jobId, name: 'payload', text: job.payload, notBefore }),
+            },
+            dispatch,
+            context(),
+          );
       const result = await table.apply(write);
       const row = result.applied ? parseJob(result.row) : lost(result.row).job;
       return row?.status === 'pending' && wasApplied(write, result)
@@ -45,11 +102,40 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
         : { outcome: 'exists', job: row };
     },
 
-    reject(message) {
-      const at = context();
-      const write = rejectWrite({ ...message, reason: shortened(message.reason) }, expiresAt(at.now), at);
-      // Whoever wrote it: the same message is kept once.
-      return fenced(write, () => true);
-    },
+    reject: rejectVerb(parts),
   };
+}
+
+const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });
+
+/** Reads the outcome of a claim off the reply, and off the row where it was refused. */
+async function judge(
+  parts: StoreParts,
+  write: RowWrite,
+  result: WriteResult,
+  { owner, termsOf }: ClaimRequest,
+  known?: ReadonlyMap<string, string>,
+): Promise<ClaimOutcome> {
+  const { table, clock, settings } = parts;
+  const { row } = result;
+  if (result.applied) return grantedClaim(parts, result.row, known);
+  if (row === undefined) return { outcome: 'absent' };
+  if (isNewer(row)) return { outcome: 'newer', error: newerFormat(row) };
+  const outcome = decideClaim(parseJob(row), { owner, now: clock.now(), skewMs: settings.skewMs });
+  if (outcome.outcome === 'claimed') return grantedClaim(parts, row, known);
+  if (outcome.outcome !== 'contended' || !Array.isArray(row.defaultTerms)) return outcome;
+  const terms = replacing(row.defaultTerms, termsOf?.(outcome.job.type) ?? settings, outcome.job);
+  const again = firstTermsWrite(write, { attempt: outcome.job.attempt, terms }, parts.context());
+  return judge(parts, again, await table.apply(again), { owner, job: { jobId: write.jobId } }, known);
+}
+
+/** The type's terms for those that the row has only from the settings; the budgets must still fit each other. */
+function replacing(
+  names: readonly unknown[],
+  { leaseMs, maxAttempts, maxCrashes }: JobTerms,
+  job: Pick<Job, 'maxAttempts'>,
+): Partial<JobTerms> {
+  const most = names.includes('maxAttempts') ? maxAttempts : job.maxAttempts;
+  const all = { leaseMs, maxAttempts, maxCrashes: Math.min(maxCrashes, most) };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 }

@@ -1,25 +1,35 @@
+import { isJobId } from '../../wire/message.ts';
+import type { Job } from '../job.ts';
 import type { JobStore } from '../ports.ts';
 import { parseJob } from '../rows/parse-row.ts';
+import { badMessageKey } from '../writes/operator-writes.ts';
 import { claimVerbs } from './claim-verbs.ts';
 import { operatorVerbs } from './operator-verbs.ts';
 import { reaperVerbs } from './reaper-verbs.ts';
-import { createStoreParts, hasExpired, type JobStoreOptions } from './store-parts.ts';
+import { createStoreParts, hasExpired, type JobStoreOptions, type StoreParts } from './store-parts.ts';
 import { workerVerbs } from './worker-verbs.ts';
 
 /** The protocol on top of a table. */
 export function createJobStore(options: JobStoreOptions): JobStore {
   const parts = createStoreParts(options);
-  const { table, clock } = parts;
   return {
     ...claimVerbs(parts),
     ...workerVerbs(parts),
     ...reaperVerbs(parts),
     ...operatorVerbs(parts),
 
-    async read(jobId) {
-      const row = await table.read(jobId);
-      const job = row && parseJob(row);
-      return job === undefined || hasExpired(job, clock.now()) ? undefined : job;
+    read: async (jobId) => {
+      const job = await readOne(parts, jobId);
+      // A message that named this id and could not be run is kept beside it.
+      return job ?? (isJobId(jobId) ? readOne(parts, badMessageKey(jobId)) : undefined);
     },
   };
+}
+
+/** With all of its data; what is gone stays among `elsewhere`. */
+async function readOne({ table, data, clock }: StoreParts, jobId: string): Promise<Job | undefined> {
+  const row = await table.read(jobId);
+  if (row === undefined) return undefined;
+  const job = parseJob((await data.resolve(row)).row);
+  return hasExpired(job, clock.now()) ? undefined : job;
 }

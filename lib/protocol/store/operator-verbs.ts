@@ -1,9 +1,10 @@
 import { planTakeBack } from '../decisions/dispatch.ts';
 import type { Job } from '../job.ts';
 import type { JobStore, OperatorOutcome } from '../ports.ts';
+import { type DataName, type DataPointer, pointersOf } from '../rows/data-pointer.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { cancelWrite, reviveWrite, takeBackWrite } from '../writes/operator-writes.ts';
-import type { RowWrite } from '../writes/row-write.ts';
+import type { Row, RowWrite } from '../writes/row-write.ts';
 import { hasExpired, type StoreParts, wasApplied } from './store-parts.ts';
 
 const LOOKS = 3;
@@ -21,9 +22,9 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
       }),
 
     revive: (jobId, dispatch) =>
-      operate(parts, jobId, (job) =>
+      operate(parts, jobId, async (job, row) =>
         (job.status === 'failed' && job.rawMessage === undefined) || job.status === 'cancelled'
-          ? reviveWrite(job, dispatch, context())
+          ? reviveWrite(job, dispatch, context(), await renewedData(parts, row))
           : undefined,
       ),
 
@@ -41,16 +42,33 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
 async function operate(
   parts: StoreParts,
   jobId: string,
-  plan: (job: Job) => RowWrite | undefined,
+  plan: (job: Job, row: Row) => RowWrite | undefined | Promise<RowWrite | undefined>,
   looksLeft = LOOKS,
 ): Promise<OperatorOutcome> {
   const { table, clock } = parts;
   const row = await table.read(jobId);
   const job = row && parseJob(row);
-  if (job === undefined || hasExpired(job, clock.now())) return { outcome: 'absent' };
-  const write = plan(job);
+  if (row === undefined || job === undefined || hasExpired(job, clock.now())) return { outcome: 'absent' };
+  const write = await plan(job, row);
   if (write === undefined) return { outcome: 'refused', job };
   const result = await table.apply(write);
   if (wasApplied(write, result)) return { outcome: 'written', job: parseJob(result.row) };
   return looksLeft > 1 ? operate(parts, jobId, plan, looksLeft - 1) : { outcome: 'refused', job };
+}
+
+/** Copies of data that would expire before a revived job is done with it. What is gone already fails the job when it is claimed. */
+async function renewedData({ data }: StoreParts, row: Row): Promise<Partial<Record<DataName, DataPointer>>> {
+  const old = pointersOf(row).filter(([, pointer]) => data.expiresSoon(pointer));
+  if (old.length === 0) return {};
+  const { row: whole } = await data.resolve(
+    row,
+    old.map(([name]) => name),
+  );
+  const renewed: Partial<Record<DataName, DataPointer>> = {};
+  for (const [name] of old) {
+    const text = whole[name];
+    if (typeof text === 'string')
+      renewed[name] = await data.put({ jobId: String(row.jobId), name, text, attempt: Number(row.attempt) });
+  }
+  return renewed;
 }

@@ -1,10 +1,11 @@
 import type { Settings } from '../../settings/settings.ts';
-import { isFinished, type Job } from '../job.ts';
+import { type Claim, isFinished, type Job } from '../job.ts';
 import type { Chance, Clock, FencedOutcome, Table } from '../ports.ts';
 import { cutToBytes } from '../rows/json-text.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import type { Row, RowWrite, WriteResult } from '../writes/row-write.ts';
 import type { WriteContext } from '../writes/worker-writes.ts';
+import { createDataRows, type DataRows } from './data-rows.ts';
 
 export interface JobStoreOptions {
   readonly table: Table;
@@ -22,6 +23,7 @@ const changedByThisCall: Proof = (row, write) => row.changedBy === write.set.cha
 
 /** What the verbs of workers, reapers and operators share. */
 export interface StoreParts extends Pick<JobStoreOptions, 'table' | 'clock' | 'settings'> {
+  readonly data: DataRows;
   /** A new one for every call that writes. */
   context(): WriteContext;
   /** Epoch seconds: when a row that finishes now is to be removed. */
@@ -37,6 +39,7 @@ export function createStoreParts(options: JobStoreOptions): StoreParts {
     table,
     clock,
     settings,
+    data: createDataRows(options),
     context: () => ({
       changedBy: `${actor}/${chance.unique()}`,
       now: clock.now(),
@@ -70,3 +73,12 @@ export function lost(row: Row | undefined): { readonly outcome: 'lost'; readonly
 }
 
 export const hasExpired = (job: Job, now: number): boolean => isFinished(job) && job.expiresAt * 1000 <= now;
+
+/** The last claim of this row was this one. */
+export const isOf = (claim: Claim, row: Row): boolean =>
+  row.leaseOwner === claim.owner && row.attempt === claim.attempt;
+
+export const isHeldBy = (claim: Claim, row: Row): boolean => row.status === 'running' && isOf(claim, row);
+
+export const isAtLeast = (value: unknown, least: number): boolean =>
+  typeof value === 'number' && value >= least;

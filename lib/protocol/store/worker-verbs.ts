@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../wire/message.ts';
-import type { Claim, RunningJob } from '../job.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Claim } from '../job.ts';
 import type { JobStore } from '../ports.ts';
+import type { StoredText } from '../rows/data-pointer.ts';
 import { toJsonText } from '../rows/json-text.ts';
-import { parseJob } from '../rows/parse-row.ts';
-import type { BatchResult, Row, RowWrite } from '../writes/row-write.ts';
+import type { BatchResult, RowWrite } from '../writes/row-write.ts';
 import {
   cancelPendingWrite,
   cancelRunningWrite,
-  checkpointWrite,
   completeWrite,
   failWrite,
   heartbeatWrite,
@@ -16,7 +16,18 @@ import {
   restartWrite,
   retryWrite,
 } from '../writes/worker-writes.ts';
-import { fencedOutcome, lost, type Proof, type StoreParts } from './store-parts.ts';
+import { checkpointVerb } from './checkpoint-verb.ts';
+import { ClaimState } from './claim-state.ts';
+import { grantedClaim } from './granted-claim.ts';
+import {
+  fencedOutcome,
+  isAtLeast,
+  isHeldBy,
+  isOf,
+  lost,
+  type Proof,
+  type StoreParts,
+} from './store-parts.ts';
 
 type WorkerVerb =
   | 'heartbeat'
@@ -31,39 +42,59 @@ type WorkerVerb =
   | 'cancelRunning'
   | 'cancelPending';
 
+/** An error longer than this is kept in a row of its own, and its beginning on the job's. */
+const LONGEST_INLINE_ERROR = 250;
+const WITH_DATA_AT_ONCE = 8;
+
 /** What the holder of a claim may do with it. */
 export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
-  const { context, expiresAt, shortened, fenced } = parts;
+  const { table, data, context, expiresAt, shortened, fenced } = parts;
+
+  const storedError = async ({ jobId, attempt }: Claim, error: string): Promise<StoredText> => {
+    const text = shortened(error);
+    if (Buffer.byteLength(text) <= LONGEST_INLINE_ERROR) return text;
+    return data.put({ jobId, name: 'lastError', text, attempt });
+  };
+
   return {
     ...completions(parts),
-    ...keeping(parts),
+    checkpoint: checkpointVerb(parts),
 
-    retry: (claim, next) =>
-      fenced(retryWrite(claim, { ...next, lastError: shortened(next.lastError) }, context())),
+    async heartbeat(claim, leaseUntil) {
+      const result = await table.apply(heartbeatWrite(claim, leaseUntil, context()));
+      const { row } = result;
+      const stands = result.applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
+      return stands ? { outcome: 'extended', cancelRequested: row?.cancelRequested === true } : lost(row);
+    },
 
-    fail(claim, end) {
+    retry: async (claim, next) =>
+      fenced(retryWrite(claim, { ...next, lastError: await storedError(claim, next.lastError) }, context())),
+
+    async fail(claim, end) {
+      const lastError = await storedError(claim, end.lastError);
       const at = context();
-      const ended = { ...end, lastError: shortened(end.lastError), expiresAt: expiresAt(at.now) };
-      return fenced(failWrite(claim, ended, at));
+      return fenced(failWrite(claim, { ...end, lastError, expiresAt: expiresAt(at.now) }, at));
+    },
+
+    async release(claim, next) {
+      const lastError = next.lastError && (await storedError(claim, next.lastError));
+      return fenced(releaseWrite(claim, { ...next, lastError }, context()));
     },
 
     async restart(claim, next) {
-      const write = restartWrite(claim, { ...next, lastError: shortened(next.lastError) }, context());
-      const result = await parts.table.apply(write);
+      const lastError = await storedError(claim, next.lastError);
+      const result = await table.apply(restartWrite(claim, { ...next, lastError }, context()));
       const { row } = result;
       const isMine =
         row !== undefined && isHeldBy({ ...claim, owner: next.owner, attempt: claim.attempt + 1 }, row);
-      if (row !== undefined && (result.applied || isMine))
-        return { outcome: 'restarted', job: parseJob(row) as RunningJob };
+      if (row !== undefined && (result.applied || isMine)) {
+        const outcome = await grantedClaim(parts, row);
+        return outcome.outcome === 'claimed' ? { outcome: 'restarted', job: outcome.job } : lost(row);
+      }
       if (row !== undefined && isHeldBy(claim, row) && row.cancelRequested === true)
         return { outcome: 'cancelRequested' };
       return lost(row);
     },
-
-    release: (claim, next) =>
-      fenced(
-        releaseWrite(claim, { ...next, lastError: next.lastError && shortened(next.lastError) }, context()),
-      ),
 
     releaseUnknown: (jobId, owner, dispatch) =>
       fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
@@ -82,70 +113,49 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
 
 function completions({
   table,
+  data,
   settings,
   context,
   expiresAt,
   fenced,
 }: StoreParts): Pick<JobStore, 'complete' | 'completeMany'> {
-  const writeFor = (claim: Claim, result: JsonValue | undefined) => {
+  const storedResult = async (
+    claim: Claim,
+    result: JsonValue | undefined,
+  ): Promise<StoredText | undefined> => {
+    if (result === undefined) return undefined;
+    const text = toJsonText('result', result, settings.maxResultBytes);
+    if (new ClaimState(claim).hasRoomFor('result', text)) return text;
+    return data.put({ jobId: claim.jobId, name: 'result', text, attempt: claim.attempt });
+  };
+  const writeFor = async (claim: Claim, result: JsonValue | undefined) => {
+    const stored = await storedResult(claim, result);
     const at = context();
-    const text = result === undefined ? undefined : toJsonText('result', result, settings.maxResultBytes);
-    return completeWrite(claim, { expiresAt: expiresAt(at.now), result: text }, at);
+    return completeWrite(claim, { expiresAt: expiresAt(at.now), result: stored }, at);
   };
   const isDoneBy =
     (claim: Claim): Proof =>
     (row) =>
       row.status === 'done' && isOf(claim, row);
   return {
-    complete: async (claim, result) => fenced(writeFor(claim, result), isDoneBy(claim)),
+    complete: async (claim, result) => fenced(await writeFor(claim, result), isDoneBy(claim)),
 
     async completeMany(ends) {
-      const writes = ends.map(({ claim, result }) => writeFor(claim, result));
-      const results = await table.applyMany(writes);
+      const writes: (RowWrite | Error)[] = new Array(ends.length);
+      await inParallel([...ends.entries()], WITH_DATA_AT_ONCE, async ([i, { claim, result }]) => {
+        writes[i] = await writeFor(claim, result).catch((error: Error) => error);
+      });
+      const ready = writes.filter((write): write is RowWrite => !(write instanceof Error));
+      const results = await table.applyMany(ready);
+      let next = 0;
       return ends.map(({ claim }, i) => {
-        const result = results[i] as BatchResult;
+        const write = writes[i] as RowWrite | Error;
+        if (write instanceof Error) return { outcome: 'failed' as const, error: write };
+        const result = results[next++] as BatchResult;
         return result.applied === 'failed'
           ? { outcome: 'failed' as const, error: result.error }
-          : fencedOutcome(writes[i] as RowWrite, result, isDoneBy(claim));
+          : fencedOutcome(write, result, isDoneBy(claim));
       });
     },
   };
 }
-
-function keeping({
-  table,
-  settings,
-  context,
-  fenced,
-}: StoreParts): Pick<JobStore, 'heartbeat' | 'checkpoint'> {
-  const textOf = (what: string, value: JsonValue | undefined) =>
-    value === undefined ? undefined : toJsonText(what, value, settings.maxCheckpointBytes);
-  return {
-    async heartbeat(claim, leaseUntil) {
-      const result = await table.apply(heartbeatWrite(claim, leaseUntil, context()));
-      const { row } = result;
-      const stands = result.applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
-      return stands ? { outcome: 'extended', cancelRequested: row?.cancelRequested === true } : lost(row);
-    },
-
-    async checkpoint(claim, { seq, checkpoint, progress }) {
-      const kept = {
-        seq,
-        checkpoint: textOf('checkpoint', checkpoint),
-        progress: textOf('progress', progress),
-      };
-      return fenced(
-        checkpointWrite(claim, kept, context()),
-        (row) => isHeldBy(claim, row) && isAtLeast(row.checkpointSeq, seq),
-      );
-    },
-  };
-}
-
-/** The last claim of this row was this one. */
-const isOf = (claim: Claim, row: Row): boolean =>
-  row.leaseOwner === claim.owner && row.attempt === claim.attempt;
-
-const isHeldBy = (claim: Claim, row: Row): boolean => row.status === 'running' && isOf(claim, row);
-
-const isAtLeast = (value: unknown, least: number): boolean => typeof value === 'number' && value >= least;

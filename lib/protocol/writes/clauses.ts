@@ -1,3 +1,4 @@
+import { ROW_FORMAT } from '../../wire/table.ts';
 import type { Claim, JobStatus, LeaseEntry } from '../job.ts';
 import type { Clause } from './row-write.ts';
 
@@ -82,3 +83,14 @@ export const checkpointIsNewer = (seq: number): Clause => ({
 /** As many acts of operators as were read; a row on which nobody has acted has no count. */
 export const actedIs = (acted: number): Clause =>
   acted === 0 ? { attribute: 'acted', is: 'absent' } : { attribute: 'acted', is: 'equal', value: acted };
+
+/** Written by this version or an older one. */
+export const formatIsKnown: Clause = { attribute: 'format', is: 'absentOrAtMost', value: ROW_FORMAT };
+
+/** As `formatIsKnown`, in two forms that a batch statement can say. */
+export const formatIsToday: Clause = { attribute: 'format', is: 'equal', value: ROW_FORMAT };
+export const hasNoFormat: Clause = { attribute: 'format', is: 'absent' };
+
+/** The terms are the type's own, or a producer's. */
+export const termsAreSettled: Clause = { attribute: 'defaultTerms', is: 'absent' };
+export const termsAreDefaults: Clause = { attribute: 'defaultTerms', is: 'present' };

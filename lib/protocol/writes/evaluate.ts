@@ -15,6 +15,8 @@ export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
       return value === clause.value;
     case 'below':
       return typeof value === typeof clause.value && (value as number) < (clause.value as number);
+    case 'absentOrAtMost':
+      return value === undefined || (typeof value === 'number' && value <= Number(clause.value));
     case 'atMost':
       return typeof value === typeof clause.value && (value as number) <= (clause.value as number);
   }

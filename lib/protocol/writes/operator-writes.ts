@@ -1,6 +1,8 @@
-import { actAttribute, BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE } from '../../wire/table.ts';
+import type { JsonValue } from '../../wire/message.ts';
+import { actAttribute, BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE, ROW_FORMAT } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Job, OperatorAct, RunningJob } from '../job.ts';
+import type { DataName, DataPointer } from '../rows/data-pointer.ts';
 import { actedIs, attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 import {
@@ -70,6 +72,8 @@ export const reviveWrite = (
   job: Job & { readonly status: 'failed' | 'cancelled' },
   dispatch: Dispatch,
   { changedBy, now, shards }: WriteContext,
+  /** Newer copies of data that would expire too soon. */
+  renewed: Readonly<Partial<Record<DataName, DataPointer>>> = {},
 ): RowWrite => ({
   transition: 'revive',
   jobId: job.jobId,
@@ -80,6 +84,8 @@ export const reviveWrite = (
     crashes: 0,
     releases: 0,
     cancelRequested: false,
+    ...(renewed as Readonly<Record<string, JsonValue>>),
+    format: ROW_FORMAT,
     ...acted(job, 'revive', { changedBy, now }),
     changedBy,
   },
@@ -111,27 +117,35 @@ export const takeBackWrite = (
   returns: 'row',
 });
 
-/** A message that cannot be run, kept for its producer to find: never under the producer's own id. */
+/** A message that cannot be run, kept for its producer to find: never in the row of a job. */
 export interface RejectedMessage {
   readonly messageId: string;
+  /** The id that it names, where that is a legal one. */
+  readonly jobId?: string;
   readonly reason: string;
   readonly text: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
+/** The key of a rejected message's row. */
+export const badMessageKey = (name: string): string => `${BAD_MESSAGE_PREFIX}${name}`;
+
 export const rejectWrite = (
   message: RejectedMessage,
+  /** The job id that it named, or its own. */
+  name: string,
   expiresAt: number,
   { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
   transition: 'reject',
-  jobId: `${BAD_MESSAGE_PREFIX}${message.messageId}`,
+  jobId: badMessageKey(name),
   when: [[rowIsAbsent]],
   set: {
     status: 'failed',
     type: BAD_MESSAGE_TYPE,
     payload: 'null',
+    messageId: message.messageId,
     rawText: message.text,
     rawBytes: message.bytes,
     rawSha256: message.sha256,
@@ -146,7 +160,8 @@ export const rejectWrite = (
     checkpointSeq: 0,
     cancelRequested: false,
     createdAt: now,
-    ...failedAttributes(message.messageId, now, shards),
+    format: ROW_FORMAT,
+    ...failedAttributes(name, now, shards),
     ...finishedAttributes(now, expiresAt),
     changedBy,
   },

@@ -2,6 +2,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
+import { isDataPointer, storedValue } from '../rows/data-pointer.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
 import {
   failedAttributes,
@@ -105,7 +106,7 @@ export function repairByFailingWrite(
   const set: Record<string, JsonValue> = {
     status: 'failed',
     type: text('type', 'leasehold.unreadable'),
-    payload: text('payload', 'null'),
+    payload: isDataPointer(row.payload) ? storedValue(row.payload) : text('payload', 'null'),
     lastError: `failed by doctor: ${why}`,
     ...Object.fromEntries(
       ['attempt', 'errors', 'crashes', 'releases', 'checkpointSeq'].map((name) => [name, number(name, 0)]),
@@ -126,6 +127,7 @@ export function repairByFailingWrite(
 }
 
 function isFine(name: string, value: unknown): boolean {
+  if (isDataPointer(value)) return true;
   if (name === 'startedAt') return typeof value === 'number';
   if (typeof value !== 'string') return false;
   if (name !== 'checkpoint' && name !== 'progress') return true;

@@ -31,7 +31,8 @@ interface Sum {
 export type Clause =
   | {
       readonly attribute: string;
-      readonly is: 'equal' | 'below' | 'atMost';
+      /** `absentOrAtMost` holds without the attribute, too. */
+      readonly is: 'equal' | 'below' | 'atMost' | 'absentOrAtMost';
       readonly value: string | number | boolean;
     }
   /** Absent, or present with another value. */

@@ -1,13 +1,16 @@
 import { defined } from '../../wire/defined.ts';
-import { claimAttribute } from '../../wire/table.ts';
+import type { JsonValue } from '../../wire/message.ts';
+import { claimAttribute, ROW_FORMAT } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Claim, ClaimEnd, PastClaim } from '../job.ts';
+import type { Claim, ClaimCounts, ClaimEnd, PastClaim } from '../job.ts';
+import { type DataName, type StoredText, storedValue } from '../rows/data-pointer.ts';
 import { shortCause } from '../rows/json-text.ts';
 import { failedShard, pendingShard, runningShard } from '../shards.ts';
 import {
   attemptIs,
   cancelIsRequested,
   checkpointIsNewer,
+  formatIsKnown,
   isDue,
   isNotToBeCancelled,
   leaseEndsBefore,
@@ -15,6 +18,8 @@ import {
   leaseIsOwnedBy,
   rowIsAbsent,
   statusIs,
+  termsAreDefaults,
+  termsAreSettled,
   wasNeverMine,
 } from './clauses.ts';
 import type { RowWrite } from './row-write.ts';
@@ -27,7 +32,16 @@ export interface NewJob {
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly maxCrashes: number;
+  /** Those of its terms that are the settings' own, because the writer did not know its type: the first claim replaces them. */
+  readonly defaultTerms?: readonly TermName[];
 }
+
+/** The terms of a job that its type may set. */
+export type JobTerms = Pick<NewJob, 'leaseMs' | 'maxAttempts' | 'maxCrashes'>;
+type TermName = keyof JobTerms;
+
+/** A job as it goes into its row: with its payload, or a pointer to where that is. */
+export type StoredJob = Omit<NewJob, 'payload'> & { readonly payload: StoredText };
 
 /** In every request: who writes, when, and over how many index shards the rows are spread. */
 export interface WriteContext {
@@ -37,9 +51,9 @@ export interface WriteContext {
 }
 
 /** The attributes that a row gets once, from the first message: later messages with the same id change nothing. */
-const firstMessageWins = (job: NewJob, now: number) => ({
+const firstMessageWins = (job: StoredJob, now: number) => ({
   type: job.type,
-  payload: job.payload,
+  payload: storedValue(job.payload),
   leaseMs: job.leaseMs,
   maxAttempts: job.maxAttempts,
   maxCrashes: job.maxCrashes,
@@ -54,15 +68,22 @@ const firstMessageWins = (job: NewJob, now: number) => ({
 /** Grants a lease: owner, expiry and `running` in one write. By a hint (`jobId` only) the row must exist. */
 export function claimWrite(
   request: {
-    readonly job: NewJob | { readonly jobId: string };
+    readonly job: StoredJob | { readonly jobId: string };
     readonly owner: string;
     readonly skewMs: number;
   },
   { changedBy, now, shards }: WriteContext,
 ): RowWrite {
   const { job, owner, skewMs } = request;
-  const isClaimable = [statusIs('pending'), isDue(now, skewMs), isNotToBeCancelled, wasNeverMine(owner)];
   const isNew = 'payload' in job;
+  const isClaimable = [
+    statusIs('pending'),
+    isDue(now, skewMs),
+    isNotToBeCancelled,
+    wasNeverMine(owner),
+    formatIsKnown,
+    termsAreSettled,
+  ];
   return {
     transition: 'claim',
     jobId: job.jobId,
@@ -73,6 +94,7 @@ export function claimWrite(
       leaseShard: runningShard(job.jobId, shards),
       startedAt: now,
       heartbeatAt: now,
+      format: ROW_FORMAT,
       changedBy,
     },
     keep: isNew ? firstMessageWins(job, now) : {},
@@ -85,9 +107,33 @@ export function claimWrite(
   };
 }
 
+/**
+ * The first claim of a job whose row was written by somebody who did not know its type: puts the type's terms in the place
+ * of the settings'. It names the attempt that was seen, so that it is the claim of that very row.
+ */
+export function firstTermsWrite(
+  claim: RowWrite,
+  seen: { readonly attempt: number; readonly terms: Partial<JobTerms> },
+  { now }: WriteContext,
+): RowWrite {
+  const isClaimable = claim.when.at(-1) ?? [];
+  const { leaseUntil, ...sum } = claim.sum ?? {};
+  const { leaseMs } = seen.terms;
+  return {
+    ...claim,
+    when: [
+      [...isClaimable.filter((each) => each !== termsAreSettled), termsAreDefaults, attemptIs(seen.attempt)],
+    ],
+    set: { ...claim.set, ...seen.terms, ...defined({ leaseUntil: leaseMs && now + leaseMs }) },
+    keep: {},
+    sum: defined({ ...sum, leaseUntil: leaseMs === undefined ? leaseUntil : undefined }),
+    remove: [...(claim.remove ?? []), 'defaultTerms'],
+  };
+}
+
 /** Keeps a job for later, before its first claim. */
 export const scheduleWrite = (
-  job: NewJob,
+  job: StoredJob,
   dispatch: Dispatch,
   { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
@@ -98,6 +144,8 @@ export const scheduleWrite = (
     ...firstMessageWins(job, now),
     ...pendingAttributes(job.jobId, dispatch, shards),
     attempt: 0,
+    format: ROW_FORMAT,
+    ...defined({ defaultTerms: job.defaultTerms }),
     changedBy,
   },
   returns: 'row',
@@ -121,7 +169,13 @@ export const heartbeatWrite = (
 /** Keeps the handler's place. Never touches the lease: only the heart proves that the worker is alive. */
 export const checkpointWrite = (
   claim: Claim,
-  kept: { readonly seq: number; readonly checkpoint?: string; readonly progress?: string },
+  kept: {
+    readonly seq: number;
+    readonly checkpoint?: StoredText;
+    readonly progress?: StoredText;
+    /** Of a claim that made progress for the first time: its crashes are forgiven, and count as releases. */
+    readonly counts?: Pick<ClaimCounts, 'crashes' | 'releases'>;
+  },
   { changedBy }: WriteContext,
 ): RowWrite => ({
   transition: 'checkpoint',
@@ -129,16 +183,34 @@ export const checkpointWrite = (
   when: [[...leaseIsMine(claim), checkpointIsNewer(kept.seq)]],
   set: defined({
     checkpointSeq: kept.seq,
-    checkpoint: kept.checkpoint,
-    progress: kept.progress,
+    checkpoint: kept.checkpoint && storedValue(kept.checkpoint),
+    progress: kept.progress && storedValue(kept.progress),
+    ...kept.counts,
     changedBy,
   }),
   returns: 'nothing',
 });
 
+/** Moves texts of the row to rows of their own, or points to newer copies of those. */
+export const tidyWrite = (
+  claim: Claim,
+  tidied: {
+    readonly texts: Readonly<Partial<Record<DataName, StoredText>>>;
+    readonly remove: readonly string[];
+  },
+  { changedBy }: WriteContext,
+): RowWrite => ({
+  transition: 'tidy',
+  jobId: claim.jobId,
+  when: [leaseIsMine(claim)],
+  set: { ...(tidied.texts as Readonly<Record<string, JsonValue>>), changedBy },
+  remove: tidied.remove,
+  returns: 'nothing',
+});
+
 export const completeWrite = (
   claim: Claim,
-  end: { readonly result?: string; readonly expiresAt: number },
+  end: { readonly result?: StoredText; readonly expiresAt: number },
   { changedBy, now }: WriteContext,
 ): RowWrite => ({
   transition: 'complete',
@@ -146,7 +218,7 @@ export const completeWrite = (
   when: [leaseIsMine(claim)],
   set: defined({
     status: 'done',
-    result: end.result,
+    result: end.result && storedValue(end.result),
     ...finishedAttributes(now, end.expiresAt),
     ...claimEnded(claim, now, 'done'),
     changedBy,
@@ -158,7 +230,7 @@ export const completeWrite = (
 /** After an error, with budget left. */
 export const retryWrite = (
   claim: Claim,
-  next: { readonly errors: number; readonly lastError: string; readonly dispatch: Dispatch },
+  next: { readonly errors: number; readonly lastError: StoredText; readonly dispatch: Dispatch },
   { changedBy, now, shards }: WriteContext,
 ): RowWrite => ({
   transition: 'retry',
@@ -167,7 +239,7 @@ export const retryWrite = (
   set: {
     ...pendingAttributes(claim.jobId, next.dispatch, shards),
     errors: next.errors,
-    lastError: next.lastError,
+    lastError: storedValue(next.lastError),
     ...claimEnded(claim, now, 'retried', next.lastError),
     changedBy,
   },
@@ -181,7 +253,7 @@ export const failWrite = (
     readonly errors: number;
     readonly crashes?: number;
     readonly releases?: number;
-    readonly lastError: string;
+    readonly lastError: StoredText;
     readonly expiresAt: number;
   },
   { changedBy, now, shards }: WriteContext,
@@ -193,7 +265,7 @@ export const failWrite = (
     status: 'failed',
     errors: end.errors,
     ...defined({ crashes: end.crashes, releases: end.releases }),
-    lastError: end.lastError,
+    lastError: storedValue(end.lastError),
     ...failedAttributes(claim.jobId, now, shards),
     ...finishedAttributes(now, end.expiresAt),
     ...claimEnded(claim, now, 'failed', end.lastError),
@@ -210,7 +282,7 @@ export const restartWrite = (
     readonly leaseMs: number;
     readonly crashes: number;
     readonly releases: number;
-    readonly lastError: string;
+    readonly lastError: StoredText;
   },
   { changedBy, now }: WriteContext,
 ): RowWrite => ({
@@ -225,7 +297,7 @@ export const restartWrite = (
     heartbeatAt: now,
     crashes: next.crashes,
     releases: next.releases,
-    lastError: next.lastError,
+    lastError: storedValue(next.lastError),
     ...claimEnded(claim, now, 'crashed', next.lastError),
     changedBy,
   },
@@ -238,7 +310,7 @@ export const releaseWrite = (
   next: {
     readonly errors: number;
     readonly releases: number;
-    readonly lastError?: string;
+    readonly lastError?: StoredText;
     readonly dispatch: Dispatch;
   },
   { changedBy, now, shards }: WriteContext,
@@ -250,7 +322,7 @@ export const releaseWrite = (
     ...pendingAttributes(claim.jobId, next.dispatch, shards),
     errors: next.errors,
     releases: next.releases,
-    lastError: next.lastError,
+    lastError: next.lastError && storedValue(next.lastError),
     ...claimEnded(claim, now, 'released', next.lastError),
     changedBy,
   }),
@@ -321,14 +393,15 @@ export const failedAttributes = (jobId: string, now: number, shards: number) => 
 export const finishedAttributes = (now: number, expiresAt: number) => ({ finishedAt: now, expiresAt });
 
 /** The claim's entry in the ring. `cause` is an error's text: its first line is kept, shortened. */
-export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd, cause?: string) => {
+export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd, cause?: StoredText) => {
   const past: PastClaim = {
     attempt: claim.attempt,
     owner: claim.owner,
     from: claim.startedAt,
     to: now,
     outcome,
-    cause: cause === undefined ? undefined : shortCause(cause),
+    cause:
+      cause === undefined ? undefined : shortCause(typeof cause === 'string' ? cause : (cause.head ?? '')),
   };
   return { [claimAttribute(claim.attempt)]: defined({ ...past }) };
 };

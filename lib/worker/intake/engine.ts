@@ -1,9 +1,10 @@
 import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError } from '../../protocol/errors.ts';
-import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { ClaimRequest, ReceivedMessage } from '../../protocol/ports.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import type { PayloadCheck } from '../cells/cells.ts';
+import { termsOf } from '../registry.ts';
 import { readClock } from '../run/lease-clock.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
@@ -68,7 +69,7 @@ export function createEngine(parts: WorkerParts): Engine {
     const { job } = read;
     const check = await cells.check(job.type, job.payload);
     if (check.kind === 'refused') {
-      await rejectMessage(parts, refusedPayload(message, job.type, check));
+      await rejectMessage(parts, refusedPayload(message, job, check));
       return SETTLED;
     }
     if (read.kind === 'new') return { kind: 'claimable', message, job, check };
@@ -96,6 +97,10 @@ export function createEngine(parts: WorkerParts): Engine {
         if (ended.outcome === 'written') telemetry.count('JobsCancelled');
         return SETTLED;
       }
+      case 'newer':
+        telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });
+        telemetry.count('RowsTooNew');
+        return SETTLED;
       case 'absent':
       case 'finished':
       case 'cancelled':
@@ -115,18 +120,28 @@ export function createEngine(parts: WorkerParts): Engine {
     return error instanceof BadRowError ? SETTLED : returned(message);
   };
 
+  const requestFor = ({ job, message }: Claimable, owner: string): ClaimRequest => ({
+    job,
+    owner,
+    again: message.receiveCount > 1,
+    termsOf: (type) => {
+      const options = cells.find(type);
+      return options && termsOf(options, settings);
+    },
+  });
+
   const claimOne = async (claimable: Claimable): Promise<Claimed> => {
     const owner = `${parts.worker}/${chance.unique()}`;
     const sentAt = readClock(clock);
     try {
-      return await judge(await store.claim({ job: claimable.job, owner }), claimable, sentAt);
+      return await judge(await store.claim(requestFor(claimable, owner)), claimable, sentAt);
     } catch (error) {
       return unknown(owner, claimable, error);
     }
   };
 
   const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
-    const requests = claimables.map(({ job }) => ({ job, owner: `${parts.worker}/${chance.unique()}` }));
+    const requests = claimables.map((each) => requestFor(each, `${parts.worker}/${chance.unique()}`));
     const sentAt = readClock(clock);
     const outcomes = await store.claimMany(requests);
     return Promise.all(

@@ -14,6 +14,8 @@ import type { WorkerParts } from '../worker-parts.ts';
 /** How much of a rejected message's text is kept. */
 const MAX_RAW_BYTES = 64 * 1024;
 
+const TERMS = ['leaseMs', 'maxAttempts', 'maxCrashes'] as const;
+
 /** What a message asks for. */
 export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
@@ -31,7 +33,7 @@ export function readMessage(
 ): ReadMessage {
   const now = clock.now();
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
-  if (!parsed.ok) return rejected(message, parsed.reason);
+  if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
   const { message: said } = parsed;
   if (said.kind === 'hint') return { kind: 'hint', job: { jobId: said.jobId }, type: said.type };
   const job = newJob(said, message.messageId, optionsOf(said.type), settings);
@@ -44,10 +46,10 @@ export function readMessage(
 /** A message whose payload its schema refused. */
 export const refusedPayload = (
   message: Sent,
-  type: string,
+  { jobId, type }: Pick<NewJob, 'jobId' | 'type'>,
   { reason }: Extract<PayloadCheck, { kind: 'refused' }>,
 ): RejectedMessage =>
-  rejected(message, `the payload is refused by the schema of type '${type}': ${reason}`).rejected;
+  rejected(message, `the payload is refused by the schema of type '${type}': ${reason}`, jobId).rejected;
 
 function newJob(
   message: JobMessage,
@@ -64,17 +66,21 @@ function newJob(
     leaseMs: message.leaseMs ?? terms.leaseMs,
     maxAttempts,
     maxCrashes: Math.min(message.maxCrashes ?? terms.maxCrashes, maxAttempts),
+    // A worker that does not know the type leaves its terms to the first claim by one that does.
+    defaultTerms: options === undefined ? TERMS.filter((name) => message[name] === undefined) : undefined,
   };
 }
 
 function rejected(
   { messageId, body }: { messageId: string; body: string },
   reason: string,
+  jobId: string | undefined,
 ): Extract<ReadMessage, { kind: 'rejected' }> {
   return {
     kind: 'rejected',
     rejected: {
       messageId,
+      jobId,
       reason,
       text: cutToBytes(body, MAX_RAW_BYTES),
       bytes: Buffer.byteLength(body),

@@ -103,12 +103,14 @@ function createSaving({ store, telemetry }: WorkerParts, job: RunningJob, claim:
 
   const write = async ({ checkpoint, progress }: Kept): Promise<'written' | 'lost'> => {
     seq += 1;
-    const { outcome } = await store.checkpoint(claim, {
+    const { outcome, ...written } = await store.checkpoint(claim, {
       seq,
       checkpoint: parsed(checkpoint),
       progress: parsed(progress),
     });
     if (outcome === 'written') {
+      // The end of this run is decided by the counts as they are now.
+      if ('counts' in written) Object.assign(job, written.counts);
       stored = checkpoint ?? stored;
       return 'written';
     }

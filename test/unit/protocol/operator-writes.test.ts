@@ -42,6 +42,7 @@ const revived = {
   jobId: 'a',
   set: {
     ...{ ...pending, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
+    format: 2,
     ...acted('revive'),
     changedBy: 'me/c9',
   },
@@ -101,7 +102,8 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
   ],
   [
     'the rejection of a message',
-    () => rejectWrite({ messageId: 'a', reason: 'no JSON', text: '{', bytes: 1, sha256: 'f00' }, 999, at),
+    () =>
+      rejectWrite({ messageId: 'a', reason: 'no JSON', text: '{', bytes: 1, sha256: 'f00' }, 'a', 999, at),
     {
       transition: 'reject',
       jobId: 'bad:a',
@@ -110,6 +112,7 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
         status: 'failed',
         type: 'leasehold.bad-message',
         payload: 'null',
+        messageId: 'a',
         rawText: '{',
         rawBytes: 1,
         rawSha256: 'f00',
@@ -124,6 +127,7 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
         checkpointSeq: 0,
         cancelRequested: false,
         createdAt: now,
+        format: 2,
         leaseShard: 'f4',
         leaseUntil: now,
         ...finished,

@@ -57,6 +57,8 @@ const isClaimable = [
   { attribute: 'notBefore', is: 'atMost', value: 202_000 },
   { attribute: 'cancelRequested', is: 'differs', value: true },
   { attribute: 'leaseOwner', is: 'differs', value: 'w/1' },
+  { attribute: 'format', is: 'absentOrAtMost', value: 2 },
+  { attribute: 'defaultTerms', is: 'absent' },
 ] as const;
 
 const granted = {
@@ -68,6 +70,7 @@ const granted = {
     leaseShard: 'r4',
     startedAt: now,
     heartbeatAt: now,
+    format: 2,
     changedBy: 'w/c9',
   },
   remove: ['notBefore', 'dispatches'],
@@ -109,7 +112,7 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
       transition: 'schedule',
       jobId: 'a',
       when: [[isAbsent]],
-      set: { ...first, ...pending, attempt: 0, changedBy: 'w/c9' },
+      set: { ...first, ...pending, attempt: 0, format: 2, changedBy: 'w/c9' },
       returns: 'row',
     },
   ],

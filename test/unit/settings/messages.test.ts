@@ -72,7 +72,6 @@ describe('two settings that are related', () => {
   it.each([
     { backoffBaseMs: 5_000, backoffCapMs: 5_000 },
     { dispatchLeaseMs: 60_000, dispatchLeaseCapMs: 60_000 },
-    { maxPayloadBytes: 256 * 1024, maxResultBytes: 60 * 1024 },
   ])('may be equal where one is the other’s bound: %o', (given) => {
     expect(resolveSettings(given)).toMatchObject(given);
   });

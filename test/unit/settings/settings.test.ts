@@ -202,16 +202,6 @@ describe('relations between settings name both, with both values and the way out
       ['batchConcurrency (2)', 'batchSize (1)', 'raise batchSize or lower batchConcurrency'],
     ],
     [
-      'a row outgrows DynamoDB',
-      { maxPayloadBytes: 262_144, maxCheckpointBytes: 65_536 },
-      [
-        'maxPayloadBytes (262144)',
-        'maxCheckpointBytes (65536',
-        'maxResultBytes (32768)',
-        'lower one of them by 36864',
-      ],
-    ],
-    [
       'heartbeats outgrow the index',
       { shards: 1, maxRunning: 4_251 },
       ['shards (1)', 'maxRunning (4251)', 'heartbeatMs (10000)', 'set shards to 2 or more'],

@@ -52,7 +52,8 @@ describe('a job under test', () => {
     expect(await job.row()).toMatchObject({
       status: 'done',
       attempt: 2,
-      crashes: 1,
+      crashes: 0,
+      releases: 1,
       errors: 0,
       lastError: LEASE_EXPIRED,
       result: { from: 2, at: 5, attempt: 2 },

@@ -83,7 +83,7 @@ describe('a request on the wire', () => {
     await store().claim({ job: newJob('j1'), owner: 'w/1' });
     const input = dynamoDb.commandCalls(UpdateItemCommand)[0]?.args[0].input;
     expect(input?.ConditionExpression?.replace(/:v\d+/g, ':v')).toBe(
-      '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v))',
+      '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v) AND (attribute_not_exists(#format) OR #format <= :v) AND attribute_not_exists(#defaultTerms))',
     );
     expect(input?.UpdateExpression).toContain('#leaseUntil = if_not_exists(#leaseMs, ');
     expect(input?.UpdateExpression).toMatch(/ REMOVE #notBefore, #dispatches$/);

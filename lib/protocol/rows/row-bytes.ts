@@ -1,0 +1,40 @@
+import type { Row } from '../writes/row-write.ts';
+
+/** What DynamoDB adds for a map or list, and for each of its members. */
+const NESTING_BYTES = 3;
+
+/** The bytes of a row as DynamoDB counts them: names and values. */
+export function rowBytes(row: Row): number {
+  let sum = 0;
+  for (const name of Object.keys(row)) sum += attributeBytes(name, row[name]);
+  return sum;
+}
+
+/** The bytes of one attribute; none where it is absent. */
+export const attributeBytes = (name: string, value: unknown): number =>
+  value === undefined ? 0 : Buffer.byteLength(name) + valueBytes(value);
+
+function valueBytes(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return Buffer.byteLength(value);
+    case 'number':
+      return numberBytes(value);
+    case 'object': {
+      if (value === null) return 1;
+      const members = Array.isArray(value) ? value.map((member) => ['', member]) : Object.entries(value);
+      return members.reduce(
+        (sum, [name, member]) => sum + 1 + Buffer.byteLength(String(name)) + valueBytes(member),
+        NESTING_BYTES,
+      );
+    }
+    default:
+      return 1;
+  }
+}
+
+/** One byte for every two significant digits, and one more. */
+function numberBytes(value: number): number {
+  const digits = String(Math.abs(value)).replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
+  return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
+}

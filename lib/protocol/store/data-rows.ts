@@ -1,0 +1,116 @@
+import type { Settings } from '../../settings/settings.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Chance, Clock, Table } from '../ports.ts';
+import {
+  DATA_SPARE_MS,
+  type DataName,
+  type DataPointer,
+  dataKey,
+  dataKeys,
+  dataKinds,
+  dataNames,
+  partsOf,
+  pointersOf,
+} from '../rows/data-pointer.ts';
+import { cutToBytes } from '../rows/json-text.ts';
+import { putDataWrite, replaceDataWrite } from '../writes/data-writes.ts';
+import type { Row, RowWrite } from '../writes/row-write.ts';
+
+const PARTS_AT_ONCE = 4;
+/** How much of a long error stays on the row itself. */
+const HEAD_BYTES = 160;
+
+/** A text to be kept beside the row of a job. */
+interface KeptText {
+  readonly jobId: string;
+  readonly name: DataName;
+  readonly text: string;
+  /** Part of the key, for whoever looks at the table. */
+  readonly attempt?: number;
+  /** The job runs no earlier. */
+  readonly notBefore?: number;
+}
+
+/** The row with texts in the place of pointers, and what was not there any more. */
+interface ResolvedRow {
+  readonly row: Row;
+  readonly missing: readonly DataName[];
+}
+
+/**
+ * The texts that are too large for a job's row. They are written first, under a key that no other write uses; the pointer
+ * then goes into the job's row as part of a write that is fenced like any other. So whoever dies in between leaves a row to
+ * which nothing points, for TTL to remove, and never a job without its data.
+ */
+export interface DataRows {
+  put(kept: KeptText): Promise<DataPointer>;
+  /** As `put`, in one of the two places that a claim's checkpoints take in turn. */
+  replace(kept: KeptText, place: string, seq: number): Promise<DataPointer>;
+  /** Reads what the pointers mean, with one request. `known` are texts that need not be read, by their place. */
+  resolve(row: Row, names?: readonly DataName[], known?: ReadonlyMap<string, string>): Promise<ResolvedRow>;
+  /** Whether the data could expire while the job, or its finished row, still needs it. */
+  expiresSoon(pointer: DataPointer): boolean;
+  /** A place that no other write uses. */
+  newPlace(name: DataName, attempt?: number): string;
+}
+
+export function createDataRows(options: {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly settings: Settings;
+}): DataRows {
+  const { table, clock, chance, settings } = options;
+  const newPlace: DataRows['newPlace'] = (name, attempt) =>
+    `${dataKinds[name]}${attempt === undefined ? '' : `${attempt}.`}${chance.unique()}`;
+
+  const write = async (
+    { jobId, name, text, notBefore = 0 }: KeptText,
+    place: string,
+    writeFor: (part: { key: string; text: string; expiresAt: number }) => RowWrite,
+  ): Promise<DataPointer> => {
+    const keepUntil = Math.max(clock.now(), notBefore) + settings.rowRetentionMs + DATA_SPARE_MS;
+    const until = Math.ceil(keepUntil / 1000);
+    const parts = partsOf(text);
+    // A refusal is a repeat of this very write: no other has its key.
+    await inParallel(
+      parts.map((part, i) => writeFor({ key: dataKey(jobId, place, i), text: part, expiresAt: until })),
+      PARTS_AT_ONCE,
+      async (each) => void (await table.apply(each)),
+    );
+    const pointer = { in: place, parts: parts.length, bytes: Buffer.byteLength(text), until };
+    return name === 'lastError' ? { ...pointer, head: cutToBytes(text, HEAD_BYTES) } : pointer;
+  };
+
+  return {
+    newPlace,
+    put: (kept) => write(kept, newPlace(kept.name, kept.attempt), putDataWrite),
+    replace: (kept, place, seq) => write(kept, place, (part) => replaceDataWrite(part, seq)),
+
+    async resolve(row, names = dataNames, known = new Map()) {
+      const pointers = pointersOf(row, names);
+      if (pointers.length === 0) return { row, missing: [] };
+      const jobId = String(row.jobId);
+      const unknown = pointers.filter(([, pointer]) => !known.has(pointer.in));
+      const keys = unknown.flatMap(([, pointer]) => dataKeys(jobId, pointer));
+      // What a live pointer means is used, whatever its expiry says.
+      const rows = new Map((await readAll(table, keys)).map((each, i) => [keys[i], each?.data]));
+      const texts = pointers.map(([name, pointer]) => {
+        const parts = dataKeys(jobId, pointer).map((key) => rows.get(key));
+        const isWhole = parts.every((part) => typeof part === 'string');
+        return [name, known.get(pointer.in) ?? (isWhole ? parts.join('') : undefined)] as const;
+      });
+      const found = texts.filter(([, text]) => text !== undefined);
+      const missing = texts.flatMap(([name, text]) => (text === undefined ? [name] : []));
+      return { row: { ...row, ...Object.fromEntries(found) }, missing };
+    },
+
+    expiresSoon: ({ until }) => until * 1000 < clock.now() + settings.rowRetentionMs + DATA_SPARE_MS / 2,
+  };
+}
+
+async function readAll(table: Table, keys: readonly string[]): Promise<(Row | undefined)[]> {
+  const [only] = keys;
+  if (only === undefined) return [];
+  return keys.length === 1 ? [await table.read(only)] : table.readMany(keys);
+}

@@ -1,0 +1,471 @@
+import { describe, expect, it } from 'vitest';
+import { systemChance } from '../../lib/aws/clock.ts';
+import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import type { Table } from '../../lib/protocol/ports.ts';
+import { dataKeys, isDataPointer, MAX_INLINE_ROW_BYTES } from '../../lib/protocol/rows/data-pointer.ts';
+import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import { newJob } from '../support/jobs.ts';
+import { claimedJob, contractSettings, entryOf, type Harness } from './harness.ts';
+
+const KIB = 1024;
+const DAY = 86_400_000;
+const textOf = (bytes: number, letter = 'x'): string => JSON.stringify(letter.repeat(bytes - 2));
+const large = (jobId: string, letter = 'x', bytes = 20 * KIB) => ({
+  ...newJob(jobId),
+  payload: textOf(bytes, letter),
+});
+
+/** A store whose table is watched, and can be made to fail. */
+function watched(harness: Harness, on: Partial<Table> = {}, settings = contractSettings) {
+  const writes: RowWrite[] = [];
+  const table: Table = {
+    ...harness.table,
+    apply(write) {
+      writes.push(write);
+      return (on.apply ?? harness.table.apply)(write);
+    },
+  };
+  const store = createJobStore({ table, clock: harness.clock, chance: systemChance, settings, actor: 'w' });
+  return { store, writes, names: () => writes.map(({ transition }) => transition) };
+}
+
+const pointerAt = (row: Row | undefined, name: string) => {
+  const pointer = row?.[name];
+  if (row === undefined || !isDataPointer(pointer)) throw new Error(`'${name}' should be elsewhere`);
+  return { ...pointer, keys: dataKeys(String(row.jobId), pointer) };
+};
+
+/** What is too large for a job's row lives beside it: written first, pointed to by a fenced write, never overwritten. */
+export function describeDataRows(open: () => Harness): void {
+  const rowOf = async ({ table }: Harness, jobId: string): Promise<Row> => (await table.read(jobId)) ?? {};
+
+  it('a payload goes beside the row where it would make that larger than 1,000 bytes, and nowhere else', async () => {
+    const harness = open();
+    const { store, names } = watched(harness);
+    const [small, fat] = [harness.jobId(), harness.jobId()];
+    await claimedJob(store, { job: { ...newJob(small), payload: textOf(400) }, owner: 'w/1' });
+    expect(names()).toEqual(['claim']);
+    expect(await rowOf(harness, small)).toMatchObject({ payload: textOf(400) });
+    const claimed = await claimedJob(store, { job: large(fat), owner: 'w/1' });
+    expect(names()).toEqual(['claim', 'putData', 'claim']);
+    expect(claimed.payload).toBe(textOf(20 * KIB));
+    expect(rowBytes(await rowOf(harness, fat))).toBeLessThanOrEqual(MAX_INLINE_ROW_BYTES);
+    const { keys, bytes } = pointerAt(await rowOf(harness, fat), 'payload');
+    expect([keys, bytes]).toEqual([[expect.stringMatching(new RegExp(`^${fat}#p`))], 20 * KIB]);
+    expect(await harness.leaseOf(keys[0] ?? '')).toBeUndefined();
+  });
+
+  it('whoever claims by a hint gets the data, and so does whoever reads', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const first = await claimedJob(harness.store, { job: large(jobId), owner: 'w/1' });
+    await harness.store.checkpoint(claimOf(first), { seq: 1, checkpoint: 'y'.repeat(5_000) });
+    await harness.store.release(claimOf(first), { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    const second = await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
+    expect([second.payload, second.checkpoint]).toEqual([textOf(20 * KIB), 'y'.repeat(5_000)]);
+    await harness.store.complete(claimOf(second), 'z'.repeat(6_000));
+    expect(rowBytes(await rowOf(harness, jobId))).toBeLessThanOrEqual(MAX_INLINE_ROW_BYTES + 200);
+    expect(await harness.store.read(jobId)).toMatchObject({
+      status: 'done',
+      payload: textOf(20 * KIB),
+      checkpoint: 'y'.repeat(5_000),
+      result: 'z'.repeat(6_000),
+      elsewhere: [],
+    });
+  });
+
+  it('a payload of nearly 1 MiB takes several rows, and comes back character for character', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const payload = JSON.stringify(`x${'ü€😀'.repeat(115_000)}`);
+    expect(Buffer.byteLength(payload)).toBeGreaterThan(1_000 * KIB);
+    await claimedJob(harness.store, { job: { ...newJob(jobId), payload }, owner: 'w/1' });
+    expect(pointerAt(await rowOf(harness, jobId), 'payload').parts).toBe(3);
+    expect((await harness.store.read(jobId))?.payload).toBe(payload);
+  });
+
+  it.each([
+    ['two large ones', 20 * KIB, 20 * KIB],
+    ['a small one and a large one', 100, 20 * KIB],
+    ['a large one and a small one', 20 * KIB, 100],
+  ])('racing first messages never mix: %s', async (_, firstBytes, secondBytes) => {
+    const harness = open();
+    for (let round = 0; round < 4; round++) {
+      const jobId = harness.jobId();
+      const jobs = [large(jobId, 'a', firstBytes), large(jobId, 'b', secondBytes)];
+      const claims = await Promise.all(jobs.map((job, i) => harness.store.claim({ job, owner: `w/${i}` })));
+      const winner = claims.findIndex(({ outcome }) => outcome === 'claimed');
+      expect(claims.filter(({ outcome }) => outcome === 'claimed')).toHaveLength(1);
+      expect((await harness.store.read(jobId))?.payload).toBe(jobs[winner]?.payload);
+    }
+  });
+
+  it('a message that comes again claims as by a hint, and writes no data', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const first = await claimedJob(harness.store, { job: large(jobId), owner: 'w/1' });
+    const { store, names } = watched(harness);
+    expect(await store.claim({ job: large(jobId), owner: 'w/2', again: true })).toMatchObject({
+      outcome: 'held',
+    });
+    await harness.store.release(claimOf(first), { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    expect(await store.claim({ job: large(jobId), owner: 'w/3', again: true })).toMatchObject({
+      outcome: 'claimed',
+    });
+    expect(names()).toEqual(['claim', 'claim']);
+    const fresh = harness.jobId();
+    expect(await store.claim({ job: large(fresh), owner: 'w/4', again: true })).toMatchObject({
+      outcome: 'claimed',
+    });
+    expect(names()).toEqual(['claim', 'claim', 'claim', 'putData', 'claim']);
+  });
+
+  describe('a crash, a lost reply or a zombie between data and pointer', () => {
+    const dying = (harness: Harness, at: string, after: boolean) =>
+      watched(harness, {
+        apply: async (write) => {
+          if (write.transition !== at) return harness.table.apply(write);
+          if (after) await harness.table.apply(write);
+          throw new Error('died here');
+        },
+      }).store;
+
+    it.each([
+      ['putData', false],
+      ['putData', true],
+      ['claim', false],
+    ] as const)(
+      'a worker that dies at %s (after it: %s) leaves no row, and the next message is the first',
+      async (at, after) => {
+        const harness = open();
+        const jobId = harness.jobId();
+        await expect(
+          dying(harness, at, after).claim({ job: large(jobId, 'a'), owner: 'w/1' }),
+        ).rejects.toThrow('died');
+        expect(await harness.table.read(jobId)).toBeUndefined();
+        await claimedJob(harness.store, { job: large(jobId, 'b'), owner: 'w/2' });
+        expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB, 'b'));
+      },
+    );
+
+    it('a worker that dies after the claim leaves a job with its data', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      await expect(dying(harness, 'claim', true).claim({ job: large(jobId), owner: 'w/1' })).rejects.toThrow(
+        'died',
+      );
+      expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB));
+    });
+
+    const checkpointed = async (harness: Harness) => {
+      const jobId = harness.jobId();
+      const job = await claimedJob(harness.store, { job: newJob(jobId), owner: 'w/1' });
+      const claim = claimOf(job);
+      const save = (seq: number, letter: string, store = harness.store) =>
+        store.checkpoint(claim, { seq, checkpoint: letter.repeat(3_000) });
+      const saved = async () => ((await harness.store.read(jobId))?.checkpoint as string | undefined)?.[0];
+      return { jobId, job, claim, save, saved };
+    };
+
+    it('checkpoints take two places in turn, and the one that is pointed to is never written', async () => {
+      const harness = open();
+      const { jobId, save, saved } = await checkpointed(harness);
+      const places: string[] = [];
+      for (const [i, letter] of ['a', 'b', 'c', 'd'].entries()) {
+        expect(await save(i + 1, letter)).toEqual({ outcome: 'written' });
+        expect(await saved()).toBe(letter);
+        places.push(pointerAt(await rowOf(harness, jobId), 'checkpoint').in);
+      }
+      expect(new Set(places).size).toBe(2);
+      expect(places[0]).toBe(places[2]);
+    });
+
+    it.each(['replaceData', 'checkpoint'])(
+      'a checkpoint that gets lost at %s leaves the last one whole',
+      async (at) => {
+        const harness = open();
+        const { claim, save, saved } = await checkpointed(harness);
+        let isBroken = false;
+        const { store } = watched(harness, {
+          apply: async (write) => {
+            if (isBroken && write.transition === at) throw new Error('no reply');
+            return harness.table.apply(write);
+          },
+        });
+        await save(1, 'a', store);
+        isBroken = true;
+        for (const [seq, letter] of [
+          [2, 'b'],
+          [3, 'c'],
+        ] as const) {
+          await expect(save(seq, letter, store)).rejects.toThrow('no reply');
+          expect(await saved()).toBe('a');
+        }
+        isBroken = false;
+        expect(await store.checkpoint(claim, { seq: 4, checkpoint: 'd'.repeat(3_000) })).toMatchObject({
+          outcome: 'written',
+        });
+        expect(await saved()).toBe('d');
+      },
+    );
+
+    it('where nobody knows which checkpoint the row points to, neither is overwritten', async () => {
+      const harness = open();
+      const { save, saved } = await checkpointed(harness);
+      let lose = false;
+      const { store } = watched(harness, {
+        apply: async (write) => {
+          const result = await harness.table.apply(write);
+          if (lose && write.transition === 'checkpoint') throw new Error('no reply');
+          return result;
+        },
+      });
+      await save(1, 'a', store);
+      lose = true;
+      // Applied, though nobody hears of it.
+      await expect(save(2, 'b', store)).rejects.toThrow('no reply');
+      expect(await saved()).toBe('b');
+      const stuck = watched(harness, {
+        apply: async (write) => {
+          if (write.transition === 'checkpoint') throw new Error('never sent');
+          return harness.table.apply(write);
+        },
+      });
+      await expect(save(3, 'c', stuck.store)).rejects.toThrow('never sent');
+      expect(await saved()).toBe('b');
+      lose = false;
+      await save(4, 'd', store);
+      expect(await saved()).toBe('d');
+    });
+
+    it('a zombie can replace nothing: neither checkpoint, nor result, nor error', async () => {
+      const harness = open();
+      const { jobId, claim, save, saved } = await checkpointed(harness);
+      await save(1, 'a');
+      await save(2, 'b');
+      await harness.store.takeBack(jobId);
+      await harness.clock.advance(60_000);
+      const next = await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
+      for (const [seq, letter] of [
+        [3, 'y'],
+        [4, 'z'],
+        [5, 'y'],
+      ] as const) {
+        expect(await save(seq, letter)).toMatchObject({ outcome: 'lost' });
+        expect(await saved()).toBe('b');
+      }
+      await harness.store.checkpoint(claimOf(next), { seq: 6, checkpoint: 'n'.repeat(3_000) });
+      expect(await save(7, 'z')).toMatchObject({ outcome: 'lost' });
+      expect(await saved()).toBe('n');
+      await harness.store.complete(claimOf(next), 'r'.repeat(3_000));
+      expect(await harness.store.complete(claim, 's'.repeat(3_000))).toMatchObject({ outcome: 'lost' });
+      expect(await harness.store.fail(claim, { errors: 1, lastError: 'e'.repeat(900) })).toMatchObject({
+        outcome: 'lost',
+      });
+      expect(await harness.store.read(jobId)).toMatchObject({ status: 'done', result: 'r'.repeat(3_000) });
+    });
+  });
+
+  describe('data that goes', () => {
+    it('fails the job with a reason when it is claimed, and is named when it is read', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      await harness.store.schedule(large(jobId), harness.dispatch());
+      const gone = watched(harness);
+      const [key = ''] = pointerAt(await rowOf(harness, jobId), 'payload').keys;
+      await harness.put({ jobId: key, expiresAt: 1 });
+      expect((await harness.store.read(jobId))?.elsewhere).toEqual(['payload']);
+      expect(await gone.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'finished' });
+      expect(await harness.store.read(jobId)).toMatchObject({
+        status: 'failed',
+        errors: 0,
+        lastError: expect.stringContaining('MissingDataError: the payload of job'),
+      });
+    });
+
+    it('is used behind a live pointer whatever its expiry says, and renewed by the next claim', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      await harness.store.schedule(large(jobId), harness.dispatch());
+      const before = pointerAt(await rowOf(harness, jobId), 'payload');
+      await harness.clock.advance(40 * DAY);
+      const claimed = await claimedJob(harness.store, { job: { jobId }, owner: 'w/1' });
+      expect(claimed.payload).toBe(textOf(20 * KIB));
+      const after = pointerAt(await rowOf(harness, jobId), 'payload');
+      expect(after.in).not.toBe(before.in);
+      expect(after.until - before.until).toBeGreaterThanOrEqual((40 * DAY) / 1000 - 1);
+      expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB));
+    });
+
+    it('lives for the retention and 30 days from when the job may run, and a revival renews it', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      const notBefore = harness.clock.now() + 200 * DAY;
+      await harness.store.schedule(large(jobId), { notBefore, leaseUntil: notBefore, dispatches: 0 });
+      const scheduled = pointerAt(await rowOf(harness, jobId), 'payload');
+      expect(scheduled.until * 1000).toBeGreaterThanOrEqual(
+        notBefore + contractSettings.rowRetentionMs + 30 * DAY,
+      );
+      const job = harness.jobId();
+      const claim = claimOf(await claimedJob(harness.store, { job: large(job), owner: 'w/1' }));
+      await harness.clock.advance(20 * DAY);
+      await harness.store.fail(claim, { errors: 1, lastError: 'boom' });
+      await harness.clock.advance(10 * DAY);
+      const before = pointerAt(await rowOf(harness, job), 'payload');
+      expect(await harness.store.revive(job, harness.dispatch())).toMatchObject({ outcome: 'written' });
+      expect(pointerAt(await rowOf(harness, job), 'payload').until).toBeGreaterThan(before.until);
+      expect((await harness.store.read(job))?.payload).toBe(textOf(20 * KIB));
+    });
+  });
+
+  describe('a row stays small', () => {
+    const ended = async (harness: Harness, job: RunningJob, lastError: string, errors: number) =>
+      harness.store.retry(claimOf(job), { errors, lastError, dispatch: harness.dispatch() });
+
+    it('through long errors and many claims, and all of the last twenty are told', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      const error = `Error: ${'no '.repeat(30)}\n${'    at a line\n'.repeat(200)}`;
+      for (let attempt = 1; attempt <= 22; attempt++) {
+        const job = await claimedJob(harness.store, {
+          job: { ...newJob(jobId), maxAttempts: 25, payload: textOf(300) },
+          owner: `worker-0123456789ab/${attempt}`,
+        });
+        expect([attempt, rowBytes(await rowOf(harness, jobId)) <= MAX_INLINE_ROW_BYTES]).toEqual([
+          attempt,
+          true,
+        ]);
+        await ended(harness, job, error, attempt);
+      }
+      const job = await harness.store.read(jobId);
+      expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, i) => i + 3));
+      expect(job?.claims.every(({ cause }) => cause?.startsWith('Error: no no'))).toBe(true);
+      expect(job?.lastError?.length).toBeGreaterThan(2_000);
+    });
+
+    it('also where version 0.1 wrote it with everything inside', async () => {
+      const harness = open();
+      const jobId = harness.jobId();
+      await harness.store.schedule(newJob(jobId), harness.dispatch());
+      const { format: _, ...old } = await rowOf(harness, jobId);
+      const fat = { payload: textOf(30_000), checkpoint: textOf(9_000, 'c'), lastError: 'e'.repeat(4_000) };
+      await harness.put({ ...old, ...fat, attempt: 3, checkpointSeq: 4 });
+      const job = await claimedJob(harness.store, { job: { jobId }, owner: 'w/1' });
+      expect(rowBytes(await rowOf(harness, jobId))).toBeLessThanOrEqual(MAX_INLINE_ROW_BYTES);
+      expect([job.payload, job.checkpoint]).toEqual([fat.payload, 'c'.repeat(8_998)]);
+      expect(await harness.store.read(jobId)).toMatchObject({
+        ...fat,
+        checkpoint: 'c'.repeat(8_998),
+        elsewhere: [],
+      });
+    });
+  });
+
+  it('the first new checkpoint of a claim forgives its job’s crashes, which become releases, once', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const crash = async (owner: string, crashes: number, checkpoint?: string) => {
+      const job = await claimedJob(harness.store, { job: newJob(jobId), owner });
+      const outcome =
+        checkpoint === undefined
+          ? undefined
+          : await harness.store.checkpoint(claimOf(job), { seq: job.checkpointSeq + 1, checkpoint });
+      const entry = entryOf(await rowOf(harness, jobId));
+      await harness.store.reap(entry, {
+        ...{ kind: 'reclaim', chargedTo: 'crashes', crashes, releases: entry.releases },
+        ...{ lastError: 'worker lease expired', dispatch: harness.dispatch() },
+      });
+      return outcome;
+    };
+    expect(await crash('w/1', 1, 'page 1')).toEqual({ outcome: 'written' });
+    expect(await crash('w/2', 2, 'page 1')).toEqual({ outcome: 'written' });
+    expect(await harness.store.read(jobId)).toMatchObject({ crashes: 2, releases: 0 });
+    expect(await crash('w/3', 1, 'page 2')).toEqual({
+      outcome: 'written',
+      counts: { crashes: 0, releases: 2 },
+    });
+    expect(await harness.store.read(jobId)).toMatchObject({ crashes: 1, releases: 2 });
+    const job = await claimedJob(harness.store, { job: { jobId }, owner: 'w/4' });
+    const claim = claimOf(job);
+    expect(await harness.store.checkpoint(claim, { seq: 9, progress: 0.5 })).toEqual({ outcome: 'written' });
+    expect(await harness.store.checkpoint(claim, { seq: 10, checkpoint: 'page 3' })).toMatchObject({
+      counts: { releases: 3 },
+    });
+    expect(await harness.store.checkpoint(claim, { seq: 11, checkpoint: 'page 4' })).toEqual({
+      outcome: 'written',
+    });
+    expect(await harness.store.read(jobId)).toMatchObject({ crashes: 0, releases: 3, checkpoint: 'page 4' });
+  });
+
+  describe('a row of a newer version', () => {
+    it('is left alone by workers, reapers and operators, and they say so', async () => {
+      const harness = open();
+      const [pending, running] = [harness.jobId(), harness.jobId()];
+      await harness.prepared('pending', pending);
+      await harness.prepared('running', running);
+      for (const jobId of [pending, running])
+        await harness.put({ ...(await rowOf(harness, jobId)), format: 3 });
+      const before = await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)));
+      const claims = await harness.store.claimMany([
+        { job: newJob(pending), owner: 'w/9' },
+        { job: { jobId: running }, owner: 'w/9' },
+      ]);
+      expect(claims).toMatchObject([{ outcome: 'newer' }, { outcome: 'newer' }]);
+      const entries = before.map((row) => entryOf({ ...row, format: 2 }));
+      const dispatch = harness.dispatch();
+      const verdicts = entries.map((entry) => ({ entry, action: { kind: 'redispatch' as const, dispatch } }));
+      expect(await harness.store.reapMany(verdicts)).toMatchObject([
+        { outcome: 'failed', error: { code: 'NEWER_FORMAT' } },
+        { outcome: 'failed', error: { code: 'NEWER_FORMAT' } },
+      ]);
+      for (const verb of ['cancel', 'revive', 'takeBack'] as const)
+        await expect(harness.store[verb](running, dispatch)).rejects.toMatchObject({ code: 'NEWER_FORMAT' });
+      expect(await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)))).toEqual(before);
+    });
+  });
+
+  it('terms that the settings gave are replaced by the type’s at the first claim, those of the producer stay', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const terms = { leaseMs: 70_000, maxAttempts: 9, maxCrashes: 4 };
+    await harness.store.schedule(
+      { ...newJob(jobId), maxAttempts: 2, defaultTerms: ['leaseMs', 'maxCrashes'] },
+      harness.dispatch(),
+    );
+    const { store, names } = watched(harness);
+    const job = await claimedJob(store, { job: { jobId }, owner: 'w/1', termsOf: () => terms });
+    expect(job).toMatchObject({ leaseMs: 70_000, maxAttempts: 2, maxCrashes: 2, attempt: 1 });
+    expect(job.leaseUntil).toBe(harness.clock.now() + 70_000);
+    expect(names()).toEqual(['claim', 'claim']);
+    await store.release(claimOf(job), { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    const again = await claimedJob(store, {
+      job: { jobId },
+      owner: 'w/2',
+      termsOf: () => ({ ...terms, leaseMs: 1 }),
+    });
+    expect(again).toMatchObject({ leaseMs: 70_000, attempt: 2 });
+    expect(names().filter((name) => name === 'claim')).toHaveLength(3);
+  });
+
+  it('a rejected message is found by the id that it named, and a second one does not displace it', async () => {
+    const harness = open();
+    const [jobId, first, second] = [harness.jobId(), harness.jobId(), harness.jobId()];
+    const bad = (messageId: string) => ({
+      messageId,
+      jobId,
+      reason: 'no',
+      text: '{',
+      bytes: 1,
+      sha256: 'ab',
+    });
+    expect(await harness.store.reject(bad(first))).toEqual({ outcome: 'written', row: `bad:${jobId}` });
+    expect(await harness.store.reject(bad(first))).toEqual({ outcome: 'written', row: `bad:${jobId}` });
+    expect(await harness.store.reject(bad(second))).toEqual({ outcome: 'written', row: `bad:${second}` });
+    expect(await harness.store.read(jobId)).toMatchObject({ jobId: `bad:${jobId}`, status: 'failed' });
+    expect(await harness.isListedAsFailure(`bad:${jobId}`)).toBe(true);
+    await harness.claimed(jobId);
+    expect(await harness.store.read(jobId)).toMatchObject({ jobId, status: 'running' });
+  });
+}

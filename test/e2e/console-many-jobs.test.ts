@@ -15,9 +15,9 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
-import { finishedRow, jobRow } from '../support/console-stage.ts';
 import { atDepth } from '../support/depth.ts';
 import { anyEngine, uniqueName } from '../support/engines.ts';
+import { finishedRow, jobRow } from '../support/rows.ts';
 
 const DONE = atDepth(800, 8_000);
 const PENDING = atDepth(200, 2_000);

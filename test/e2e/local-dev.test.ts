@@ -10,6 +10,7 @@ import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { LOCAL_STATE_FILE, type LocalState } from '../../lib/local/state-file.ts';
 import { sqsClient } from '../support/engines.ts';
+import { isAlive } from '../support/is-alive.ts';
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 const cleanUps: (() => void)[] = [];
@@ -52,15 +53,6 @@ function killGroup(pid: number): void {
   }
 }
 
-const groupIsGone = (pid: number): boolean => {
-  try {
-    process.kill(-pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-};
-
 /** The file that other terminals find the stack by, once it is there. */
 async function stateIn(cwd: string, child: ChildProcess, text: () => string): Promise<LocalState> {
   const file = join(cwd, LOCAL_STATE_FILE);
@@ -98,7 +90,7 @@ describe('leasehold dev', () => {
     expect(text()).toContain('killed with SIGKILL');
     expect(text()).toMatch(/8 of 8 jobs done/);
     expect(text()).toMatch(/1 poison job quarantined after it had killed 3 workers/);
-    expect(groupIsGone(pid)).toBe(true);
+    expect(isAlive(-pid)).toBe(false);
     expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
   });
 
@@ -113,7 +105,7 @@ describe('leasehold dev', () => {
     await rowOf(state, 'kept-job', ({ status }) => status === 'done');
     process.kill(-first.pid, 'SIGINT');
     expect(await first.ended).toEqual([0, null]);
-    expect(groupIsGone(first.pid)).toBe(true);
+    expect(isAlive(-first.pid)).toBe(false);
     expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
 
     const second = dev(cwd, '--no-demo', '--data', 'kept');
@@ -125,6 +117,6 @@ describe('leasehold dev', () => {
     // To the process alone, as a supervisor would; its children are its own to stop.
     second.child.kill('SIGTERM');
     expect(await second.ended).toEqual([0, null]);
-    expect(groupIsGone(second.pid)).toBe(true);
+    expect(isAlive(-second.pid)).toBe(false);
   });
 });

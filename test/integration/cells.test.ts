@@ -8,7 +8,8 @@ import { systemClock } from '../../lib/aws/clock.ts';
 import { Cancelled, LeaseLost, ShuttingDown } from '../../lib/worker/abort-reasons.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
 import { readClock } from '../../lib/worker/run/lease-clock.ts';
-import { cellStage, deathOf, isAlive, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
+import { cellStage, deathOf, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
+import { isAlive } from '../support/is-alive.ts';
 
 let open: Cells[] = [];
 const stage = (options?: StageOptions) => {

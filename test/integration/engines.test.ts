@@ -22,6 +22,7 @@ import { findJava, majorVersion } from '../../lib/local/engines/java.ts';
 import { createTable } from '../support/create-table.ts';
 import { isDeep } from '../support/depth.ts';
 import { describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
+import { isAlive } from '../support/is-alive.ts';
 
 const accepts = (host: string, port: number) =>
   new Promise<boolean>((resolve) => {
@@ -37,14 +38,6 @@ const outsideAddress = () =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find((address) => address.family === 'IPv4' && !address.internal)?.address;
-
-const isAlive = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 describeOnEachEngine('a DynamoDB engine', (shared) => {
   const withEngine = async (

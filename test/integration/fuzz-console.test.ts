@@ -1,8 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ConsoleStage, finishedRow, jobRow, startConsoleStage } from '../support/console-stage.ts';
+import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
+import { finishedRow, jobRow } from '../support/rows.ts';
 
 let stage: ConsoleStage;
 

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ConsoleStage, finishedRow, jobRow, startConsoleStage } from '../support/console-stage.ts';
+import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
+import { finishedRow, jobRow } from '../support/rows.ts';
 
 const HOSTILE = '<img src=x onerror="globalThis.hit=1">';
 

@@ -6,9 +6,18 @@
 type Listener = (event: { readonly type: 'abort' }) => void;
 
 class LightSignal {
-  aborted = false;
-  reason: unknown = undefined;
+  // Getters of the prototype, as Node's are: a handler's signal (lib/worker/cells/live-signal.ts) is built on them.
+  #aborted = false;
+  #reason: unknown = undefined;
   readonly #listeners: Listener[] = [];
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
 
   static any(signals: readonly LightSignal[]): LightSignal {
     const either = new LightSignal();
@@ -18,8 +27,14 @@ class LightSignal {
     return either;
   }
 
-  addEventListener(_type: 'abort', listener: Listener): void {
-    if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
+  addEventListener(
+    _type: 'abort',
+    listener: Listener,
+    options: { readonly signal?: LightSignal } = {},
+  ): void {
+    if (options.signal?.aborted || this.#listeners.includes(listener)) return;
+    this.#listeners.push(listener);
+    options.signal?.addEventListener('abort', () => this.removeEventListener('abort', listener));
   }
 
   removeEventListener(_type: 'abort', listener: Listener): void {
@@ -32,9 +47,9 @@ class LightSignal {
   }
 
   abort(reason: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.reason = reason;
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
     // One at a time: a listener may take another one away before its turn.
     for (let next = this.#listeners.shift(); next !== undefined; next = this.#listeners.shift())
       next({ type: 'abort' });

@@ -96,16 +96,6 @@ export const deathOf = async (run: Run) => {
   return end;
 };
 
-/** Whether a process is there (a zombie is not). */
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -31,3 +31,25 @@ export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {
   };
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 };
+
+/** The row of a job that waits for its first claim. */
+export const jobRow = (jobId: string, over: Readonly<Record<string, unknown>> = {}): Row =>
+  row({
+    ...{ jobId, type: 'test-type', payload: '{}', attempt: 0, leaseUntil: Date.now() + 60_000 },
+    ...{ createdAt: Date.now(), leaseOwner: undefined, startedAt: undefined, heartbeatAt: undefined },
+    ...{ finishedAt: undefined, expiresAt: undefined },
+    ...over,
+  });
+
+/** The row of a job that ended just now, in its first attempt. */
+export function finishedRow(
+  jobId: string,
+  status: 'done' | 'failed' | 'cancelled',
+  over: Readonly<Record<string, unknown>> = {},
+): Row {
+  const { finishedAt = Date.now() } = over;
+  const expiresAt = Math.ceil(Date.now() / 1000) + 86_400;
+  const listed =
+    status === 'failed' ? { leaseShard: 'f0', leaseUntil: finishedAt } : { leaseUntil: undefined };
+  return jobRow(jobId, { status, attempt: 1, finishedAt, expiresAt, ...over, ...listed });
+}

@@ -3,8 +3,8 @@ import { detailOf } from '../../../lib/console/job-detail.ts';
 import type { Moment } from '../../../lib/inspect/moment.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
-import { finishedRow, jobRow } from '../../support/console-stage.ts';
 import { settings } from '../../support/jobs.ts';
+import { finishedRow, jobRow } from '../../support/rows.ts';
 
 const lapsed = { attempt: 1, owner: 'w/1', from: 1_000, to: 5_000, outcome: 'lapsed' };
 const done = { attempt: 2, owner: 'w/2', from: 6_000, to: 9_000, outcome: 'done' };

@@ -3,6 +3,7 @@ import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { SettingsError } from '../settings/settings-error.ts';
 import { byLease } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 
@@ -97,24 +98,51 @@ export const granteeAccess = {
   },
 } as const satisfies Record<string, Access>;
 
-/** Adds these permissions, one statement for each thing that is accessed. */
+/**
+ * What a key must allow. Queues: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html.
+ * Tables: DynamoDB calls KMS in the name of whoever uses the table,
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html.
+ */
+const KEY_FOR_QUEUES = ['kms:Decrypt', 'kms:GenerateDataKey'] as const;
+const KEY_FOR_TABLES = ['kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo', 'kms:DescribeKey'] as const;
+
+/**
+ * Adds these permissions, one statement for each thing that is accessed. A principal without a policy of its own (a service, a
+ * role of another account) gets them by the policy of the queue and the key; what has none of these is refused.
+ */
 export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
   const { table, queue, deadLetterQueue, wakeQueue, eventBus, encryptionKey } = targets;
-  const arns: Record<keyof Access, string | undefined> = {
-    table: table.tableArn,
-    byLease: `${table.tableArn}/index/${byLease.name}`,
-    queue: queue.queueArn,
-    deadLetterQueue: deadLetterQueue.queueArn,
-    wakeQueue: wakeQueue.queueArn,
-    eventBus: eventBus?.eventBusArn,
+  const resources: Record<keyof Access, { readonly arn: string; readonly resource?: IQueue } | undefined> = {
+    table: { arn: table.tableArn },
+    byLease: { arn: `${table.tableArn}/index/${byLease.name}` },
+    queue: { arn: queue.queueArn, resource: queue },
+    deadLetterQueue: { arn: deadLetterQueue.queueArn, resource: deadLetterQueue },
+    wakeQueue: { arn: wakeQueue.queueArn, resource: wakeQueue },
+    eventBus: eventBus && { arn: eventBus.eventBusArn },
   };
-  let grant = Grant.drop(grantee, 'nothing granted yet');
+  let grant: Grant | undefined;
+  const add = (more: Grant, what: string) => {
+    if (!more.success) throw new SettingsError([cannotGrant(grantee, what)]);
+    grant = grant === undefined ? more : grant.combine(more);
+  };
   for (const [target, actions] of Object.entries(access) as [keyof Access, readonly string[]][]) {
-    const arn = arns[target];
-    if (arn === undefined) continue;
-    grant = grant.combine(Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [arn] }));
+    const to = resources[target];
+    if (to === undefined) continue;
+    const statement = { grantee, actions: [...actions], resourceArns: [to.arn] };
+    add(
+      to.resource === undefined
+        ? Grant.addToPrincipal(statement)
+        : Grant.addToPrincipalOrResource({ ...statement, resource: to.resource }),
+      target,
+    );
   }
-  return encryptionKey === undefined
-    ? grant
-    : grant.combine(encryptionKey.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey'));
+  if (encryptionKey !== undefined)
+    add(
+      encryptionKey.grant(grantee, ...KEY_FOR_QUEUES, ...('table' in access ? KEY_FOR_TABLES : [])),
+      'encryptionKey',
+    );
+  return grant ?? Grant.drop(grantee, 'nothing to grant');
 }
+
+const cannotGrant = ({ grantPrincipal }: IGrantable, what: string): string =>
+  `'${grantPrincipal}' cannot be given access to '${what}': it has no policy of its own here (a service, an account or an imported role), and a ${what} of this stack takes no policy for it. Grant a role of this account that it may assume; only 'grants.produce' works for others, because a queue has a policy`;

@@ -58,6 +58,7 @@ type AlarmProps = Pick<
   | 'runbookUrl'
   | 'reclaimAlarmThreshold'
   | 'failureAlarmThreshold'
+  | 'crashAlarmThreshold'
   | 'storeFailureAlarmThreshold'
   | 'returnedAlarmThreshold'
   | 'queueAgeAlarmThreshold'
@@ -159,6 +160,7 @@ function intakeAlarms(
   props: AlarmProps,
 ): Record<string, AlarmDefinition> {
   const {
+    crashAlarmThreshold = 10,
     storeFailureAlarmThreshold = 5,
     returnedAlarmThreshold = 20,
     queueAgeAlarmThreshold = Duration.hours(1),
@@ -229,6 +231,13 @@ function intakeAlarms(
       }),
       threshold: 1,
       periods: 3,
+    },
+    CellsDied: {
+      title: 'handlers crash',
+      anchor: 'cells-died',
+      says: `${atLeast(crashAlarmThreshold, 'process')} that ran handlers died within 5 minutes: out of memory, an exit, an endless loop or a crash.`,
+      metric: metered.metricCellsDied(perFiveMinutes),
+      threshold: crashAlarmThreshold,
     },
     WorkerErrors: {
       title: 'the worker function fails',
@@ -337,4 +346,4 @@ function moreAlarms({ functions, table }: Watched): Record<string, AlarmDefiniti
 }
 
 const atLeast = (count: number, what: string): string =>
-  count === 1 ? `A ${what}` : `${count} ${what}s or more`;
+  count === 1 ? `A ${what}` : `${count} ${what.endsWith('s') ? `${what}es` : `${what}s`} or more`;

@@ -161,7 +161,11 @@ const failuresByType = ({ workerLogs }: DashboardSubject): IWidget[] =>
 function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {
   const delayBound = reclaimDelayBound(settings);
   return [
-    graph('Reclaims', [
+    graph('Crashes and reclaims', [
+      metered.metricCellsDied({ period: MINUTE }),
+      metered.metricCellsUnready({ period: MINUTE }),
+      metered.metricJobsRestarted({ period: MINUTE }),
+      metered.metricBrakeOn({ period: MINUTE }),
       metered.metricJobsReclaimed({ period: MINUTE }),
       metered.metricJobsQuarantined({ period: MINUTE }),
       metered.metricBreakerOpen({ period: MINUTE, label: 'breaker open' }),

@@ -22,7 +22,12 @@ export function createTable(
   scope: Construct,
   props: Pick<
     ResourceProps,
-    'encryptionKey' | 'pointInTimeRecovery' | 'deletionProtection' | 'removalPolicy'
+    | 'encryptionKey'
+    | 'pointInTimeRecovery'
+    | 'deletionProtection'
+    | 'removalPolicy'
+    | 'billing'
+    | 'warmThroughput'
   >,
 ): TableV2 {
   const { encryptionKey, removalPolicy = RemovalPolicy.RETAIN, pointInTimeRecovery = true } = props;
@@ -34,13 +39,20 @@ export function createTable(
   return new TableV2(scope, 'Table', {
     partitionKey: attribute(jobsTable.partitionKey),
     timeToLiveAttribute: jobsTable.timeToLiveAttribute,
-    billing: Billing.onDemand(),
+    billing: props.billing ?? Billing.onDemand(),
+    warmThroughput: props.warmThroughput,
     globalSecondaryIndexes: indexes.map((index) => ({
       indexName: index.name,
       partitionKey: attribute(index.partitionKey),
       sortKey: attribute(index.sortKey),
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: [...index.projects],
+      // A beat writes the table once and the index twice.
+      warmThroughput: props.warmThroughput && {
+        ...props.warmThroughput,
+        writeUnitsPerSecond:
+          props.warmThroughput.writeUnitsPerSecond && 2 * props.warmThroughput.writeUnitsPerSecond,
+      },
     })),
     encryption:
       encryptionKey === undefined

@@ -1,7 +1,8 @@
 import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { Billing, WarmThroughput } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Function as LambdaFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { SettingsError } from '../settings/settings-error.ts';
@@ -71,6 +72,29 @@ export interface ResourceProps {
   readonly encryptionKey?: IKey;
 
   /**
+   * How the table and its index are paid for: `Billing.onDemand` with a maximum, or `Billing.provisioned` for a steady load.
+   *
+   * @default Billing.onDemand()
+   */
+  readonly billing?: Billing;
+
+  /**
+   * What the table can take at once, before its first load; the index gets twice the writes. Costs once. Without it a new
+   * index has about four partitions, on which the keys of all shards are spread.
+   *
+   * @default - DynamoDB's own: 4,000 write units a second, growing with the load
+   */
+  readonly warmThroughput?: WarmThroughput;
+
+  /**
+   * Pollers of the job queue that are always there, for a load that rises within seconds. Each is billed by the hour. They take
+   * the place of `workerConcurrency`, which Lambda does not allow beside them.
+   *
+   * @default - Lambda scales the pollers itself
+   */
+  readonly workerPollers?: ProvisionedPollerConfig;
+
+  /**
    * Whether the table can be restored to any second of the last 35 days.
    *
    * @default true
@@ -125,6 +149,13 @@ export interface ResourceProps {
    * @default 1
    */
   readonly failureAlarmThreshold?: number;
+
+  /**
+   * Processes that ran handlers and died within five minutes, at which the alarm CellsDied goes off.
+   *
+   * @default 10
+   */
+  readonly crashAlarmThreshold?: number;
 
   /**
    * Requests to the table that fail within five minutes, at which the alarm StoreFailures goes off.
@@ -196,6 +227,9 @@ const resourceProps = {
   reaperReservedConcurrency: true,
   workerEnvironment: true,
   encryptionKey: true,
+  billing: true,
+  warmThroughput: true,
+  workerPollers: true,
   pointInTimeRecovery: true,
   deletionProtection: true,
   removalPolicy: true,
@@ -204,6 +238,7 @@ const resourceProps = {
   alarmTopic: true,
   reclaimAlarmThreshold: true,
   failureAlarmThreshold: true,
+  crashAlarmThreshold: true,
   storeFailureAlarmThreshold: true,
   returnedAlarmThreshold: true,
   queueAgeAlarmThreshold: true,
@@ -219,6 +254,8 @@ export const refusals = {
   fifo: 'FIFO queues are refused: they have no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
   replicas:
     'table replicas are refused: replication is last writer wins, so two regions could each grant the same lease. Deploy one stack in each region and send a job to one of them',
+  managedInstances:
+    'Lambda Managed Instances are refused: several invocations share a process there, and the worker ends its jobs and cells at the end of each. Remove the capacity provider, or run `leasehold work` in containers',
 } as const;
 
 const refusedProps: Readonly<Record<string, string>> = {

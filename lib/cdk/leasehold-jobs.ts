@@ -2,7 +2,12 @@ import { Duration, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
-import { CfnFunction, EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import {
+  CfnFunction,
+  EventSourceMapping,
+  type Function as LambdaFunction,
+  type ProvisionedPollerConfig,
+} from 'aws-cdk-lib/aws-lambda';
 import type { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
 import { CfnQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
@@ -98,7 +103,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       encryptionKey: props.encryptionKey,
     };
     this.grants = new LeaseholdGrants(targets);
-    this.workerSource = this.#feedWorker(targets);
+    this.workerSource = this.#feedWorker(targets, props.workerPollers);
     this.deadLetterSource = this.#feedDeadLetter(targets);
     this.wakeSource = this.#feedReaper(targets);
     this.schedule = scheduleReaper(this, this);
@@ -150,7 +155,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     return worker;
   }
 
-  #feedWorker(targets: AccessTargets): EventSourceMapping {
+  #feedWorker(targets: AccessTargets, pollers: ProvisionedPollerConfig | undefined): EventSourceMapping {
     const { batchSize, batchWindowMs, workerConcurrency } = this.settings;
     const grant = grantAccess(this.workerFunction, functionAccess.worker, targets);
     const source = new EventSourceMapping(this, 'WorkerSource', {
@@ -158,7 +163,9 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       eventSourceArn: this.queue.queueArn,
       batchSize,
       maxBatchingWindow: Duration.millis(batchWindowMs),
-      maxConcurrency: workerConcurrency,
+      // Lambda allows one or the other.
+      maxConcurrency: pollers === undefined ? workerConcurrency : undefined,
+      provisionedPollerConfig: pollers,
       reportBatchItemFailures: true,
     });
     grant.applyBefore(source);
@@ -197,6 +204,9 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       const replicas: unknown = Stack.of(this).resolve(table.replicas);
       if (Array.isArray(replicas) && replicas.length > 1) problems.push(refusals.replicas);
     }
+    for (const { node } of [this.workerFunction, this.reaperFunction, this.deadLetterFunction])
+      if (node.defaultChild instanceof CfnFunction && node.defaultChild.capacityProviderConfig !== undefined)
+        problems.push(refusals.managedInstances);
     for (const { node } of [this.queue, this.deadLetterQueue])
       if (node.defaultChild instanceof CfnQueue && node.defaultChild.fifoQueue === true)
         problems.push(refusals.fifo);

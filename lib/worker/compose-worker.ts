@@ -1,14 +1,9 @@
 import { hostname } from 'node:os';
 import { systemChance, systemClock } from '../aws/clock.ts';
-import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
-import { createDynamoDbTable } from '../aws/dynamodb/dynamodb-table.ts';
-import { createEventBridgeEvents, noEvents } from '../aws/eventbridge.ts';
-import { createSqsClient } from '../aws/sqs/client.ts';
-import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
+import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
-import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
+import type { ClockGuard } from '../protocol/clock-guard.ts';
 import type { Table } from '../protocol/ports.ts';
-import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Configuration } from '../settings/environment.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
@@ -56,26 +51,15 @@ export interface Connection extends Omit<WorkerParts, 'heart' | 'cells' | 'brake
 export type ComposedWorker = Connection & WorkerParts;
 
 export function connect(options: ConnectOptions): Connection {
-  const { resources, settings } = options.configuration;
-  const clock = systemClock;
-  const chance = systemChance;
-  const worker = options.worker ?? `${hostname()}-${process.pid}-${chance.unique()}`;
-  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName: resources.serviceName });
-  const clockGuard = createClockGuard(settings);
-  const client = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb });
-  const table = createDynamoDbTable({ client, tableName: resources.tableName });
-  const sqs = createSqsClient(options.sqs);
-  const { eventBusName: busName, serviceName } = resources;
+  const { configuration, telemetry, dynamodb, sqs } = options;
+  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemChance.unique()}`;
+  const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
+  const askTheTime = () => aws.table.read(LEADER_KEY);
   return {
-    ...{ settings, clock, chance, telemetry, worker, table, clockGuard },
-    store: createJobStore({ table, clock, chance, settings, actor: worker }),
-    queue: createSqsQueue({ client: sqs, queueUrl: resources.queueUrl, clock }),
-    events: settings.eventsEnabled ? createEventBridgeEvents({ busName, serviceName, telemetry }) : noEvents,
-    clockCheck: createClockCheck({ guard: clockGuard, telemetry, askTheTime: () => table.read(LEADER_KEY) }),
-    async close() {
-      client.destroy();
-      sqs.destroy();
-    },
+    ...aws,
+    worker,
+    clockCheck: createClockCheck({ guard: aws.clockGuard, telemetry: aws.telemetry, askTheTime }),
+    close: async () => aws.close(),
   };
 }
 
@@ -83,7 +67,8 @@ export function connect(options: ConnectOptions): Connection {
 export function composeWorker(options: ComposeOptions): ComposedWorker {
   const { settings, resources } = options.configuration;
   const { serviceName } = resources;
-  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName });
+  const telemetry =
+    options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
   const clock = systemClock;
   const cells = createCells(options.handlers, {
     ...{ clock, telemetry, settings, serviceName },

@@ -84,7 +84,9 @@ describe('a key of the user’s own', () => {
       'AWS::IAM::Policy',
       {
         PolicyDocument: {
-          Statement: Match.arrayWith([Match.objectLike({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'] })]),
+          Statement: Match.arrayWith([
+            Match.objectLike({ Action: Match.arrayWith(['kms:Decrypt', 'kms:GenerateDataKey']) }),
+          ]),
         },
       },
       3,

@@ -51,6 +51,6 @@ describe('the construct in an app that is there already', () => {
       },
     });
     const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm'));
-    expect(alarms.filter(({ Properties }) => Properties.AlarmActions !== undefined)).toHaveLength(11);
+    expect(alarms.filter(({ Properties }) => Properties.AlarmActions !== undefined)).toHaveLength(12);
   });
 });

@@ -256,6 +256,23 @@ describe('a message for later', () => {
   });
 });
 
+describe('a worker that cannot use the table', () => {
+  it('says so by metrics, though Lambda takes its answer for a success', async () => {
+    const { telemetry } = stack.direct;
+    const counted = vi.spyOn(telemetry, 'count');
+    const broken = createWorkerHandler(registry, { parts: stack.worker(registry, { telemetry }) });
+    const message = await sent('quick', { n: 1 }, { jobId: 'a' });
+    stack.dynamodb.use(on('*', { kind: 'serverError', status: 400 }));
+    const returned = await invoke(broken, [message]);
+    expect(returned).toEqual([message.messageId]);
+    const total = (metric: string) =>
+      counted.mock.calls.reduce((sum, [name, value = 1]) => sum + (name === metric ? value : 0), 0);
+    expect(total('StoreFailures')).toBeGreaterThan(0);
+    expect(total('MessagesReturned')).toBe(1);
+    expect(ran).toEqual([]);
+  });
+});
+
 describe('a job that cannot be run as it is', () => {
   const keep = (over: Partial<JobMessage>) => {
     const now = Date.now();

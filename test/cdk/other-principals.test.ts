@@ -1,0 +1,139 @@
+import { Duration } from 'aws-cdk-lib';
+import { Billing, Capacity } from 'aws-cdk-lib/aws-dynamodb';
+import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { describe, expect, it } from 'vitest';
+import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import { statementsOf } from './policies.ts';
+import { resourceOf, someEnv, synthesize, synthesizeIn, withoutValidation } from './support.ts';
+
+withoutValidation();
+
+const queuePolicies = (from: ReturnType<typeof synthesizeIn>) =>
+  Object.values(from.template.findResources('AWS::SQS::QueuePolicy')).flatMap(
+    ({ Properties }) => Properties.PolicyDocument.Statement,
+  );
+
+describe('grants', () => {
+  it.each([
+    ['a service', new ServicePrincipal('events.amazonaws.com'), { Service: 'events.amazonaws.com' }],
+    ['another account', new AccountPrincipal('210987654321'), { AWS: expect.anything() }],
+  ])('let %s send jobs, by the policy of the queue', (_, principal, shown) => {
+    const made = synthesizeIn((stack) => {
+      const jobs = new LeaseholdJobs(stack, 'Jobs');
+      jobs.grants.produce(principal);
+      return jobs;
+    });
+    expect(queuePolicies(made)).toContainEqual(
+      expect.objectContaining({
+        Effect: 'Allow',
+        Principal: shown,
+        Action: expect.arrayContaining(['sqs:SendMessage', 'sqs:GetQueueUrl']),
+      }),
+    );
+  });
+
+  it.each(['work', 'reap', 'observe', 'operate'] as const)(
+    'refuse to let a service %s, and say what works',
+    (verb) => {
+      expect(() =>
+        synthesizeIn((stack) => {
+          const jobs = new LeaseholdJobs(stack, 'Jobs');
+          jobs.grants[verb](new ServicePrincipal('events.amazonaws.com'));
+          return jobs;
+        }),
+      ).toThrow(/cannot be given access to 'table'.*Grant a role of this account/);
+    },
+  );
+
+  it('let a service use the key as well', () => {
+    const made = synthesizeIn(
+      (stack) => {
+        const jobs = new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+        jobs.grants.produce(new ServicePrincipal('events.amazonaws.com'));
+        return jobs;
+      },
+      { env: someEnv },
+    );
+    const [key] = Object.values(made.template.findResources('AWS::KMS::Key'));
+    expect(key?.Properties.KeyPolicy.Statement).toContainEqual(
+      expect.objectContaining({
+        Principal: { Service: 'events.amazonaws.com' },
+        Action: expect.arrayContaining(['kms:Decrypt', 'kms:GenerateDataKey']),
+      }),
+    );
+  });
+});
+
+describe('a key of the customer’s', () => {
+  /** What each request needs of the key: the caller of DynamoDB and SQS is the one whom KMS asks about. */
+  const needed = (action: string): readonly string[] => {
+    if (/^sqs:(Send)/.test(action)) return ['kms:GenerateDataKey', 'kms:Decrypt'];
+    if (/^sqs:Receive/.test(action)) return ['kms:Decrypt'];
+    return /^dynamodb:(GetItem|UpdateItem|Query|PartiQL|BatchGet|Scan)/.test(action)
+      ? ['kms:Decrypt', 'kms:Encrypt', 'kms:DescribeKey']
+      : [];
+  };
+
+  it.each([/Worker/, /Reaper/, /DeadLetter/, /Somebody/])('may be used by %s for all that it does', (who) => {
+    const made = synthesizeIn(
+      (stack) => {
+        const jobs = new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+        const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+        jobs.grants.operate(role);
+        return jobs;
+      },
+      { env: someEnv },
+    );
+    const actions = statementsOf(made.template, who).flatMap((statement) => statement.actions);
+    expect(actions.some((action) => needed(action).length > 0)).toBe(true);
+    for (const action of actions) expect(actions).toEqual(expect.arrayContaining([...needed(action)]));
+  });
+});
+
+describe('what a load asks of table and function', () => {
+  it('is warm throughput, twice as much for the index', () => {
+    const made = synthesize({ warmThroughput: { writeUnitsPerSecond: 10_000, readUnitsPerSecond: 12_000 } });
+    const { Properties } = resourceOf(made, made.jobs.table);
+    expect(Properties.WarmThroughput).toEqual({ WriteUnitsPerSecond: 10_000, ReadUnitsPerSecond: 12_000 });
+    expect(Properties.GlobalSecondaryIndexes).toEqual([
+      expect.objectContaining({
+        WarmThroughput: { WriteUnitsPerSecond: 20_000, ReadUnitsPerSecond: 12_000 },
+      }),
+    ]);
+  });
+
+  it('is a maximum, or provisioned capacity', () => {
+    const limited = synthesize({ billing: Billing.onDemand({ maxWriteRequestUnits: 500 }) });
+    expect(resourceOf(limited, limited.jobs.table).Properties).toMatchObject({
+      WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: 500 },
+    });
+    const provisioned = synthesize({
+      billing: Billing.provisioned({
+        readCapacity: Capacity.fixed(10),
+        writeCapacity: Capacity.autoscaled({ maxCapacity: 100 }),
+      }),
+    });
+    expect(resourceOf(provisioned, provisioned.jobs.table).Properties.BillingMode).toBe('PROVISIONED');
+  });
+
+  it('is pollers that are always there, which take the place of a maximum of concurrency', () => {
+    const made = synthesize({ workerPollers: { minimumPollers: 2, maximumPollers: 10 } });
+    const { Properties } = resourceOf(made, made.jobs.workerSource);
+    expect(Properties).toMatchObject({ ProvisionedPollerConfig: { MinimumPollers: 2, MaximumPollers: 10 } });
+    expect(Properties).not.toHaveProperty('ScalingConfig');
+  });
+
+  it('is no managed instance, where invocations share a process', () => {
+    expect(() =>
+      synthesizeIn((stack) => {
+        const jobs = new LeaseholdJobs(stack, 'Jobs', { functionTimeout: Duration.minutes(1) });
+        (jobs.workerFunction.node.defaultChild as CfnFunction).capacityProviderConfig = {
+          lambdaManagedInstancesCapacityProviderConfig: { capacityProviderArn: 'arn:aws:lambda:::cp' },
+        };
+        return jobs;
+      }),
+    ).toThrow(/Managed Instances are refused/);
+  });
+});

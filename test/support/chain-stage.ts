@@ -35,10 +35,12 @@ export function chainStage(options: {
   readonly delivery?: Delivery;
   /** Invocations at once; one more is throttled, and its message comes back. */
   readonly concurrency?: number;
+  /** For a planted bug: messages are delayed by so many times what was asked for. */
+  readonly delayFactor?: number;
   readonly more?: Partial<ChainDeps>;
   readonly telemetry?: Telemetry;
 }): ChainStage {
-  const { clock, delivery = ON_TIME, concurrency = 10 } = options;
+  const { clock, delivery = ON_TIME, concurrency = 10, delayFactor = 1 } = options;
   const stage = reaperStage({ ...options, name: 'reaper/chain' });
   const sent: { token: string; delaySeconds: number; at: number }[] = [];
   const invocations: Invocation[] = [];
@@ -74,7 +76,7 @@ export function chainStage(options: {
     wakeQueue: {
       async send(token, delaySeconds) {
         sent.push({ token, delaySeconds, at: clock.now() });
-        for (const late of delivery()) void deliver(token, delaySeconds * 1000 + late);
+        for (const late of delivery()) void deliver(token, delaySeconds * 1000 * delayFactor + late);
       },
     },
     ...options.more,

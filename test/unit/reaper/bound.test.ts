@@ -32,14 +32,18 @@ const slow = (table: Table, clock: Clock, random: SeededRandom): Table => {
 };
 
 /** What looks after the leases of a play. */
-type Reapers =
-  | { readonly kind: 'embedded'; readonly processes: number }
-  | {
-      readonly kind: 'chain';
-      /** Time from one tick of the schedule to the next. */
-      readonly tickGap: (random: SeededRandom) => number;
-      readonly delivery: (random: SeededRandom) => ReturnType<Delivery>;
-    };
+type Reapers = { readonly kind: 'embedded'; readonly processes: number } | ReapersOfChain;
+
+interface ReapersOfChain {
+  readonly kind: 'chain';
+  /** Time from one tick of the schedule to the next. */
+  readonly tickGap: (random: SeededRandom) => number;
+  readonly delivery: (random: SeededRandom) => ReturnType<Delivery>;
+  /** A planted bug: the delay is asked for so many times over. */
+  readonly delayFactor?: number;
+  /** A planted bug: this write never happens. */
+  readonly loses?: string;
+}
 
 interface Play {
   readonly settings: Settings;
@@ -138,7 +142,13 @@ function startReapers(
 ) {
   const { random } = parts;
   if (reapers.kind === 'chain') {
-    const chain = chainStage({ ...parts, delivery: () => reapers.delivery(random) });
+    const { delayFactor = 1, loses } = reapers;
+    const table: Table = {
+      ...parts.table,
+      apply: (write) =>
+        write.transition === loses ? Promise.resolve({ applied: true, row: {} }) : parts.table.apply(write),
+    };
+    const chain = chainStage({ ...parts, table, delayFactor, delivery: () => reapers.delivery(random) });
     const tick = () => {
       void chain.tick();
       return reapers.tickGap(random);
@@ -184,6 +194,17 @@ describe('the time to recover a job whose worker died', { timeout: 60_000 }, () 
     expect(worst(plays)).toBeLessThanOrEqual(usualMs + GRAIN);
     expect(worst(plays)).toBeGreaterThanOrEqual(2000);
     expect(plays.flatMap((each) => each.delays).length).toBeGreaterThan(300);
+  });
+
+  it.each<[string, Partial<ReapersOfChain>]>([
+    ['messages are asked for twice as late', { delayFactor: 2 }],
+    ['the promise is not written, so that no message counts', { loses: 'armWake' }],
+  ])('is broken when %s', async (_, bug) => {
+    const reapers: Reapers = { kind: 'chain', tickGap: () => 60_000, delivery: () => [0], ...bug };
+    const plays: Play[] = [];
+    for (let seed = 1; seed <= 3; seed++) plays.push(await play({ seed, reapers }));
+    const { usualMs } = recoveryBound({ ...(plays[0] as Play).settings, leaseMs: 0 });
+    expect(worst(plays)).toBeGreaterThan(usualMs + GRAIN);
   });
 
   it('stays within the formula of a lost wake, where every second message never comes', async () => {

@@ -331,6 +331,26 @@ describe('the breaker', () => {
     expect(row()).toMatchObject({ breakerOpen: false });
   });
 
+  it('would charge the rest to the jobs if its state were not kept', async () => {
+    const { clock, claim, memory } = scene({ settings });
+    for (let i = 0; i < 30; i++) await claim(`job-${i}`, { maxCrashes: 1 });
+    await clock.advance(32_000);
+    const table: Table = {
+      ...memory,
+      apply: (write) =>
+        write.transition === 'keepBreaker'
+          ? Promise.resolve({ applied: true, row: {} })
+          : memory.apply(write),
+    };
+    const killed = () => {
+      throw new Error('killed');
+    };
+    const dying = chainStage({ table, clock, settings, more: { flush: killed } });
+    await settled(clock, dying.tick());
+    await settled(clock, chainStage({ table, clock, settings }).tick());
+    expect(memory.rows().filter(({ status }) => status === 'failed').length).toBeGreaterThan(0);
+  });
+
   it('closes for those that lapse later', async () => {
     const { clock, tick, claim, memory } = scene({ settings });
     for (let i = 0; i < 30; i++) await claim(`job-${i}`);

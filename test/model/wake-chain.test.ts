@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { armWakeWrite } from '../../lib/protocol/writes/wake-writes.ts';
+import { mustArm } from '../../lib/reaper/wake.ts';
+import { atDepth } from '../support/depth.ts';
+
+/**
+ * Every state that the chain of reapers can get into within some seconds: by the real decision of a tick and the real write of
+ * a promise, with messages that are lost, doubled, late and early, and reapers that die between any two steps.
+ */
+const STEP_MS = 3000;
+const PAUSE_MS = 6000;
+const SETTINGS = { minLeaseMs: PAUSE_MS, skewMs: 0, minSweepIntervalMs: 0, timeScale: 1 };
+
+interface Message {
+  readonly token: string;
+  readonly at: number;
+}
+interface Run {
+  readonly seen: string | undefined;
+  /** The message that started it, which comes back if it dies. */
+  readonly message: string | undefined;
+  /** Of the message that it has sent. */
+  readonly token: string | undefined;
+}
+interface State {
+  readonly now: number;
+  readonly row: Row | undefined;
+  readonly messages: readonly Message[];
+  readonly runs: readonly Run[];
+  readonly tokens: number;
+  readonly ticks: number;
+  readonly faults: number;
+}
+
+/** Where a bug gets in. */
+interface Variation {
+  readonly checksToken: boolean;
+  readonly tickMends: boolean;
+}
+const SOUND: Variation = { checksToken: true, tickMends: true };
+
+const wakeOf = ({ row }: State) => (typeof row?.wake === 'string' ? row.wake : undefined);
+const without = <T>(list: readonly T[], index: number): T[] => list.filter((_, i) => i !== index);
+
+function started(state: State, message: string | undefined, { checksToken, tickMends }: Variation): State {
+  const wake = wakeOf(state);
+  const isTick = message === undefined;
+  if (!isTick && checksToken && message !== wake) return state;
+  const wakeAt = typeof state.row?.wakeAt === 'number' ? state.row.wakeAt : undefined;
+  const arms = !isTick || (tickMends && mustArm({ wake, wakeAt }, { kind: 'tick' }, state.now, SETTINGS));
+  // On the first tick there is nothing to mend.
+  if (!arms && !(isTick && wake === undefined)) return state;
+  return { ...state, runs: [...state.runs, { seen: wake, message, token: undefined }] };
+}
+
+/** The reaper's next step: it sends its message, or names it on the row. */
+function stepped(state: State, index: number, copies: number): State {
+  const run = state.runs[index] as Run;
+  if (run.token === undefined) {
+    const token = `t${state.tokens}`;
+    const sent = Array.from({ length: copies }, () => ({ token, at: state.now + PAUSE_MS }));
+    return {
+      ...state,
+      tokens: state.tokens + 1,
+      messages: [...state.messages, ...sent],
+      runs: state.runs.map((each, i) => (i === index ? { ...run, token } : each)),
+    };
+  }
+  const write = armWakeWrite(
+    { wake: run.token, wakeAt: state.now + PAUSE_MS, gaugedAt: 0 },
+    { seen: run.seen, now: state.now, shards: 1 },
+  );
+  const holds = write.when.some((all) => all.every((clause) => clauseHolds(clause, state.row)));
+  return { ...state, row: holds ? rowAfter(write, state.row) : state.row, runs: without(state.runs, index) };
+}
+
+function* nexts(state: State, horizonMs: number, variation: Variation): Generator<State> {
+  if (state.now < horizonMs) yield { ...state, now: state.now + STEP_MS };
+  if (state.ticks > 0) yield started({ ...state, ticks: state.ticks - 1 }, undefined, variation);
+  const hurt = { ...state, faults: state.faults - 1 };
+  for (const [i, { token, at }] of state.messages.entries()) {
+    const taken = { messages: without(state.messages, i) };
+    if (at <= state.now) yield started({ ...state, ...taken }, token, variation);
+    else if (state.faults > 0) yield started({ ...hurt, ...taken }, token, variation);
+  }
+  for (const [i, run] of state.runs.entries()) {
+    yield stepped(state, i, 1);
+    if (state.faults === 0) continue;
+    // Lost, or doubled.
+    if (run.token === undefined) yield* [stepped(hurt, i, 0), stepped(hurt, i, 2)];
+    const back = run.message === undefined ? [] : [{ token: run.message, at: state.now + STEP_MS }];
+    yield { ...hurt, runs: without(state.runs, i), messages: [...state.messages, ...back] };
+  }
+}
+
+/** What everybody does who gets their turn: reapers go on, messages come when they are due, and a tick now and then. */
+function fairEnd(from: State, variation: Variation): State {
+  let state: State = { ...from, faults: 0, ticks: 0 };
+  for (let round = 0; round < 16; round++) {
+    for (const _ of [...state.runs, ...state.runs]) if (state.runs.length > 0) state = stepped(state, 0, 1);
+    const due = state.messages.findIndex(({ at }) => at <= state.now);
+    if (due >= 0)
+      state = started(
+        { ...state, messages: without(state.messages, due) },
+        state.messages[due]?.token,
+        variation,
+      );
+    else if (round % 4 === 3) state = started(state, undefined, variation);
+    else state = { ...state, now: state.now + STEP_MS };
+  }
+  while (state.runs.length > 0) state = stepped(state, 0, 1);
+  return state;
+}
+
+/** The same but for how tokens are numbered. */
+function keyOf({ tokens: _, ...state }: State): string {
+  const names = new Map<string, string>();
+  const sorted = { ...state, messages: [...state.messages].sort((a, b) => a.at - b.at) };
+  return JSON.stringify(sorted).replace(/t\d+/g, (token) => {
+    if (!names.has(token)) names.set(token, `#${names.size}`);
+    return names.get(token) ?? token;
+  });
+}
+
+function explore(bounds: { horizonMs: number; ticks: number; faults: number }, variation: Variation) {
+  const first: State = { now: 0, row: undefined, messages: [], runs: [], tokens: 0, ...bounds };
+  const seen = new Set([keyOf(first)]);
+  const frontier: State[] = [first];
+  for (let state = frontier.pop(); state !== undefined; state = frontier.pop()) {
+    const end = fairEnd(state, variation);
+    const live = end.messages.filter(({ token }) => token === wakeOf(end)).length;
+    if (live === 0) return { states: seen.size, broken: 'no reaper is coming' };
+    if (end.messages.length > 1) return { states: seen.size, broken: 'two chains' };
+    for (const next of nexts(state, bounds.horizonMs, variation)) {
+      const key = keyOf(next);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      frontier.push(next);
+    }
+  }
+  return { states: seen.size, broken: undefined };
+}
+
+describe('every state of the chain of reapers', () => {
+  const bounds = { horizonMs: atDepth(3, 4) * STEP_MS, ticks: 2, faults: 2 };
+
+  it('leads to one chain, once everybody gets their turn', () => {
+    const { states, broken } = explore(bounds, SOUND);
+    expect(broken).toBeUndefined();
+    expect(states).toBeGreaterThan(1000);
+    console.info(`visited ${states} states`);
+  });
+
+  it.each<[string, Partial<Variation>, string]>([
+    ['any message counts', { checksToken: false }, 'two chains'],
+    ['a tick leaves a broken chain alone', { tickMends: false }, 'no reaper is coming'],
+  ])('shows what breaks when %s', (_, change, broken) => {
+    expect(explore(bounds, { ...SOUND, ...change }).broken).toBe(broken);
+  });
+});

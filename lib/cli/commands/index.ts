@@ -17,6 +17,7 @@ import { showCommand } from './show.ts';
 import { statsCommand } from './stats.ts';
 import { takeBackCommand } from './take-back.ts';
 import { watchCommand } from './watch.ts';
+import { workCommand } from './work.ts';
 import { workersCommand } from './workers.ts';
 
 /** Every command, in the order in which the help lists them. */
@@ -39,4 +40,5 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   consoleCommand,
   devCommand,
   envCommand,
+  workCommand,
 ];

@@ -10,6 +10,14 @@ export type AfterDeath =
   | { readonly kind: 'again'; readonly held: HeldClaim }
   | { readonly kind: 'ended'; readonly ending: Ending };
 
+interface Circumstances {
+  /** In a row without progress, this one included. */
+  readonly deaths: number;
+  readonly bounds: RunBounds;
+  /** Whether the run that ended stored a checkpoint that differs from the one it found. */
+  readonly progressed: boolean;
+}
+
 /** The first death costs no wait; the second one this long, doubled for each that follows. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
@@ -21,13 +29,15 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
   const afterDeath = async (
     held: HeldClaim,
     death: Death,
-    { deaths, bounds }: { readonly deaths: number; readonly bounds: RunBounds },
+    { deaths, bounds, progressed }: Circumstances,
   ): Promise<AfterDeath> => {
     const { job } = held;
     const lastError = `crashed: ${death.cause}`;
     if (death.isToBlame) brake.convicted(job);
     if (!held.lease.isHeld()) return ended('lost');
-    const verdict = decideCrash(job, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
+    // A new place in between shows that the deaths before it were not in vain: they count as releases from then on.
+    const spent = progressed ? { ...job, crashes: 0, releases: job.releases + job.crashes } : job;
+    const verdict = decideCrash(spent, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
     telemetry.warn('attempt crashed', {
       ...nameOf(job),
       cause: headline(death.cause),

@@ -51,8 +51,9 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
         mine.lease.end();
         return ending;
       }
-      deaths += 1;
-      const next = await restarts.afterDeath(mine, outcome, { deaths, bounds });
+      // Progress in between makes it the first death again: nothing is gained by waiting.
+      deaths = run.progressed ? 1 : deaths + 1;
+      const next = await restarts.afterDeath(mine, outcome, { deaths, bounds, progressed: run.progressed });
       mine.lease.end();
       if (next.kind === 'ended') return next.ending;
       mine = next.held;

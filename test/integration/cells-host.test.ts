@@ -1,0 +1,164 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../lib/local/engines/free-port.ts';
+import type { Job } from '../../lib/protocol/job.ts';
+import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
+import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
+import { local } from '../support/engines.ts';
+import { on } from '../support/faults.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+const JOBS = new URL('../support/cell-jobs.ts', import.meta.url);
+const PROGRAM = new URL('../../bin/leasehold.ts', import.meta.url).pathname;
+
+let stack: WorkerStack;
+let host: WorkerProcess | undefined;
+
+beforeEach(async () => {
+  stack = await startWorkerStack({
+    ...{ leaseMs: 20_000, killAfterMs: 300, maxStallMs: 1500, processConcurrency: 10, cells: 1 },
+    ...{ cellMemoryMb: 200, shutdownGraceMs: 100 },
+  });
+});
+afterEach(async () => {
+  await host?.stop({ graceMs: 0 });
+  host = undefined;
+  await stack.close();
+});
+
+const start = () => {
+  host = startWorker({
+    jobs: JOBS,
+    configuration: {
+      settings: stack.settings,
+      resources: {
+        tableName: stack.tableName,
+        queueUrl: stack.queueUrl,
+        serviceName: 'test',
+        eventBusName: 'default',
+      },
+    },
+    dynamodb: { ...local, endpoint: stack.dynamodb.endpoint },
+    sqs: { ...local, endpoint: stack.sqs.endpoint },
+    signals: false,
+  });
+  return host;
+};
+const ended = (job: Job | undefined) =>
+  job?.status === 'done' || job?.status === 'failed' || job?.status === 'cancelled';
+
+describe('a host whose cell dies', () => {
+  it('runs the job again without the queue, and keeps the cause of each end', async () => {
+    await stack.send('stubborn', { deaths: 3 }, { jobId: 'a' });
+    start();
+    const job = await stack.until('a', ended);
+    expect(job).toMatchObject({ status: 'done', attempt: 4, errors: 0, result: { deaths: 3 } });
+    expect(job.claims.map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'crashed', 'done']);
+    expect(job.claims[0]?.cause).toMatch(
+      /^crashed: a handler, or what it called, ended the process with exit code 1/,
+    );
+    // One delivery, and no hint: the lease was never given up.
+    expect(stack.sqs.counts.SendMessageBatch ?? 0).toBe(0);
+  });
+
+  it('quarantines a job that kills every cell, with the cause on its row', async () => {
+    await stack.send('act', { act: 'exit' }, { jobId: 'a' });
+    start();
+    const job = await stack.until('a', ended);
+    expect(job).toMatchObject({ status: 'failed', crashes: 3, errors: 0 });
+    expect(job.lastError).toMatch(/^crashed: .*exit code 3/);
+  });
+
+  it('does a job that stores new checkpoints between deaths, however many there are', async () => {
+    await stack.send('stubborn', { deaths: 12 }, { jobId: 'a' });
+    start();
+    expect(await stack.until('a', ended)).toMatchObject({ status: 'done', result: { deaths: 12 } });
+  });
+
+  it('charges a message whose schema ends the process like any other job', async () => {
+    await stack.send('deadlySchema', {}, { jobId: 'a' });
+    start();
+    const job = await stack.until('a', ended);
+    expect(job).toMatchObject({ status: 'failed', crashes: 3 });
+    expect(job.lastError).toMatch(/exit code 9/);
+  });
+});
+
+describe('an ending', () => {
+  it('is offered for as long as the lease lasts: an error’s text outlives a store that refuses for a while', async () => {
+    await stack.send('act', { act: 'unheard-of' }, { jobId: 'a', maxAttempts: 1 });
+    stack.dynamodb.use(on('UpdateItem', { kind: 'reset' }, { first: 8, when: (request) => request.nth > 1 }));
+    start();
+    const job = await stack.until('a', ended);
+    expect(job).toMatchObject({ status: 'failed', errors: 1, crashes: 0 });
+    expect(job.lastError).toMatch(/TypeError/);
+  });
+});
+
+describe('a handler that does not stop', () => {
+  it('is killed with its cell within killAfterMs of its signal, and its job ends as it was asked to', async () => {
+    await stack.send('act', { act: 'ignoreSignal' }, { jobId: 'a' });
+    start();
+    await stack.until('a', (job) => job?.status === 'running');
+    await stack.direct.store.cancel('a');
+    expect(await stack.until('a', ended)).toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => host?.running).toBe(0);
+  });
+});
+
+describe('leasehold work', () => {
+  it('works while its health says so, and ends with 0 when it is told to', async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [PROGRAM, 'work', JOBS.pathname, '--health-port', String(port)], {
+      env: {
+        ...process.env,
+        ...stack.environment,
+        AWS_ACCESS_KEY_ID: 'x',
+        AWS_SECRET_ACCESS_KEY: 'x',
+        AWS_REGION: 'x',
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const status = () =>
+      fetch(`http://127.0.0.1:${port}`).then(
+        (response) => response.status,
+        () => 0,
+      );
+    await expect.poll(status).toBe(200);
+    await stack.send('act', { act: 'return' }, { jobId: 'a' });
+    expect(await stack.until('a', ended)).toMatchObject({ status: 'done' });
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('says what is wrong with a jobs module, ends with an error, and has received nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-work-'));
+    const file = join(folder, 'jobs.mjs');
+    writeFileSync(file, 'export const handler = () => {};');
+    await stack.send('act', { act: 'return' }, { jobId: 'a' });
+    const child = fork(PROGRAM, ['work', file], {
+      env: {
+        ...process.env,
+        ...stack.environment,
+        AWS_ACCESS_KEY_ID: 'x',
+        AWS_SECRET_ACCESS_KEY: 'x',
+        AWS_REGION: 'x',
+      },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let said = '';
+    child.stderr?.on('data', (bytes: Buffer) => {
+      said += bytes.toString();
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).not.toBe(0);
+    expect(said).toMatch(/jobs\.mjs: it exports no registry \(it exports handler\)/);
+    const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 1 });
+    expect(message?.receiveCount).toBe(1);
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
+import { createBrake } from '../../../lib/worker/run/brake.ts';
+
+const stage = () => {
+  const clock = createHandClock();
+  const telemetry = createKeptTelemetry();
+  return { clock, telemetry, brake: createBrake(clock, telemetry) };
+};
+const jobs = (...names: readonly string[]) =>
+  names.map((jobId) => ({ jobId, type: jobId.split('-')[0] ?? '' }));
+
+describe('the brake', () => {
+  it('is not pulled by one poison job, however often it dies', () => {
+    const { brake } = stage();
+    for (let n = 0; n < 20; n++) brake.convicted({ jobId: 'a-1', type: 'a' });
+    expect(brake.holdsTypeMs('a')).toBe(0);
+    expect(brake.holdsHostMs()).toBe(0);
+  });
+
+  it('holds a type whose third different job dies with no success in between, and no other type', () => {
+    const { brake, telemetry } = stage();
+    for (const job of jobs('a-1', 'a-2')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBe(0);
+    for (const job of jobs('a-3')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBeGreaterThan(0);
+    expect(brake.holdsTypeMs('b')).toBe(0);
+    expect(brake.holdsHostMs()).toBe(0);
+    expect(telemetry.total('BrakeOn')).toBe(1);
+  });
+
+  it('is let go by a success of the type', () => {
+    const { brake } = stage();
+    for (const job of jobs('a-1', 'a-2')) brake.convicted(job);
+    brake.succeeded('a');
+    for (const job of jobs('a-3', 'a-4')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBe(0);
+  });
+
+  it('holds the host when jobs of several types die', () => {
+    const { brake } = stage();
+    for (const job of jobs('a-1', 'b-1', 'c-1')) brake.convicted(job);
+    expect(brake.holdsHostMs()).toBeGreaterThan(0);
+  });
+
+  it('holds twice as long each time, by one more death, until something succeeds', async () => {
+    const { brake, clock } = stage();
+    for (const job of jobs('a-1', 'a-2', 'a-3')) brake.convicted(job);
+    const first = brake.holdsTypeMs('a');
+    await clock.advance(first);
+    expect(brake.holdsTypeMs('a')).toBe(0);
+    for (const job of jobs('a-4')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBe(2 * first);
+  });
+});

@@ -20,8 +20,7 @@ export class ShopStack extends Stack {
     const onCall = new Topic(this, 'OnCall', { enforceSSL: true });
 
     this.invoices = new LeaseholdJobs(this, 'Invoices', {
-      workerEntry: here('worker.ts'),
-      deadLetterEntry: here('dead-letter.ts'),
+      jobs: here('registry.ts'),
       workerEnvironment: { MAIL_URL: 'https://mail.example.com/send' },
       functionTimeout: Duration.minutes(1),
       workerConcurrency: 10,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type App, RemovalPolicy } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -6,6 +7,7 @@ import type { Construct } from 'constructs';
 import { givenSettings } from '../settings/environment.ts';
 import { settingNames } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
+import { packageFolder } from '../this-package.ts';
 import { resourceVariables, settingVariable } from '../wire/environment.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
@@ -16,12 +18,14 @@ import { propsFromSettings } from './settings-from-props.ts';
 /** Context keys of ours begin with this: `-c leasehold:leaseMs=60000`, or the same in cdk.json. */
 const CONTEXT_PREFIX = 'leasehold:';
 
+/** What this repository's own app deploys, unless context names another module. */
+const EXAMPLES = join(packageFolder, 'examples', 'registry.ts');
+
 /** What a deployment from this app can choose besides the settings. */
 const choices = [
   'stackName',
   'serviceName',
-  'workerEntry',
-  'deadLetterEntry',
+  'jobs',
   'workerMemorySize',
   'alarmTopicArn',
   'encryptionKeyArn',
@@ -81,21 +85,12 @@ const named = (name: keyof Choices, value: string | undefined): Choices => (valu
 
 /** The choices as props; what is named by ARN is looked up nowhere, only referred to. */
 function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
-  const {
-    serviceName,
-    workerEntry,
-    deadLetterEntry,
-    workerMemorySize,
-    alarmTopicArn,
-    encryptionKeyArn,
-    eventBusName,
-  } = choices;
+  const { serviceName, jobs, workerMemorySize, alarmTopicArn, encryptionKeyArn, eventBusName } = choices;
   return {
     ...propsFromSettings(settings),
     // An empty text is no choice.
     serviceName: serviceName || undefined,
-    workerEntry: workerEntry || undefined,
-    deadLetterEntry: deadLetterEntry || undefined,
+    jobs: jobs || EXAMPLES,
     workerMemorySize: workerMemorySize ? Number(workerMemorySize) : undefined,
     alarmTopic: alarmTopicArn ? Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) : undefined,
     encryptionKey: encryptionKeyArn ? Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) : undefined,

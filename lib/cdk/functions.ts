@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -20,7 +20,13 @@ import type { Settings } from '../settings/settings.ts';
 import { reaperVariables } from '../wire/environment.ts';
 import { DEAD_LETTER_TIMEOUT_SECONDS, REAPER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
-import { bundlingOptions, type FunctionName, type FunctionSource, functionSource } from './bundling.ts';
+import {
+  bundlingOptions,
+  checkJobsModule,
+  type FunctionSource,
+  functionSource,
+  jobsSource,
+} from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
 /** A tick that could not be delivered within a minute is of no use: the next one is there. */
@@ -41,8 +47,9 @@ export function createWorker(
   props: ResourceProps,
   context: FunctionContext,
 ): LambdaFunction {
-  const { workerEntry, workerMemorySize = DEFAULT_WORKER_MEMORY, workerEnvironment = {} } = props;
-  return createFunction(scope, 'Worker', sourceOf('worker', workerEntry), {
+  const { jobs = '', workerMemorySize = DEFAULT_WORKER_MEMORY, workerEnvironment = {} } = props;
+  if (Stack.of(scope).bundlingRequired) checkJobsModule(jobs);
+  return createFunction(scope, 'Worker', jobsSource(jobs), {
     ...context,
     environment: { ...workerEnvironment, ...context.environment },
     description: 'Leasehold worker: claims jobs and runs their handlers',
@@ -75,21 +82,14 @@ export function createReaper(
 }
 
 /** Gives a row to messages that no worker ever claimed, so that the reaper looks after them. */
-export function createDeadLetter(
-  scope: Construct,
-  { deadLetterEntry }: ResourceProps,
-  context: FunctionContext,
-): LambdaFunction {
-  return createFunction(scope, 'DeadLetter', sourceOf('dead-letter', deadLetterEntry), {
+export function createDeadLetter(scope: Construct, context: FunctionContext): LambdaFunction {
+  return createFunction(scope, 'DeadLetter', functionSource('dead-letter'), {
     ...context,
     description: 'Leasehold dead-letter consumer: keeps messages that were never claimed as pending jobs',
     memorySize: SMALL_MEMORY,
     timeout: Duration.seconds(DEAD_LETTER_TIMEOUT_SECONDS),
   });
 }
-
-const sourceOf = (name: FunctionName, entry: string | undefined): FunctionSource =>
-  entry === undefined ? functionSource(name) : { kind: 'source', entry };
 
 type OwnProps = FunctionContext &
   Pick<
@@ -150,7 +150,7 @@ function createFunction(
     ...shared,
     entry: source.entry,
     handler: 'handler',
-    bundling: bundlingOptions,
+    bundling: bundlingOptions(source.jobs),
     // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
     projectRoot: source.projectRoot,
     depsLockFilePath: source.projectRoot && join(source.projectRoot, 'package-lock.json'),

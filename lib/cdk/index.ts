@@ -5,4 +5,3 @@ export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';
 export type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 export { LeaseholdStack, type LeaseholdStackProps } from './leasehold-stack.ts';
-export { rememberShards } from './shard-memory.ts';

@@ -10,7 +10,7 @@ import { didYouMean } from '../wire/nearest.ts';
 import type { SettingProps } from './setting-props.ts';
 import { deployedSettings, propOf } from './settings-from-props.ts';
 
-/** What a deployment chooses besides its settings. Every prop has a default. */
+/** What a deployment chooses besides its settings. Every prop but `jobs` has a default. */
 export interface ResourceProps {
   /**
    * Tells this deployment's metrics, logs and events from another's: the value of the metric dimension `service`.
@@ -20,25 +20,16 @@ export interface ResourceProps {
   readonly serviceName?: string;
 
   /**
-   * The file that calls `createWorkerHandler` with your job types and exports the result as `handler`.
-   *
-   * @default - the example jobs in functions/worker
+   * Your jobs module: the file that says `export const registry = createRegistry([...])`. The worker function is built from it.
+   * Required, unless there is a `workerFunction`.
    */
-  readonly workerEntry?: string;
+  readonly jobs?: string;
 
   /**
-   * The file that calls `createDeadLetterHandler` with the same job types and exports the result as `handler`. Needed
-   * with a worker of your own, because a row is given its type's lease and budgets when it is first written.
+   * A function of your own instead of the one built from `jobs`. It is given the environment, the permissions and
+   * the queue; its timeout must be `functionTimeout`, and its Node 22 or newer.
    *
-   * @default - the example jobs in functions/dead-letter
-   */
-  readonly deadLetterEntry?: string;
-
-  /**
-   * A function of your own instead of the one built from `workerEntry`. It is given the environment, the permissions and
-   * the queue; its timeout must be `functionTimeout`.
-   *
-   * @default - a function is built from `workerEntry`
+   * @default - a function is built from `jobs`
    */
   readonly workerFunction?: LambdaFunction;
 
@@ -220,8 +211,7 @@ export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}
 
 const resourceProps = {
   serviceName: true,
-  workerEntry: true,
-  deadLetterEntry: true,
+  jobs: true,
   workerFunction: true,
   workerMemorySize: true,
   reaperReservedConcurrency: true,
@@ -279,19 +269,28 @@ export function checkProps(props: LeaseholdJobsProps): void {
         refusedProps[name] ??
         `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
     );
-  const { workerEntry, workerFunction, deadLetterEntry } = props;
-  if (workerEntry !== undefined && workerFunction !== undefined)
-    problems.push(
-      `props 'workerEntry' and 'workerFunction' are both given; a system has one worker. Remove one`,
-    );
-  if ((workerEntry ?? workerFunction) !== undefined && deadLetterEntry === undefined)
-    problems.push(
-      `prop 'deadLetterEntry' is missing: the dead-letter function must know the leases and budgets of your job types. Point it to a file with: export const handler = createDeadLetterHandler(registry)`,
-    );
+  problems.push(...workerProblems(props));
   const reserved = props.reaperReservedConcurrency;
   if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
     problems.push(
       `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
     );
   if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Props that only shape the function that is built from `jobs`. */
+const ofBuiltWorker = ['workerMemorySize', 'workerEnvironment'] as const;
+
+function workerProblems(props: LeaseholdJobsProps): string[] {
+  const { jobs, workerFunction } = props;
+  if (jobs === undefined && workerFunction === undefined)
+    return [
+      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'`,
+    ];
+  if (jobs !== undefined && workerFunction !== undefined)
+    return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];
+  if (workerFunction === undefined) return [];
+  return ofBuiltWorker
+    .filter((name) => props[name] !== undefined)
+    .map((name) => `prop '${name}' has no effect with a 'workerFunction'. Set it on the function itself`);
 }

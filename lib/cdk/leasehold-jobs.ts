@@ -28,7 +28,10 @@ import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-
 import { MeteredConstruct } from './metered-construct.ts';
 import { scheduleReaper } from './reaper-schedule.ts';
 import { settingsFromProps } from './settings-from-props.ts';
-import { refuseFewerShards, type Sharded, shardsKeyOf } from './shard-memory.ts';
+import { refuseFewerShards, rememberShardsAtSynth, type Sharded, shardsKeyOf } from './shard-memory.ts';
+
+/** The oldest Node of a worker function of the user's own. */
+const OLDEST_NODE = 22;
 
 /**
  * A job system: table, queues, worker, reaper, dead-letter consumer, alarms and dashboard. Everything it creates is a
@@ -48,6 +51,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly wakeQueue: Queue;
   readonly eventBus: IEventBus;
 
+  /** Every variable that a worker needs: for a process or container of your own, with `grants.work`. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly workerFunction: LambdaFunction;
   readonly reaperFunction: LambdaFunction;
   readonly deadLetterFunction: LambdaFunction;
@@ -63,7 +68,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   /** Permissions for producers, operators and observers. */
   readonly grants: LeaseholdGrants;
 
-  constructor(scope: Construct, id: string, props: LeaseholdJobsProps = {}) {
+  constructor(scope: Construct, id: string, props: LeaseholdJobsProps) {
     super(scope, id);
     checkProps(props);
     this.settings = settingsFromProps(props);
@@ -77,7 +82,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.wakeQueue = createWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
-    const context = { ...props, environment: this.#environment() };
+    this.environment = this.#environment();
+    const context = { ...props, environment: this.environment };
     this.workerFunction =
       props.workerFunction === undefined
         ? createWorker(this, this.settings, props, context)
@@ -87,7 +93,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       { wakeQueue: this.wakeQueue, reservedConcurrency: props.reaperReservedConcurrency },
       context,
     );
-    this.deadLetterFunction = createDeadLetter(this, props, context);
+    this.deadLetterFunction = createDeadLetter(this, context);
     const functions = {
       worker: this.workerFunction,
       reaper: this.reaperFunction,
@@ -128,6 +134,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
           })
         : undefined;
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
+    rememberShardsAtSynth(this);
   }
 
   #environment(): Record<string, string> {
@@ -148,6 +155,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     if (timeoutMs !== this.settings.functionTimeoutMs)
       throw new SettingsError([
         `the timeout of 'workerFunction' is ${timeoutMs ?? 'the default of 3000'} ms, and 'functionTimeout' is ${this.settings.functionTimeoutMs} ms; they must be the same, because deadlines and the queue's visibility timeout follow from it. Set both to the same Duration`,
+      ]);
+    const [, major] = /^nodejs(\d+)\.x$/.exec(worker.runtime.name) ?? [];
+    if (major !== undefined && Number(major) < OLDEST_NODE)
+      throw new SettingsError([
+        `the runtime of 'workerFunction' is ${worker.runtime.name}; Leasehold needs Node ${OLDEST_NODE} or newer. Use Runtime.NODEJS_24_X`,
       ]);
     for (const [name, value] of Object.entries(environment)) worker.addEnvironment(name, value);
     const resource = worker.node.defaultChild;

@@ -6,17 +6,15 @@ import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 export interface LeaseholdStackProps extends StackProps {
   /**
    * The job system's props, or a function that makes them in the stack's scope.
-   *
-   * @default - all defaults
    */
-  readonly jobs?: LeaseholdJobsProps | ((scope: Construct) => LeaseholdJobsProps);
+  readonly jobs: LeaseholdJobsProps | ((scope: Construct) => LeaseholdJobsProps);
 }
 
 /** One job system in a stack of its own, with what its users need to know as outputs. */
 export class LeaseholdStack extends Stack {
   readonly jobs: LeaseholdJobs;
 
-  constructor(scope: Construct, id: string, props: LeaseholdStackProps = {}) {
+  constructor(scope: Construct, id: string, props: LeaseholdStackProps) {
     const { jobs, ...stackProps } = props;
     super(scope, id, { description: 'Leasehold: background jobs on leases', ...stackProps });
     this.jobs = new LeaseholdJobs(this, 'Jobs', typeof jobs === 'function' ? jobs(this) : jobs);

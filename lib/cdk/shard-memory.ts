@@ -38,6 +38,16 @@ export function refuseFewerShards(scope: Construct, { shardsKey, settings }: Sha
     ]);
 }
 
+/** Keeps the number when the CDK CLI synthesizes the app: it says where to by a variable. Tests of a template keep nothing. */
+export function rememberShardsAtSynth(deployed: Construct & Sharded): void {
+  deployed.node.addValidation({
+    validate: () => {
+      if (process.env.CDK_OUTDIR !== undefined) rememberShards([deployed]);
+      return [];
+    },
+  });
+}
+
 /** Keeps the number of shards for the next synth. Files without changes are left alone. */
 export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
   const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

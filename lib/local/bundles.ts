@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
-import { bundling, JOBS_MODULE, replacedPackages } from '../aws/lambda/bundling.ts';
-import { libFolder, moduleExtension, packageFolder } from '../this-package.ts';
+import { bundling, JOBS_MODULE, jobsWorker, replacedPackages } from '../aws/lambda/bundling.ts';
+import { libFolder, packageFolder } from '../this-package.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** The folders with the functions' bundles, ready to run; `remove` deletes what was built for this run. */
@@ -25,13 +25,12 @@ export interface BundleOptions {
 }
 
 const BUNDLE = 'index.mjs';
-const JOBS_WORKER = join(libFolder, 'local', `jobs-worker${moduleExtension}`);
 
 /** Bundles functions as the stack does. */
 export async function buildBundles(names: readonly string[], options: BundleOptions = {}): Promise<Bundles> {
   const { jobs } = options;
   const ofJobs: Readonly<Record<string, string>> =
-    jobs === undefined ? {} : { worker: JOBS_WORKER, jobs: resolve(jobs) };
+    jobs === undefined ? {} : { worker: jobsWorker(), jobs: resolve(jobs) };
   const entries: Readonly<Record<string, string>> = { ...options.entries, ...ofJobs };
   const own = (name: string) => options.folders?.[name] ?? join(packageFolder, 'functions', name);
   const isBuilt = (name: string) => entries[name] === undefined && existsSync(join(own(name), BUNDLE));

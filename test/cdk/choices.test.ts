@@ -3,7 +3,13 @@ import { Duration, type Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { type CfnFunction, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  type CfnFunction,
+  Code,
+  Function as LambdaFunction,
+  Runtime,
+  RuntimeFamily,
+} from 'aws-cdk-lib/aws-lambda';
 import type { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
@@ -14,6 +20,7 @@ import {
   projectRoot,
   resourceOf,
   someEnv,
+  someJobs,
   synthesize,
   synthesizeIn,
   withoutValidation,
@@ -22,16 +29,19 @@ import {
 withoutValidation();
 
 describe('a worker of the user’s own', () => {
-  const deadLetterEntry = join(projectRoot, 'functions', 'dead-letter', 'index.ts');
-  const build = (timeout: Duration | undefined, props: LeaseholdJobsProps = {}) =>
+  const build = (
+    timeout: Duration | undefined,
+    props: LeaseholdJobsProps = {},
+    runtime = Runtime.NODEJS_24_X,
+  ) =>
     synthesizeIn((stack: Stack) => {
       const workerFunction = new LambdaFunction(stack, 'MyWorker', {
-        runtime: Runtime.NODEJS_24_X,
+        runtime,
         handler: 'index.handler',
         code: Code.fromInline('exports.handler = async () => ({ batchItemFailures: [] })'),
         timeout,
       });
-      return new LeaseholdJobs(stack, 'Jobs', { workerFunction, deadLetterEntry, ...props });
+      return new LeaseholdJobs(stack, 'Jobs', { workerFunction, ...props });
     });
 
   it('is given the environment, the queue and recursion', () => {
@@ -48,6 +58,17 @@ describe('a worker of the user’s own', () => {
     });
   });
 
+  it('is refused with a Node that Leasehold does not run on, and with props that would shape the other worker', () => {
+    const minutes = Duration.minutes(15);
+    expect(() =>
+      build(minutes, {}, new Runtime('nodejs20.x', RuntimeFamily.NODEJS, { supportsInlineCode: true })),
+    ).toThrow(/runtime of 'workerFunction' is nodejs20.x; Leasehold needs Node 22 or newer/);
+    expect(() => build(minutes, { workerMemorySize: 1024 })).toThrow(
+      /'workerMemorySize' has no effect with a 'workerFunction'/,
+    );
+    expect(() => build(minutes, { jobs: someJobs })).toThrow(/'jobs' and 'workerFunction' are both given/);
+  });
+
   it('is refused when its timeout is not the one that the deadlines are computed from', () => {
     expect(() => build(Duration.minutes(5))).toThrow(
       /the timeout of 'workerFunction' is 300000 ms, and 'functionTimeout' is 900000 ms/,
@@ -57,17 +78,25 @@ describe('a worker of the user’s own', () => {
   });
 });
 
-describe('job types of the user’s own', () => {
-  it('must be known to the dead-letter function too, which writes the first row of their jobs', () => {
-    const workerEntry = join(projectRoot, 'functions', 'worker', 'index.ts');
-    expect(() => synthesize({ workerEntry })).toThrow(/prop 'deadLetterEntry' is missing/);
-    expect(() => synthesize({ workerEntry, deadLetterEntry: workerEntry })).not.toThrow();
+describe('the jobs module', () => {
+  it('must be named: nobody’s deployment runs our examples by mistake', () => {
+    expect(() => synthesize({ jobs: undefined })).toThrow(
+      /prop 'jobs' is missing: the file that says export const registry/,
+    );
+  });
+
+  it.each([
+    ['is not there', 'nowhere.ts', /there is no file .*nowhere\.ts/],
+    ['exports no registry', 'lib/this-package.ts', /it exports no registry/],
+  ])('is refused at synth when it %s', (_what, jobs, problem) => {
+    const bundled = { context: { 'aws:cdk:bundling-stacks': ['**'] } };
+    expect(() => synthesize({ jobs: join(projectRoot, jobs) }, bundled)).toThrow(problem);
   });
 });
 
 describe('a key of the user’s own', () => {
   const withKey = (stack: Stack) =>
-    new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+    new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, encryptionKey: new Key(stack, 'Key') });
 
   it('is refused where the region is not known, with the way out', () => {
     expect(() => synthesizeIn(withKey)).toThrow(/prop 'encryptionKey' needs a stack whose region is known/);
@@ -97,7 +126,7 @@ describe('a key of the user’s own', () => {
 describe('events', () => {
   it('go to a bus of the user’s own, and to no other', () => {
     const own = synthesizeIn(
-      (stack) => new LeaseholdJobs(stack, 'Jobs', { eventBus: new EventBus(stack, 'Bus') }),
+      (stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, eventBus: new EventBus(stack, 'Bus') }),
     );
     const statements = Object.values(own.template.findResources('AWS::IAM::Policy')).flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,
@@ -133,6 +162,7 @@ describe('what cannot work', () => {
     expect(() => synthesize({ replicas: ['eu-west-2'] } as LeaseholdJobsProps)).toThrow(/last writer wins/);
     const stack = new LeaseholdStack(newApp(), 'Leasehold', {
       env: someEnv,
+      jobs: { jobs: someJobs },
     });
     stack.jobs.table.addReplica({ region: 'eu-central-1' });
     expect(() => Template.fromStack(stack)).toThrow(/last writer wins/);
@@ -140,7 +170,7 @@ describe('what cannot work', () => {
 
   it('is refused at synth: FIFO queues, by prop and by escape hatch', () => {
     expect(() => synthesize({ fifo: true } as LeaseholdJobsProps)).toThrow(/no delay per message/);
-    const stack = new LeaseholdStack(newApp(), 'Leasehold');
+    const stack = new LeaseholdStack(newApp(), 'Leasehold', { jobs: { jobs: someJobs } });
     (stack.jobs.queue.node.defaultChild as CfnQueue).fifoQueue = true;
     expect(() => Template.fromStack(stack)).toThrow(/no delay per message/);
   });

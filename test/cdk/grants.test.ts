@@ -11,7 +11,7 @@ import { jobBody } from '../../lib/wire/message.ts';
 import { runInProcess } from '../support/cli.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { projectRoot, synthesizeIn, withoutValidation } from './support.ts';
+import { projectRoot, someJobs, synthesizeIn, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -24,7 +24,7 @@ afterAll(() => engines?.stop());
 /** A gate that lets pass what somebody with these grants may do. */
 function gateOf(...granted: (keyof LeaseholdGrants)[]): Promise<Gate> {
   const made = synthesizeIn((stack) => {
-    const jobs = new LeaseholdJobs(stack, 'Jobs');
+    const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
     const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
     for (const name of granted) jobs.grants[name](role);
     return jobs;

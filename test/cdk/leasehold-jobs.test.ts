@@ -10,6 +10,7 @@ import {
   projectRoot,
   resourceOf,
   type Synthesized,
+  someJobs,
   synthesize,
   withoutValidation,
 } from './support.ts';
@@ -235,7 +236,9 @@ describe('the service name', () => {
   it('is the stack’s name and the path in it, so that two deployments never share their metrics', () => {
     const app = newApp();
     const stack = new Stack(app, 'Shop', { stackName: 'shop-dev' });
-    const names = ['Mail', 'Reports'].map((id) => new LeaseholdJobs(stack, id).serviceName);
+    const names = ['Mail', 'Reports'].map(
+      (id) => new LeaseholdJobs(stack, id, { jobs: someJobs }).serviceName,
+    );
     expect(names).toEqual(['shop-dev-Mail', 'shop-dev-Reports']);
   });
 });

@@ -13,6 +13,7 @@ import {
   projectRoot,
   resourceOf,
   type Synthesized,
+  someJobs,
   synthesize,
   synthesizeIn,
   withoutValidation,
@@ -217,7 +218,11 @@ describe('alarms', () => {
   it('speak through one where that is asked for', () => {
     const one = synthesizeIn(
       (stack) =>
-        new LeaseholdJobs(stack, 'Jobs', { alarmTopic: new Topic(stack, 'Pager'), compositeAlarm: true }),
+        new LeaseholdJobs(stack, 'Jobs', {
+          jobs: someJobs,
+          alarmTopic: new Topic(stack, 'Pager'),
+          compositeAlarm: true,
+        }),
     );
     for (const alarm of Object.values(alarmsOf(one))) expect(alarm).not.toHaveProperty('AlarmActions');
     const [composite] = Object.values(one.template.findResources('AWS::CloudWatch::CompositeAlarm'));
@@ -281,7 +286,7 @@ describe('alarms', () => {
   it('tell a topic of their beginning and end, if there is one', () => {
     for (const alarm of Object.values(alarmsOf(standard))) expect(alarm).not.toHaveProperty('AlarmActions');
     const loud = synthesizeIn(
-      (stack) => new LeaseholdJobs(stack, 'Jobs', { alarmTopic: new Topic(stack, 'Pager') }),
+      (stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, alarmTopic: new Topic(stack, 'Pager') }),
     );
     for (const alarm of Object.values(alarmsOf(loud))) {
       expect(alarm.AlarmActions).toHaveLength(1);

@@ -3,7 +3,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import { permissionsOf, statementsOf } from './policies.ts';
-import { type Synthesized, synthesize, synthesizeIn, withoutValidation } from './support.ts';
+import { type Synthesized, someJobs, synthesize, synthesizeIn, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -49,7 +49,7 @@ describe('the functions', () => {
 describe('grants', () => {
   const granted = (grant: (jobs: LeaseholdJobs, role: Role) => unknown): string[] => {
     const made = synthesizeIn((stack: Stack) => {
-      const jobs = new LeaseholdJobs(stack, 'Jobs');
+      const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
       grant(jobs, new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }));
       return jobs;
     });

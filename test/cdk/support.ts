@@ -30,12 +30,17 @@ export interface Synthesized {
   readonly template: Template;
 }
 
+/** The jobs module of the tests. */
+export const someJobs = join(projectRoot, 'examples', 'registry.ts');
+
 /** The template of a stack with these props. */
 export function synthesize(
   props: LeaseholdJobsProps = {},
   options: { readonly context?: Readonly<Record<string, unknown>>; readonly app?: App } = {},
 ): Synthesized {
-  const stack = new LeaseholdStack(options.app ?? newApp(options.context), 'Leasehold', { jobs: props });
+  const stack = new LeaseholdStack(options.app ?? newApp(options.context), 'Leasehold', {
+    jobs: { jobs: someJobs, ...props },
+  });
   return { stack, jobs: stack.jobs, template: Template.fromStack(stack) };
 }
 

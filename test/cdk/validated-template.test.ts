@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
 import { settingNames } from '../../lib/settings/settings.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
-import { newApp } from './support.ts';
+import { newApp, someJobs } from './support.ts';
 
 // The one suite in which aws-cdk-lib's own validation of templates stays on.
 
@@ -24,7 +24,9 @@ const acknowledged = [
 /** An app that cdk-nag's AwsSolutions pack looks at. */
 function checkedApp(): App {
   const app = newApp();
-  new LeaseholdStack(app, 'Leasehold', { jobs: { tracing: true, dashboard: true, moreAlarms: true } });
+  new LeaseholdStack(app, 'Leasehold', {
+    jobs: { jobs: someJobs, tracing: true, dashboard: true, moreAlarms: true },
+  });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   return app;
 }
@@ -75,7 +77,9 @@ describe('the template', () => {
   });
 
   it('is the one that was last looked at', () => {
-    const template = Template.fromStack(new LeaseholdStack(newApp(), 'Leasehold')).toJSON();
+    const template = Template.fromStack(
+      new LeaseholdStack(newApp(), 'Leasehold', { jobs: { jobs: someJobs } }),
+    ).toJSON();
     expect(scrubbed(template)).toMatchSnapshot();
   });
 });

@@ -23,6 +23,9 @@ export const bundling = {
 /** The module that a worker's fixed entry imports: an alias for the file that the user names. */
 export const JOBS_MODULE = 'leasehold-jobs-module';
 
+/** The worker's entry that imports it. */
+export const jobsWorker = (): string => join(libFolder, 'worker', 'hosts', `jobs-worker${moduleExtension}`);
+
 /** In the sources, what examples and users' modules import by the package's name; installed, it is found as any package is. */
 const ownName = (): Record<string, string> =>
   moduleExtension === '.ts'

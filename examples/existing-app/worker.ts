@@ -1,4 +1,0 @@
-import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
-import { registry } from './registry.ts';
-
-export const handler = createWorkerHandler(registry);

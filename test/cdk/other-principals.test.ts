@@ -6,7 +6,7 @@ import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import { statementsOf } from './policies.ts';
-import { resourceOf, someEnv, synthesize, synthesizeIn, withoutValidation } from './support.ts';
+import { resourceOf, someEnv, someJobs, synthesize, synthesizeIn, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -21,7 +21,7 @@ describe('grants', () => {
     ['another account', new AccountPrincipal('210987654321'), { AWS: expect.anything() }],
   ])('let %s send jobs, by the policy of the queue', (_, principal, shown) => {
     const made = synthesizeIn((stack) => {
-      const jobs = new LeaseholdJobs(stack, 'Jobs');
+      const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
       jobs.grants.produce(principal);
       return jobs;
     });
@@ -39,7 +39,7 @@ describe('grants', () => {
     (verb) => {
       expect(() =>
         synthesizeIn((stack) => {
-          const jobs = new LeaseholdJobs(stack, 'Jobs');
+          const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
           jobs.grants[verb](new ServicePrincipal('events.amazonaws.com'));
           return jobs;
         }),

@@ -7,6 +7,7 @@ import { dlqCommand } from './dlq.ts';
 import { doctorCommand } from './doctor.ts';
 import { envCommand } from './env.ts';
 import { explainCommand } from './explain.ts';
+import { initCommand } from './init.ts';
 import { lsCommand } from './ls.ts';
 import { planCommand } from './plan.ts';
 import { reapCommand } from './reap.ts';
@@ -38,6 +39,7 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   doctorCommand,
   planCommand,
   consoleCommand,
+  initCommand,
   devCommand,
   envCommand,
   workCommand,

@@ -132,6 +132,7 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
         metered.metricMessagesRejected(counts),
         metered.metricMessagesReturned(counts),
         metered.metricStoreFailures(counts),
+        metered.metricRowsTooNew(counts),
       ],
       { width: COLUMNS / 2 },
     ),

@@ -120,7 +120,7 @@ export interface SettingProps {
   readonly deadLetterRetention?: Duration;
 
   /**
-   * Largest payload.
+   * Largest payload; SQS takes 1 MiB with what is around it.
    * @default 65536
    */
   readonly maxPayloadBytes?: number;

@@ -78,6 +78,25 @@ describe('the worker, from its bundle', () => {
     expect(reply).toEqual({ outcome: 'response', payload: { batchItemFailures: [] } });
   });
 
+  it('runs a job by its hint whose payload fills several rows beside it', async () => {
+    const { functions, queues, batch } = deployed;
+    const payload = JSON.stringify({ below: 10, unread: 'x'.repeat(500_000) });
+    const job = {
+      jobId: 'large',
+      type: 'count-primes',
+      payload,
+      leaseMs: 30_000,
+      maxAttempts: 5,
+      maxCrashes: 3,
+    };
+    const store = deployed.storeAt(-60_000);
+    const dispatch = { notBefore: 0, leaseUntil: 1, dispatches: 1 };
+    expect(await store.schedule(job, dispatch)).toMatchObject({ outcome: 'written' });
+    const reply = await functions.worker.invoke(await batch(queues.queue, [hintBody('large')]));
+    expect(reply).toEqual({ outcome: 'response', payload: { batchItemFailures: [] } });
+    expect(await statusOf('large')).toBe('done');
+  });
+
   it('gives a message back at once that it has no time for', async () => {
     const { functions, queues, batch } = deployed;
     const event = await batch(queues.queue, [

@@ -2,6 +2,7 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
+import { DataRules } from './data-rules.ts';
 import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
 import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
 import type { World } from './world.ts';
@@ -44,6 +45,7 @@ const FENCED = new Set([
   'fail',
   'release',
   'cancelRunning',
+  'tidy',
   'releaseUnknown',
 ]);
 const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed', 'cancelLapsed']);
@@ -58,12 +60,14 @@ export class Judge {
   readonly #world: World;
   readonly #settings: Settings;
   readonly #lives = new Map<string, Life>();
+  readonly #data: DataRules;
   /** Calls of operators whose answer has not come. They name an id, whichever row it has by the time they get there. */
   readonly #cancelsUnderWay = new Map<string, number>();
 
   constructor(world: World, settings: Settings) {
     this.#world = world;
     this.#settings = settings;
+    this.#data = new DataRules(settings.rowRetentionMs);
     this.latestRecoveryMs =
       settings.skewMs * 2 +
       settings.graceMs +
@@ -82,6 +86,7 @@ export class Judge {
   /** The row was deleted by hand; what comes under its id is another job. */
   forget(jobId: string): void {
     this.#lives.delete(jobId);
+    this.#data.forget(jobId);
     this.accepted.delete(jobId);
   }
 
@@ -111,9 +116,15 @@ export class Judge {
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
     if (write.jobId === LEADER_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
+    const ofData = this.#data.dataProblems(before, after, write);
+    if (ofData !== undefined) {
+      if (ofData[0] !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${ofData[0]}`);
+      return;
+    }
     if (this.#world.traced) this.#trace(before, after, write);
     const life = this.#life(write.jobId);
     const problems = [
+      ...this.#data.pointerProblems(after, this.#world.now),
       ...unchangingProblems(before, after, write),
       ...shapeProblems(after),
       ...budgetProblems(before, after, life.attemptAtRevival),
@@ -190,7 +201,7 @@ export class Judge {
       const row = rows.get(jobId);
       if (row === undefined || !FINISHED.has(String(row.status)))
         this.#world.violate(`${jobId} is still ${row?.status ?? 'without a row'} at the end`);
-      else if (row.status === 'done' && row.result !== String(row.attempt))
+      else if (row.status === 'done' && this.#data.textOf(row, 'result') !== String(row.attempt))
         this.#world.violate(`${jobId} is done by attempt ${row.attempt} with the result of ${row.result}`);
       else if (row.status === 'failed' && !this.#mayFail(jobId, row))
         this.#world.violate(`${jobId} failed with budget left: ${row.lastError}`);

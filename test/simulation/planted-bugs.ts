@@ -1,4 +1,5 @@
 import { bookkeepingBugs } from './bookkeeping-bugs.ts';
+import { dataBugs } from './data-bugs.ts';
 import { fenceBugs } from './fence-bugs.ts';
 import { leaseBugs } from './lease-bugs.ts';
 import { lossBugs } from './loss-bugs.ts';
@@ -12,4 +13,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...leaseBugs,
   ...lossBugs,
   ...bookkeepingBugs,
+  ...dataBugs,
 ];

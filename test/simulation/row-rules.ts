@@ -3,6 +3,8 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 /** What must be true of every row after every write, whoever wrote it. Each function returns the problems it finds. */
 
 const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', 'createdAt'] as const;
+/** What points to a payload may change where it is; that it is the same is judged by its size. */
+const MOVES_DATA = new Set(['tidy', 'revive']);
 const COUNTERS = ['errors', 'crashes', 'releases'] as const;
 const REVIVABLE = new Set(['failed', 'cancelled']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
@@ -16,7 +18,7 @@ export function unchangingProblems(before: Row | undefined, after: Row, write: R
   if (attempt !== wanted) problems.push(`attempt went from ${attemptBefore} to ${attempt}`);
   if (before === undefined) return problems;
   for (const name of UNCHANGING)
-    if (before[name] !== after[name])
+    if (before[name] !== after[name] && !(name === 'payload' && MOVES_DATA.has(write.transition)))
       problems.push(`'${name}' changed from ${before[name]} to ${after[name]}`);
   if (before.status === 'done') problems.push('a done job was changed');
   if (REVIVABLE.has(String(before.status)) && write.transition !== 'revive')
@@ -27,13 +29,23 @@ export function unchangingProblems(before: Row | undefined, after: Row, write: R
 function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
   const problems: string[] = [];
   if (Number(after.checkpointSeq) < Number(before.checkpointSeq)) problems.push('an older checkpoint won');
-  if (after.checkpoint !== before.checkpoint && write.transition !== 'checkpoint')
+  if (
+    after.checkpoint !== before.checkpoint &&
+    write.transition !== 'checkpoint' &&
+    !MOVES_DATA.has(write.transition)
+  )
     problems.push('the checkpoint was lost');
   if (
     write.transition === 'checkpoint' &&
     (before.leaseUntil !== after.leaseUntil || Number(after.checkpointSeq) === Number(before.checkpointSeq))
   )
     problems.push('a checkpoint moved the lease, or was written twice');
+  if (
+    write.transition === 'checkpoint' &&
+    Number(after.crashes) < Number(before.crashes) &&
+    (after.checkpoint === before.checkpoint || Number(after.releases) === Number(before.releases))
+  )
+    problems.push('crashes were forgiven without progress');
   if (write.transition === 'heartbeat' && Number(after.leaseUntil) <= Number(before.leaseUntil))
     problems.push('a heartbeat shortened the lease');
   if (before.cancelRequested === true && after.cancelRequested !== true && write.transition !== 'revive')

@@ -1,4 +1,5 @@
 import { NonRetryableError } from '../../lib/protocol/errors.ts';
+import type { JsonValue } from '../../lib/wire/message.ts';
 import type { HandlerJob, JobContext, JobDefinition, Schema } from '../../lib/worker/define-job.ts';
 import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';
@@ -37,16 +38,20 @@ async function work(process: Process, judge: Judge, job: HandlerJob, context: Jo
   const { world, clock, random } = process;
   const { stepMs, overrunMs } = world.pace;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
-  const done = typeof job.checkpoint === 'number' ? job.checkpoint : 0;
+  const { pad } = job.payload as { readonly pad?: string };
+  const { at: done } = (job.checkpoint ?? { at: 0 }) as { readonly at: number };
   const steps = random.integer(0, 3);
   const pause = (longestMs: number) =>
     clock.sleep(random.integer(0, longestMs), ignoresSignal ? undefined : context.signal);
+  const save = (place: JsonValue) =>
+    context.save(place).catch((error: unknown) => {
+      if (!ignoresSignal) throw error;
+    });
+  // To save what was found is no progress.
+  if (job.checkpoint !== undefined) await save(job.checkpoint as JsonValue);
   for (let step = 1; step <= steps; step++) {
     await pause(stepMs);
-    if (random.chance(0.5))
-      await context.save(done + step).catch((error: unknown) => {
-        if (!ignoresSignal) throw error;
-      });
+    if (random.chance(0.5)) await save({ at: done + step, pad: pad ?? null });
   }
   if (world.fault('handlerKillsProcess', process.name)) {
     process.die();

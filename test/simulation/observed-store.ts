@@ -1,4 +1,5 @@
 import type { JobStore } from '../../lib/protocol/ports.ts';
+import { ownerOfData } from '../../lib/protocol/rows/data-pointer.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { SimulatedServer } from './simulated-server.ts';
@@ -42,7 +43,9 @@ export function createObservedStore(
       const result = await (store[verb] as (...given: unknown[]) => Promise<unknown>)(...given);
       const outcomes = Array.isArray(result) ? result : [result];
       for (const [i, outcome] of outcomes.entries()) {
-        const entry = Array.isArray(result) ? seen[i] : seen.at(-1);
+        const ofJobs = seen.filter(isOfJob);
+        const jobId = Array.isArray(result) ? idOf((given[0] as readonly Named[])[i]) : undefined;
+        const entry = ofJobs.findLast(({ write }) => jobId === undefined || write.jobId === jobId);
         if (entry !== undefined) compare(process, verb, entry, outcome as { outcome: string });
       }
       idle.push(line);
@@ -53,6 +56,18 @@ export function createObservedStore(
   for (const verb of verbs) observed[verb] = call(verb);
   return observed as JobStore;
 }
+
+interface Named {
+  readonly job?: { readonly jobId: string };
+  readonly claim?: { readonly jobId: string };
+  readonly entry?: { readonly jobId: string };
+}
+
+const idOf = (named: Named | undefined) => (named?.job ?? named?.claim ?? named?.entry)?.jobId;
+
+/** What is told is told of the job: data is there for it before, and tidying after. */
+const isOfJob = ({ write }: SeenWrite): boolean =>
+  ownerOfData(write.jobId) === undefined && write.transition !== 'tidy';
 
 /** The store, and what it wrote in the call that uses it: calls at the same time need one each. */
 interface Line {

@@ -214,6 +214,7 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
     graph('Leases lost, fenced writes, clocks', [
       metered.metricWritesFenced(counts),
       metered.metricLeasesLost(counts),
+      metered.metricRowsTooNew(counts),
       metered.metricLateCompletions(counts),
       metered.metricHintsSent(counts),
       metered.metricClockOffset(counts),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_SOURCE_ACTIONS } from '../../lib/cdk/access.ts';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
 import { hintBody, jobBody } from '../../lib/wire/message.ts';
 import { metrics } from '../../lib/wire/metrics.ts';
 import { type Deployed, deploy } from './deployed.ts';
@@ -70,6 +71,30 @@ describe('the worker, from its bundle', () => {
         detail: expect.objectContaining({ jobId: 'refused', service: 'Leasehold-Jobs' }),
       }),
     );
+  });
+
+  it('reads payload and checkpoint that are too large for their row', async () => {
+    const { functions, queues, batch } = deployed;
+    const store = deployed.storeAt(0);
+    const payload = JSON.stringify({ url: 'http://127.0.0.1:9', body: 'x'.repeat(5000) });
+    const job = {
+      jobId: 'fat',
+      type: 'call-service',
+      payload,
+      leaseMs: 30_000,
+      maxAttempts: 5,
+      maxCrashes: 3,
+    };
+    const outcome = await store.claim({ job, owner: 'worker/before' });
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    const claim = claimOf(outcome.job);
+    await store.checkpoint(claim, { seq: 1, checkpoint: 'y'.repeat(5000) });
+    const now = Date.now();
+    const dispatch = { notBefore: now, leaseUntil: now + 60_000, dispatches: 1 };
+    await store.release(claim, { errors: 0, releases: 1, dispatch });
+    const reply = await functions.worker.invoke(await batch(queues.queue, [hintBody('fat')]));
+    expect(reply).toEqual({ outcome: 'response', payload: { batchItemFailures: [] } });
+    expect(await store.read('fat')).toMatchObject({ status: 'pending', errors: 1 });
   });
 
   it('forgets a hint whose row is gone', async () => {

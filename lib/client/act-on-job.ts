@@ -27,6 +27,6 @@ export async function actOnJob(parts: ActParts, jobId: string, act: OperatorAct[
     : store.takeBack(jobId));
   if (outcome.outcome !== 'written' || outcome.job.status !== 'pending') return outcome;
   const delaySeconds = hintDelaySecondsOf(outcome.job, clock.now());
-  const { failed, reason } = await queue.sendHints([{ jobId, delaySeconds }]);
+  const { failed, reason } = await queue.sendHints([{ jobId, type: outcome.job.type, delaySeconds }]);
   return failed.length === 0 ? outcome : { ...outcome, hintFailed: reason ?? 'no reason given' };
 }

@@ -8,11 +8,12 @@ import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
-import { isJobId, type JsonValue, quoted } from '../wire/message.ts';
+import { isJobId, type JsonValue, quoted, type SendOptions } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
-import type { Registry } from '../worker/registry.ts';
+import type { PayloadIn, Registry, TypeIn } from '../worker/registry.ts';
 import { actOnJob } from './act-on-job.ts';
 import type { ClientParts } from './client-parts.ts';
+import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
 import { ActRefusedError, BadRequestError, JobNotFoundError } from './errors.ts';
 import { type JobRecord, recordOf } from './job-record.ts';
 import { type Listing, type ListRequest, listJobs, type listStatuses } from './list-jobs.ts';
@@ -68,6 +69,15 @@ export interface Client<R extends Registry = Registry> extends Producer<R> {
   takeBack(jobId: string): Promise<JobRecord>;
   /** The system in figures, from counts of the index and the queue. */
   stats(options?: { readonly types?: readonly string[] }): Promise<Overview>;
+  /**
+   * A job as items for a transaction of yours, so that it is written together with your own rows or not at all. Send the
+   * transaction, then call `sendHint`. Throws an `EnqueueRefusedError` where it would have to guess.
+   */
+  enqueueItems<Type extends TypeIn<R>>(
+    type: Type,
+    payload: PayloadIn<R, Type>,
+    options?: SendOptions,
+  ): Promise<EnqueuedItems>;
   /** Closes its connections. */
   close(): void;
 }
@@ -133,6 +143,7 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     takeBack: (jobId) => act('takeBack', jobId),
     stats: async ({ types } = {}) =>
       readOverview(await parts(), clock.now(), { types, pagesEach: PAGES_EACH }),
+    enqueueItems: (type, payload, own) => enqueueItems({ ...reading, registry, actor }, type, payload, own),
     close: () => connection.close(),
   };
 }

@@ -9,6 +9,7 @@ export {
   type Sent,
 } from '../producer/index.ts';
 export { type Client, type ClientOptions, createClient, type JobList } from './create-client.ts';
+export { type EnqueuedItems, EnqueueRefusedError } from './enqueue-items.ts';
 export {
   ActRefusedError,
   BadRequestError,

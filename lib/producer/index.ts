@@ -1,26 +1,18 @@
 import '../node-version.ts';
-import { randomUUID } from 'node:crypto';
 import { systemClock } from '../aws/clock.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';
 import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
 import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import { QueueUnavailableError } from '../protocol/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../protocol/ports.ts';
-import { messageLimits } from '../settings/message-limits.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { resourceVariables } from '../wire/environment.ts';
-import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { jobBody, parseMessage, quoted, type SendOptions } from '../wire/message.ts';
-import { checkText } from '../worker/cells/handler-job.ts';
-import { type PayloadIn, type Registry, type TypeIn, UnknownTypeError } from '../worker/registry.ts';
+import { quoted, type SendOptions } from '../wire/message.ts';
+import type { PayloadIn, Registry, TypeIn } from '../worker/registry.ts';
+import { checkMessage, MessageRefusedError } from './check-message.ts';
 
-/** A message that no worker would run was not sent. */
-export class MessageRefusedError extends LeaseholdError {
-  constructor(type: string, reason: string) {
-    super('MESSAGE_REFUSED', `a job of type ${quoted(type)} was not sent: ${reason}`);
-  }
-}
+export { MessageRefusedError };
 
 export interface Sent {
   /** The id under which the job is found: the one asked for, else a new one. */
@@ -63,25 +55,14 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
   const { registry, settings = defaultSettings, clock = systemClock } = options;
   const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
 
-  const messageFor = async (type: string, payload: unknown, sendOptions: SendOptions = {}) => {
-    const definition = registry?.find(type);
-    if (registry !== undefined && definition === undefined)
-      throw new UnknownTypeError(
-        type,
-        registry.definitions.map((each) => each.type),
-      );
-    // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
-    const jobId = sendOptions.jobId ?? randomUUID();
-    const body = jobBody(type, payload, { ...sendOptions, jobId });
-    const now = clock.now();
-    const parsed = parseMessage(body, messageLimits(settings), { sentAt: now, now });
-    if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
-    if (parsed.message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
-    // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
-    const checked = definition && (await checkText(definition.payload, parsed.message.payload));
-    if (checked?.ok === false)
-      throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
-    return { jobId, body, ...delayOf(parsed.message.notBefore, now) };
+  const messageFor = async (type: string, payload: unknown, own?: SendOptions) => {
+    const { jobId, body, message, at } = await checkMessage(
+      { registry, settings, clock },
+      type,
+      payload,
+      own,
+    );
+    return { jobId, body, ...delayOf(message.notBefore, at) };
   };
 
   return {

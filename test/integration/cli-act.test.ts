@@ -52,7 +52,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
         { jobId: 'nobody', outcome: 'absent' },
       ]);
       expect(await status('a')).toBe('pending');
-      expect(await bodies()).toEqual(['{"hint":"a"}']);
+      expect(await bodies()).toEqual(['{"hint":"a","type":"email"}']);
     });
 
     it('refuses a rejected message and says why', async () => {
@@ -110,7 +110,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect((await system.store.complete(held)).outcome).toBe('lost');
       // Claimed a moment ago, the job is not due yet, and neither is its hint.
       expect(await bodies()).toEqual([]);
-      await expect.poll(() => bodies(), { interval: 500 }).toEqual(['{"hint":"r"}']);
+      await expect.poll(() => bodies(), { interval: 500 }).toEqual(['{"hint":"r","type":"email"}']);
     });
 
     it('refuses a job that is not running', async () => {

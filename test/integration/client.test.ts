@@ -73,6 +73,16 @@ describeOnOneEngine('a client', (engine) => {
     });
   });
 
+  it('finds a rejected message by the id that it named, and waits no longer for it', async () => {
+    const rejected = { messageId: 'm-1', jobId: 'order-7', text: '{}', bytes: 2, sha256: 'x' };
+    await system.store.reject({ ...rejected, reason: 'the payload is refused' });
+    expect(await client.get('order-7')).toMatchObject({
+      ...{ jobId: 'bad:order-7', status: 'failed', lastError: 'the payload is refused' },
+      rawMessage: { text: '{}' },
+    });
+    await expect(client.waitFor('order-7')).rejects.toBeInstanceOf(JobFailedError);
+  });
+
   describe('waitFor', () => {
     it('waits for a job that has no row yet, and returns its result', async () => {
       const waiting = client.waitFor('late');

@@ -51,7 +51,8 @@ export const refusedPayload = (
 ): RejectedMessage =>
   rejected(message, `the payload is refused by the schema of type '${type}': ${reason}`, jobId).rejected;
 
-function newJob(
+/** The job of a message: what it leaves open is the type's, or the settings'. */
+export function newJob(
   message: JobMessage,
   messageId: string,
   options: JobOptions | undefined,

@@ -1,0 +1,240 @@
+import {
+  type DynamoDBClient,
+  GetItemCommand,
+  TransactionCanceledException,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { noEvents } from '../../lib/aws/eventbridge.ts';
+import {
+  type Client,
+  createClient,
+  EnqueueRefusedError,
+  MessageRefusedError,
+} from '../../lib/client/index.ts';
+import { defineJob } from '../../lib/index.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import type { Hint } from '../../lib/protocol/ports.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import { sweep } from '../../lib/reaper/sweep.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { type CliSystem, createCliSystem } from '../support/cli.ts';
+import { describeOnEachEngine, dynamoDbClient, local, sqsEndpoint } from '../support/engines.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { newJob } from '../support/jobs.ts';
+
+const registry = createRegistry([
+  defineJob({
+    type: 'ship',
+    payload: z.object({ order: z.number(), note: z.optional(z.string()) }),
+    maxAttempts: 4,
+    run: () => undefined,
+  }),
+]);
+
+describeOnEachEngine('a job in a transaction of the user', (engine) => {
+  let system: CliSystem;
+  let proxy: FaultProxy;
+  let client: Client<typeof registry>;
+  let mine: DynamoDBClient;
+
+  beforeEach(async () => {
+    system = await createCliSystem(engine);
+    await system.put({ jobId: 'leader:reaper', shards: defaultSettings.shards });
+    proxy = await startFaultProxy({ target: engine.endpoint });
+    mine = dynamoDbClient(engine.endpoint);
+    client = createClient({
+      ...{ registry, table: system.tableName, queue: system.queueUrl },
+      dynamodb: { ...local, endpoint: proxy.endpoint },
+      sqs: { ...local, endpoint: sqsEndpoint() },
+    });
+  });
+  afterEach(async () => {
+    client.close();
+    mine.destroy();
+    system.close();
+    await proxy.stop();
+  });
+
+  /** The user's own row, in any table: here under another key of the same one. */
+  const order = (condition = 'attribute_not_exists(jobId)') => ({
+    Put: {
+      TableName: system.tableName,
+      Item: { jobId: { S: 'order:7' } },
+      ConditionExpression: condition,
+    },
+  });
+  const orderIsThere = async () =>
+    (
+      await mine.send(
+        new GetItemCommand({
+          TableName: system.tableName,
+          Key: { jobId: { S: 'order:7' } },
+          ConsistentRead: true,
+        }),
+      )
+    ).Item !== undefined;
+  type Items = Awaited<ReturnType<typeof client.enqueueItems>>;
+  const commit = (job: Items, own = order(), token = job.clientRequestToken) =>
+    mine.send(
+      new TransactWriteItemsCommand({ TransactItems: [own, ...job.items], ClientRequestToken: token }),
+    );
+  const claim = (jobId: string, owner = 'worker-a/1') => system.store.claim({ job: { jobId }, owner });
+  /** What the reaper does at a moment. */
+  const hintsSentAt = async (now: number) => {
+    const clock = createHandClock(now);
+    const hints: Hint[] = [];
+    const queue = {
+      sendHints: async (sent: readonly Hint[]) => {
+        hints.push(...sent);
+        return { sent: sent.length, failed: [] };
+      },
+    };
+    const { table } = system;
+    const settings = defaultSettings;
+    const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'reaper' });
+    const telemetry = createKeptTelemetry();
+    await sweep({ table, store, queue, clock, settings, telemetry, events: noEvents });
+    return hints.map(({ jobId }) => jobId);
+  };
+
+  it('is written together with the rows of the user, and runs by its hint', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    expect(await system.table.read('ship-7')).toBeUndefined();
+    await commit(job);
+    expect(await orderIsThere()).toBe(true);
+    expect(await job.sendHint()).toEqual({ sent: true, reason: undefined });
+    expect(await claim('ship-7')).toMatchObject({
+      outcome: 'claimed',
+      job: { type: 'ship', payload: '{"order":7}', attempt: 1, maxAttempts: 4 },
+    });
+  });
+
+  it('is not written where the rows of the user are refused, and refuses them where it exists already', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    await expect(commit(job, order('attribute_exists(jobId)'))).rejects.toBeInstanceOf(
+      TransactionCanceledException,
+    );
+    expect(await job.wasWritten()).toBe(false);
+    await system.store.claim({ job: newJob('ship-7'), owner: 'worker-a/1' });
+    const before = await system.table.read('ship-7');
+    await expect(commit(job)).rejects.toBeInstanceOf(TransactionCanceledException);
+    expect(await orderIsThere()).toBe(false);
+    expect(await system.table.read('ship-7')).toEqual(before);
+  });
+
+  it('is as the worker itself would keep it for later, to the last attribute', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7', delayMs: 3_600_000 });
+    await commit(job);
+    const now = systemClock.now();
+    const theirs = newJob('twin', {
+      ...{ type: 'ship', payload: '{"order":7}', maxAttempts: 4 },
+      ...{ maxCrashes: defaultSettings.maxCrashes, leaseMs: defaultSettings.leaseMs },
+    });
+    await system.store.schedule(theirs, planDispatch(now, now + 3_600_000, defaultSettings));
+    const [mine, twin] = await system.table.readMany(['ship-7', 'twin']);
+    const own = { jobId: 'twin', leaseShard: twin?.leaseShard, changedBy: twin?.changedBy };
+    const times = { createdAt: twin?.createdAt, notBefore: twin?.notBefore, leaseUntil: twin?.leaseUntil };
+    expect({ ...mine, ...own, ...times }).toEqual(twin);
+    expect(Number(mine?.notBefore) - Number(mine?.leaseUntil)).toBe(
+      Number(twin?.notBefore) - Number(twin?.leaseUntil),
+    );
+    expect(String(mine?.changedBy)).toMatch(/^client\//);
+    expect(await job.sendHint()).toMatchObject({ sent: false });
+  });
+
+  it('brings a payload that does not fit its row, in the same transaction', async () => {
+    const note = 'x'.repeat(20_000);
+    const job = await client.enqueueItems('ship', { order: 7, note }, { jobId: 'ship-7' });
+    expect(job.items).toHaveLength(2);
+    await commit(job);
+    const claimed = await claim('ship-7');
+    expect(claimed).toMatchObject({
+      outcome: 'claimed',
+      job: { payload: JSON.stringify({ order: 7, note }) },
+    });
+  });
+
+  it('is found by the reaper when its producer dies between commit and hint, and not before its queue lease ends', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    await commit(job);
+    const { leaseUntil } = (await system.table.read('ship-7')) as { leaseUntil: number };
+    expect(leaseUntil - systemClock.now()).toBeLessThanOrEqual(defaultSettings.dispatchLeaseMs);
+    expect(await hintsSentAt(leaseUntil - 1)).toEqual([]);
+    expect(await hintsSentAt(leaseUntil + 1)).toEqual(['ship-7']);
+  });
+
+  it('is one job however often the transaction is repeated under its token', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    await commit(job);
+    await claim('ship-7');
+    const before = await system.table.read('ship-7');
+    await commit(job);
+    expect(await system.table.read('ship-7')).toEqual(before);
+  });
+
+  it('tells its own success from another’s when DynamoDB has forgotten the token', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    await commit(job);
+    await expect(commit(job, order(), 'another-token')).rejects.toBeInstanceOf(TransactionCanceledException);
+    expect(await job.wasWritten()).toBe(true);
+    const rival = await client.enqueueItems('ship', { order: 8 }, { jobId: 'ship-7' });
+    await expect(commit(rival)).rejects.toBeInstanceOf(TransactionCanceledException);
+    expect(await rival.wasWritten()).toBe(false);
+  });
+
+  it('costs a claim that meets its transaction nothing but the next try', async () => {
+    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    await commit(job);
+    let conflicts = 1;
+    // No engine shows it: a write to a row that a transaction is writing.
+    mine.middlewareStack.add(
+      (next, context) => async (args) => {
+        if (context.commandName === 'UpdateItemCommand' && conflicts-- > 0)
+          throw Object.assign(new Error('Transaction is ongoing for the item'), {
+            name: 'TransactionConflictException',
+          });
+        return next(args);
+      },
+      { step: 'build' },
+    );
+    const store = createJobStore({
+      ...{ clock: systemClock, chance: systemChance, settings: defaultSettings, actor: 'worker-a' },
+      table: createDynamoDbTable({ client: mine, tableName: system.tableName }),
+    });
+    const request = { job: { jobId: 'ship-7' }, owner: 'worker-a/1' };
+    await expect(store.claim(request)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await store.claim(request)).toMatchObject({
+      outcome: 'claimed',
+      job: { attempt: 1, errors: 0, crashes: 0 },
+    });
+  });
+
+  it('is refused, before anything is sent, where it would be a guess or no worker would run it', async () => {
+    const { enqueueItems } = client;
+    await expect(enqueueItems('ship', { order: 'x' } as never)).rejects.toBeInstanceOf(MessageRefusedError);
+    await expect(enqueueItems('shop' as never, {} as never)).rejects.toThrow("Did you mean 'ship'?");
+    await system.put({ jobId: 'leader:reaper' });
+    const guess = await enqueueItems('ship', { order: 7 }).catch((error: unknown) => error);
+    expect(guess).toBeInstanceOf(EnqueueRefusedError);
+    expect(String(guess)).toMatch(/no reaper has run.*leasehold dev/);
+    const untyped = createClient({ table: system.tableName, region: 'eu-west-1' });
+    await expect(untyped.enqueueItems('ship', {})).rejects.toThrow(/Give createClient the registry/);
+    untyped.close();
+    expect(Object.keys(proxy.counts)).toEqual(['GetItem']);
+  });
+
+  it('comes for the document client as well', async () => {
+    const { documentItems } = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
+    const update = documentItems.at(-1)?.Update;
+    expect(update?.Key).toEqual({ jobId: 'ship-7' });
+    expect(Object.values(update?.ExpressionAttributeValues ?? {})).toContain('pending');
+    expect(update).not.toHaveProperty('ReturnValues');
+  });
+});

@@ -11,6 +11,7 @@ export {
   TooLargeError,
 } from './protocol/errors.ts';
 export { SettingsError } from './settings/settings-error.ts';
+export { type EventSchema, eventSchemas } from './wire/event-schemas.ts';
 export { LeaseholdError } from './wire/leasehold-error.ts';
 export type { JsonValue, SendOptions } from './wire/message.ts';
 export { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './worker/abort-reasons.ts';

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { watch } from '../../lib/reaper/watch.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { eventSchemas } from '../../lib/wire/event-schemas.ts';
 import type { LeaseholdEvent } from '../../lib/wire/events.ts';
 import { reaperStage } from '../support/reaper-stage.ts';
 
@@ -34,5 +36,13 @@ describe('the page about events', () => {
     for (const { name, detail } of events)
       expect([name, ...Object.keys(detail)].filter((word) => !named(word))).toEqual([]);
     expect(named('JobRetried')).toBe(true);
+    // As the bus gets them: the adapter adds the service.
+    for (const { name, detail } of events) {
+      const schema = z.fromJSONSchema(eventSchemas[name] as never);
+      expect(schema.safeParse({ service: 'test', ...detail }).error).toBeUndefined();
+      for (const field of Object.keys(detail))
+        expect(Object.keys(eventSchemas[name].properties)).toContain(field);
+      expect(schema.safeParse(detail).success).toBe(false);
+    }
   });
 });

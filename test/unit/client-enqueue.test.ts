@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { enqueueItems } from '../../lib/client/enqueue-items.ts';
+import { lookUp } from '../../lib/client/look-up.ts';
+import { defineJob } from '../../lib/index.ts';
+import { createTestStack } from '../../lib/testing/test-stack.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+
+const registry = createRegistry([defineJob({ type: 'ship', payload: z.unknown(), run: () => undefined })]);
+
+/** A client's parts in memory, on a table that a reaper has swept. */
+function createParts() {
+  const { table, clock, settings, queue, store } = createTestStack();
+  table.put({ jobId: 'leader:reaper', shards: 3 });
+  const found = { tableName: 'jobs' };
+  return { table, clock, settings, store, registry, found, actor: 'client', queue: () => queue };
+}
+
+it('a job for a transaction brings what does not fit its row as an item of its own, and writes nothing itself', async () => {
+  const parts = createParts();
+  const small = await enqueueItems(parts, 'ship', 1, { jobId: 'a' });
+  const large = await enqueueItems(parts, 'ship', 'x'.repeat(5_000), { jobId: 'b' });
+  const keys = (job: typeof small) => job.documentItems.map(({ Update: { Key } }) => String(Key.jobId));
+  expect(keys(small)).toEqual(['a']);
+  expect(keys(large)).toEqual([expect.stringMatching(/^b#p/), 'b']);
+  for (const { Update } of large.items) expect(Update.ConditionExpression).toMatch(/attribute_not_exists/);
+  expect(parts.table.rows()).toHaveLength(1);
+  expect(await small.wasWritten()).toBe(false);
+});
+
+it('the rejected message is found by the id that it named', async () => {
+  const { store, found } = createParts();
+  const rejected = {
+    messageId: 'm-1',
+    jobId: 'order-7',
+    text: '{}',
+    bytes: 2,
+    sha256: 'x',
+    reason: 'refused',
+  };
+  await store.reject(rejected);
+  // No queue is named, so it is not asked.
+  const parts = { store, found, sqs: undefined as never };
+  expect(await lookUp(parts, 'order-7')).toMatchObject({ jobId: 'bad:order-7', lastError: 'refused' });
+  expect(await lookUp(parts, 'order-8')).toMatchObject({ status: 'unknown', queue: undefined });
+});

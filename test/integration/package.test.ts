@@ -4,10 +4,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+interface Entry {
+  readonly types: string;
+  readonly default: string;
+}
+
 interface Manifest {
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<'import' | 'require', Entry>>>>;
   readonly scripts: Readonly<Record<string, string>>;
 }
 
@@ -24,10 +29,12 @@ describe('the published package', () => {
   afterAll(() => rmSync(out, { recursive: true, force: true }));
 
   const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
-    typeof entry === 'string' ? [] : [[name, entry] as const],
+    typeof entry === 'string'
+      ? []
+      : (['import', 'require'] as const).map((how) => [name, how, entry[how]] as const),
   );
 
-  it.each(entries)('brings code and types for %s', async (_name, { types, default: code }) => {
+  it.each(entries)('brings code and types for %s by %s', async (_name, _how, { types, default: code }) => {
     expect(existsSync(built(types))).toBe(true);
     const module = (await import(pathToFileURL(built(code)).href)) as object;
     expect(Object.keys(module).length).toBeGreaterThan(0);

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** The environment of a project of somebody else's: this Node first, and nothing of this repository. */
+const surroundings = (): NodeJS.ProcessEnv => {
+  const { HOME, PATH = '' } = process.env;
+  const path = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  return { HOME, PATH: [dirname(process.execPath), ...path].join(delimiter), npm_config_loglevel: 'error' };
+};
+
+/** The package as it would be published. */
+export function packTarball(folder: string): string {
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, stdio: 'pipe' });
+  const [file] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  if (file === undefined) throw new Error('npm pack made no tarball');
+  return join(folder, file);
+}
+
+export interface FreshProject {
+  readonly folder: string;
+  write(file: string, text: string): void;
+  run(command: string, ...args: readonly string[]): string;
+  remove(): void;
+}
+
+/** An empty folder outside the repository, with a package.json of this type. */
+export function freshProject(type: 'module' | 'commonjs'): FreshProject {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-fresh-'));
+  const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+  write('package.json', JSON.stringify({ name: 'fresh', private: true, type }));
+  return {
+    folder,
+    write,
+    run: (command, ...args) =>
+      execFileSync(command, [...args], { cwd: folder, encoding: 'utf8', env: surroundings(), stdio: 'pipe' }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

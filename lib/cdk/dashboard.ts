@@ -130,6 +130,7 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
         metered.metricJobsFailed(counts),
         metered.metricJobsRetried(counts),
         metered.metricMessagesRejected(counts),
+        metered.metricRowsTooNew(counts),
         metered.metricMessagesReturned(counts),
         metered.metricStoreFailures(counts),
         metered.metricRowsTooNew(counts),

@@ -152,7 +152,7 @@ describeOnOneEngine('mending', (engine) => {
       expect((await system.store.read('dead'))?.status).toBe('pending');
       expect((await system.store.read('killer'))?.status).toBe('failed');
       expect((await system.store.read('live'))?.status).toBe('running');
-      expect(await hints()).toEqual(['{"hint":"dead"}']);
+      expect(await hints()).toEqual(['{"hint":"dead","type":"email"}']);
       expect((await system.run(['reap', '--dry-run'])).stdout).toContain('No lease has lapsed');
     });
 

@@ -133,7 +133,6 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
         metered.metricRowsTooNew(counts),
         metered.metricMessagesReturned(counts),
         metered.metricStoreFailures(counts),
-        metered.metricRowsTooNew(counts),
       ],
       { width: COLUMNS / 2 },
     ),
@@ -215,7 +214,6 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
     graph('Leases lost, fenced writes, clocks', [
       metered.metricWritesFenced(counts),
       metered.metricLeasesLost(counts),
-      metered.metricRowsTooNew(counts),
       metered.metricLateCompletions(counts),
       metered.metricHintsSent(counts),
       metered.metricClockOffset(counts),

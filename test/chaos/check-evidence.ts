@@ -107,8 +107,11 @@ function lostCheckpoints(lines: readonly JournalLine[]): string[] {
 }
 
 function indexProblems({ rows, index }: Evidence): BrokenPromise[] {
+  // The shards of failures are not read.
   const unfinished = new Set(
-    rows.filter(({ leaseUntil }) => leaseUntil !== undefined).map(({ jobId }) => String(jobId)),
+    rows
+      .filter(({ leaseUntil, leaseShard }) => leaseUntil !== undefined && !/^f/.test(String(leaseShard)))
+      .map(({ jobId }) => String(jobId)),
   );
   const indexed = new Set(index.map(({ jobId }) => jobId));
   return [...new Set([...unfinished, ...indexed])]

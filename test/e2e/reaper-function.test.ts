@@ -68,7 +68,7 @@ describe('the reaper function', () => {
     let reclaimed = 0;
     while (reclaimed === 0) ({ reclaimed } = await wake());
     const [hint] = await queue.receive({ max: 1, waitSeconds: 10 });
-    expect(hint?.body).toBe('{"hint":"a"}');
+    expect(hint?.body).toBe('{"hint":"a","type":"report"}');
     expect(lines).toContainEqual(
       expect.objectContaining({ message: 'released stale running jobs', count: 1, service: 'test' }),
     );

@@ -185,13 +185,13 @@ describeOnOneEngine('a reaper with a wrong clock', (engine) => {
       const { deps, telemetry, store } = system.reaper({ clockGuard });
       system.dynamodb.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
       const stop = new AbortController();
-      const watching = watch(deps, { deadlineAt: Date.now() + 60_000, signal: stop.signal });
+      const watching = watch(deps, { deadlineAt: Date.now() + 170_000, signal: stop.signal });
       await expect.poll(() => telemetry.values('ClockOffset').at(-1)).toBeGreaterThan(50_000);
       expect(system.dynamodb.counts).toEqual({ GetItem: expect.any(Number) });
       system.dynamodb.use();
       await expect.poll(() => telemetry.total('JobsReclaimed')).toBe(20);
       expect(await store.read('job-0')).toMatchObject({ status: 'pending' });
-      expect(Math.abs(telemetry.values('ClockOffset').at(-1) ?? 60_000)).toBeLessThan(5000);
+      await expect.poll(() => Math.abs(telemetry.values('ClockOffset').at(-1) ?? 60_000)).toBeLessThan(5000);
       expect(telemetry.lines.some((line) => line.message.startsWith('clock differs too much'))).toBe(true);
       stop.abort();
       expect(await watching).toMatchObject({ reclaimed: 20 });

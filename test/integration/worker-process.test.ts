@@ -88,14 +88,14 @@ describe('the process host', () => {
     expect(await stack.read('a')).toMatchObject({ status: 'running' });
   });
 
-  it('needs at most half a request for each of a crowd of short jobs, claim to delete', async () => {
+  it('needs less than a request for each of a crowd of short jobs, claim to delete', async () => {
     const jobIds = ids(100);
     await sendAll(jobIds, 5);
     const before = requests();
     start();
     await allDone(jobIds);
-    // A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
-    expect((requests() - before - 1) / jobIds.length).toBeLessThanOrEqual(0.5);
+    // One by one it would be more than two. A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
+    expect((requests() - before - 1) / jobIds.length).toBeLessThan(1);
     // The one look at the clock.
     expect(stack.dynamodb.counts.GetItem ?? 0).toBe(1);
   });

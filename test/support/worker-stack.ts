@@ -27,6 +27,10 @@ const shortLeases = {
   eventsEnabled: false,
 } as const;
 
+/** How often a job's lease lapsed. Its `crashes` do not tell: progress forgives them. */
+export const lapsesOf = (job: Job | undefined): number =>
+  job?.claims.filter(({ outcome }) => outcome === 'lapsed').length ?? 0;
+
 /** A stage for workers, with short ways to send jobs and to see what becomes of them. */
 export interface WorkerStack extends Omit<Stage, 'direct'> {
   readonly settings: Settings;

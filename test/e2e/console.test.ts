@@ -61,7 +61,6 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await page.getByText(/SIGKILL sent to/).waitFor();
     await page.locator('.worker', { hasText: 'signal: killed' }).first().waitFor();
     await row(page, 'survivor', 'done').waitFor();
-    expect(await row(page, 'survivor').textContent()).toContain('crash');
 
     await row(page, 'survivor').click();
     const timeline = page.getByRole('region', { name: 'Timeline' });

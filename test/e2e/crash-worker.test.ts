@@ -105,10 +105,10 @@ describe('a job that kills its cell', () => {
       // By the host that held the lease all along: nobody else had to notice.
       expect(job).toMatchObject({ status: 'done', attempt: 2, errors: 0 });
       expect((job?.crashes ?? 0) + (job?.releases ?? 0)).toBe(1);
-      expect(job?.claims[0]).toMatchObject({
-        outcome: 'crashed',
-        cause: expect.stringMatching(/^crashed: /),
-      });
+      // A host may see that memory runs out before the kernel does, and ends the cell itself.
+      const outcome = fate === 'exhaustMemory' ? /^(crashed|released)$/ : /^crashed$/;
+      expect(job?.claims[0]?.outcome).toMatch(outcome);
+      if (fate !== 'exhaustMemory') expect(job?.claims[0]?.cause).toMatch(/^crashed: /);
       expect(worker.deaths).toBe(0);
     },
   );

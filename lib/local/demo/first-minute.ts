@@ -146,12 +146,12 @@ function createNarrator(say: (line: string) => void, long: string, poison: strin
     );
     once(
       'lapse',
-      killedPid !== undefined && (job?.crashes ?? 0) > 0,
+      killedPid !== undefined && lapseOf(job) !== undefined,
       `its lease lapsed; the reaper gave ${long} to the next worker`,
     );
     once(
       'resume',
-      job?.status === 'done' && job.crashes > 0,
+      job?.status === 'done' && lapseOf(job) !== undefined,
       `${long} went on from its checkpoint and is done`,
     );
     const bad = rows.get(poison);
@@ -160,6 +160,10 @@ function createNarrator(say: (line: string) => void, long: string, poison: strin
     once('quarantine', bad?.status === 'failed', `${poison} is quarantined: no other worker will die of it`);
   };
 }
+
+/** The claim whose lease lapsed after a moment. `crashes` does not tell: progress forgives them. */
+const lapseOf = (job: Job | undefined, after = 0) =>
+  job?.claims.find(({ outcome, to }) => outcome === 'lapsed' && to > after);
 
 function reportOf(
   plans: readonly Plan[],
@@ -175,15 +179,15 @@ function reportOf(
   const done = jobs.flatMap(({ job }) => (job?.status === 'done' ? [job.finishedAt] : []));
   const survivor = rows.get(long);
   // On a machine that is very busy, a lease may have lapsed before the kill as well.
-  const lapsed = survivor?.claims.find(({ outcome, to }) => outcome === 'lapsed' && to > (killed?.at ?? 0));
+  const lapsed = lapseOf(survivor, killed?.at);
   const bad = rows.get(poison);
-  const survived = survivor?.status === 'done' && survivor.crashes > 0;
+  const survived = survivor?.status === 'done' && lapsed !== undefined;
   return {
     jobs,
     isAsExpected: jobs.every((job) => job.isAsExpected) && survived,
     firstDoneAt: done.length === 0 ? undefined : Math.min(...done),
     kill:
-      killed !== undefined && survived && lapsed !== undefined
+      killed !== undefined && survived
         ? {
             ...killed,
             reclaimedAt: lapsed.to,

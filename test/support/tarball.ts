@@ -5,11 +5,19 @@ import { delimiter, dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
+/** What npm and vitest tell their children of this repository. */
+const OF_THIS_RUN =
+  /^(npm_(package|lifecycle|command|execpath|node)|npm_config_(local_prefix|strict_allow_scripts|save_exact|prefix)|INIT_CWD|VITEST|NODE_ENV|TEST_)/;
+
 /** The environment of a project of somebody else's: this Node first, and nothing of this repository. */
 const surroundings = (): NodeJS.ProcessEnv => {
-  const { HOME, PATH = '' } = process.env;
-  const path = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'));
-  return { HOME, PATH: [dirname(process.execPath), ...path].join(delimiter), npm_config_loglevel: 'error' };
+  const kept = Object.entries(process.env).filter(([name]) => !OF_THIS_RUN.test(name));
+  const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  return {
+    ...Object.fromEntries(kept),
+    PATH: [dirname(process.execPath), ...path].join(delimiter),
+    npm_config_loglevel: 'error',
+  };
 };
 
 /** The package as it would be published. */

@@ -50,7 +50,10 @@ describe('grants', () => {
   it('let a service use the key as well', () => {
     const made = synthesizeIn(
       (stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+        const jobs = new LeaseholdJobs(stack, 'Jobs', {
+          jobs: someJobs,
+          encryptionKey: new Key(stack, 'Key'),
+        });
         jobs.grants.produce(new ServicePrincipal('events.amazonaws.com'));
         return jobs;
       },
@@ -79,7 +82,10 @@ describe('a key of the customer’s', () => {
   it.each([/Worker/, /Reaper/, /DeadLetter/, /Somebody/])('may be used by %s for all that it does', (who) => {
     const made = synthesizeIn(
       (stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', { encryptionKey: new Key(stack, 'Key') });
+        const jobs = new LeaseholdJobs(stack, 'Jobs', {
+          jobs: someJobs,
+          encryptionKey: new Key(stack, 'Key'),
+        });
         const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
         jobs.grants.operate(role);
         return jobs;
@@ -128,7 +134,10 @@ describe('what a load asks of table and function', () => {
   it('is no managed instance, where invocations share a process', () => {
     expect(() =>
       synthesizeIn((stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', { functionTimeout: Duration.minutes(1) });
+        const jobs = new LeaseholdJobs(stack, 'Jobs', {
+          jobs: someJobs,
+          functionTimeout: Duration.minutes(1),
+        });
         (jobs.workerFunction.node.defaultChild as CfnFunction).capacityProviderConfig = {
           lambdaManagedInstancesCapacityProviderConfig: { capacityProviderArn: 'arn:aws:lambda:::cp' },
         };

@@ -6,7 +6,7 @@ import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createClockGuard } from '../../lib/protocol/clock-guard.ts';
-import { StoreUnavailableError, ThrottledError, TooLargeError } from '../../lib/protocol/errors.ts';
+import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -98,20 +98,15 @@ describeOnEachEngine('the jobs table', (engine) => {
     );
   });
 
-  it('refuses what one row cannot hold, alone and in a batch, and writes nothing', async () => {
-    const big = () => ({
-      job: newJob(direct.jobId(), { payload: JSON.stringify('x'.repeat(410_000)) }),
-      owner: 'w/1',
-    });
-    const request = big();
-    await expect(store.claim(request)).rejects.toThrow(TooLargeError);
-    expect(await direct.table.read(request.job.jobId)).toBeUndefined();
+  it('keeps a payload beside the row that one row cannot hold, alone and in a batch', async () => {
+    const payload = JSON.stringify('x'.repeat(410_000));
+    const big = () => ({ job: newJob(direct.jobId(), { payload }), owner: 'w/1' });
+    expect(await store.claim(big())).toMatchObject({ outcome: 'claimed', job: { payload } });
     const small = { job: newJob(direct.jobId()), owner: 'w/2' };
-    const outcomes = await store.claimMany([big(), small, big()]);
-    expect(outcomes).toMatchObject([
-      { outcome: 'failed', error: { code: 'TOO_LARGE' } },
+    expect(await store.claimMany([big(), small, big()])).toMatchObject([
+      { outcome: 'claimed', job: { payload } },
       { outcome: 'claimed' },
-      { outcome: 'failed', error: { code: 'TOO_LARGE' } },
+      { outcome: 'claimed', job: { payload } },
     ]);
   });
 

@@ -165,7 +165,7 @@ describe('an operator', () => {
     const reply = await stage.request('/api/jobs/to-revive/revive', { method: 'POST' });
     expect(reply.status).toBe(200);
     expect(await stage.store.read('to-revive')).toMatchObject({ status: 'pending', errors: 0 });
-    expect(stage.hints).toContainEqual({ jobId: 'to-revive', delaySeconds: 0 });
+    expect(stage.hints).toContainEqual(expect.objectContaining({ jobId: 'to-revive', delaySeconds: 0 }));
   });
 
   it('takes a running job back from its worker', async () => {
@@ -181,10 +181,9 @@ describe('an operator', () => {
     expect((await stage.request('/api/jobs/to-take-back/takeBack', { method: 'POST' })).status).toBe(200);
     expect(await stage.store.read('to-take-back')).toMatchObject({ status: 'pending', releases: 1 });
     // Claimed a moment ago: repeats of that claim are waited out.
-    expect(stage.hints).toContainEqual({
-      jobId: 'to-take-back',
-      delaySeconds: expect.toSatisfy((s) => s >= 4),
-    });
+    expect(stage.hints).toContainEqual(
+      expect.objectContaining({ jobId: 'to-take-back', delaySeconds: expect.toSatisfy((s) => s >= 4) }),
+    );
   });
 
   it('cannot change anything in a console that only shows', async () => {

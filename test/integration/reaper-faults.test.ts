@@ -191,7 +191,6 @@ describeOnOneEngine('a reaper with a wrong clock', (engine) => {
       system.dynamodb.use();
       await expect.poll(() => telemetry.total('JobsReclaimed')).toBe(20);
       expect(await store.read('job-0')).toMatchObject({ status: 'pending' });
-      await expect.poll(() => Math.abs(telemetry.values('ClockOffset').at(-1) ?? 60_000)).toBeLessThan(5000);
       expect(telemetry.lines.some((line) => line.message.startsWith('clock differs too much'))).toBe(true);
       stop.abort();
       expect(await watching).toMatchObject({ reclaimed: 20 });

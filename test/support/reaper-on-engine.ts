@@ -8,6 +8,7 @@ import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
 import type { ClockGuard } from '../../lib/protocol/clock-guard.ts';
 import { pendingShard, runningShard } from '../../lib/protocol/shards.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { ROW_FORMAT } from '../../lib/wire/table.ts';
 import { patient, sqsClient } from './engines.ts';
 import { type ReaperStage, reaperStage } from './reaper-stage.ts';
 import { row } from './rows.ts';
@@ -64,6 +65,7 @@ export async function reaperOnEngine(options: StageOptions = {}): Promise<Reaper
       row({
         jobId,
         status: 'running',
+        format: ROW_FORMAT,
         leaseShard: runningShard(jobId, SHARDS),
         leaseUntil: clock.now() - endedAgoMs,
         startedAt: clock.now() - endedAgoMs - 30_000,

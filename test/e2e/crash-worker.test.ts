@@ -89,6 +89,7 @@ describe('a worker process that is killed', () => {
     expect(jobs.map(({ status }) => status)).toEqual(jobIds.map(() => 'done'));
     // How many came in the batch is up to the queue; those that did lost one attempt, and no job more than that.
     expect(jobs.filter((job) => lapsesOf(job) === 1).length).toBeGreaterThanOrEqual(3);
+    expect(jobs.filter(({ attempt, crashes, releases }) => attempt !== 1 + crashes + releases)).toEqual([]);
     expect(Math.max(...jobs.map(lapsesOf))).toBe(1);
   });
 });

@@ -1,7 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import type { Context } from 'aws-lambda';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { LambdaContext } from '../wire/lambda.ts';
@@ -9,7 +8,7 @@ import { METRIC_NAMESPACE, type MetricName, metrics } from '../wire/metrics.ts';
 
 export interface PowertoolsTelemetry extends Telemetry {
   /** Puts the invocation's request id and function into every line from now on. */
-  nameRequest(context: LambdaContext): void;
+  nameRequest(context: Pick<LambdaContext, 'awsRequestId'>): void;
   /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
   flush(): void;
 }
@@ -41,7 +40,8 @@ export function createPowertoolsTelemetry(options: {
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
   };
   return {
-    nameRequest: (context) => void harmlessly(() => logger.addContext(context as Context)),
+    nameRequest: (context) =>
+      void harmlessly(() => logger.appendKeys({ function_request_id: context.awsRequestId })),
     info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
     warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
     error: (message, error, fields = {}) =>

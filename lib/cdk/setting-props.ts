@@ -13,7 +13,7 @@ export interface SettingProps {
 
   /**
    * Shortest lease that a job type or a message may ask for.
-   * @default - the same as `lease`
+   * @default - 30 seconds, or `lease` if that is shorter
    */
   readonly minLease?: Duration;
 

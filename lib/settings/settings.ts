@@ -228,7 +228,7 @@ function followers(given: Readonly<Record<string, unknown>>): Partial<Record<Set
   const follow: Partial<Record<SettingName, number>> = {};
   if (typeof leaseMs === 'number') {
     follow.heartbeatMs = Math.floor(leaseMs / 3);
-    follow.minLeaseMs = leaseMs;
+    follow.minLeaseMs = Math.min(leaseMs, defaultSettings.minLeaseMs);
   }
   if (typeof functionTimeoutMs === 'number' || typeof batchWindowMs === 'number')
     follow.visibilityTimeoutMs =

@@ -26,7 +26,7 @@ const UNITS = [
 /** Defaults that move along with another setting. */
 const followers: Partial<Record<SettingName, string>> = {
   heartbeatMs: '- a third of `lease`',
-  minLeaseMs: '- the same as `lease`',
+  minLeaseMs: '- 30 seconds, or `lease` if that is shorter',
   visibilityTimeoutMs: '- `functionTimeout` plus `batchWindow` plus one minute',
 };
 

@@ -22,7 +22,7 @@ export interface Cdk {
 
 export function createCdk(folder: string): Cdk {
   const config = JSON.parse(readFileSync(join(projectRoot, 'cdk.json'), 'utf8'));
-  config.app = `"${process.execPath}" "${join(projectRoot, 'bin', 'app.ts')}"`;
+  config.app = `"${process.execPath}" "${join(projectRoot, 'test', 'rehearsal', 'app.ts')}"`;
   writeFileSync(join(folder, 'cdk.json'), JSON.stringify(config));
   const program = join(dirname(require.resolve('aws-cdk/package.json')), 'bin', 'cdk');
 

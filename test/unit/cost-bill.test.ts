@@ -56,6 +56,7 @@ describe('what a job leaves in the log', () => {
     for (const name of ['log', 'info'] as const)
       vi.spyOn(console, name).mockImplementation((line: string) => void written.push(line));
     const telemetry = createPowertoolsTelemetry({ serviceName: 'Leasehold-Jobs' });
+    telemetry.nameRequest({ awsRequestId: crypto.randomUUID() });
     const name = { jobId: crypto.randomUUID(), type: 'send-invoice', attempt: 1 };
     telemetry.info('run ended', { ...name, outcome: 'done', durationMs: 104 });
     telemetry.count('JobsClaimed');

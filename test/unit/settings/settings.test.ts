@@ -92,7 +92,7 @@ describe('settings', () => {
 
 describe('settings that follow from others', () => {
   it('move along when only the other is given', () => {
-    expect(resolveSettings({ leaseMs: 60_000 })).toMatchObject({ heartbeatMs: 20_000, minLeaseMs: 60_000 });
+    expect(resolveSettings({ leaseMs: 60_000 })).toMatchObject({ heartbeatMs: 20_000, minLeaseMs: 30_000 });
     expect(resolveSettings({ functionTimeoutMs: 60_000 })).toMatchObject({ visibilityTimeoutMs: 120_000 });
     expect(resolveSettings({ batchWindowMs: 1_000 })).toMatchObject({ visibilityTimeoutMs: 961_000 });
   });

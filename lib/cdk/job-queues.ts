@@ -12,7 +12,7 @@ export interface JobQueues {
 }
 
 /** The queue of job messages and hints, and the one for messages that no worker ever claimed. */
-export function createQueues(
+export function addQueues(
   scope: Construct,
   settings: Settings,
   props: Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>,
@@ -44,7 +44,7 @@ export function createQueues(
 }
 
 /** The queue whose messages start the next reaper. It holds no job's data, so it needs no key of the user's. */
-export function createWakeQueue(scope: Construct): Queue {
+export function addWakeQueue(scope: Construct): Queue {
   const queue = new Queue(scope, 'WakeQueue', {
     encryption: QueueEncryption.SQS_MANAGED,
     enforceSSL: true,

@@ -18,7 +18,7 @@ const attribute = ({ name, type }: { readonly name: string; readonly type: KeyTy
 });
 
 /** The jobs table, from the same definition that the store reads and the local engines create. */
-export function createTable(
+export function addTable(
   scope: Construct,
   props: Pick<
     ResourceProps,

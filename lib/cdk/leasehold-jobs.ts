@@ -21,8 +21,8 @@ import { createAlarms } from './alarms.ts';
 import type { FunctionName } from './bundling.ts';
 import { createDashboard } from './dashboard.ts';
 import { createDeadLetter, createReaper, createWorker } from './functions.ts';
-import { createQueues, createWakeQueue } from './job-queues.ts';
-import { createTable } from './jobs-table.ts';
+import { addQueues, addWakeQueue } from './job-queues.ts';
+import { addTable } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
@@ -77,9 +77,9 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
 
-    this.table = createTable(this, props);
-    ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = createQueues(this, this.settings, props));
-    this.wakeQueue = createWakeQueue(this);
+    this.table = addTable(this, props);
+    ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = addQueues(this, this.settings, props));
+    this.wakeQueue = addWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
     this.environment = this.#environment();

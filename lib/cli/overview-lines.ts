@@ -13,7 +13,7 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
     count.count > 0 ? colours.red(formatCount(count).padStart(9)) : formatCount(count).padStart(9);
   const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
   return [
-    row('running', formatCount(overview.running), soonest(overview, now)),
+    row('running', formatCount(overview.running), soonestEnd(overview, now)),
     row(
       '  lease lapsed',
       alarming(overview.lapsed),
@@ -35,7 +35,7 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
 const formatCount = ({ count, complete }: Count): string =>
   `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
 
-const soonest = ({ soonestLeaseEnd }: Overview, now: number): string =>
+const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
   soonestLeaseEnd === undefined
     ? ''
     : `soonest lease ${soonestLeaseEnd > now ? 'ends' : 'ended'} ${formatAge(soonestLeaseEnd, now)}`;

@@ -10,10 +10,10 @@ export interface Stretch {
   readonly from: number;
   readonly to: number;
   /** Where to go on; absent at the shard's end. */
-  readonly rest?: Place;
+  readonly rest?: ShardPlace;
 }
 
-interface Place {
+interface ShardPlace {
   readonly cursor: Cursor;
   readonly from: number;
 }
@@ -25,7 +25,7 @@ export async function readShard(
   table: Table,
   shard: string,
   atMost: number,
-  start?: Place,
+  start?: ShardPlace,
 ): Promise<Stretch> {
   const entries: LeaseEntry[] = [];
   let cursor = start?.cursor;

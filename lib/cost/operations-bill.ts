@@ -13,7 +13,7 @@ export const ALARM_METRICS = 15;
 const METRICS_ALWAYS = 1;
 const METRICS_WHILE_BUSY = 3;
 /** What one job leaves in the log: its line, and its share of the invocation's metrics. CloudWatch adds 26 bytes to each. */
-export const LOGGED_BYTES = { job: 340, invocation: 280 } as const;
+export const LOG_LINE_BYTES = { job: 340, invocation: 280 } as const;
 const GB = 1e9;
 
 export function operationsBill(
@@ -37,7 +37,7 @@ export function operationsBill(
     dollars,
   });
   const metrics = METRICS_ALWAYS + (jobs > 0 ? METRICS_WHILE_BUSY : 0);
-  const logged = (jobs * LOGGED_BYTES.job + invocations * LOGGED_BYTES.invocation) / GB;
+  const logged = (jobs * LOG_LINE_BYTES.job + invocations * LOG_LINE_BYTES.invocation) / GB;
   const polls = IDLE_POLLS_A_MONTH.shrinking + (load.onLambda ? IDLE_POLLS_A_MONTH.limited : 0);
   return [
     line('alarms', ALARM_METRICS, 'metrics', ALARM_METRICS * prices.perAlarmMetric),

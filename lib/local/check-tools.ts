@@ -16,10 +16,10 @@ interface Needs {
   readonly bundles: boolean;
 }
 
-type Surroundings = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Refuses at once, in a sentence, what would else fail half-way through the start. */
-export async function checkTools(needs: Needs, surroundings: Surroundings): Promise<void> {
+export async function checkTools(needs: Needs, surroundings: Variables): Promise<void> {
   if (needs.jobs !== undefined && !existsSync(needs.jobs))
     throw new EngineError(
       'ENGINE_FAILED',
@@ -56,7 +56,7 @@ const isInstalled = (name: string): boolean => {
 };
 
 /** Names all that is missing, and the one command that installs it. */
-async function checkPackages({ bundles, engine }: Needs, surroundings: Surroundings): Promise<void> {
+async function checkPackages({ bundles, engine }: Needs, surroundings: Variables): Promise<void> {
   const missing = [
     ...(bundles && !isInstalled('esbuild') ? ['esbuild'] : []),
     ...(!surroundings.AWS_ENDPOINT_URL_SQS && !isInstalled('fauxqs') ? ['fauxqs'] : []),

@@ -37,7 +37,7 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
       const worker = stack.workers().find((each) => each.pid === pid);
       const kind = signalKinds[action];
       if (kind !== undefined)
-        for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: nameOf(pid) });
+        for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: processName(pid) });
       return stack.signal(pid, action);
     },
     connect(watcher, workersChanged) {
@@ -66,10 +66,10 @@ const signalKinds: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = {
 };
 
 const isWorker = ({ functionName }: { readonly functionName: string }) => functionName.endsWith('-worker');
-const nameOf = (pid: number) => `process ${pid}`;
+const processName = (pid: number) => `process ${pid}`;
 
 const summaryOf = (sandbox: SandboxView): WorkerSummary => ({
-  name: nameOf(sandbox.pid),
+  name: processName(sandbox.pid),
   pid: sandbox.pid,
   state: sandbox.state !== 'gone' && sandbox.isPaused ? 'paused' : sandbox.state,
   since: sandbox.busySince ?? sandbox.idleSince ?? sandbox.startedAt,
@@ -88,7 +88,7 @@ function tell(event: StackEvent, watcher: Watcher, add: Add): void {
   } else if (event.kind === 'ended') {
     for (const jobId of jobIdsOf(event.event)) {
       if (event.outcome.outcome === 'functionError' && isDeath(event.outcome.failure.errorType))
-        add(jobId, { kind: 'killed', by: nameOf(event.pid), text: reasonOf(event.outcome.failure) });
+        add(jobId, { kind: 'killed', by: processName(event.pid), text: reasonOf(event.outcome.failure) });
       watcher.note(jobId);
     }
   } else if (event.kind === 'output') tellLine(event.line, watcher, add);

@@ -5,7 +5,7 @@ import { defined } from '../wire/defined.ts';
 const REGION = 'us-east-1';
 const KEY = 'local';
 
-type Surroundings = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The variables by which code finds the local stack: AWS's own, and Leasehold's. */
 export const localEnvironment = {
@@ -19,7 +19,7 @@ export const localEnvironment = {
       readonly sqs: string;
       readonly eventbridge: string;
     },
-    surroundings: Surroundings,
+    surroundings: Variables,
   ): Record<string, string> {
     const isGiven = Boolean(surroundings.AWS_ENDPOINT_URL_DYNAMODB || surroundings.AWS_ENDPOINT_URL_SQS);
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = isGiven ? surroundings : {};

@@ -36,7 +36,7 @@ function outputLine(line: OutputLine): string | undefined {
   if (line.kind === 'metrics') return undefined;
   if (line.kind === 'text') return line.text;
   const { level, message, fields } = line;
-  const name = nameOf(fields);
+  const name = jobPrefix(fields);
   if (message === 'run ended') return `${name}${endingOf(fields)}`;
   const paint = LEVELS[level] ?? ((text: string) => text);
   const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
@@ -52,7 +52,7 @@ function stackOr(value: unknown): string {
   return typeof stack === 'string' ? stack : JSON.stringify(value);
 }
 
-const nameOf = ({ jobId, attempt, type }: Readonly<Record<string, unknown>>): string =>
+const jobPrefix = ({ jobId, attempt, type }: Readonly<Record<string, unknown>>): string =>
   typeof jobId === 'string'
     ? `${pc.bold(jobId)}${type === undefined ? '' : pc.dim(` ${String(type)}`)}${attempt === undefined ? '' : pc.dim(` #${String(attempt)}`)}  `
     : '';
@@ -67,13 +67,13 @@ function busLine(name: string, detail: Readonly<Record<string, unknown>>): strin
   const error = typeof detail.lastError === 'string' ? `: ${detail.lastError}` : '';
   switch (name) {
     case 'JobReclaimed':
-      return `${nameOf(detail)}${pc.yellow('reclaimed')}: its worker is gone, the next one takes over`;
+      return `${jobPrefix(detail)}${pc.yellow('reclaimed')}: its worker is gone, the next one takes over`;
     case 'JobRetried':
-      return `${nameOf(detail)}${pc.yellow('will be retried')}${error}`;
+      return `${jobPrefix(detail)}${pc.yellow('will be retried')}${error}`;
     case 'JobQuarantined':
-      return `${nameOf(detail)}${pc.red('quarantined')}${error}`;
+      return `${jobPrefix(detail)}${pc.red('quarantined')}${error}`;
     case 'JobFailed':
-      return `${nameOf(detail)}${pc.red('failed for good')}${error}`;
+      return `${jobPrefix(detail)}${pc.red('failed for good')}${error}`;
     default:
       return undefined;
   }

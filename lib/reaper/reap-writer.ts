@@ -20,7 +20,7 @@ export interface ReapWriter {
 }
 
 /** A multiple of what a write request and a hint request take, so that both are full. */
-export const CHUNK = 250;
+export const REAP_CHUNK = 250;
 /** The hints of one chunk go out while the next is written. More would hold up whoever else uses the table. */
 const CHUNKS_AT_ONCE = 2;
 
@@ -53,7 +53,7 @@ export function createReapWriter(
     },
     async add(entries) {
       buffer.push(...entries);
-      while (buffer.length >= CHUNK) await launch(takeChunk());
+      while (buffer.length >= REAP_CHUNK) await launch(takeChunk());
     },
     async finish() {
       while (buffer.length > 0) await launch(takeChunk());
@@ -62,8 +62,8 @@ export function createReapWriter(
   };
 
   function takeChunk(): readonly LeaseEntry[] {
-    const chunk = buffer.slice(0, CHUNK);
-    buffer = buffer.slice(CHUNK);
+    const chunk = buffer.slice(0, REAP_CHUNK);
+    buffer = buffer.slice(REAP_CHUNK);
     return chunk;
   }
 

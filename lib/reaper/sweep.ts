@@ -8,7 +8,7 @@ import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './large-reads.ts';
-import { CHUNK, createReapWriter, type ReapWriter } from './reap-writer.ts';
+import { createReapWriter, REAP_CHUNK, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
 import { createSweepTally, leaveBehind, type SweepCounts, type SweepTally } from './sweep-counts.ts';
 import {
@@ -116,7 +116,7 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     await drain(waiting, { open: false, budget: Number.POSITIVE_INFINITY }, deps, round);
   }
 
-  const result = resultOf(round, breaker, clock.monotonic() - began, clock.now());
+  const result = summarise(round, breaker, clock.monotonic() - began, clock.now());
   reportSweep(deps, result, tally);
   if (options.memory === undefined) await memory.outlet.settle();
   return result;
@@ -145,7 +145,7 @@ async function lookAt(
 }
 
 const firstPageWhileOpen = ({ settings }: ReaperDeps, shards: number) =>
-  Math.min(CHUNK, Math.max(FIRST_PAGE, Math.ceil(settings.breakerPerSweep / shards)));
+  Math.min(REAP_CHUNK, Math.max(FIRST_PAGE, Math.ceil(settings.breakerPerSweep / shards)));
 
 const mayHoldMore = ({ live, page }: Look) => live === undefined && page.cursor !== undefined;
 
@@ -209,7 +209,7 @@ async function drainShard(
       leaveBehind(round.tally, 'stopped', lapsed.slice(-1));
       return again;
     }
-    limit = Math.min(limit * PAGE_GROWTH, CHUNK, Math.max(left, FIRST_PAGE));
+    limit = Math.min(limit * PAGE_GROWTH, REAP_CHUNK, Math.max(left, FIRST_PAGE));
     const request = { shard: look.shard, limit, cursor: page.cursor };
     const next = await round.inTurn(() => {
       readAt = deps.clock.now();
@@ -296,7 +296,7 @@ function noteFailure(
   });
 }
 
-function resultOf(round: Round, breaker: BreakerVerdict, durationMs: number, now: number): SweepResult {
+function summarise(round: Round, breaker: BreakerVerdict, durationMs: number, now: number): SweepResult {
   const { firstError: _error, oldestLeft, unwrittenShards, ...counts } = round.tally;
   const { skipped, errors } = counts;
   const nextLapseAt = soonest(outlooksOf(round.memory, 'running').map((o) => o.nextLapseAt));

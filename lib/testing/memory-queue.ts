@@ -9,7 +9,7 @@ export interface MemoryQueue extends JobQueue {
   bodies(): readonly string[];
 }
 
-interface Kept {
+interface KeptMessage {
   readonly messageId: string;
   readonly body: string;
   readonly sentAt: number;
@@ -22,7 +22,7 @@ export function createMemoryQueue(options: {
   readonly visibilityTimeoutMs: number;
 }): MemoryQueue {
   const { clock, visibilityTimeoutMs } = options;
-  const messages = new Map<string, Kept>();
+  const messages = new Map<string, KeptMessage>();
   let count = 0;
 
   const keep = (body: string, delaySeconds = 0): string => {
@@ -37,7 +37,7 @@ export function createMemoryQueue(options: {
     });
     return messageId;
   };
-  const receive = (message: Kept): ReceivedMessage => {
+  const receive = (message: KeptMessage): ReceivedMessage => {
     message.visibleAt = clock.now() + visibilityTimeoutMs;
     message.receiveCount += 1;
     const { messageId, body, sentAt, receiveCount } = message;

@@ -25,12 +25,12 @@ export interface RunOptions {
 }
 
 /** How a run ended. `refused`: the message was rejected, put off, or found its job finished. */
-export type RunEnd = Ending | 'crashed' | 'refused';
+export type TestRunEnd = Ending | 'crashed' | 'refused';
 
 /** A job under test: the real worker and reaper, with time and mishaps under your control. */
 export interface TestedJob {
   /** Lets time pass until the job is due, then runs it once. */
-  run(options?: RunOptions): Promise<RunEnd>;
+  run(options?: RunOptions): Promise<TestRunEnd>;
   /** Runs the job until it is finished. */
   finish(): Promise<FinishedJob>;
   /** The job's current row; undefined before its first run. */
@@ -93,7 +93,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     }
   };
 
-  const run = async ({ mishap, after = 0 }: RunOptions = {}): Promise<RunEnd> => {
+  const run = async ({ mishap, after = 0 }: RunOptions = {}): Promise<TestRunEnd> => {
     await sent;
     const message = await nextMessage();
     if (message === undefined) return 'refused';
@@ -114,7 +114,11 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     return Promise.race([deal(engine, message, stopping.signal), crashed]);
   };
 
-  const deal = async (engine: Engine, message: ReceivedMessage, stopping: AbortSignal): Promise<RunEnd> => {
+  const deal = async (
+    engine: Engine,
+    message: ReceivedMessage,
+    stopping: AbortSignal,
+  ): Promise<TestRunEnd> => {
     const opened = await engine.open(message);
     const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
     await queue.delete([message]);

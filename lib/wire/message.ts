@@ -126,7 +126,7 @@ export function parseMessage(
     );
   const given = fields as Record<string, unknown>;
   if (Object.hasOwn(given, 'hint')) return parseHint(given);
-  const parsed = parseJob(given, limits, times);
+  const parsed = parseNewJob(given, limits, times);
   return parsed.ok || !isJobId(given.jobId) ? parsed : { ...parsed, jobId: given.jobId };
 }
 
@@ -137,7 +137,7 @@ function parseHint(given: Record<string, unknown>): ParsedMessage {
   return { ok: true, message: { kind: 'hint', jobId: given.hint, ...defined({ type }) } };
 }
 
-function parseJob(
+function parseNewJob(
   given: Record<string, unknown>,
   limits: MessageLimits,
   times: { readonly sentAt: number; readonly now: number },

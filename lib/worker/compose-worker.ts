@@ -20,7 +20,7 @@ interface AwsAddress {
 }
 
 /** What every function of the worker's side stands on. */
-export interface ConnectOptions {
+export interface WorkerConnectOptions {
   readonly configuration: Configuration;
   /** @default - host name, process id and a random part */
   readonly worker?: string;
@@ -31,7 +31,7 @@ export interface ConnectOptions {
   readonly telemetry?: PowertoolsTelemetry;
 }
 
-export interface ComposeOptions extends ConnectOptions {
+export interface ComposeOptions extends WorkerConnectOptions {
   readonly handlers: Handlers;
   /** How many cells share the work, and how many jobs they run at once. @default - one cell, one job */
   readonly cells?: number;
@@ -39,7 +39,7 @@ export interface ComposeOptions extends ConnectOptions {
 }
 
 /** DynamoDB, SQS, EventBridge and Powertools, put together. */
-export interface Connection extends Omit<WorkerParts, 'heart' | 'cells' | 'brake'> {
+export interface WorkerConnection extends Omit<WorkerParts, 'heart' | 'cells' | 'brake'> {
   readonly telemetry: PowertoolsTelemetry;
   /** For a reaper in the same process. */
   readonly table: Table;
@@ -48,9 +48,9 @@ export interface Connection extends Omit<WorkerParts, 'heart' | 'cells' | 'brake
 }
 
 /** A worker's parts on AWS, and what ends with them. */
-export type ComposedWorker = Connection & WorkerParts;
+export type ComposedWorker = WorkerConnection & WorkerParts;
 
-export function connect(options: ConnectOptions): Connection {
+export function connectWorker(options: WorkerConnectOptions): WorkerConnection {
   const { configuration, telemetry, dynamodb, sqs } = options;
   const worker = options.worker ?? `${hostname()}-${process.pid}-${systemChance.unique()}`;
   const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
@@ -75,7 +75,7 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 1,
   });
-  const connection = connect({ ...options, telemetry });
+  const connection = connectWorker({ ...options, telemetry });
   const heart = createHeartLoop({
     ...{ clock, chance: connection.chance, store: connection.store },
     onFailure: ({ jobId, attempt }, error) =>

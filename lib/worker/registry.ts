@@ -73,7 +73,7 @@ export const isRegistry = (value: unknown): value is Registry =>
   typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;
 
 /** How one type's jobs are treated: its own options, and the settings for what it leaves open. */
-export interface JobTerms {
+export interface TypeTerms {
   readonly leaseMs: number;
   readonly fixedLease: boolean;
   readonly maxAttempts: number;
@@ -84,7 +84,7 @@ export interface JobTerms {
   readonly maxStallMs: number;
 }
 
-export function termsOf(definition: JobOptions | undefined, settings: Settings): JobTerms {
+export function termsOf(definition: JobOptions | undefined, settings: Settings): TypeTerms {
   const maxAttempts = definition?.maxAttempts ?? settings.maxAttempts;
   return {
     leaseMs: definition?.lease?.ms ?? settings.leaseMs,

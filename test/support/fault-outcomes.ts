@@ -9,13 +9,13 @@ type Json = Readonly<Record<string, unknown>>;
 export type Timing = Extract<Fault, { kind: 'delay' | 'hold' | 'shiftDate' }>;
 
 /** Faults that decide what becomes of a request: it has one at most. */
-export type Outcome = Exclude<Fault, Timing>;
+export type ReplyFault = Exclude<Fault, Timing>;
 
 /** What the client gets: a reply, a connection that breaks, or one that stays open without a word. */
 export type Result = Reply | 'cut' | 'silent';
 
 /** The engine as outcomes use it, for one request. */
-export type Engine = {
+export type ProxiedEngine = {
   ask(body: Json): Promise<Reply>;
   pastReply(age: Age): Json | undefined;
 };
@@ -33,14 +33,14 @@ function rewritten(reply: Reply, change: (json: Json) => Json): Reply {
 async function partialBatch(
   request: SeenRequest,
   fault: Extract<Fault, { kind: 'failSome' }>,
-  engine: Engine,
+  engine: ProxiedEngine,
 ): Promise<Reply> {
   const batch = failSome(request, fault);
   const reply = batch.ask === undefined ? refusal(request.service, 200) : await engine.ask(batch.ask);
   return reply.status === 200 ? rewritten(reply, batch.answer) : reply;
 }
 
-async function staleReply(request: SeenRequest, age: Age, engine: Engine): Promise<Reply> {
+async function staleReply(request: SeenRequest, age: Age, engine: ProxiedEngine): Promise<Reply> {
   const past = engine.pastReply(age);
   // The engine is asked all the same, so that what is remembered moves on and staleness stays bounded.
   const reply = await engine.ask(request.body);
@@ -50,8 +50,8 @@ async function staleReply(request: SeenRequest, age: Age, engine: Engine): Promi
 /** Carries one request out, or not, as its fault demands. */
 export async function carryOut(
   request: SeenRequest,
-  fault: Outcome | undefined,
-  engine: Engine,
+  fault: ReplyFault | undefined,
+  engine: ProxiedEngine,
 ): Promise<Result> {
   switch (fault?.kind) {
     case undefined:

@@ -2,7 +2,14 @@ import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { carryOut, type Engine, isTiming, type Outcome, type Result, type Timing } from './fault-outcomes.ts';
+import {
+  carryOut,
+  isTiming,
+  type ProxiedEngine,
+  type ReplyFault,
+  type Result,
+  type Timing,
+} from './fault-outcomes.ts';
 import { type Fault, type FaultRule, readsIndex, type SeenRequest } from './faults.ts';
 import { type PastReplies, pastReplies } from './past-replies.ts';
 import { derivedSeed, seededRandom } from './random.ts';
@@ -96,7 +103,7 @@ type ProxyState = {
 
 function chooseFaults(request: SeenRequest, { rules, injected }: ProxyState) {
   const faults = rules.flatMap((rule) => rule(request) ?? []);
-  const outcome = faults.find((fault): fault is Outcome => !isTiming(fault));
+  const outcome = faults.find((fault): fault is ReplyFault => !isTiming(fault));
   const timings = faults.filter(isTiming);
   for (const { kind } of [...timings, ...(outcome === undefined ? [] : [outcome])]) {
     injected[kind] = (injected[kind] ?? 0) + 1;
@@ -104,7 +111,12 @@ function chooseFaults(request: SeenRequest, { rules, injected }: ProxyState) {
   return { outcome, timings };
 }
 
-function engineFor(request: SeenRequest, message: IncomingMessage, bytes: Buffer, state: ProxyState): Engine {
+function engineFor(
+  request: SeenRequest,
+  message: IncomingMessage,
+  bytes: Buffer,
+  state: ProxyState,
+): ProxiedEngine {
   const { operation, body } = request;
   const ask = async (asked: Json) => {
     const sent = asked === body ? bytes : Buffer.from(JSON.stringify(asked));

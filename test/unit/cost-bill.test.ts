@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
-import { LOGGED_BYTES } from '../../lib/cost/operations-bill.ts';
+import { LOG_LINE_BYTES } from '../../lib/cost/operations-bill.ts';
 import { planFor, type Workload } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
@@ -67,7 +67,7 @@ describe('what a job leaves in the log', () => {
     // Powertools indents what it writes while POWERTOOLS_DEV is set.
     const [line = '', emf = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
     const near = (bytes: number, told: number) => Math.abs(bytes + 26 - told) < 0.12 * told;
-    expect(near(Buffer.byteLength(line), LOGGED_BYTES.job), `${line.length} bytes`).toBe(true);
-    expect(near(Buffer.byteLength(emf), LOGGED_BYTES.invocation), `${emf.length} bytes`).toBe(true);
+    expect(near(Buffer.byteLength(line), LOG_LINE_BYTES.job), `${line.length} bytes`).toBe(true);
+    expect(near(Buffer.byteLength(emf), LOG_LINE_BYTES.invocation), `${emf.length} bytes`).toBe(true);
   });
 });

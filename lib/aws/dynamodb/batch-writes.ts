@@ -35,10 +35,10 @@ export async function applyBatch(
     const failure = storeError('BatchExecuteStatement', error);
     return batch.map(() => ({ applied: 'failed', error: failure }));
   }
-  return Promise.all(batch.map(({ write }, i) => resultOf(write, responses[i], rows)));
+  return Promise.all(batch.map(({ write }, i) => outcomeOf(write, responses[i], rows)));
 }
 
-async function resultOf(
+async function outcomeOf(
   write: RowWrite,
   response: BatchStatementResponse | undefined,
   rows: SingleRows,

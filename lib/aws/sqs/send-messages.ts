@@ -16,7 +16,7 @@ export interface SqsQueueOptions {
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
-interface Outgoing {
+interface OutgoingMessage {
   readonly body: string;
   readonly delaySeconds?: number;
 }
@@ -26,7 +26,7 @@ type Sending = SentMessage & { readonly senderFault?: boolean };
 /** Sends messages, ten a request; entries that SQS refused for a reason that is not their own are sent again. */
 export async function sendMessages(
   to: SqsQueueOptions,
-  messages: readonly Outgoing[],
+  messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {
   const outcomes: Sending[] = messages.map(() => ({
     outcome: 'failed',
@@ -39,7 +39,7 @@ export async function sendMessages(
     await eachBatch(open, messages, async (batch) => {
       const replies = await sendBatch(
         to,
-        batch.map((i) => messages[i] as Outgoing),
+        batch.map((i) => messages[i] as OutgoingMessage),
       );
       for (const [k, i] of batch.entries()) outcomes[i] = replies[k] as Sending;
     });
@@ -58,7 +58,7 @@ export async function sendMessages(
 /** Sends one batch and returns an outcome for each entry; a request that fails as a whole fails every entry. */
 async function sendBatch(
   { client, queueUrl }: SqsQueueOptions,
-  batch: readonly Outgoing[],
+  batch: readonly OutgoingMessage[],
 ): Promise<Sending[]> {
   try {
     const reply = await client.send(
@@ -97,7 +97,7 @@ async function sendBatch(
 /** Cuts the chosen messages into requests that SQS takes, by number and by bytes, and runs several at once. */
 async function eachBatch(
   chosen: readonly number[],
-  messages: readonly Outgoing[],
+  messages: readonly OutgoingMessage[],
   run: (batch: number[]) => Promise<void>,
 ): Promise<void> {
   const batches: number[][] = [];

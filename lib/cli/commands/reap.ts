@@ -47,7 +47,7 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
       store,
       queue,
       telemetry,
-      events: await eventsOf(system, telemetry),
+      events: await eventsPort(system, telemetry),
       clock: terminal.clock,
       settings,
       clockGuard,
@@ -74,7 +74,7 @@ const notesOnly = (output: Output): Telemetry => ({
 });
 
 /** A sweep by hand publishes its events like any other, where a bus is named. */
-async function eventsOf({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
+async function eventsPort({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
   const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
     import('../../aws/eventbridge.ts'),
     import('@aws-sdk/client-eventbridge'),

@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Help } from './help.tsx';
 import { Mark } from './icons.tsx';
-import { JobList } from './job-list.tsx';
+import { JobListView } from './job-list.tsx';
 import type { Filter, StatusFilter } from './job-order.ts';
 import { JobPage } from './job-page.tsx';
 import { Plots } from './plots.tsx';
@@ -101,7 +101,7 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
       <main class="layout">
         <div class="main-column" data-view={view}>
           {jobId === undefined ? (
-            <JobList filter={filter} filters={filters} onFilter={setFilter} searchRef={search} />
+            <JobListView filter={filter} filters={filters} onFilter={setFilter} searchRef={search} />
           ) : (
             <JobPage key={jobId} jobId={jobId} onBack={closeJob} />
           )}

@@ -51,7 +51,7 @@ function useWindow(rows: number, rowHeight: number) {
 
 const rowHeightNow = () => (matchMedia('(max-width: 640px)').matches ? 68 : 52);
 
-export function JobList(props: {
+export function JobListView(props: {
   readonly filter: Filter;
   readonly filters: readonly StatusFilter[];
   readonly onFilter: (filter: Filter) => void;

@@ -7,7 +7,7 @@ import { jobIdsOf } from '../message-jobs.ts';
 import type { LocalStack } from '../stack.ts';
 
 /** A job of the first minute, and how it ought to end. */
-interface Plan {
+interface PlannedJob {
   readonly jobId: string;
   readonly type: string;
   readonly payload: unknown;
@@ -28,7 +28,7 @@ export interface Scene {
 
 /** What came of it. */
 export interface Report {
-  readonly jobs: readonly (Plan & { readonly job: Job | undefined; readonly isAsExpected: boolean })[];
+  readonly jobs: readonly (PlannedJob & { readonly job: Job | undefined; readonly isAsExpected: boolean })[];
   readonly isAsExpected: boolean;
   readonly firstDoneAt?: number;
   readonly kill?: {
@@ -59,10 +59,15 @@ const LOOK_EVERY_MS = 150;
 /** Longer than this, something is wrong. */
 const GIVE_UP_MS = 120_000;
 
-function planJobs(serviceUrl: string): readonly Plan[] {
+function planJobs(serviceUrl: string): readonly PlannedJob[] {
   // Kept data has the jobs of earlier runs.
   const run = randomBytes(3).toString('hex');
-  const job = (name: string, type: string, payload: unknown, ends: Plan['ends'] = 'done'): Plan => ({
+  const job = (
+    name: string,
+    type: string,
+    payload: unknown,
+    ends: PlannedJob['ends'] = 'done',
+  ): PlannedJob => ({
     jobId: `${name}-${run}`,
     type,
     payload,
@@ -84,8 +89,8 @@ export async function runFirstMinute(options: FirstMinuteOptions): Promise<Repor
   const { store, queue, signal, say } = options;
   const plans = planJobs(options.serviceUrl);
   const [long, poison] = ['slow-steps', 'poison'].map((type) => plans.find((plan) => plan.type === type)) as [
-    Plan,
-    Plan,
+    PlannedJob,
+    PlannedJob,
   ];
   await queue.sendJobs(
     plans.map(({ jobId, type, payload }) => ({ body: jobBody(type, payload, { jobId }) })),
@@ -166,7 +171,7 @@ const lapseOf = (job: Job | undefined, after = 0) =>
   job?.claims.find(({ outcome, to }) => outcome === 'lapsed' && to > after);
 
 function reportOf(
-  plans: readonly Plan[],
+  plans: readonly PlannedJob[],
   rows: ReadonlyMap<string, Job | undefined>,
   long: string,
   poison: string,

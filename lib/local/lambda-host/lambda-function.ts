@@ -66,7 +66,7 @@ export interface LambdaFunction {
   stop(): Promise<void>;
 }
 
-interface Held {
+interface SandboxSlot {
   isOld?: boolean;
   sandbox?: Sandbox;
   event?: unknown;
@@ -77,11 +77,11 @@ interface Held {
 export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunction {
   const { functionName, concurrency } = options;
   const observe = options.observe ?? (() => {});
-  const held = new Set<Held>();
+  const held = new Set<SandboxSlot>();
   const waiters = new Set<() => void>();
   let stopped = false;
 
-  const isAvailable = (each: Held) =>
+  const isAvailable = (each: SandboxSlot) =>
     each.event === undefined && each.sandbox !== undefined && !each.isOld && !each.sandbox.isPaused();
   const free = () =>
     stopped ? 0 : [...held].filter(isAvailable).length + Math.max(0, concurrency - held.size);
@@ -90,7 +90,7 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
     for (const resolve of [...waiters]) resolve();
   };
 
-  const view = (each: Held, sandbox: Sandbox): SandboxView => ({
+  const view = (each: SandboxSlot, sandbox: Sandbox): SandboxView => ({
     pid: sandbox.pid,
     functionName,
     state: sandbox.state(),
@@ -102,14 +102,14 @@ export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunc
     idleSince: each.idleSince,
     ending: sandbox.ending(),
   });
-  const changed = (each: Held) => {
+  const changed = (each: SandboxSlot) => {
     if (each.sandbox === undefined) return;
     if (each.sandbox.state() === 'gone') held.delete(each);
     observe({ kind: 'sandbox', sandbox: view(each, each.sandbox) });
     wake();
   };
 
-  const start = async (each: Held): Promise<Sandbox> => {
+  const start = async (each: SandboxSlot): Promise<Sandbox> => {
     held.add(each);
     try {
       const sandbox = await startSandbox({

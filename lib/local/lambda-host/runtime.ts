@@ -43,7 +43,7 @@ function call(
   });
 }
 
-const describeError = (error: unknown, errorType?: string) => {
+const errorBody = (error: unknown, errorType?: string) => {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   return JSON.stringify({
     errorType: errorType ?? name,
@@ -53,7 +53,7 @@ const describeError = (error: unknown, errorType?: string) => {
 };
 
 const report = (path: string, error: unknown, errorType?: string) =>
-  call('POST', path, describeError(error, errorType), {
+  call('POST', path, errorBody(error, errorType), {
     'content-type': 'application/json',
     'lambda-runtime-function-error-type': errorType ?? 'Unhandled',
   });

@@ -7,7 +7,7 @@ import { checkpointWrite } from '../writes/worker-writes.ts';
 import { ClaimState, placeText } from './claim-state.ts';
 import { isAtLeast, isHeldBy, type StoreParts } from './store-parts.ts';
 
-type Kept = 'checkpoint' | 'progress';
+type KeptName = 'checkpoint' | 'progress';
 
 /** Keeps a handler's place: on the job's row, or in one of two rows of the claim's own where it is too large for that. */
 export function checkpointVerb({ data, settings, context, fenced }: StoreParts): JobStore['checkpoint'] {
@@ -20,9 +20,9 @@ export function checkpointVerb({ data, settings, context, fenced }: StoreParts):
 
   return async (claim, { seq, ...kept }) => {
     const state = stateOf(claim);
-    const places = new Map<Kept, ReturnType<ClaimState['nextPlace']>>();
-    const stored: Partial<Record<Kept, StoredText>> = {};
-    const store = async (name: Kept, value: JsonValue | undefined) => {
+    const places = new Map<KeptName, ReturnType<ClaimState['nextPlace']>>();
+    const stored: Partial<Record<KeptName, StoredText>> = {};
+    const store = async (name: KeptName, value: JsonValue | undefined) => {
       if (value === undefined) return;
       const text = toJsonText(name, value, settings.maxCheckpointBytes);
       stored[name] = text;

@@ -14,7 +14,7 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
   const { settings, context, expiresAt } = parts;
   return {
     cancel: (jobId) =>
-      operate(parts, jobId, (job) => {
+      actOnJob(parts, jobId, (job) => {
         const at = context();
         return job.status === 'pending' || job.status === 'running'
           ? cancelWrite(job, expiresAt(at.now), at)
@@ -22,14 +22,14 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
       }),
 
     revive: (jobId, dispatch) =>
-      operate(parts, jobId, async (job, row) =>
+      actOnJob(parts, jobId, async (job, row) =>
         (job.status === 'failed' && job.rawMessage === undefined) || job.status === 'cancelled'
           ? reviveWrite(job, dispatch, context(), await renewedData(parts, row))
           : undefined,
       ),
 
     takeBack: (jobId) =>
-      operate(parts, jobId, (job) => {
+      actOnJob(parts, jobId, (job) => {
         const at = context();
         return job.status === 'running'
           ? takeBackWrite(job, planTakeBack(job.startedAt, at.now, settings), at)
@@ -39,7 +39,7 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
 }
 
 /** Reads, then writes on the condition that nothing changed; a job that moves meanwhile is looked at once more. */
-async function operate(
+async function actOnJob(
   parts: StoreParts,
   jobId: string,
   plan: (job: Job, row: Row) => RowWrite | undefined | Promise<RowWrite | undefined>,
@@ -53,7 +53,7 @@ async function operate(
   if (write === undefined) return { outcome: 'refused', job };
   const result = await table.apply(write);
   if (wasApplied(write, result)) return { outcome: 'written', job: parseJob(result.row) };
-  return looksLeft > 1 ? operate(parts, jobId, plan, looksLeft - 1) : { outcome: 'refused', job };
+  return looksLeft > 1 ? actOnJob(parts, jobId, plan, looksLeft - 1) : { outcome: 'refused', job };
 }
 
 /** Copies of data that would expire before a revived job is done with it. What is gone already fails the job when it is claimed. */

@@ -1,7 +1,7 @@
 import type { KilledFor } from './cells.ts';
 
 /** How a process ended, as its parent is told. */
-export interface Ending {
+export interface CellExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   /** It could not be started at all. */
@@ -21,7 +21,7 @@ const OURS: Readonly<Record<KilledFor, string>> = {
 
 /** Says in a line or two why a cell died, from all that is known; the first line is what `explain` shows. */
 export function explainDeath(known: {
-  readonly ending: Ending;
+  readonly ending: CellExit;
   readonly killedFor?: KilledFor;
   readonly lastWords?: string;
   /** What it had when it was last looked at, and what it may have. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
-import { type Ending, explainDeath } from './cause-of-death.ts';
+import { type CellExit, explainDeath } from './cause-of-death.ts';
 import { type CellOrders, ordersVariable } from './cell-orders.ts';
 import type { CheckToken, KilledFor, PayloadCheck, RunEnd, Work } from './cells.ts';
 import { type ChannelLimits, type FromCell, readFromCell, type ToCell } from './channel.ts';
@@ -202,7 +202,7 @@ export function startCell(options: CellOptions): Cell {
     if (runs.get(run.run) === run) say({ kind: 'saved', run: run.run, outcome });
   };
 
-  const die = async (ending: Ending): Promise<void> => {
+  const die = async (ending: CellExit): Promise<void> => {
     if (dead) return;
     retired = true;
     if (pid !== undefined) endGroup(pid);

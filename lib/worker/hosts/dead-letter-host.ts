@@ -2,15 +2,15 @@ import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
-import { type Connection, type ConnectOptions, connect } from '../compose-worker.ts';
+import { connectWorker, type WorkerConnection, type WorkerConnectOptions } from '../compose-worker.ts';
 import { readMessage } from '../intake/read-message.ts';
 import { rejectMessage } from '../intake/reject-message.ts';
 import { sendHint } from '../run/send-hint.ts';
 import { receivedMessage, withPowertools } from './lambda-host.ts';
 
-type DeadLetterParts = Pick<Connection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
+type DeadLetterParts = Pick<WorkerConnection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
 
-export type DeadLetterOptions = Partial<ConnectOptions> & {
+export type DeadLetterOptions = Partial<WorkerConnectOptions> & {
   /** Parts put together elsewhere. @default - composed from the environment's variables */
   readonly parts?: DeadLetterParts;
 };
@@ -22,7 +22,7 @@ export type DeadLetterOptions = Partial<ConnectOptions> & {
 export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHandler {
   const parts =
     options.parts ??
-    connect({
+    connectWorker({
       ...options,
       configuration: options.configuration ?? configurationFromEnvironment(process.env),
     });

@@ -1,16 +1,11 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { EmbeddedReaper } from '../../reaper/embedded.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { createEngine } from '../intake/engine.ts';
 import { createSlots, type Slots } from '../intake/slots.ts';
 import { createMessageTaker, type MessageTaker } from '../intake/start-messages.ts';
 import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-
-/** A reaper that lives in the worker's process. */
-interface EmbeddedReaper {
-  start(): void;
-  stop(): Promise<void>;
-}
 
 export interface WorkerProcessOptions {
   readonly parts: WorkerParts;

@@ -5,10 +5,10 @@ import { configurationFromEnvironment } from '../../settings/environment.ts';
 import { resolveSettings } from '../../settings/settings.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import { defaultCells } from '../cells/memory.ts';
-import { type ComposedWorker, type ConnectOptions, composeWorker } from '../compose-worker.ts';
+import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 
-export interface StartWorkerOptions extends Partial<ConnectOptions> {
+export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
   /** The module that exports your registry: its path, or a URL such as `new URL('./jobs.ts', import.meta.url)`. */
   readonly jobs: string | URL;
   /** Processes that share the work. @default - the setting `cells`, else one for each processor */

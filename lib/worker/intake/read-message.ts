@@ -23,11 +23,11 @@ export type ReadMessage =
   | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
   | { readonly kind: 'new'; readonly job: NewJob };
 
-type Sent = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>;
+type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>;
 
 /** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
 export function readMessage(
-  message: Sent,
+  message: ReceivedText,
   { settings, clock }: Pick<WorkerParts, 'settings' | 'clock'>,
   optionsOf: (type: string) => JobOptions | undefined,
 ): ReadMessage {
@@ -45,7 +45,7 @@ export function readMessage(
 
 /** A message whose payload its schema refused. */
 export const refusedPayload = (
-  message: Sent,
+  message: ReceivedText,
   { jobId, type }: Pick<NewJob, 'jobId' | 'type'>,
   { reason }: Extract<PayloadCheck, { kind: 'refused' }>,
 ): RejectedMessage =>

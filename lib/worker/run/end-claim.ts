@@ -84,7 +84,7 @@ export function createEnds(parts: WorkerParts) {
     telemetry.count('JobsFailed');
     if (quarantined) telemetry.count('JobsQuarantined');
     const { crashes = held.job.crashes, releases = held.job.releases } = counts;
-    const detail = { ...detailOf(held.job), ...counts, crashes, releases, at: clock.now() };
+    const detail = { ...endDetail(held.job), ...counts, crashes, releases, at: clock.now() };
     publish({ name: 'JobFailed', detail });
     if (quarantined) publish({ name: 'JobQuarantined', detail });
     return ending;
@@ -137,7 +137,7 @@ export function createEnds(parts: WorkerParts) {
       if (end !== 'retried') return end;
       telemetry.count('JobsRetried');
       const { notBefore } = dispatch;
-      const detail = { ...detailOf(job), errors, lastError, notBefore, at: clock.now() };
+      const detail = { ...endDetail(job), errors, lastError, notBefore, at: clock.now() };
       publish({ name: 'JobRetried', detail });
       await sendHint(parts, job, dispatch);
       return end;
@@ -187,7 +187,7 @@ interface FinalEnd {
 
 export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });
 
-const detailOf = ({ jobId, type, attempt, crashes, releases, leaseOwner }: RunningJob) => ({
+const endDetail = ({ jobId, type, attempt, crashes, releases, leaseOwner }: RunningJob) => ({
   jobId,
   type,
   attempt,

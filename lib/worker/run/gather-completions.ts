@@ -10,7 +10,7 @@ const WINDOW_MS = 5;
 /** Neither for others nor for the request before it does it wait longer: a store that hangs must not hold up its neighbours. */
 const LONGEST_WAIT_MS = 50;
 
-interface Waiting {
+interface WaitingCompletion {
   readonly end: { readonly claim: Claim; readonly result?: JsonValue };
   readonly settle: (outcome: Awaited<ReturnType<JobStore['completeMany']>>[number]) => void;
 }
@@ -20,12 +20,12 @@ interface Waiting {
  * milliseconds, and those that come while a request is under way. Each row keeps its own condition and its own verdict.
  */
 export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
-  const waiting: Waiting[] = [];
+  const waiting: WaitingCompletion[] = [];
   let isPlanned = false;
   let underWay: Promise<unknown> = Promise.resolve();
   let windowMs = WINDOW_MS;
 
-  const send = async (batch: readonly Waiting[]): Promise<void> => {
+  const send = async (batch: readonly WaitingCompletion[]): Promise<void> => {
     const [only] = batch;
     if (only === undefined) return;
     const sentAt = clock.monotonic();
@@ -56,7 +56,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   return {
     ...store,
     async complete(claim, result): Promise<FencedOutcome> {
-      const { promise, resolve } = Promise.withResolvers<Parameters<Waiting['settle']>[0]>();
+      const { promise, resolve } = Promise.withResolvers<Parameters<WaitingCompletion['settle']>[0]>();
       waiting.push({ end: { claim, result }, settle: resolve });
       if (waiting.length >= FULL) flush();
       else if (!isPlanned) void plan();

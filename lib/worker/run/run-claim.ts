@@ -7,7 +7,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import { createEnds, type Ending, type HeldClaim, nameOf } from './end-claim.ts';
 import { type ClockReading, createLeaseClock } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
-import { type Place, type RunBounds, type Supervised, supervise } from './supervise.ts';
+import { type RunBounds, type RunPlace, type Supervised, supervise } from './supervise.ts';
 
 /** A job that this worker has claimed. */
 export interface ClaimedJob {
@@ -39,7 +39,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const ends = createEnds(parts);
   const restarts = createRestarts(parts, ends);
 
-  const runUnder = async (held: HeldClaim, place: Place, bounds: RunBounds): Promise<Ending> => {
+  const runUnder = async (held: HeldClaim, place: RunPlace, bounds: RunBounds): Promise<Ending> => {
     if (cells.find(held.job.type) === undefined)
       return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
     for (let deaths = 0, mine = held, at = place; ; ) {

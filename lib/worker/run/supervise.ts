@@ -21,7 +21,7 @@ export interface RunBounds {
 }
 
 /** Where a run may go, and what is there already. */
-export interface Place {
+export interface RunPlace {
   readonly suspicion?: Suspicion;
   readonly checked?: CheckToken;
 }
@@ -38,7 +38,7 @@ export interface Supervised {
 export async function supervise(
   parts: WorkerParts,
   { job, claim, lease, startedAt }: HeldClaim,
-  place: Place,
+  place: RunPlace,
   bounds: RunBounds,
 ): Promise<Supervised> {
   const { settings, clock, telemetry, heart, cells } = parts;

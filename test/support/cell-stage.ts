@@ -3,8 +3,10 @@ import type { RunningJob } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { createCellPool } from '../../lib/worker/cells/cell-pool.ts';
+import { createLauncher } from '../../lib/worker/cells/cell-process.ts';
 import type { Kept, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
 import { type Guard, noGuard } from '../../lib/worker/cells/guard.ts';
+import { cellExecArgv } from '../../lib/worker/cells/memory.ts';
 import { createLeaseClock, type LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 import type { Act } from './cell-jobs.ts';
 
@@ -32,14 +34,22 @@ export interface StartedRun extends Run {
 export function cellStage(options: StageOptions = {}) {
   const telemetry = createKeptTelemetry();
   const settings = resolveSettings({ timeScale: 10, ...options.settings });
+  const jobsUrl = (options.jobs ?? JOBS).href;
+  const memoryBytes = (options.memoryMb ?? 512) * MIB;
+  const guard = options.guard ?? noGuard;
   const cells = createCellPool({
-    ...{ clock: systemClock, telemetry, settings, serviceName: 'test' },
-    program: { file: CELL.pathname, jobs: (options.jobs ?? JOBS).href },
+    ...{ clock: systemClock, telemetry, settings, serviceName: 'test', memoryBytes },
+    launch: createLauncher(
+      {
+        file: CELL.pathname,
+        execArgv: cellExecArgv(process.execArgv, memoryBytes),
+        environment: { POWERTOOLS_LOG_LEVEL: undefined },
+      },
+      guard,
+    ),
+    ...{ jobs: jobsUrl, source: jobsUrl, onClosed: () => guard.close() },
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 10,
-    guard: options.guard ?? noGuard,
-    memoryBytes: (options.memoryMb ?? 512) * MIB,
-    environment: { POWERTOOLS_LOG_LEVEL: undefined },
   });
   let jobs = 0;
   const start = (

@@ -3,11 +3,10 @@ import type { Settings } from '../../settings/settings.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import { checkTypes } from '../registry.ts';
-import { type Cell, type CellDeath, type CellProgram, startCell } from './cell.ts';
+import { type Cell, type CellDeath, startCell } from './cell.ts';
+import type { CellLauncher } from './cell-process.ts';
 import type { Cells, KilledFor, PayloadCheck, Run, RunEnd, Suspicion, Work } from './cells.ts';
-import type { Guard } from './guard.ts';
 import { JobsModuleError } from './load-jobs-module.ts';
-import { cellExecArgv, cellMemory } from './memory.ts';
 import { thrownBy } from './thrown.ts';
 
 export interface CellPoolOptions {
@@ -15,17 +14,37 @@ export interface CellPoolOptions {
   readonly telemetry: Telemetry;
   readonly settings: Settings;
   readonly serviceName: string;
-  /** The program of a cell, and the jobs module that it loads; without one, the program has the registry in it. */
-  readonly program: { readonly file: string; readonly jobs?: string };
+  readonly launch: CellLauncher;
+  /** The address of the jobs module; absent where the cell's program has the registry in it. */
+  readonly jobs?: string;
+  /** Where handlers come from, for whoever is told that they cannot be loaded. */
+  readonly source: string;
   /** How many cells share the work. */
   readonly cells: number;
   /** How many jobs run at once, over all cells. */
   readonly concurrency: number;
-  readonly guard: Guard;
-  /** @default - an even share of what the machine, the container or the function has */
-  readonly memoryBytes?: number;
-  readonly environment?: CellProgram['environment'];
+  /** How much of it each cell may use. */
+  readonly memoryBytes: number;
+  /** @default - Node's own */
+  readonly timers?: Timers;
+  /** When the last cell is gone. */
+  onClosed?(): void;
 }
+
+/** What a pool does besides waiting for its cells. */
+interface Timers {
+  /** Runs again and again; returns how to end that. Time in which the host did not run is not made up for. */
+  every(ms: number, run: () => void): () => void;
+  soon(run: () => void): void;
+}
+
+const nodeTimers: Timers = {
+  every(ms, run) {
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  },
+  soon: (run) => void setImmediate(run),
+};
 
 /** A cell, and whom it is for. */
 interface Housed {
@@ -45,7 +64,6 @@ interface Waiting {
   since: number;
 }
 
-const MIB = 1024 * 1024;
 const TICK_MS = 250;
 const LEAST_TICK_MS = 20;
 /** A stall is measured to within this share of it. */
@@ -71,19 +89,13 @@ const EXTRA_CELLS = 8;
 
 /** The cells of one host. */
 export function createCellPool(options: CellPoolOptions): Cells {
-  const { clock, telemetry, settings, serviceName, cells: target } = options;
-  const memoryBytes =
-    options.memoryBytes ?? (settings.cellMemoryMb > 0 ? settings.cellMemoryMb * MIB : cellMemory(target));
+  const { clock, telemetry, settings, serviceName, cells: target, memoryBytes } = options;
+  const { timers = nodeTimers } = options;
   const share = Math.max(1, Math.ceil(options.concurrency / target));
   const tickMs = Math.max(
     LEAST_TICK_MS,
     Math.min(TICK_MS, Math.floor(settings.maxStallMs / TICKS_PER_STALL)),
   );
-  const program: CellProgram = {
-    file: options.program.file,
-    execArgv: cellExecArgv(process.execArgv, memoryBytes),
-    environment: options.environment,
-  };
   const housed = new Set<Housed>();
   const types = new Map<string, JobOptions>();
   const becameReady = Promise.withResolvers<void>();
@@ -95,7 +107,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
   let hasBeenReady = false;
   let isDraining = false;
   let isClosed = false;
-  let ticking: NodeJS.Timeout | undefined;
+  let stopTicking: (() => void) | undefined;
   const gone: (() => void)[] = [];
 
   const alive = (home: Housed) => !home.cell.isRetired();
@@ -109,13 +121,12 @@ export function createCellPool(options: CellPoolOptions): Cells {
     if (isClosed || housed.size >= target + EXTRA_CELLS) return undefined;
     const cell = startCell({
       id: ++ids,
-      program,
-      orders: {
-        ...{ serviceName, pulseMs: tickMs, jobs: options.program.jobs },
+      process: options.launch({
+        ...{ serviceName, pulseMs: tickMs, jobs: options.jobs },
         maxCheckpointBytes: settings.maxCheckpointBytes,
         maxResultBytes: settings.maxResultBytes,
-      },
-      ...{ limits: settings, clock, guard: options.guard, memoryBytes },
+      }),
+      ...{ limits: settings, clock, memoryBytes, pulseMs: tickMs, soon: timers.soon },
       onReady: (told) => onReady(home, told),
       onFreed: () => onFreed(home),
       onDead: (death) => onDead(home, death),
@@ -187,8 +198,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
     telemetry.count('CellsUnready');
     telemetry.error('no cell can be started', new Error(reason), { tries: unready });
     if (unready >= TRIES && ![...housed].some((home) => home.cell.isReady())) {
-      if (!hasBeenReady)
-        becameReady.reject(new JobsModuleError(options.program.jobs ?? options.program.file, reason));
+      if (!hasBeenReady) becameReady.reject(new JobsModuleError(options.source, reason));
       for (const { settle } of waiting.splice(0)) settle({ kind: 'unplaced', cause: reason });
     }
     await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (unready - 1)));
@@ -289,10 +299,10 @@ export function createCellPool(options: CellPoolOptions): Cells {
     assign();
   };
   const tickWhileBusy = (): void => {
-    if (busy()) ticking ??= setInterval(tick, tickMs);
+    if (busy()) stopTicking ??= timers.every(tickMs, tick);
     else {
-      clearInterval(ticking);
-      ticking = undefined;
+      stopTicking?.();
+      stopTicking = undefined;
     }
   };
 
@@ -336,8 +346,8 @@ export function createCellPool(options: CellPoolOptions): Cells {
       for (const { cell } of housed) cell.kill('closing');
       for (const { settle } of waiting.splice(0)) settle({ kind: 'unplaced', cause: 'the host closes' });
       await allGone(() => [...housed]);
-      clearInterval(ticking);
-      options.guard.close();
+      stopTicking?.();
+      options.onClosed?.();
     },
   };
 

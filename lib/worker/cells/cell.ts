@@ -1,33 +1,22 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import { type CellExit, explainDeath } from './cause-of-death.ts';
-import { type CellOrders, ordersVariable } from './cell-orders.ts';
+import type { CellProcess } from './cell-process.ts';
 import type { CheckToken, KilledFor, PayloadCheck, RunEnd, Work } from './cells.ts';
 import { type ChannelLimits, type FromCell, readFromCell, type ToCell } from './channel.ts';
-import type { Guard } from './guard.ts';
-import { rssOf } from './memory.ts';
 import { ENDED, NOT_REVOKED, type Revocation, toRevocation, WITHDRAWN } from './revocation.ts';
-import { SLATE_DESCRIPTOR } from './run-cell.ts';
-import { createSlate } from './slate.ts';
-
-/** How a cell is started. */
-export interface CellProgram {
-  /** The file that the process runs. */
-  readonly file: string;
-  readonly execArgv: readonly string[];
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-}
 
 export interface CellOptions {
   readonly id: number;
-  readonly program: CellProgram;
-  readonly orders: CellOrders;
+  readonly process: CellProcess;
+  /** How often the cell shows that its event loop turns. */
+  readonly pulseMs: number;
   readonly limits: ChannelLimits;
   readonly clock: Clock;
-  readonly guard: Guard;
+  /** Runs something when the code that runs now has come to its end. */
+  readonly soon: (run: () => void) => void;
   /** Memory beyond which the cell is ended. */
   readonly memoryBytes: number;
   onReady(types: readonly ({ readonly type: string } & JobOptions)[]): void;
@@ -102,11 +91,8 @@ let turns = 0;
 
 /** Starts a cell. */
 export function startCell(options: CellOptions): Cell {
-  const { id, clock, limits } = options;
-  const slate = createSlate();
-  const child = forkCell(options, slate.descriptor);
-  const { pid } = child;
-  if (pid !== undefined) options.guard.watch(pid);
+  const { id, clock, limits, process } = options;
+  const { pid, slate } = process;
 
   const runs = new Map<number, CellRun>();
   const checks = new Map<number, CellCheck>();
@@ -129,13 +115,13 @@ export function startCell(options: CellOptions): Cell {
     unsaid.push(message);
     if (isPlanned) return;
     isPlanned = true;
-    setImmediate(flushUnsaid);
+    options.soon(flushUnsaid);
   };
   const flushUnsaid = () => {
     isPlanned = false;
     const said = unsaid;
     unsaid = [];
-    if (!dead && child.connected) child.send(said, () => {});
+    if (!dead) process.send(said);
   };
 
   const writeSlot = (written: CellRun, revocation = written.revocation) => {
@@ -205,10 +191,9 @@ export function startCell(options: CellOptions): Cell {
   const die = async (ending: CellExit): Promise<void> => {
     if (dead) return;
     retired = true;
-    if (pid !== undefined) endGroup(pid);
-    await waitAtMost(LAST_WORDS_MS, disconnected, clock);
+    process.end();
+    await waitAtMost(LAST_WORDS_MS, process.disconnected, clock);
     dead = true;
-    if (pid !== undefined) options.guard.forget(pid);
     const death = {
       killedFor,
       unloadable,
@@ -223,17 +208,15 @@ export function startCell(options: CellOptions): Cell {
       runs: [...runs.values()],
       checks: [...checks.values()],
     };
-    slate.close();
+    process.forget();
     for (const flushed of flushes.values()) flushed();
     options.onDead(death);
   };
 
-  const disconnected = new Promise<void>((resolve) => child.once('disconnect', () => resolve()));
-  child.on('message', (heard) => {
+  process.onMessage((heard) => {
     for (const message of readFromCell(heard, limits)) hear(message);
   });
-  child.once('exit', (code, signal) => void die({ code, signal }));
-  child.once('error', (error) => void die({ code: null, signal: null, error: error.message }));
+  process.onExit((ending) => void die(ending));
 
   return {
     id,
@@ -266,7 +249,7 @@ export function startCell(options: CellOptions): Cell {
         kind: 'run',
         run: number,
         slot,
-        pulseMs: options.orders.pulseMs,
+        pulseMs: options.pulseMs,
         progressIntervalMs,
         checked: isHere ? checked.check : undefined,
         ...origin,
@@ -316,11 +299,11 @@ export function startCell(options: CellOptions): Cell {
       retired = true;
       if (dead) return;
       killedFor ??= why;
-      if (pid !== undefined) endGroup(pid);
+      process.end();
     },
     tick() {
-      if (dead || pid === undefined) return;
-      memory = rssOf(pid) ?? memory;
+      if (dead) return;
+      memory = process.memory() ?? memory;
       const signs = slate.signs();
       missed = signs.pulse === pulse && runs.size + checks.size > 0 ? missed + 1 : 0;
       pulse = signs.pulse;
@@ -333,27 +316,4 @@ export function startCell(options: CellOptions): Cell {
       }
     },
   };
-}
-
-function forkCell({ program, orders }: CellOptions, slate: number): ChildProcess {
-  const stdio: (number | 'inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
-  stdio[SLATE_DESCRIPTOR] = slate;
-  return fork(program.file, {
-    // A group of its own: it is ended with whatever it has started, and Ctrl-C reaches the host alone.
-    detached: true,
-    serialization: 'advanced',
-    execArgv: [...program.execArgv],
-    stdio,
-    env: { ...process.env, ...program.environment, ...ordersVariable(orders) },
-  });
-}
-
-/** Ends a cell and all that it has started; one that is gone already is as good. */
-function endGroup(pid: number): void {
-  for (const target of [-pid, pid])
-    try {
-      process.kill(target, 'SIGKILL');
-    } catch {
-      // ESRCH: nobody is left.
-    }
 }

@@ -5,10 +5,12 @@ import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { libFolder, moduleExtension, thisFile } from '../../this-package.ts';
 import type { Registry } from '../registry.ts';
-import { createCellPool } from './cell-pool.ts';
+import { type CellPoolOptions, createCellPool } from './cell-pool.ts';
+import { createLauncher } from './cell-process.ts';
 import type { Cells } from './cells.ts';
 import { noGuard, startGuard } from './guard.ts';
 import { jobsModuleUrl, loadJobsModule } from './load-jobs-module.ts';
+import { cellExecArgv, cellMemory } from './memory.ts';
 import { createNoCells } from './no-cells.ts';
 
 /** Where handlers come from: a jobs module's path, or a registry and the program that has it, for a cell to run. */
@@ -36,7 +38,30 @@ export function createCells(
     const known = 'jobs' in handlers ? undefined : handlers.registry;
     return createNoCells({ load, known, settings, clock, telemetry });
   }
-  return createCellPool({ ...options, program, guard: isLastResort() ? noGuard : startGuard() });
+  return createCellPool({ ...options, ...forkedCells(program, options) });
+}
+
+const MIB = 1024 * 1024;
+
+/** What a pool of child processes needs. */
+function forkedCells(
+  program: { readonly file: string; readonly jobs?: string },
+  options: {
+    readonly settings: Settings;
+    readonly cells: number;
+    readonly memoryBytes?: number;
+  },
+): Pick<CellPoolOptions, 'launch' | 'jobs' | 'source' | 'memoryBytes' | 'onClosed'> {
+  const { cellMemoryMb } = options.settings;
+  const memoryBytes =
+    options.memoryBytes ?? (cellMemoryMb > 0 ? cellMemoryMb * MIB : cellMemory(options.cells));
+  const guard = isLastResort() ? noGuard : startGuard();
+  const execArgv = cellExecArgv(process.execArgv, memoryBytes);
+  return {
+    launch: createLauncher({ file: program.file, execArgv }, guard),
+    source: program.jobs ?? program.file,
+    ...{ jobs: program.jobs, memoryBytes, onClosed: () => guard.close() },
+  };
 }
 
 const CELL_MAIN = join(libFolder, 'worker', 'cells', `cell-main${moduleExtension}`);

@@ -56,6 +56,9 @@ export interface CellSlate {
   lastWords(text: string): void;
 }
 
+/** Where the slate is among the descriptors that a cell is started with. */
+export const SLATE_DESCRIPTOR = 4;
+
 const NUMBER = 8;
 const PULSE_AT = 0;
 const WORDS_LENGTH_AT = NUMBER;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Job } from '../../lib/protocol/job.ts';
 import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
 import type { SeenRequest } from '../support/faults.ts';
 import { lapsesOf } from '../support/worker-stack.ts';
@@ -89,7 +90,9 @@ describe('a worker process that is killed', () => {
     expect(jobs.map(({ status }) => status)).toEqual(jobIds.map(() => 'done'));
     // How many came in the batch is up to the queue; those that did lost one attempt, and no job more than that.
     expect(jobs.filter((job) => lapsesOf(job) === 1).length).toBeGreaterThanOrEqual(3);
-    expect(jobs.filter(({ attempt, crashes, releases }) => attempt !== 1 + crashes + releases)).toEqual([]);
+    // Every attempt but the last ended in one of three ways. On a machine that answers too late, a save is an error.
+    const ends = ({ errors, crashes, releases }: Job) => errors + crashes + releases;
+    expect(jobs.filter((job) => job.attempt !== 1 + ends(job))).toEqual([]);
     expect(Math.max(...jobs.map(lapsesOf))).toBe(1);
   });
 });

@@ -105,7 +105,6 @@ export const takeBackWrite = (
   when: [asRead(job)],
   set: {
     ...pendingAttributes(job.jobId, dispatch, shards),
-    releases: job.releases + 1,
     ...claimEnded(
       { jobId: job.jobId, owner: job.leaseOwner, attempt: job.attempt, startedAt: job.startedAt },
       now,
@@ -114,6 +113,8 @@ export const takeBackWrite = (
     ...acted(job, 'takeBack', { changedBy, now }),
     changedBy,
   },
+  // Not from what was read: a checkpoint may have turned crashes into releases since.
+  sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
   returns: 'row',
 });
 

@@ -4,56 +4,26 @@ import {
   type ReleaseVerdict,
 } from '../../protocol/decisions/decide-failure.ts';
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
-import type { Claim, RunningJob } from '../../protocol/job.ts';
+import type { RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
 import type { LeaseholdEvent } from '../../wire/events.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import type { Thrown } from '../cells/thrown.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import type { LeaseClock } from './lease-clock.ts';
+import { type HeldClaim, nameOf } from './held-claim.ts';
+import { offer } from './offer.ts';
 import { sendHint } from './send-hint.ts';
 
 /** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
 export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
 
-/** A claim that this worker holds, with its job and its lease. */
-export interface HeldClaim {
-  readonly job: RunningJob;
-  readonly claim: Claim;
-  readonly lease: LeaseClock;
-  /** Monotonic time of the claim. */
-  readonly startedAt: number;
-}
-
 export type Ends = ReturnType<typeof createEnds>;
-
-/** First wait before an ending is offered again to a store that did not answer; doubles each time. */
-const REPEAT_MS = 100;
-const LONGEST_REPEAT_MS = 2000;
 
 /** The writes that end a claim. Each is offered for as long as the lease lasts, and the fence decides. */
 export function createEnds(parts: WorkerParts) {
   const { store, clock, chance, settings, telemetry, events } = parts;
   const publishing = new Set<Promise<unknown>>();
-
-  /** Asks the store until it answers or the lease is over; undefined when it never did. */
-  const offer = async <Answer>(
-    { job, lease }: HeldClaim,
-    write: () => Promise<Answer>,
-  ): Promise<Answer | undefined> => {
-    for (let wait = REPEAT_MS; ; wait = Math.min(LONGEST_REPEAT_MS, wait * 2)) {
-      try {
-        return await write();
-      } catch (error) {
-        const isLast = lease.remainingMs() <= wait;
-        const says = isLast ? 'its lease will lapse' : 'it is offered again';
-        telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));
-        if (isLast) return undefined;
-        await clock.sleep(wait * (1 + chance.random()));
-      }
-    }
-  };
 
   /** Carries out one write; a refusal is counted. */
   const settle = async (
@@ -61,7 +31,7 @@ export function createEnds(parts: WorkerParts) {
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unsaved'>,
   ): Promise<Ending> => {
-    const answer = await offer(held, write);
+    const answer = await offer(parts, held, write);
     if (answer === undefined) return 'unsaved';
     if (answer.outcome === 'written') return written;
     telemetry.count('WritesFenced');
@@ -106,8 +76,6 @@ export function createEnds(parts: WorkerParts) {
   };
 
   return {
-    offer,
-
     /** Stores a result. */
     async complete(held: HeldClaim, result: string | undefined, late: boolean): Promise<Ending> {
       const value = result === undefined ? undefined : (JSON.parse(result) as JsonValue);
@@ -184,8 +152,6 @@ interface FinalEnd {
   readonly lastError: string;
   readonly quarantined?: boolean;
 }
-
-export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });
 
 const endDetail = ({ jobId, type, attempt, crashes, releases, leaseOwner }: RunningJob) => ({
   jobId,

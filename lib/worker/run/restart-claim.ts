@@ -2,8 +2,10 @@ import { decideCrash } from '../../protocol/decisions/decide-crash.ts';
 import { claimOf } from '../../protocol/job.ts';
 import type { Death } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { type Ending, type Ends, type HeldClaim, nameOf } from './end-claim.ts';
+import type { Ending, Ends } from './end-claim.ts';
+import { type HeldClaim, nameOf } from './held-claim.ts';
 import { createLeaseClock, readClock } from './lease-clock.ts';
+import { offer } from './offer.ts';
 import type { RunBounds } from './supervise.ts';
 
 export type AfterDeath =
@@ -70,7 +72,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     const owner = `${parts.worker}/${chance.unique()}`;
     const next = { owner, leaseMs: job.leaseMs, crashes, releases, lastError };
     const sentAt = { latest: readClock(clock) };
-    const answer = await ends.offer(held, () => {
+    const answer = await offer(parts, held, () => {
       sentAt.latest = readClock(clock);
       return store.restart(claim, next);
     });

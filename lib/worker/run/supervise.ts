@@ -1,11 +1,10 @@
-import type { Claim, RunningJob } from '../../protocol/job.ts';
-import type { JsonValue } from '../../wire/message.ts';
 import { type AbortReason, Cancelled, LeaseLost, ShuttingDown } from '../abort-reasons.ts';
-import type { CheckToken, Kept, Origin, Run, RunEnd, Suspicion } from '../cells/cells.ts';
+import type { CheckToken, Origin, Run, RunEnd, Suspicion } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import type { HeldClaim } from './end-claim.ts';
 import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart.ts';
+import type { HeldClaim } from './held-claim.ts';
+import { createSaving } from './saving.ts';
 import { watchClaim } from './watch-claim.ts';
 
 /** By itself, `abort` makes an error with a stack for a reason, which nobody reads here. */
@@ -37,11 +36,12 @@ export interface Supervised {
 /** Runs a handler with its heart beating, and ends it when its lease, its limits, an operator or the host say so. */
 export async function supervise(
   parts: WorkerParts,
-  { job, claim, lease, startedAt }: HeldClaim,
+  held: HeldClaim,
   place: RunPlace,
   bounds: RunBounds,
 ): Promise<Supervised> {
   const { settings, clock, telemetry, heart, cells } = parts;
+  const { job, claim, lease, startedAt } = held;
   const terms = termsOf(cells.find(job.type), settings);
   const vitals: Vitals = {
     leaseMs: job.leaseMs,
@@ -64,7 +64,7 @@ export async function supervise(
     if (report.kind === 'refused') telemetry.count('WritesFenced');
     abort(report.kind === 'refused' ? new LeaseLost('refused') : new Cancelled());
   };
-  const saving = createSaving(parts, job, claim, () => {
+  const saving = createSaving(parts, held, () => {
     lease.refuse();
     abort(new LeaseLost('refused'));
   });
@@ -93,46 +93,6 @@ export async function supervise(
   await Promise.all([watching, saving.close()]);
   return { outcome, reason, progressed: saving.progressed() };
 }
-
-/** The handler's writes, with the numbers that fence them. */
-function createSaving({ store, telemetry }: WorkerParts, job: RunningJob, claim: Claim, onLost: () => void) {
-  const found = JSON.stringify(job.checkpoint);
-  let stored = found;
-  let seq = job.checkpointSeq;
-  let underWay: Promise<unknown> = Promise.resolve();
-
-  const write = async ({ checkpoint, progress }: Kept): Promise<'written' | 'lost'> => {
-    seq += 1;
-    const { outcome, ...written } = await store.checkpoint(claim, {
-      seq,
-      checkpoint: parsed(checkpoint),
-      progress: parsed(progress),
-    });
-    if (outcome === 'written') {
-      // The end of this run is decided by the counts as they are now.
-      if ('counts' in written) Object.assign(job, written.counts);
-      stored = checkpoint ?? stored;
-      return 'written';
-    }
-    telemetry.count('WritesFenced');
-    onLost();
-    return 'lost';
-  };
-  return {
-    save(kept: Kept) {
-      const writing = write(kept);
-      underWay = writing.catch(() => {});
-      return writing;
-    },
-    progressed: () => stored !== found,
-    async close() {
-      await underWay;
-    },
-  };
-}
-
-const parsed = (text: string | undefined): JsonValue | undefined =>
-  text === undefined ? undefined : (JSON.parse(text) as JsonValue);
 
 /** A handler that does not stop for its signal is ended with its cell: sooner when the host must go. */
 async function killIfItStays(

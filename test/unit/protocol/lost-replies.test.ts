@@ -70,6 +70,18 @@ describe('a write whose reply was lost is known as done by the row that refuses 
       ({ store, r }) => store.release(r, { errors: 0, releases: 1, dispatch }),
       { outcome: 'written' },
     ],
+    [
+      'restart',
+      ({ store, r }) =>
+        store.restart(r, { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' }),
+      { outcome: 'restarted', job: { attempt: 2, crashes: 1, leaseOwner: 'w/2' } },
+    ],
+    [
+      'restart',
+      ({ store, x }) =>
+        store.restart(x, { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' }),
+      { outcome: 'cancelRequested' },
+    ],
     ['releaseUnknown', ({ store }) => store.releaseUnknown('r', 'w/1', dispatch), { outcome: 'written' }],
     ['cancelRunning', ({ store, x }) => store.cancelRunning(x), { outcome: 'written' }],
     ['cancelPending', ({ store }) => store.cancelPending({ jobId: 'z', attempt: 0 }), { outcome: 'written' }],
@@ -150,6 +162,18 @@ describe('a row that refuses proves nothing', () => {
     expect(await refusing(row({ status: 'done', ...over })).complete(claim)).toMatchObject({
       outcome: 'lost',
     });
+  });
+
+  it.each([
+    ['of another owner', { leaseOwner: 'w/3' }],
+    ['of the claim that was to end', { leaseOwner: 'w/1', attempt: 1 }],
+    ['of a later attempt', { attempt: 3 }],
+    ['of a job that is running no more', { status: 'pending' }],
+  ])('to a restart %s', async (_, over) => {
+    const next = { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' };
+    const mine = { ...held, leaseOwner: 'w/2', attempt: 2 };
+    expect(await refusing(row(mine)).restart(claim, next)).toMatchObject({ outcome: 'restarted' });
+    expect(await refusing(row({ ...mine, ...over })).restart(claim, next)).toMatchObject({ outcome: 'lost' });
   });
 
   it('to an operator, a reaper or a schedule that was changed by another', async () => {

@@ -93,10 +93,11 @@ const operators: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
       jobId: 'a',
       when: [[statusIs('running'), isThird, nobodyActed]],
       set: {
-        ...{ ...pending, releases: 5, ...ended('takenBack', 60_000) },
+        ...{ ...pending, ...ended('takenBack', 60_000) },
         ...acted('takeBack'),
         changedBy: 'me/c9',
       },
+      sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
       returns: 'row',
     },
   ],

@@ -1,0 +1,25 @@
+import type { WorkerParts } from '../worker-parts.ts';
+import { type HeldClaim, nameOf } from './held-claim.ts';
+
+/** First wait before the store is asked again; doubles each time. */
+const REPEAT_MS = 100;
+const LONGEST_REPEAT_MS = 2000;
+
+/** Asks the store until it answers or the lease is over; undefined when it never did. */
+export async function offer<Answer>(
+  { clock, chance, telemetry }: Pick<WorkerParts, 'clock' | 'chance' | 'telemetry'>,
+  { job, lease }: Pick<HeldClaim, 'job' | 'lease'>,
+  ask: () => Promise<Answer>,
+): Promise<Answer | undefined> {
+  for (let wait = REPEAT_MS; ; wait = Math.min(LONGEST_REPEAT_MS, wait * 2)) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isLast = lease.remainingMs() <= wait;
+      const says = isLast ? 'its lease will lapse' : 'it is offered again';
+      telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));
+      if (isLast) return undefined;
+      await clock.sleep(wait * (1 + chance.random()));
+    }
+  }
+}

@@ -7,7 +7,7 @@ import { noEvents } from '../lib/aws/eventbridge.ts';
 import { createSqsClient } from '../lib/aws/sqs/client.ts';
 import { createSqsQueue } from '../lib/aws/sqs/sqs-queue.ts';
 import { createPowertoolsTelemetry } from '../lib/aws/telemetry.ts';
-import { DYNAMODB_ENGINES, startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
+import { startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../lib/local/engines/sqs-engine.ts';
 import { createJobStore } from '../lib/protocol/store/job-store.ts';
 import type { ReaperDeps } from '../lib/reaper/deps.ts';
@@ -106,7 +106,7 @@ async function inChild(order: Order): Promise<Outcome> {
 }
 
 async function run(): Promise<void> {
-  const engine = DYNAMODB_ENGINES.find((name) => name === process.argv[2]) ?? 'dynoxide';
+  const engine = process.argv[2] === 'dynamodb-local' ? 'dynamodb-local' : 'dynoxide';
   const [dynamoDb, sqs] = await Promise.all([startDynamoDb({ engine }), startSqs()]);
   const scene = () => reaperOnEngine({ engine: dynamoDb, queues: sqs.endpoint });
   const seeded = async (jobs: number) => {

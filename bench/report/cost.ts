@@ -1,6 +1,7 @@
 import { SECONDS_A_MONTH } from '../../lib/cost/bill.ts';
 import { MEAN_INTERVAL } from '../../lib/cost/plan.ts';
-import { alternativePrices, listPrices } from '../../lib/cost/prices.ts';
+import { listPrices } from '../../lib/cost/prices.ts';
+import { alternativePrices } from './alternative-prices.ts';
 import { figure, table } from './markdown.ts';
 import type { Results } from './results.ts';
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { bundling, replacedPackages } from '../../lib/aws/lambda/bundling.ts';
-import { loadEsbuild } from '../../lib/local/bundles.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
@@ -30,7 +30,6 @@ const VARIANTS = [
 
 /** Bundles each function as deployed and as it would be without each saving, and starts each in fresh processes. */
 export async function bundles(runs: number): Promise<BundleCost[]> {
-  const { build } = await loadEsbuild();
   const folder = mkdtempSync(join(tmpdir(), 'bench-bundles-'));
   const costs: BundleCost[] = [];
   try {

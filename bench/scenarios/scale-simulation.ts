@@ -1,4 +1,4 @@
-import { shardOf } from '../../lib/protocol/shards.ts';
+import { runningShard } from '../../lib/protocol/shards.ts';
 import { HEART_JITTER } from '../../lib/settings/lease-length.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
@@ -42,7 +42,7 @@ function simulate(
   const units = new Float64Array(shards * seconds);
   const held = new Uint32Array(shards);
   for (let i = 0; i < jobs; i += 1) {
-    const shard = shardOf(jobId(), shards);
+    const shard = Number(runningShard(jobId(), shards).slice('r'.length));
     held[shard] = (held[shard] ?? 0) + 1;
     let at = Math.random() * claimedWithinMs;
     for (;;) {

@@ -29,11 +29,7 @@ export interface Access {
 }
 
 /** What Lambda calls on a queue, with the function's role, to feed a function from it. */
-export const EVENT_SOURCE_ACTIONS = [
-  'sqs:ReceiveMessage',
-  'sqs:DeleteMessage',
-  'sqs:GetQueueAttributes',
-] as const;
+const EVENT_SOURCE_ACTIONS = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
 /**
  * What each function may do: test/cdk/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem

@@ -6,7 +6,7 @@ import { SettingsError } from '../settings/settings-error.ts';
 import { quoted } from '../wire/message.ts';
 
 /** Where CDK keeps what one synth must know of the last; it is meant to be committed. */
-export const CONTEXT_FILE = 'cdk.context.json';
+const CONTEXT_FILE = 'cdk.context.json';
 
 /** Something that remembers its shards. */
 export interface Sharded {
@@ -48,7 +48,7 @@ export function rememberShardsAtSynth(deployed: Construct & Sharded): void {
   });
 }
 
-/** Keeps the number of shards for the next synth. Files without changes are left alone. */
+/** Keeps the number of shards for the next synth. Files without changes are left alone. @internal */
 export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
   const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const news = deployed.filter(({ shardsKey, settings }) => {

@@ -6,7 +6,7 @@ const CONTROLS = new RegExp(`(${ESCAPE}\\[\\d{1,2}m)|[\\p{Cc}\\u2028\\u2029]`, '
 const KEPT = ['\n', '\t'];
 
 /** The text with every control character spelled out, but for line ends, tabs and, on a screen with colours, those. */
-export const printable = (text: string, hasColours: boolean): string =>
+const printable = (text: string, hasColours: boolean): string =>
   text.replace(CONTROLS, (match, colour: string | undefined) =>
     KEPT.includes(match) || (colour !== undefined && hasColours) ? match : spelledOut(match),
   );

@@ -17,7 +17,7 @@ export interface Output {
   note(text: string): void;
 }
 
-export interface TextTable {
+interface TextTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /** Columns that are aligned right. */
@@ -49,7 +49,7 @@ const NO_BORDERS = {
 };
 
 /** Columns without lines, so that a cell can be picked out with a double click and a row with grep. */
-export function renderTable({ head, rows, right = [] }: TextTable, colours: Colours): string {
+function renderTable({ head, rows, right = [] }: TextTable, colours: Colours): string {
   const table = new Table({
     head: head.map((title) => colours.dim(title)),
     chars: NO_BORDERS,

@@ -36,7 +36,7 @@ export function processTerminal(): Terminal {
 
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
-/** NO_COLOR wins over everything, FORCE_COLOR over what the output is. */
+/** NO_COLOR wins over everything, FORCE_COLOR over what the output is. @internal */
 export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;

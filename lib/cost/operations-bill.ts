@@ -7,12 +7,12 @@ export interface Watching {
   readonly tracing?: boolean;
 }
 
-/** Metrics that the stack's alarms watch: each is billed. test/cdk/operations.test.ts counts them. */
+/** Metrics that the stack's alarms watch: each is billed. test/cdk/operations.test.ts counts them. @internal */
 export const ALARM_METRICS = 15;
 /** Custom metrics of our own: one always, a few more while jobs run. Others exist only in hours with something to tell. */
 const METRICS_ALWAYS = 1;
 const METRICS_WHILE_BUSY = 3;
-/** What one job leaves in the log: its line, and its share of the invocation's metrics. CloudWatch adds 26 bytes to each. */
+/** What one job leaves in the log: its line, and its share of the invocation's metrics. CloudWatch adds 26 bytes to each. @internal */
 export const LOG_LINE_BYTES = { job: 340, invocation: 280 } as const;
 const GB = 1e9;
 

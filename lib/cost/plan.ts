@@ -132,10 +132,10 @@ const MESSAGES_A_POLL = 10;
 /** Each attempt that fails is followed by another one. */
 const attemptsOf = ({ errorShare, crashShare }: Workload): number => 1 / (1 - errorShare - crashShare);
 
-/** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. */
+/** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. @internal */
 export const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
 
-/** Beats of one undisturbed attempt; a growing lease beats ever more seldom. */
+/** Beats of one undisturbed attempt; a growing lease beats ever more seldom. @internal */
 export function beatsOf(durationMs: number, settings: PlanSettings): number {
   const share = (settings.heartbeatMs / settings.leaseMs) * MEAN_INTERVAL;
   if (settings.leaseGrowth === 0) return Math.floor(durationMs / (settings.heartbeatMs * MEAN_INTERVAL));

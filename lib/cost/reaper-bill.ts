@@ -23,7 +23,7 @@ const WAKE_LATENESS_MS = 800;
 const LOGGED_BYTES = 500;
 const GB = 1e9;
 
-/** Sweeps a minute: those that the reaper before woke, and those of the schedule. */
+/** Sweeps a minute: those that the reaper before woke, and those of the schedule. @internal */
 export function sweepsAMinute(settings: ReaperSettings, isBusy: boolean) {
   const { leaseMs, heartbeatMs, minLeaseMs, skewMs, graceMs, reaperIntervalMs } = settings;
   const unseen = Math.min(minLeaseMs + skewMs, MAX_HINT_DELAY_MS);

@@ -45,7 +45,7 @@ function nextOfFinished(job: FinishedJob): string {
   return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
-/** By when the reaper has acted, if the worker is dead. The row's own end already shows how far the lease has grown. */
+/** By when the reaper has acted, if the worker is dead. The row's own end already shows how far the lease has grown. @internal */
 export const recoveredBy = (job: RunningJob, settings: Settings): number =>
   job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0 }).worstMs;
 

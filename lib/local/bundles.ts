@@ -96,7 +96,7 @@ async function bundle(
 }
 
 /** Loaded only where something must be bundled: the published package brings its bundles along. */
-export async function loadEsbuild(): Promise<typeof import('esbuild')> {
+async function loadEsbuild(): Promise<typeof import('esbuild')> {
   try {
     return await import('esbuild');
   } catch (cause) {

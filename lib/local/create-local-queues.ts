@@ -9,7 +9,7 @@ import {
 import type { Settings } from '../settings/settings.ts';
 import { deadLetterQueueAttributes, jobQueueAttributes, wakeQueueAttributes } from '../wire/queues.ts';
 
-export interface LocalQueue {
+interface LocalQueue {
   readonly url: string;
   readonly arn: string;
 }

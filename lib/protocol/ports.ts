@@ -63,6 +63,7 @@ export interface IndexQuery {
 
 export type Cursor = Readonly<Record<string, unknown>>;
 
+/** @internal */
 export interface IndexPage {
   readonly rows: readonly Row[];
   readonly cursor?: Cursor;
@@ -92,6 +93,7 @@ type CheckpointOutcome =
   | { readonly outcome: 'written'; readonly counts?: Pick<ClaimCounts, 'crashes' | 'releases'> }
   | { readonly outcome: 'lost'; readonly job?: Job };
 
+/** @internal */
 export type HeartbeatOutcome =
   | { readonly outcome: 'extended'; readonly cancelRequested: boolean }
   | { readonly outcome: 'lost'; readonly job?: Job };

@@ -2,7 +2,7 @@
  * The index partition of a job: `r<n>` while running, `q<n>` while pending, `f<n>` once failed. FNV-1a spreads ids evenly and is the same in
  * every process and version; changing it would hide no row (sweeps cover all shards) but would move hot keys.
  */
-export const shardOf = (jobId: string, shards: number): number => {
+const shardOf = (jobId: string, shards: number): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < jobId.length; i++) {
     hash ^= jobId.charCodeAt(i);

@@ -3,6 +3,7 @@ import type { JobStatus } from './job.ts';
 /**
  * Every write to the table: nothing else changes a row. These tables are the source of the diagram in docs/state-machine.md
  * and of the table-driven tests; the writes themselves are in the folder `writes`, and can carry no other name.
+ * @internal
  */
 export interface Transition {
   readonly by: 'worker' | 'reaper' | 'operator' | 'doctor';
@@ -21,7 +22,7 @@ const OBSERVED = 'attempt and lease end as observed';
 const AS_SCANNED = 'status, attempt, lease end and `changedBy` as the scan saw them';
 const ANY: readonly JobStatus[] = ['pending', 'running', 'done', 'failed', 'cancelled'];
 
-/** Every way in which a job's row can change. */
+/** Every way in which a job's row can change. @internal */
 export const jobTransitions = {
   claim: {
     by: 'worker',
@@ -180,7 +181,7 @@ export const jobTransitions = {
 } as const satisfies Record<string, Transition>;
 
 /** A write to a row that is not a job. */
-export interface OtherTransition {
+interface OtherTransition {
   readonly when: string;
   readonly proof: string;
 }
@@ -188,7 +189,7 @@ export interface OtherTransition {
 const MY_LEAD = 'the lead is mine (name and epoch)';
 const SAID_AGAIN = 'applied again, to the same effect';
 
-/** Every way in which the reaper's own row can change. */
+/** Every way in which the reaper's own row can change. @internal */
 export const leaderTransitions = {
   takeLead: {
     when: 'no row yet, nobody leads, the lead has ended, or it is mine',
@@ -205,7 +206,7 @@ export const leaderTransitions = {
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, OtherTransition>;
 
-/** Every write to the rows that keep what is too large for a job's own. A job's row points to them, or they mean nothing. */
+/** Every write to the rows that keep what is too large for a job's own. A job's row points to them, or they mean nothing. @internal */
 export const dataTransitions = {
   putData: { when: 'no row under this key, which is used once', proof: 'the row is there' },
   replaceData: {
@@ -214,6 +215,7 @@ export const dataTransitions = {
   },
 } as const satisfies Record<string, OtherTransition>;
 
+/** @internal */
 export type JobTransitionName = keyof typeof jobTransitions;
 export type TransitionName =
   | JobTransitionName

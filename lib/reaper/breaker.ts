@@ -36,7 +36,7 @@ const COUNTED_PER_SHARD = 2500;
 /** Never fewer rows a sweep than one write request holds. */
 const SMALLEST_BUDGET = 25;
 
-/** Whether so many lapsed leases beside so many live ones are one event rather than many. */
+/** Whether so many lapsed leases beside so many live ones are one event rather than many. @internal */
 export const isMassLapse = (
   counted: { readonly lapsed: number; readonly live: number; readonly tooManyToCount?: boolean },
   settings: Pick<Settings, 'breakerThreshold' | 'breakerShare'>,

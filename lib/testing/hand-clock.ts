@@ -16,7 +16,7 @@ interface Sleeper {
 }
 
 /** Starts at a round moment that is easy to recognise in a failed assertion. */
-export const HAND_CLOCK_START = 1_800_000_000_000;
+const HAND_CLOCK_START = 1_800_000_000_000;
 
 export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
   let passed = 0;

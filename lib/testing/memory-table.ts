@@ -49,7 +49,7 @@ export function createMemoryTable(): MemoryTable {
   };
 }
 
-/** One page of an index over these rows; only rows that have both of its keys are in it. */
+/** One page of an index over these rows; only rows that have both of its keys are in it. @internal */
 export function pageOf(
   rows: readonly Row[],
   request: IndexQuery,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAppStack } from '../../lib/cdk/app-stack.ts';
-import { CONTEXT_FILE, rememberShards } from '../../lib/cdk/shard-memory.ts';
+import { rememberShards } from '../../lib/cdk/shard-memory.ts';
 import { featureFlags, newApp, projectRoot, withoutValidation } from './support.ts';
 
 withoutValidation();
@@ -21,7 +21,7 @@ let folder: string;
 let contextFile: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'leasehold-app-'));
-  contextFile = join(folder, CONTEXT_FILE);
+  contextFile = join(folder, 'cdk.context.json');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -154,7 +154,7 @@ describe('shards', () => {
     synth({ 'leasehold:shards': 16 }, account);
     const shrink = () => synth({ 'leasehold:shards': 15 }, account);
     expect(shrink).toThrow(/setting 'shards' is 15, but 16 were deployed before: shards may only grow/);
-    expect(shrink).toThrow(`remove '${shardsKey}' from ${CONTEXT_FILE}`);
+    expect(shrink).toThrow(`remove '${shardsKey}' from cdk.context.json`);
     expect(remembered()).toEqual({ [shardsKey]: 16 });
   });
 

@@ -3,7 +3,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
-import { createLocalQueues, type LocalQueue, type LocalQueues } from '../../lib/local/create-local-queues.ts';
+import { createLocalQueues, type LocalQueues } from '../../lib/local/create-local-queues.ts';
 import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/local/event-bus.ts';
@@ -16,6 +16,8 @@ import { type IamGate, startIamGate } from './iam-gate.ts';
 
 const NAME = 'leasehold-gated';
 const REGION = 'eu-west-1';
+
+type Queue = LocalQueues['queue'];
 
 /** A gate, and the variables by which a program comes to it and finds the system behind. */
 export interface Gate extends IamGate {
@@ -31,8 +33,8 @@ export interface GatedEngines {
   /** The store at a time of one's choice, past all gates: rows can be made to have lapsed. */
   storeAt(shiftMs: number): JobStore;
   /** Sends these bodies to a queue, and takes them out again as Lambda would. */
-  batch(queue: LocalQueue, bodies: readonly string[]): Promise<SQSEvent>;
-  send(queue: LocalQueue, bodies: readonly string[]): Promise<void>;
+  batch(queue: Queue, bodies: readonly string[]): Promise<SQSEvent>;
+  send(queue: Queue, bodies: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -101,16 +103,12 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   };
 }
 
-async function send(sqs: SQSClient, { url }: LocalQueue, bodies: readonly string[]): Promise<void> {
+async function send(sqs: SQSClient, { url }: Queue, bodies: readonly string[]): Promise<void> {
   const Entries = bodies.map((MessageBody, i) => ({ Id: String(i), MessageBody }));
   await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }));
 }
 
-async function receive(
-  sqs: SQSClient,
-  { url, arn }: LocalQueue,
-  bodies: readonly string[],
-): Promise<SQSEvent> {
+async function receive(sqs: SQSClient, { url, arn }: Queue, bodies: readonly string[]): Promise<SQSEvent> {
   const Records: SQSEvent['Records'] = [];
   while (Records.length < bodies.length) {
     const { Messages = [] } = await sqs.send(

@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkQueue } from '../../lib/cli/doctor/check-queue.ts';
-import {
-  finishedOutOfPlace,
-  isJobRow,
-  pendingWithoutDueHint,
-  type RowCheck,
-  type RowContext,
-  rowChecks,
-  runningWithoutLease,
-  unreadable,
-  unseenByTheIndex,
-} from '../../lib/cli/doctor/row-checks.ts';
+import { isJobRow, type RowCheck, type RowContext, rowChecks } from '../../lib/cli/doctor/row-checks.ts';
 import { checkClock, checkReaper, checkSettings, checkTable } from '../../lib/cli/doctor/system-checks.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
@@ -36,6 +26,14 @@ const done = rowAfter(
 const context: RowContext = { now: NOW, settings: defaultSettings, changedBy: () => 'doctor/1' };
 const without = (row: Row, ...names: string[]): Row =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
+
+const {
+  'rows that the index cannot see': unseenByTheIndex,
+  'running rows without a lease': runningWithoutLease,
+  'pending rows without a due hint': pendingWithoutDueHint,
+  'finished rows out of place': finishedOutOfPlace,
+  'attributes of the wrong type': unreadable,
+} = rowChecks;
 
 /** The row after the repair that the check proposes, written by the table itself. */
 async function repaired(row: Row, check: RowCheck, meanwhile?: Row): Promise<Row | undefined> {

@@ -2,9 +2,18 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { printable } from '../../lib/cli/guarded-terminal.ts';
+import { guardedTerminal } from '../../lib/cli/guarded-terminal.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
 import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/local/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
+
+/** What a terminal is given to write when a command writes this. */
+function printable(text: string, hasColours: boolean): string {
+  const written: string[] = [];
+  const terminal = { hasColours, write: (each: string) => written.push(each) };
+  guardedTerminal(terminal as unknown as Terminal).write(text);
+  return written.join('');
+}
 
 describe('text on a terminal', () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Filter, isShown, orderJobs, reorderJobs } from '../../lib/console/page/job-order.ts';
+import { type Filter, orderJobs, reorderJobs } from '../../lib/console/page/job-order.ts';
 import type { JobSummary } from '../../lib/console/page-messages.ts';
 
 const statuses = ['pending', 'running', 'done', 'failed', 'cancelled'] as const;
@@ -61,6 +61,7 @@ describe('the order of the list', () => {
 
 describe('the search', () => {
   const one = job('album-17', { leaseOwner: 'host-1/x', lastError: 'Service DOWN', status: 'failed' });
+  const isShown = (each: JobSummary, filter: Filter): boolean => orderJobs([each], filter).length === 1;
 
   it.each(['album', 'RESIZE', 'host-1', 'down', 'album down', ''])('finds a job by %j', (search) => {
     expect(isShown(one, { status: 'all', search })).toBe(true);

@@ -10,14 +10,14 @@ import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { defaultSettings as settings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
-import { createHandClock, HAND_CLOCK_START } from '../../lib/testing/hand-clock.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { LeaseholdError } from '../../lib/wire/leasehold-error.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 
 const JOB = { jobId: 'job-1', type: 'x', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: HAND_CLOCK_START };
+const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: createHandClock().now() };
 
 function setUp() {
   const table = createMemoryTable();

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { type IndexDefinition, jobsTable } from '../../wire/table.ts';
 
-/** The jobs table as the API takes it, from the same definition that the stack deploys. */
+/** The jobs table as the API takes it, from the same definition that the stack deploys. @internal */
 export function jobsTableInput(tableName: string): CreateTableCommandInput {
   const indexes: readonly IndexDefinition[] = jobsTable.indexes;
   const keys = [jobsTable.partitionKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])];

@@ -44,7 +44,7 @@ export function writeError(write: RowWrite, error: unknown): Error {
 }
 
 /** A row whose counters cannot be added to. */
-export const notANumber = (write: RowWrite): BadRowError =>
+const notANumber = (write: RowWrite): BadRowError =>
   new BadRowError(
     write.jobId,
     `one of ${Object.values(write.sum ?? {})

@@ -26,7 +26,7 @@ const FINISHED: readonly unknown[] = ['done', 'failed', 'cancelled'];
 const named = (row: Row): string => String(row.jobId);
 
 /** Running without an end of its lease or an owner: nobody may write it, and no sweep finds it. */
-export const runningWithoutLease: RowCheck = (row, context) => {
+const runningWithoutLease: RowCheck = (row, context) => {
   if (row.status !== 'running') return undefined;
   const lacks =
     typeof row.leaseUntil !== 'number'
@@ -45,7 +45,7 @@ export const runningWithoutLease: RowCheck = (row, context) => {
 };
 
 /** Unfinished, but in no partition that a sweep reads. */
-export const unseenByTheIndex: RowCheck = (row, context) => {
+const unseenByTheIndex: RowCheck = (row, context) => {
   if (!isUnfinished(row) || runningWithoutLease(row, context) !== undefined) return undefined;
   const partitions = allShards(context.settings.shards)[row.status === 'running' ? 'running' : 'pending'];
   const says =
@@ -67,7 +67,7 @@ export const unseenByTheIndex: RowCheck = (row, context) => {
 };
 
 /** Pending, and nobody will act on it in time. */
-export const pendingWithoutDueHint: RowCheck = (row, context) => {
+const pendingWithoutDueHint: RowCheck = (row, context) => {
   const { settings, now } = context;
   if (row.status !== 'pending' || typeof row.leaseUntil !== 'number') return undefined;
   const notBefore = typeof row.notBefore === 'number' ? row.notBefore : 0;
@@ -110,7 +110,7 @@ const dueTooFarAhead: RowCheck = (row, { now }) => {
 };
 
 /** Finished, but not where the index has such rows: a sweep reads it in vain, or no list of failures shows it. */
-export const finishedOutOfPlace: RowCheck = (row, context) => {
+const finishedOutOfPlace: RowCheck = (row, context) => {
   if (row.status === 'failed') return failedOutOfPlace(row, context);
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
   return {
@@ -138,7 +138,7 @@ const failedOutOfPlace: RowCheck = (row, context) => {
 };
 
 /** An attribute is missing or of the wrong type, so that no decision can be made. */
-export const unreadable: RowCheck = (row, context) => {
+const unreadable: RowCheck = (row, context) => {
   if (runningWithoutLease(row, context) ?? unseenByTheIndex(row, context)) return undefined;
   try {
     const job = parseJob(row);
@@ -238,7 +238,7 @@ const ofKnownFormat =
     isNewer(row) ? undefined : check(row, context);
 
 /** Every check of a row, by the name under which its findings are told. */
-export const rowChecks: Readonly<Record<string, RowCheck>> = {
+export const rowChecks = {
   'rows that the index cannot see': ofKnownFormat(unseenByTheIndex),
   'running rows without a lease': ofKnownFormat(runningWithoutLease),
   'pending rows without a due hint': ofKnownFormat(pendingWithoutDueHint),
@@ -247,7 +247,7 @@ export const rowChecks: Readonly<Record<string, RowCheck>> = {
   'finished rows out of place': ofKnownFormat(finishedOutOfPlace),
   'attributes of the wrong type': ofKnownFormat(unreadable),
   'rows of a newer version': ofNewerVersion,
-};
+} satisfies Record<string, RowCheck>;
 
 /** Whether the checks look at this row at all: the leader row is not a job. */
 export const isJobRow = (row: Row): boolean =>

@@ -15,7 +15,7 @@ function compareJobs(a: JobSummary, b: JobSummary): number {
 }
 
 /** Whether the filter shows this job. Every word of the search must be somewhere in id, type, owner or error. */
-export function isShown(job: JobSummary, { status, search }: Filter): boolean {
+function isShown(job: JobSummary, { status, search }: Filter): boolean {
   if (status !== 'all' && job.status !== status) return false;
   if (search === '') return true;
   const text = `${job.jobId} ${job.type} ${job.leaseOwner ?? ''} ${job.lastError ?? ''}`.toLowerCase();

@@ -10,7 +10,7 @@ import { freePort, isFreePort } from './free-port.ts';
 import { findJava } from './java.ts';
 
 /** The engines that can stand in for DynamoDB, the preferred one first. */
-export const DYNAMODB_ENGINES = ['dynoxide', 'dynamodb-local'] as const;
+const DYNAMODB_ENGINES = ['dynoxide', 'dynamodb-local'] as const;
 
 /** The name of an engine that can stand in for DynamoDB. */
 export type DynamoDbEngineName = (typeof DYNAMODB_ENGINES)[number];
@@ -129,7 +129,7 @@ export function noEngineMessage(engines: readonly EngineAvailability[]): string 
   );
 }
 
-/** The preferred engine among those that can run here; throws an EngineError that says what to install if none can. */
+/** The preferred engine among those that can run here; throws an EngineError that says what to install if none can. @internal */
 export async function chooseEngine(
   among: Promise<readonly EngineAvailability[]> = availableEngines(),
 ): Promise<DynamoDbEngineName> {

@@ -12,7 +12,7 @@ export type JavaSearch =
   | { readonly found: true; readonly command: string; readonly version: number }
   | { readonly found: false; readonly reason: string };
 
-/** The major version in what `java -version` prints, in today's form (17.0.1) or the old one (1.8.0_292). */
+/** The major version in what `java -version` prints, in today's form (17.0.1) or the old one (1.8.0_292). @internal */
 export function majorVersion(printed: string): number | undefined {
   const match = /version "(?:1\.)?(\d+)/.exec(printed);
   return match?.[1] === undefined ? undefined : Number(match[1]);

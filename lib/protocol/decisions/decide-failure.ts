@@ -44,7 +44,7 @@ export type ReleaseVerdict =
   | { readonly kind: 'fail'; readonly errors: number; readonly lastError: string };
 
 /** `lastError` of a run that was cut off by its invocation's deadline with nothing to show for it. */
-export const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
+const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
 
 /**
  * A release at the deadline without a new checkpoint is charged as an error, or the job could be released forever.

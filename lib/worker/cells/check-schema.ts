@@ -10,7 +10,7 @@ export class SchemaRefusedError extends LeaseholdError {
   }
 }
 
-/** A schema may wait for something else, but not for ever: nothing else is received meanwhile. */
+/** A schema may wait for something else, but not for ever: nothing else is received meanwhile. @internal */
 export const SCHEMA_PATIENCE_MS = 10_000;
 
 /** A schema gave no answer. Nothing is known of the value, so it may be tried again. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs } from '../../../lib/protocol/decisions/backoff.ts';
 import { decideClaim } from '../../../lib/protocol/decisions/decide-claim.ts';
-import { decideFailure, decideRelease, NO_PROGRESS } from '../../../lib/protocol/decisions/decide-failure.ts';
+import { decideFailure, decideRelease } from '../../../lib/protocol/decisions/decide-failure.ts';
 import { decideReap, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
 import { MAX_HINT_DELAY_MS, planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
@@ -188,7 +188,7 @@ describe('a hand-back', () => {
       kind: 'release',
       errors: 1,
       releases: 4,
-      lastError: NO_PROGRESS,
+      lastError: 'ran out of invocation time without storing a new checkpoint',
       dispatch,
     });
   });
@@ -197,7 +197,7 @@ describe('a hand-back', () => {
     expect(decideRelease({ ...budgets, errors: 1 }, { ...context, progressed: false })).toEqual({
       kind: 'fail',
       errors: 2,
-      lastError: NO_PROGRESS,
+      lastError: 'ran out of invocation time without storing a new checkpoint',
     });
     expect(decideRelease({ ...budgets, crashes: 1 }, { ...context, progressed: false }).kind).toBe('fail');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { settingVariable } from '../../../lib/wire/environment.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, metrics } from '../../../lib/wire/metrics.ts';
-import { didYouMean, nearest } from '../../../lib/wire/nearest.ts';
+import { didYouMean } from '../../../lib/wire/nearest.ts';
 import { byLease, claimAttribute, jobsTable } from '../../../lib/wire/table.ts';
 import { leaseEntry } from '../../support/jobs.ts';
 
@@ -13,16 +13,13 @@ describe('the nearest name', () => {
     ['SHARDS', 'shards'],
     ['colour', undefined],
   ])('of %s is %s', (name, near) => {
-    expect(nearest(name, ['leaseMs', 'shards'])).toBe(near);
+    expect(didYouMean(name, ['leaseMs', 'shards'])).toBe(
+      near === undefined ? '' : ` Did you mean '${near}'?`,
+    );
   });
 
   it('is nothing where nothing is known', () => {
-    expect(nearest('a', [])).toBeUndefined();
     expect(didYouMean('a', [])).toBe('');
-  });
-
-  it('is put as a question', () => {
-    expect(didYouMean('shard', ['shards'])).toBe(" Did you mean 'shards'?");
   });
 });
 

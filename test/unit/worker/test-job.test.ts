@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { NO_PROGRESS } from '../../../lib/protocol/decisions/decide-failure.ts';
 import { NonRetryableError } from '../../../lib/protocol/errors.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { testJob } from '../../../lib/testing/index.ts';
@@ -82,7 +81,7 @@ describe('a job under test', () => {
       status: 'pending',
       errors: 1,
       releases: 0,
-      lastError: NO_PROGRESS,
+      lastError: 'ran out of invocation time without storing a new checkpoint',
     });
   });
 

@@ -45,7 +45,7 @@ export const checksumFile = defineJob({
 const MODULUS = 65_521;
 
 /** Continues a checksum from where an earlier slice left it: this is what makes the job resumable. */
-export function adler32(bytes: Uint8Array, from = 1): number {
+function adler32(bytes: Uint8Array, from = 1): number {
   let low = from & 0xffff;
   let high = from >>> 16;
   for (const byte of bytes) {

@@ -14,7 +14,7 @@ import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
 import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
-import { notANumber, statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
+import { statementError, storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
 import { createTableInspection } from '../../../../lib/aws/dynamodb/table-inspection.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
@@ -138,7 +138,9 @@ describe('errors', () => {
     );
     expect((statementError('complete', {}).cause as Error).name).toBe('Unknown');
     const sum = { a: { of: 'a', otherwise: 0, plus: 1 }, b: { of: 'b', otherwise: 0, plus: 1 } };
-    expect(notANumber(write('j', { sum })).message).toContain("'a', 'b' is not a number, so 'complete'");
+    expect(writeError(write('j', { sum }), new Error('incorrect operand type')).message).toContain(
+      "'a', 'b' is not a number, so 'complete'",
+    );
   });
 
   it('a count that is complete has no cursor', async () => {

@@ -33,7 +33,8 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
   const telemetry =
     options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
   const onStoreFailures = (requests: number) => telemetry.count('StoreFailures', requests);
-  const connection = connect({ tableName, settings, dynamodb, sqs, onStoreFailures });
+  const onThrottled = (requests: number) => telemetry.count('RequestsThrottled', requests);
+  const connection = connect({ tableName, settings, dynamodb, sqs, onStoreFailures, onThrottled });
   return {
     ...connection,
     settings,

@@ -20,6 +20,8 @@ export interface ConnectOptions {
   readonly sqs?: SQSClientConfig;
   /** Told of requests to the table that broke. */
   readonly onStoreFailures?: (requests: number) => void;
+  /** Told of each attempt that DynamoDB refused for load. */
+  readonly onThrottled?: (requests: number) => void;
   /** @default - the machine's own */
   readonly clock?: Clock;
   /** @default - the machine's own */
@@ -45,7 +47,9 @@ export interface Connection {
 export function connect(options: ConnectOptions): Connection {
   const { tableName, settings, clock = systemClock, chance = systemChance } = options;
   const clockGuard = createClockGuard(settings);
-  const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb });
+  const dynamoDb = createDynamoDbClient({
+    ...{ clock, clockGuard, config: options.dynamodb, onThrottled: options.onThrottled },
+  });
   const sqs = createSqsClient(options.sqs);
   const table = reportFailures(
     createDynamoDbTable({ client: dynamoDb, tableName }),

@@ -25,6 +25,7 @@ import type { MeteredConstruct } from './metered-construct.ts';
 
 const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
+const FIFTEEN_MINUTES = Duration.minutes(15);
 const DEFAULT_RUNBOOK = 'docs/runbook.md';
 
 interface AlarmDefinition {
@@ -56,10 +57,10 @@ type AlarmProps = Pick<
   ResourceProps,
   | 'alarmTopic'
   | 'runbookUrl'
-  | 'reclaimAlarmThreshold'
   | 'failureAlarmThreshold'
   | 'crashAlarmThreshold'
   | 'storeFailureAlarmThreshold'
+  | 'throttleAlarmThreshold'
   | 'returnedAlarmThreshold'
   | 'queueAgeAlarmThreshold'
   | 'moreAlarms'
@@ -123,10 +124,9 @@ const compositeOf = (home: Construct, serviceName: string, alarms: readonly [str
 
 /** What became of jobs. */
 function jobAlarms(
-  { metered, settings }: Watched,
-  { reclaimAlarmThreshold = 20, failureAlarmThreshold = 1 }: AlarmProps,
+  { metered }: Watched,
+  { crashAlarmThreshold = 10, failureAlarmThreshold = 1 }: AlarmProps,
 ): Record<string, AlarmDefinition> {
-  const delayBound = reclaimDelayBound(settings);
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
     JobsFailed: {
@@ -136,20 +136,12 @@ function jobAlarms(
       metric: metered.metricJobsFailed(perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
-    ReclaimSpike: {
-      title: 'workers die',
-      anchor: 'reclaim-spike',
-      says: `${atLeast(reclaimAlarmThreshold, 'job')} had to be reclaimed from dead workers within 5 minutes.`,
-      metric: metered.metricJobsReclaimed(perFiveMinutes),
-      threshold: reclaimAlarmThreshold,
-    },
-    ReclaimDelay: {
-      title: 'reclaims are late',
-      anchor: 'reclaim-delay',
-      says: `A dead worker's job was reclaimed later than ${delayBound / 1000} s after its lease ended, which the settings promise.`,
-      metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
-      threshold: delayBound,
-      comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    Crashes: {
+      title: 'workers or handlers crash',
+      anchor: 'crashes',
+      says: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
+      metric: metered.metricJobsCrashed(perFiveMinutes),
+      threshold: crashAlarmThreshold,
     },
   };
 }
@@ -160,8 +152,8 @@ function intakeAlarms(
   props: AlarmProps,
 ): Record<string, AlarmDefinition> {
   const {
-    crashAlarmThreshold = 10,
     storeFailureAlarmThreshold = 5,
+    throttleAlarmThreshold = 10,
     returnedAlarmThreshold = 20,
     queueAgeAlarmThreshold = Duration.hours(1),
   } = props;
@@ -173,6 +165,14 @@ function intakeAlarms(
       says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
+    },
+    Throttled: {
+      title: 'DynamoDB throttles',
+      anchor: 'throttles',
+      says: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
+      metric: metered.metricRequestsThrottled(perFiveMinutes),
+      threshold: throttleAlarmThreshold,
+      periods: 2,
     },
     MessagesReturned: {
       title: 'messages go back to the queue',
@@ -232,13 +232,6 @@ function intakeAlarms(
       threshold: 1,
       periods: 3,
     },
-    CellsDied: {
-      title: 'handlers crash',
-      anchor: 'cells-died',
-      says: `${atLeast(crashAlarmThreshold, 'process')} that ran handlers died within 5 minutes: out of memory, an exit, an endless loop or a crash.`,
-      metric: metered.metricCellsDied(perFiveMinutes),
-      threshold: crashAlarmThreshold,
-    },
     WorkerErrors: {
       title: 'the worker function fails',
       anchor: 'worker-errors',
@@ -276,6 +269,14 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
       silent: !settings.reaperEnabled,
     },
+    // What throttled ticks and wakes that Lambda drops come to: sweeps that were promised and did not happen.
+    ReaperLate: {
+      title: 'the reaper is late',
+      anchor: 'reaper-late',
+      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 15 minutes.`,
+      metric: metered.metricReaperLate({ period: FIFTEEN_MINUTES }),
+      threshold: 2,
+    },
     ClockUnsound: {
       title: 'a clock is wrong',
       anchor: 'clock-unsound',
@@ -287,8 +288,8 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
   };
 }
 
-/** What the others see as well, only later or with less detail. Seven more metrics. */
-function moreAlarms({ functions, table }: Watched): Record<string, AlarmDefinition> {
+/** What the others see as well, only later or with less detail: AWS's own counts. Eight more metrics. */
+function moreAlarms({ metered, settings, functions, table }: Watched): Record<string, AlarmDefinition> {
   const perFiveMinutes = { period: FIVE_MINUTES };
   const throttled = (metricName: string, index?: string) =>
     new Metric({
@@ -317,6 +318,14 @@ function moreAlarms({ functions, table }: Watched): Record<string, AlarmDefiniti
       threshold: 1,
       periods: 2,
     },
+    ReclaimDelay: {
+      title: 'a reclaim was late',
+      anchor: 'reaper-late',
+      says: `A dead worker's job was reclaimed later than ${reclaimDelayBound(settings) / 1000} s after its lease ended, which the settings promise.`,
+      metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
+      threshold: reclaimDelayBound(settings),
+      comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    },
     ReaperErrors: {
       title: 'the reaper function fails',
       anchor: 'reaper-errors',
@@ -324,8 +333,8 @@ function moreAlarms({ functions, table }: Watched): Record<string, AlarmDefiniti
       metric: functions.reaper.metricErrors(perFiveMinutes),
       threshold: 2,
     },
-    Throttled: {
-      title: 'DynamoDB throttles',
+    TableThrottled: {
+      title: 'DynamoDB counts throttles',
       anchor: 'throttles',
       says: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
       metric: new MathExpression({

@@ -163,6 +163,7 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
   const delayBound = reclaimDelayBound(settings);
   return [
     graph('Crashes and reclaims', [
+      metered.metricJobsCrashed({ period: MINUTE }),
       metered.metricCellsDied({ period: MINUTE }),
       metered.metricCellsUnready({ period: MINUTE }),
       metered.metricJobsRestarted({ period: MINUTE }),
@@ -179,7 +180,9 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
       ],
       { leftAnnotations: [{ value: delayBound, label: `bound ${seconds(delayBound)}`, color: '#d62728' }] },
     ),
-    graph('Oldest lapsed lease, ms', [metered.metricOldestLapsedLease({ period: MINUTE })]),
+    graph('Oldest lapsed lease, ms', [metered.metricOldestLapsedLease({ period: MINUTE })], {
+      right: [metered.metricReaperLate({ period: MINUTE, label: 'reaper late' })],
+    }),
   ];
 }
 
@@ -206,6 +209,7 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
     ),
     graph('Throttles', [
       ...named.map(([name, fn]) => fn.metricThrottles({ period: MINUTE, label: name })),
+      metered.metricRequestsThrottled({ period: MINUTE, label: 'seen by clients' }),
       throttled('WriteThrottleEvents'),
       throttled('ReadThrottleEvents'),
       throttled('WriteThrottleEvents', byLease.name),

@@ -128,13 +128,6 @@ export interface ResourceProps {
   readonly alarmTopic?: ITopic;
 
   /**
-   * Reclaimed jobs in five minutes from which the alarm ReclaimSpike goes off.
-   *
-   * @default 20
-   */
-  readonly reclaimAlarmThreshold?: number;
-
-  /**
    * Failed jobs in five minutes from which the alarm JobsFailed goes off.
    *
    * @default 1
@@ -142,7 +135,7 @@ export interface ResourceProps {
   readonly failureAlarmThreshold?: number;
 
   /**
-   * Processes that ran handlers and died within five minutes, at which the alarm CellsDied goes off.
+   * Attempts within five minutes whose worker or cell died, at which the alarm Crashes goes off.
    *
    * @default 10
    */
@@ -154,6 +147,13 @@ export interface ResourceProps {
    * @default 5
    */
   readonly storeFailureAlarmThreshold?: number;
+
+  /**
+   * Requests that DynamoDB refuses for load in five minutes, twice in a row, at which the alarm Throttled goes off.
+   *
+   * @default 10
+   */
+  readonly throttleAlarmThreshold?: number;
 
   /**
    * Messages that go back to the queue unclaimed within five minutes, at which the alarm MessagesReturned goes off.
@@ -170,8 +170,8 @@ export interface ResourceProps {
   readonly queueAgeAlarmThreshold?: Duration;
 
   /**
-   * Alarms on what the others see as well, only later or with less detail: dropped and failed reapers, throttling of the
-   * table and its index. Seven more metrics, $0.10 a month each.
+   * Alarms on what the others see as well, only later or with less detail: AWS's own counts of dropped and
+   * failed reapers and of throttling, and each late reclaim. Eight more metrics, $0.10 a month each.
    *
    * @default false
    */
@@ -226,10 +226,10 @@ const resourceProps = {
   logRetention: true,
   eventBus: true,
   alarmTopic: true,
-  reclaimAlarmThreshold: true,
   failureAlarmThreshold: true,
   crashAlarmThreshold: true,
   storeFailureAlarmThreshold: true,
+  throttleAlarmThreshold: true,
   returnedAlarmThreshold: true,
   queueAgeAlarmThreshold: true,
   moreAlarms: true,

@@ -80,6 +80,21 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsRestarted', options);
   }
 
+  /** Attempts that ended because their cell or their worker died. */
+  metricJobsCrashed(options?: MetricOptions): Metric {
+    return this.metric('JobsCrashed', options);
+  }
+
+  /** Requests that DynamoDB refused for load, the SDK's own retries among them. */
+  metricRequestsThrottled(options?: MetricOptions): Metric {
+    return this.metric('RequestsThrottled', options);
+  }
+
+  /** Sweeps that came more than 5 s after they were promised, and reclaims beyond the bound. */
+  metricReaperLate(options?: MetricOptions): Metric {
+    return this.metric('ReaperLate', options);
+  }
+
   /** Cells that died with jobs in them. */
   metricCellsDied(options?: MetricOptions): Metric {
     return this.metric('CellsDied', options);

@@ -104,6 +104,7 @@ async function sweepUntilDone(
   const endsAt = clock.monotonic() + deadlineAt - clock.now();
   const breaker = keepBreaker(deps, place, row.breakerOpen);
   const missedSweep = isMissed(row.wakeAt, clock.now(), settings);
+  if (missedSweep) deps.telemetry.count('ReaperLate');
   for (;;) {
     const begunAt = clock.now();
     const result = await sweep(deps, {

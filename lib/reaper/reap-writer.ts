@@ -4,6 +4,7 @@ import type { LeaseEntry } from '../protocol/job.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
 import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
+import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
 import { leaveBehind, type SweepTally } from './sweep-counts.ts';
@@ -43,6 +44,7 @@ export function createReapWriter(
 ): ReapWriter {
   const { store, queue, telemetry, clock, settings, clockGuard } = deps;
   const { tally, memory, breakerOpen, missedSweep } = context;
+  const lateAfterMs = reclaimDelayBound(settings);
   const underWay = new Set<Promise<void>>();
   let buffer: LeaseEntry[] = [];
   let stopped = false;
@@ -115,6 +117,7 @@ export function createReapWriter(
       case 'reclaim':
         tally.reclaimed += 1;
         telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
+        if (at - entry.leaseUntil > lateAfterMs && !breakerOpen) telemetry.count('ReaperLate');
         return;
       case 'fail':
         tally.failed += 1;

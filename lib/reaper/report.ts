@@ -36,6 +36,7 @@ export function reportSweep(
 ): void {
   const counted = {
     JobsReclaimed: result.reclaimed,
+    JobsCrashed: result.reclaimed + result.quarantined,
     JobsFailed: result.failed,
     JobsQuarantined: result.quarantined,
     JobsCancelled: result.cancelled,

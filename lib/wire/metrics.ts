@@ -16,6 +16,7 @@ export const metrics = {
   JobsReleased: { unit: 'Count', says: 'jobs that their worker released' },
   JobsQuarantined: { unit: 'Count', says: 'jobs that failed because they kept killing their worker' },
   JobsRestarted: { unit: 'Count', says: 'jobs started again by the host whose cell died under them' },
+  JobsCrashed: { unit: 'Count', says: 'attempts that ended because their cell or their worker died' },
   CellsDied: { unit: 'Count', says: 'cells that died with jobs in them' },
   CellsUnready: { unit: 'Count', says: 'cells that ended before they could run a job' },
   BrakeOn: { unit: 'Count', says: 'times that a host stopped taking jobs because their cells kept dying' },
@@ -28,9 +29,17 @@ export const metrics = {
     unit: 'Count',
     says: 'requests to the table that failed after the SDK’s own retries',
   },
+  RequestsThrottled: {
+    unit: 'Count',
+    says: 'requests that DynamoDB refused for load, the SDK’s own retries among them',
+  },
   MessagesReturned: { unit: 'Count', says: 'messages that went back to the queue unclaimed' },
   RowsTooNew: { unit: 'Count', says: 'meetings with rows of a newer version, which were left alone' },
   ReclaimDelay: { unit: 'Milliseconds', says: 'time from the end of a lease to the reclaim of its job' },
+  ReaperLate: {
+    unit: 'Count',
+    says: 'sweeps that came more than 5 s after they were promised, and reclaims beyond the bound',
+  },
   SweepDuration: { unit: 'Milliseconds', says: 'time one sweep took' },
   LeasesLive: { unit: 'Count', says: 'running jobs whose lease is live' },
   OldestLapsedLease: {

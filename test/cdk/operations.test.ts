@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -137,16 +137,16 @@ function emitted(serviceName: string, name: MetricName) {
 describe('alarms', () => {
   const usual = [
     'JobsFailed',
-    'ReclaimSpike',
-    'ReclaimDelay',
+    'Crashes',
     'StoreFailures',
+    'Throttled',
     'MessagesReturned',
     'QueueStalled',
     'QueueAge',
     'DeadLetters',
-    'CellsDied',
     'WorkerErrors',
     'DeadMan',
+    'ReaperLate',
     'ClockUnsound',
   ];
 
@@ -155,7 +155,7 @@ describe('alarms', () => {
     standard.template.resourceCountIs('AWS::CloudWatch::Alarm', usual.length);
     const more = synthesize({ moreAlarms: true });
     expect(Object.keys(more.jobs.alarms).sort()).toEqual(
-      [...usual, 'ReaperDropped', 'ReaperErrors', 'Throttled'].sort(),
+      [...usual, 'ReaperDropped', 'ReaperErrors', 'ReclaimDelay', 'TableThrottled'].sort(),
     );
   });
 
@@ -164,7 +164,7 @@ describe('alarms', () => {
       Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
     expect(paid(standard)).toBe(ALARM_METRICS);
     expect(paid(standard)).toBeLessThanOrEqual(15);
-    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(7);
+    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(8);
   });
 
   it('watch metrics that are emitted, under this deployment’s name', () => {
@@ -175,6 +175,57 @@ describe('alarms', () => {
     for (const { MetricName: name, Dimensions } of own) {
       expect(metricNames).toContain(name);
       expect(Dimensions).toEqual([{ Name: METRIC_DIMENSION, Value: standard.jobs.serviceName }]);
+    }
+  });
+
+  it('watch no metric that nobody emits, and no metric is listed that nobody emits', () => {
+    const emittedSomewhere = new Set(
+      globSync('{functions,lib}/**/*.ts', {
+        cwd: projectRoot,
+        exclude: ['lib/cdk/**', 'lib/wire/metrics.ts'],
+      })
+        .map((file) => readFileSync(join(projectRoot, file), 'utf8'))
+        .flatMap((source) => [
+          ...source.matchAll(/\.(?:count|gauge)\(\s*'(\w+)'/g),
+          // What a sweep counts is named in an object.
+          ...source.matchAll(/^\s+(\w+): result\.\w+(?: \+ result\.\w+)?,$/gm),
+        ])
+        .map(([, name = '']) => name),
+    );
+    expect(metricNames.filter((name) => !emittedSomewhere.has(name))).toEqual([]);
+    expect(emittedSomewhere).not.toContain('NobodyEmitsThis');
+  });
+
+  it('watch AWS’s own metrics by names that the runbook cites from AWS’s documentation', () => {
+    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const cited = new Set(
+      runbook
+        .split('\n')
+        .filter((line) => line.startsWith('|') && line.includes('https://docs.aws.amazon.com/'))
+        .flatMap((line) =>
+          [...line.matchAll(/`(AWS\/\w+) (\w+)`/g)].map(([, space, name]) => `${space} ${name}`),
+        ),
+    );
+    const watched = Object.values(alarmsOf(synthesize({ moreAlarms: true })))
+      .flatMap(metricsIn)
+      .filter(({ Namespace }) => Namespace !== METRIC_NAMESPACE)
+      .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`);
+    expect([...new Set(watched)].sort()).toEqual([...cited].sort());
+  });
+
+  it('are all in the runbook’s table of what breaks, and so is how soon each goes off', () => {
+    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const table = runbook.split('## Which alarm sees what')[1]?.split('\n## ')[0] ?? '';
+    for (const [id, alarm] of Object.entries(alarmsOf(standard))) {
+      const periods = alarm.Metrics?.flatMap(
+        (metric) => (metric as { MetricStat?: { Period: number } }).MetricStat?.Period ?? [],
+      );
+      const minutes = ((alarm.Period ?? periods?.[0] ?? 0) * alarm.EvaluationPeriods) / 60;
+      const rows = table
+        .split('\n')
+        .filter((line) => line.includes(`${alarm.AlarmName.replace(/^.*: /, '')}`));
+      expect(rows.length, `${id}: ${alarm.AlarmName}`).toBeGreaterThan(0);
+      for (const row of rows) expect(row, id).toContain(`| ${minutes} min`);
     }
   });
 
@@ -207,7 +258,7 @@ describe('alarms', () => {
       'AWS/Lambda AsyncEventsDropped',
       'AWS/Lambda RecursiveInvocationsDropped',
     ]);
-    expect(namesOf('Throttled')).toEqual([
+    expect(namesOf('TableThrottled')).toEqual([
       'AWS/DynamoDB ReadThrottleEvents',
       'AWS/DynamoDB ReadThrottleEvents',
       'AWS/DynamoDB WriteThrottleEvents',
@@ -240,7 +291,7 @@ describe('alarms', () => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-    for (const { AlarmDescription } of Object.values(alarmsOf(standard))) {
+    for (const { AlarmDescription } of Object.values(alarmsOf(synthesize({ moreAlarms: true })))) {
       const [, anchor] = /Runbook: docs\/runbook\.md#([\w-]+)$/.exec(AlarmDescription) ?? [];
       expect(anchors, AlarmDescription).toContain(anchor);
     }
@@ -272,7 +323,7 @@ describe('alarms', () => {
 
   // By hand: skew 2 s, a second of SQS's granularity, half of delivery, half of a sweep.
   it('hold reclaim delays against the bound that the settings promise', () => {
-    const made = synthesize({});
+    const made = synthesize({ moreAlarms: true });
     const bound = 2000 + 1000 + 500 + 500;
     expect(reclaimDelayBound(made.jobs.settings)).toBe(bound);
     expect(alarmsOf(made).ReclaimDelay).toMatchObject({
@@ -297,7 +348,8 @@ describe('alarms', () => {
   it('have thresholds and a runbook of the user’s own', () => {
     const own = alarmsOf(
       synthesize({
-        reclaimAlarmThreshold: 7,
+        crashAlarmThreshold: 7,
+        throttleAlarmThreshold: 8,
         failureAlarmThreshold: 3,
         storeFailureAlarmThreshold: 50,
         returnedAlarmThreshold: 60,
@@ -305,7 +357,8 @@ describe('alarms', () => {
         runbookUrl: 'https://wiki.example.com/leasehold',
       }),
     );
-    expect(own.ReclaimSpike).toMatchObject({ MetricName: 'JobsReclaimed', Threshold: 7 });
+    expect(own.Crashes).toMatchObject({ MetricName: 'JobsCrashed', Threshold: 7 });
+    expect(own.Throttled).toMatchObject({ MetricName: 'RequestsThrottled', Threshold: 8 });
     expect(own.JobsFailed).toMatchObject({ MetricName: 'JobsFailed', Threshold: 3 });
     expect(own.StoreFailures?.Threshold).toBe(50);
     expect(own.MessagesReturned?.Threshold).toBe(60);

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -55,6 +55,8 @@ export async function startEmulator(folder: string): Promise<Emulator> {
   const endpoint = `https://${HOST}:${port}`;
   const scratch = join(folder, 'emulator');
   mkdirSync(scratch);
+  // The emulator's own scripts are CommonJS, whatever a package.json further up says.
+  writeFileSync(join(scratch, 'package.json'), '{}');
   const child = spawn('ministack', [], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own: the processes of its functions outlive it, and must end with it.

@@ -3,6 +3,7 @@ import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { leanRequests } from '../lean-requests.ts';
 import { SigningHash } from '../signing-hash.ts';
+import { countThrottles } from './count-throttles.ts';
 
 /**
  * Attempts × timeout stays below the shortest heartbeat interval, so that a beat is decided before the next is due. The
@@ -16,6 +17,8 @@ export interface DynamoDbClientOptions {
   readonly clock: Clock;
   /** Told the time of each of DynamoDB's replies. */
   readonly clockGuard?: ClockGuard;
+  /** Told of each attempt that DynamoDB refused for load, whether or not a later one succeeds. */
+  readonly onThrottled?: (requests: number) => void;
   readonly config?: DynamoDBClientConfig;
   /** Connections open at once. */
   readonly maxSockets?: number;
@@ -23,7 +26,7 @@ export interface DynamoDbClientOptions {
 
 /** A client with bounded waits, which shows each reply's `Date` to the clock guard. */
 export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBClient {
-  const { clock, clockGuard, config = {}, maxSockets = 64 } = options;
+  const { clock, clockGuard, onThrottled, config = {}, maxSockets = 64 } = options;
   const client = new DynamoDBClient({
     maxAttempts: MAX_SDK_ATTEMPTS,
     // Without it every request builds its middleware again.
@@ -39,6 +42,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
     ...config,
   });
   client.middlewareStack.use(leanRequests);
+  if (onThrottled !== undefined) countThrottles(client, onThrottled);
   if (clockGuard !== undefined) {
     client.middlewareStack.add(
       (next) => async (args) => {

@@ -10,6 +10,10 @@ const THROTTLED = new Set([
   'ThrottlingError',
 ]);
 
+/** Whether an error, or a code of one, means that DynamoDB refused for load. */
+export const isThrottled = (error: unknown): boolean =>
+  THROTTLED.has(String((error as { readonly name?: unknown } | undefined)?.name));
+
 /** DynamoDB's own limit for one row. */
 const MAX_ROW_BYTES = 400 * 1024;
 
@@ -22,9 +26,8 @@ export interface StatementError {
 /** The failure of a request as a typed error that says what to do. */
 export function storeError(operation: string, error: unknown): Error {
   if (error instanceof LeaseholdError) return error;
-  const name = error instanceof Error ? error.name : '';
   const message = error instanceof Error ? error.message : String(error);
-  if (THROTTLED.has(name)) return new ThrottledError(operation, error);
+  if (isThrottled(error)) return new ThrottledError(operation, error);
   if (/item size.*exceed/i.test(message)) return new TooLargeError('row', MAX_ROW_BYTES + 1, MAX_ROW_BYTES);
   return new StoreUnavailableError(operation, error);
 }

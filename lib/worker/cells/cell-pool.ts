@@ -184,7 +184,10 @@ export function createCellPool(options: CellPoolOptions): Cells {
     const suspicion = isSparing || count === 0 ? undefined : { group: ++groups, limit: Math.ceil(count / 2) };
     if (runs.length > 0)
       telemetry.warn('a cell died', { cell: home.cell.id, pid: home.cell.pid, cause, jobs: runs.length });
-    if (runs.length > 0 && !forNobody) telemetry.count('CellsDied');
+    if (runs.length > 0 && !forNobody) {
+      telemetry.count('CellsDied');
+      telemetry.count('JobsCrashed', runs.length);
+    }
     for (const run of runs) {
       run.unlisten();
       run.settle({ kind: 'died', cause, isToBlame, suspicion });

@@ -282,6 +282,47 @@ describe('a reaper that wakes the next', () => {
   });
 });
 
+describe('a reaper that is late', () => {
+  it('tells of each promised sweep that did not happen in time, and of none that did', async () => {
+    let lost = 0;
+    const { clock, tick, telemetry, sent } = scene({ delivery: () => (lost-- > 0 ? [] : [0]) });
+    await settled(clock, tick());
+    await clock.advance(10 * 60_000);
+    expect(telemetry.total('ReaperLate')).toBe(0);
+    // A message that never comes, as when Lambda takes the chain for an unwanted loop: the next tick mends it and tells.
+    lost = 1;
+    const before = sent.length;
+    while (sent.length === before) await clock.advance(1000);
+    await clock.advance(45_000);
+    expect(telemetry.total('ReaperLate')).toBe(0);
+    await settled(clock, tick());
+    expect(telemetry.total('ReaperLate')).toBe(1);
+  });
+
+  it('tells of wakes that wait for a throttled reaper', async () => {
+    const { clock, tick, telemetry } = scene({ delivery: () => [20_000] });
+    await settled(clock, tick());
+    await clock.advance(3 * 60_000);
+    expect(telemetry.total('ReaperLate')).toBe(3);
+  });
+
+  it('tells of a reclaim beyond the bound, and of the attempt that crashed', async () => {
+    const { clock, tick, claim, telemetry } = scene();
+    await claim('job');
+    await clock.advance(30_000 + 4000);
+    await settled(clock, tick());
+    expect(telemetry.total('ReaperLate')).toBe(0);
+    await claim('late');
+    await clock.advance(60_000);
+    expect(telemetry.total('JobsCrashed')).toBe(2);
+    const slow = scene();
+    await slow.claim('job');
+    await slow.clock.advance(30_000 + 4001);
+    await settled(slow.clock, slow.tick());
+    expect(slow.telemetry.total('ReaperLate')).toBe(1);
+  });
+});
+
 describe('beside a reaper in a process', () => {
   it('leaves the sweep to it, and is there when its lead has ended', async () => {
     const { clock, tick, memory, claim, store, sent } = scene();

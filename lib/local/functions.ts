@@ -9,9 +9,9 @@ import {
 } from '../wire/queues.ts';
 import type { Bundles } from './bundles.ts';
 import type { LocalQueues } from './create-local-queues.ts';
-import { startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
+import { type EventSourceMapping, startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
 import { createLambdaFunction, type HostEvent, type LambdaFunction } from './lambda-host/lambda-function.ts';
-import { startSchedule } from './lambda-host/schedule.ts';
+import { type Schedule, startSchedule } from './lambda-host/schedule.ts';
 
 /** The functions of the stack, by the folders that they are in. */
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
@@ -27,8 +27,7 @@ export interface RunningFunctions {
   stop(): Promise<void>;
 }
 
-/** Puts the bundles into the host and connects them as the stack does: queues, schedule. */
-export function startFunctions(options: {
+interface FunctionsOptions {
   readonly name: string;
   readonly workers: number;
   /** Workers that are started before there is anything to do. */
@@ -40,8 +39,30 @@ export function startFunctions(options: {
   readonly bundles: Bundles;
   readonly observe: (event: HostEvent) => void;
   readonly onProblem: (message: string) => void;
-}): RunningFunctions {
-  const { settings, queues, sqs, onProblem } = options;
+}
+
+type Functions = Readonly<Record<'worker' | 'reaper' | 'deadLetter', LambdaFunction>>;
+
+/** Puts the bundles into the host and connects them as the stack does: queues, schedule. */
+export function startFunctions(options: FunctionsOptions): RunningFunctions {
+  const functions = createFunctions(options);
+  const { worker } = functions;
+  const onError = (what: string) => (error: unknown) =>
+    options.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  const sources = [...startMappings(functions, options, onError), startTicks(functions, options)];
+  void worker.warm(options.warm).catch(onError('a worker could not be started'));
+  return {
+    worker,
+    async stop() {
+      const stopped = sources.map((source) => source.stop());
+      // The processes end first: a source waits for the invocations that it started.
+      await Promise.all(Object.values(functions).map((each) => each.stop()));
+      await Promise.all(stopped);
+    },
+  };
+}
+
+function createFunctions(options: FunctionsOptions): Functions {
   const lambda = (
     name: LocalFunctionName,
     limits: { readonly timeoutMs: number; readonly concurrency: number; readonly memoryMb?: number },
@@ -55,67 +76,59 @@ export function startFunctions(options: {
       observe: options.observe,
       ...limits,
     });
-  const worker = lambda('worker', {
-    timeoutMs: settings.functionTimeoutMs,
-    concurrency: options.workers,
-    memoryMb: WORKER_MEMORY_MB,
-  });
-  const reaper = lambda(
-    'reaper',
-    { timeoutMs: REAPER_TIMEOUT_SECONDS * 1000, concurrency: REAPERS },
-    { [reaperVariables.wakeQueueUrl]: queues.wakeQueue.url },
-  );
-  const deadLetter = lambda('dead-letter', {
-    timeoutMs: DEAD_LETTER_TIMEOUT_SECONDS * 1000,
-    concurrency: DEAD_LETTER_CONSUMERS,
-  });
-  const onError = (what: string) => (error: unknown) =>
-    onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-  const sources = [
-    startEventSourceMapping({
-      client: sqs,
-      queueUrl: queues.queue.url,
-      queueArn: queues.queue.arn,
-      target: worker,
-      batchSize: settings.batchSize,
-      batchWindowMs: settings.batchWindowMs,
-      onError: onError('the job queue could not be polled'),
-    }),
-    startEventSourceMapping({
-      client: sqs,
-      queueUrl: queues.deadLetterQueue.url,
-      queueArn: queues.deadLetterQueue.arn,
-      target: deadLetter,
-      batchSize: DEAD_LETTER_BATCH_SIZE,
-      batchWindowMs: 0,
-      onError: onError('the dead-letter queue could not be polled'),
-    }),
-    startEventSourceMapping({
-      client: sqs,
-      queueUrl: queues.wakeQueue.url,
-      queueArn: queues.wakeQueue.arn,
-      target: reaper,
-      batchSize: WAKE_BATCH_SIZE,
-      batchWindowMs: 0,
-      onError: onError('the wake queue could not be polled'),
-    }),
-    startSchedule({
-      target: reaper,
-      everyMs: settings.reaperIntervalMs,
-      onFailure: (result) => {
-        if (result.outcome === 'functionError')
-          onProblem(`the reaper failed: ${result.failure.errorMessage}`);
-      },
-    }),
-  ];
-  void worker.warm(options.warm).catch(onError('a worker could not be started'));
   return {
-    worker,
-    async stop() {
-      const stopped = sources.map((source) => source.stop());
-      // The processes end first: a source waits for the invocations that it started.
-      await Promise.all([worker, reaper, deadLetter].map((each) => each.stop()));
-      await Promise.all(stopped);
-    },
+    worker: lambda('worker', {
+      timeoutMs: options.settings.functionTimeoutMs,
+      concurrency: options.workers,
+      memoryMb: WORKER_MEMORY_MB,
+    }),
+    reaper: lambda(
+      'reaper',
+      { timeoutMs: REAPER_TIMEOUT_SECONDS * 1000, concurrency: REAPERS },
+      { [reaperVariables.wakeQueueUrl]: options.queues.wakeQueue.url },
+    ),
+    deadLetter: lambda('dead-letter', {
+      timeoutMs: DEAD_LETTER_TIMEOUT_SECONDS * 1000,
+      concurrency: DEAD_LETTER_CONSUMERS,
+    }),
   };
 }
+
+function startMappings(
+  { worker, reaper, deadLetter }: Functions,
+  { settings, queues, sqs }: FunctionsOptions,
+  onError: (what: string) => (error: unknown) => void,
+): EventSourceMapping[] {
+  const feed = (
+    target: LambdaFunction,
+    queue: LocalQueues['queue'],
+    name: string,
+    batch: Pick<Settings, 'batchSize' | 'batchWindowMs'>,
+  ) =>
+    startEventSourceMapping({
+      client: sqs,
+      queueUrl: queue.url,
+      queueArn: queue.arn,
+      target,
+      ...batch,
+      onError: onError(`the ${name} queue could not be polled`),
+    });
+  const { batchSize, batchWindowMs } = settings;
+  return [
+    feed(worker, queues.queue, 'job', { batchSize, batchWindowMs }),
+    feed(deadLetter, queues.deadLetterQueue, 'dead-letter', {
+      batchSize: DEAD_LETTER_BATCH_SIZE,
+      batchWindowMs: 0,
+    }),
+    feed(reaper, queues.wakeQueue, 'wake', { batchSize: WAKE_BATCH_SIZE, batchWindowMs: 0 }),
+  ];
+}
+
+const startTicks = ({ reaper }: Functions, { settings, onProblem }: FunctionsOptions): Schedule =>
+  startSchedule({
+    target: reaper,
+    everyMs: settings.reaperIntervalMs,
+    onFailure: (result) => {
+      if (result.outcome === 'functionError') onProblem(`the reaper failed: ${result.failure.errorMessage}`);
+    },
+  });

@@ -73,92 +73,102 @@ export interface LocalStack {
 const DEFAULT_NAME = 'leasehold';
 const DEFAULT_WORKERS = 4;
 
+/** What was started, in order, so that it can be stopped in the opposite one. */
+type Started = (() => unknown)[];
+
 /** Starts the stack and resolves once it takes jobs. A start that fails stops what it had started. */
 export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
-  const { name = DEFAULT_NAME, workers = DEFAULT_WORKERS, surroundings = process.env } = options;
-  const settings = resolveSettings({ workerConcurrency: Math.max(2, workers), ...options.settings });
   const listeners = new Set<(event: StackEvent) => void>();
-  const emit = (event: StackEvent) => {
-    for (const listener of listeners) listener(event);
-  };
-  const started: (() => unknown)[] = [];
+  const started: Started = [];
   const stop = async () => {
     // Errors that are caused by stopping are not reported.
     listeners.clear();
     for (const end of started.splice(0).reverse()) await end();
   };
+  const emit = (event: StackEvent) => {
+    for (const listener of listeners) listener(event);
+  };
+  const listen = (listener: (event: StackEvent) => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
   try {
-    const bundling = buildBundles(localFunctions, options);
-    started.push(async () =>
-      (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove(),
-    );
-    const [endpoints, bus] = await Promise.all([
-      startEngines(options, surroundings).then((engines) => {
-        started.push(engines.stop);
-        return engines.endpoints;
-      }),
-      startEventBus((event) => emit({ kind: 'bus', event })).then((bus) => {
-        started.push(bus.stop);
-        return bus;
-      }),
-    ]);
-    const aws = localEnvironment.aws({ ...endpoints, eventbridge: bus.endpoint }, surroundings);
-    const clientConfig = localEnvironment.clientConfig(aws);
-    const sqs = createSqsClient({ ...clientConfig, endpoint: endpoints.sqs });
-    started.push(() => sqs.destroy());
-    const dynamodb = createDynamoDbClient({
-      clock: systemClock,
-      config: { ...clientConfig, endpoint: endpoints.dynamodb },
-    });
-    const [queues] = await Promise.all([
-      createLocalQueues(sqs, name, settings),
-      createJobsTable(dynamodb, name).finally(() => dynamodb.destroy()),
-    ]);
-    const environment = {
-      ...aws,
-      ...localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings),
-    };
-    const bundles = await bundling;
-    const functions = startFunctions({
-      name,
-      workers,
-      warm: options.warm ?? 0,
-      settings,
-      environment,
-      queues,
-      sqs,
-      bundles,
-      observe: emit,
-      onProblem: (message) => emit({ kind: 'problem', message }),
-    });
-    started.push(functions.stop);
-    return {
-      settings,
-      tableName: name,
-      queueUrl: queues.queue.url,
-      deadLetterQueueUrl: queues.deadLetterQueue.url,
-      endpoints,
-      environment,
-      jobsBundle: options.jobs === undefined ? undefined : join(bundles.folder('jobs'), 'index.mjs'),
-      sources: bundles.sources,
-      async reload() {
-        await bundles.rebuild();
-        await functions.worker.replaceAll();
-      },
-      workers: () => functions.worker.sandboxes(),
-      signal(pid, action) {
-        const sandbox = functions.worker.find(pid);
-        sandbox?.[action]();
-        return sandbox !== undefined;
-      },
-      listen(listener) {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-      stop,
-    };
+    return { ...(await startParts(options, started, emit)), listen, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startParts(
+  options: LocalStackOptions,
+  started: Started,
+  emit: (event: StackEvent) => void,
+): Promise<Omit<LocalStack, 'listen' | 'stop'>> {
+  const { name = DEFAULT_NAME, workers = DEFAULT_WORKERS } = options;
+  const settings = resolveSettings({ workerConcurrency: Math.max(2, workers), ...options.settings });
+  const bundling = buildBundles(localFunctions, options);
+  started.push(async () => (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove());
+  const { endpoints, environment, queues, sqs } = await startServices(options, name, settings, started, emit);
+  const bundles = await bundling;
+  const functions = startFunctions({
+    ...{ name, workers, settings, environment, queues, sqs, bundles },
+    warm: options.warm ?? 0,
+    observe: emit,
+    onProblem: (message) => emit({ kind: 'problem', message }),
+  });
+  started.push(functions.stop);
+  return {
+    settings,
+    tableName: name,
+    queueUrl: queues.queue.url,
+    deadLetterQueueUrl: queues.deadLetterQueue.url,
+    endpoints,
+    environment,
+    jobsBundle: options.jobs === undefined ? undefined : join(bundles.folder('jobs'), 'index.mjs'),
+    sources: bundles.sources,
+    async reload() {
+      await bundles.rebuild();
+      await functions.worker.replaceAll();
+    },
+    workers: () => functions.worker.sandboxes(),
+    signal(pid, action) {
+      const sandbox = functions.worker.find(pid);
+      sandbox?.[action]();
+      return sandbox !== undefined;
+    },
+  };
+}
+
+/** Engines and event bus, with the table and the queues in them. */
+async function startServices(
+  options: LocalStackOptions,
+  name: string,
+  settings: Settings,
+  started: Started,
+  emit: (event: StackEvent) => void,
+) {
+  const { surroundings = process.env } = options;
+  const [{ endpoints }, bus] = await Promise.all([
+    startEngines(options, surroundings).then((engines) => {
+      started.push(engines.stop);
+      return engines;
+    }),
+    startEventBus((event) => emit({ kind: 'bus', event })).then((eventBus) => {
+      started.push(eventBus.stop);
+      return eventBus;
+    }),
+  ]);
+  const aws = localEnvironment.aws({ ...endpoints, eventbridge: bus.endpoint }, surroundings);
+  const clientConfig = localEnvironment.clientConfig(aws);
+  const sqs = createSqsClient({ ...clientConfig, endpoint: endpoints.sqs });
+  started.push(() => sqs.destroy());
+  const config = { ...clientConfig, endpoint: endpoints.dynamodb };
+  const dynamodb = createDynamoDbClient({ clock: systemClock, config });
+  const [queues] = await Promise.all([
+    createLocalQueues(sqs, name, settings),
+    createJobsTable(dynamodb, name).finally(() => dynamodb.destroy()),
+  ]);
+  const own = localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings);
+  return { endpoints, environment: { ...aws, ...own }, queues, sqs };
 }

@@ -29,7 +29,7 @@ function lambda(source: string, options: { timeoutMs?: number; concurrency?: num
     observe: (event) => events.push(event),
   });
   functions.push(created);
-  return { ...created, events };
+  return Object.assign(created, { events });
 }
 
 const until = async (isSo: () => boolean) => {

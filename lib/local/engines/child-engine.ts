@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { killWithThisProcess } from '../kill-with-this-process.ts';
 import { EngineError } from './engine-error.ts';
 
 /** How to run one engine as a child process, and how to tell that it serves. */
@@ -22,37 +23,6 @@ export type ChildEngine = {
 const POLL_MS = 15;
 const TERMINATION_GRACE_MS = 3_000;
 const KEPT_OUTPUT_CHARS = 4_000;
-
-const running = new Set<ChildProcess>();
-
-const killAll = () => {
-  for (const child of running) child.kill('SIGKILL');
-};
-
-// A signal nobody else listens to ends this process without an 'exit' event, and would leave the engines behind.
-const killAllUnlessHandled = (signal: NodeJS.Signals) => {
-  if (process.listenerCount(signal) > 1) return;
-  killAll();
-  process.removeListener(signal, killAllUnlessHandled);
-  process.kill(process.pid, signal);
-};
-
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-function track(child: ChildProcess): void {
-  if (running.size === 0) {
-    process.on('exit', killAll);
-    // Before all others: one that listens only once would be gone from the count by its turn.
-    for (const signal of signals) process.prependListener(signal, killAllUnlessHandled);
-  }
-  running.add(child);
-  child.once('exit', () => {
-    running.delete(child);
-    if (running.size > 0) return;
-    process.removeListener('exit', killAll);
-    for (const signal of signals) process.removeListener(signal, killAllUnlessHandled);
-  });
-}
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
@@ -88,7 +58,7 @@ export async function startChildEngine(options: ChildEngineOptions): Promise<Chi
       cause: spawnError,
     });
   }
-  track(child);
+  killWithThisProcess(child);
   const giveUpAt = performance.now() + options.readyWithinMs;
   while (!(await options.isReady()) || hasEnded(child)) {
     const late = performance.now() > giveUpAt;

@@ -40,65 +40,19 @@ const PAUSE_WHEN_THROTTLED_MS = 50;
  * local engine wakes every waiting poll for one message.
  */
 export function startEventSourceMapping(options: EventSourceMappingOptions): EventSourceMapping {
-  const { client, queueUrl, target, batchSize, batchWindowMs } = options;
-  const onError = options.onError ?? (() => {});
+  const { target, batchSize, onError = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const underWay = new Set<Promise<void>>();
-
-  const receive = async (max: number, waitSeconds: number): Promise<Message[]> => {
-    const reply = await client.send(
-      new ReceiveMessageCommand({
-        QueueUrl: queueUrl,
-        MaxNumberOfMessages: Math.min(max, MAX_MESSAGES),
-        WaitTimeSeconds: waitSeconds,
-        MessageSystemAttributeNames: ['All'],
-        MessageAttributeNames: ['All'],
-      }),
-      { abortSignal: signal },
-    );
-    return reply.Messages ?? [];
-  };
-
-  /** As many messages as the free invocations can take; with a batch window, until it is over or they are full. */
-  const gather = async (): Promise<Message[]> => {
-    const wanted = target.free() * batchSize;
-    const messages = await receive(wanted, LONG_POLL_SECONDS);
-    if (messages.length === 0) return messages;
-    const windowEndsAt = performance.now() + batchWindowMs;
-    while (messages.length < Math.min(wanted, batchSize) && performance.now() < windowEndsAt) {
-      const left = Math.ceil((windowEndsAt - performance.now()) / 1000);
-      messages.push(...(await receive(batchSize - messages.length, Math.min(left, 1))));
-    }
-    return messages;
-  };
-
-  const run = async (batch: readonly Message[]): Promise<void> => {
-    const event: SQSEvent = { Records: batch.map((message) => toRecord(message, options.queueArn)) };
-    let result = await target.invoke(event);
-    while (result.outcome === 'throttled' && !signal.aborted) {
-      await pause(PAUSE_WHEN_THROTTLED_MS, signal);
-      result = await target.invoke(event);
-    }
-    if (result.outcome !== 'response') return;
-    const failed = failedMessages(
-      result.payload,
-      event.Records.map(({ messageId }) => messageId),
-    );
-    const done = batch.filter(({ MessageId }) => !failed.has(MessageId ?? ''));
-    if (done.length === 0) return;
-    const Entries = done.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
-    await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
-  };
 
   const poll = async (): Promise<void> => {
     while (!signal.aborted) {
       await target.whenFree(signal);
       if (signal.aborted) return;
       try {
-        const messages = await gather();
+        const messages = await gather(options, signal);
         for (let start = 0; start < messages.length; start += batchSize) {
-          const batch = run(messages.slice(start, start + batchSize)).catch(onError);
+          const batch = run(options, messages.slice(start, start + batchSize), signal).catch(onError);
           underWay.add(batch);
           void batch.finally(() => underWay.delete(batch));
         }
@@ -119,6 +73,56 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
       await Promise.all(underWay);
     },
   };
+}
+
+/** As many messages as the free invocations can take; with a batch window, until it is over or they are full. */
+async function gather(options: EventSourceMappingOptions, signal: AbortSignal): Promise<Message[]> {
+  const { client, queueUrl, target, batchSize, batchWindowMs } = options;
+  const receive = async (max: number, waitSeconds: number): Promise<Message[]> => {
+    const reply = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: Math.min(max, MAX_MESSAGES),
+        WaitTimeSeconds: waitSeconds,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      }),
+      { abortSignal: signal },
+    );
+    return reply.Messages ?? [];
+  };
+  const wanted = target.free() * batchSize;
+  const messages = await receive(wanted, LONG_POLL_SECONDS);
+  if (messages.length === 0) return messages;
+  const windowEndsAt = performance.now() + batchWindowMs;
+  while (messages.length < Math.min(wanted, batchSize) && performance.now() < windowEndsAt) {
+    const left = Math.ceil((windowEndsAt - performance.now()) / 1000);
+    messages.push(...(await receive(batchSize - messages.length, Math.min(left, 1))));
+  }
+  return messages;
+}
+
+/** One batch through the function; what it acknowledges is deleted. */
+async function run(
+  { client, queueUrl, queueArn, target }: EventSourceMappingOptions,
+  batch: readonly Message[],
+  signal: AbortSignal,
+): Promise<void> {
+  const event: SQSEvent = { Records: batch.map((message) => toRecord(message, queueArn)) };
+  let result = await target.invoke(event);
+  while (result.outcome === 'throttled' && !signal.aborted) {
+    await pause(PAUSE_WHEN_THROTTLED_MS, signal);
+    result = await target.invoke(event);
+  }
+  if (result.outcome !== 'response') return;
+  const failed = failedMessages(
+    result.payload,
+    event.Records.map(({ messageId }) => messageId),
+  );
+  const done = batch.filter(({ MessageId }) => !failed.has(MessageId ?? ''));
+  if (done.length === 0) return;
+  const Entries = done.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
+  await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
 }
 
 function toRecord(message: Message, queueArn: string): SQSRecord {

@@ -1,11 +1,6 @@
 import type { OutputLine } from './output-line.ts';
-import {
-  type InvocationOutcome,
-  type Sandbox,
-  type SandboxOptions,
-  type SandboxState,
-  startSandbox,
-} from './sandbox.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import type { InvocationOutcome, SandboxState } from './sandbox-life.ts';
 
 export interface LambdaFunctionOptions extends Omit<SandboxOptions, 'onOutput' | 'onChange'> {
   /** Invocations at the same time; one more is throttled. */
@@ -66,6 +61,7 @@ export interface LambdaFunction {
   stop(): Promise<void>;
 }
 
+/** A place for one sandbox: what it is doing, and for how long. */
 interface SandboxSlot {
   isOld?: boolean;
   sandbox?: Sandbox;
@@ -74,104 +70,128 @@ interface SandboxSlot {
   idleSince?: number;
 }
 
-export function createLambdaFunction(options: LambdaFunctionOptions): LambdaFunction {
-  const { functionName, concurrency } = options;
-  const observe = options.observe ?? (() => {});
-  const held = new Set<SandboxSlot>();
-  const waiters = new Set<() => void>();
-  let stopped = false;
+export const createLambdaFunction = (options: LambdaFunctionOptions): LambdaFunction =>
+  new Sandboxes(options);
 
-  const isAvailable = (each: SandboxSlot) =>
-    each.event === undefined && each.sandbox !== undefined && !each.isOld && !each.sandbox.isPaused();
-  const free = () =>
-    stopped ? 0 : [...held].filter(isAvailable).length + Math.max(0, concurrency - held.size);
-  const wake = () => {
-    if (free() === 0) return;
-    for (const resolve of [...waiters]) resolve();
-  };
+class Sandboxes implements LambdaFunction {
+  readonly name: string;
+  readonly #options: LambdaFunctionOptions;
+  readonly #slots = new Set<SandboxSlot>();
+  readonly #waiters = new Set<() => void>();
+  #stopped = false;
 
-  const view = (each: SandboxSlot, sandbox: Sandbox): SandboxView => ({
-    pid: sandbox.pid,
-    functionName,
-    state: sandbox.state(),
-    isPaused: sandbox.isPaused(),
-    startedAt: sandbox.startedAt,
-    invocations: sandbox.invocations(),
-    event: each.event,
-    busySince: each.busySince,
-    idleSince: each.idleSince,
-    ending: sandbox.ending(),
-  });
-  const changed = (each: SandboxSlot) => {
-    if (each.sandbox === undefined) return;
-    if (each.sandbox.state() === 'gone') held.delete(each);
-    observe({ kind: 'sandbox', sandbox: view(each, each.sandbox) });
-    wake();
-  };
+  constructor(options: LambdaFunctionOptions) {
+    this.name = options.functionName;
+    this.#options = options;
+  }
 
-  const start = async (each: SandboxSlot): Promise<Sandbox> => {
-    held.add(each);
+  async invoke(event: unknown): Promise<InvokeOutcome> {
+    if (this.free() === 0) return { outcome: 'throttled' };
+    const slot = [...this.#slots].find(isAvailable) ?? {};
+    slot.event = event;
+    slot.busySince = Date.now();
+    const sandbox = slot.sandbox ?? (await this.#start(slot));
+    const about = { pid: sandbox.pid, functionName: this.name, event };
+    this.#tell({ kind: 'started', ...about });
+    const outcome = await sandbox.invoke(event);
+    delete slot.event;
+    delete slot.busySince;
+    slot.idleSince = Date.now();
+    this.#tell({ kind: 'ended', ...about, outcome });
+    this.#changed(slot);
+    if (slot.isOld) await sandbox.stop();
+    return outcome;
+  }
+
+  free(): number {
+    if (this.#stopped) return 0;
+    const available = [...this.#slots].filter(isAvailable).length;
+    return available + Math.max(0, this.#options.concurrency - this.#slots.size);
+  }
+
+  whenFree(signal: AbortSignal): Promise<void> {
+    if (this.free() > 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiters.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  sandboxes(): readonly SandboxView[] {
+    return [...this.#slots].flatMap((slot) => (slot.sandbox ? [this.#view(slot, slot.sandbox)] : []));
+  }
+
+  find(pid: number): Sandbox | undefined {
+    return [...this.#slots].find((slot) => slot.sandbox?.pid === pid)?.sandbox;
+  }
+
+  async warm(count: number): Promise<void> {
+    const missing = Math.min(count, this.#options.concurrency) - this.#slots.size;
+    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start({})));
+  }
+
+  async replaceAll(): Promise<void> {
+    const all = [...this.#slots];
+    for (const slot of all) slot.isOld = true;
+    await Promise.all(all.map((slot) => (slot.event === undefined ? slot.sandbox?.stop() : undefined)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#slots].map((slot) => slot.sandbox?.stop()));
+  }
+
+  async #start(slot: SandboxSlot): Promise<Sandbox> {
+    const functionName = this.name;
+    this.#slots.add(slot);
     try {
       const sandbox = await startSandbox({
-        ...options,
-        onOutput: (line) => observe({ kind: 'output', pid: each.sandbox?.pid ?? 0, functionName, line }),
-        onChange: () => changed(each),
+        ...this.#options,
+        onOutput: (line) => this.#tell({ kind: 'output', pid: slot.sandbox?.pid ?? 0, functionName, line }),
+        onChange: () => this.#changed(slot),
       });
-      each.sandbox = sandbox;
-      if (stopped) await sandbox.stop();
-      changed(each);
+      slot.sandbox = sandbox;
+      if (this.#stopped) await sandbox.stop();
+      this.#changed(slot);
       return sandbox;
     } catch (error) {
-      held.delete(each);
+      this.#slots.delete(slot);
       throw error;
     }
-  };
+  }
 
-  return {
-    name: functionName,
-    free,
-    async invoke(event) {
-      if (free() === 0) return { outcome: 'throttled' };
-      const each = [...held].find(isAvailable) ?? {};
-      each.event = event;
-      each.busySince = Date.now();
-      const sandbox = each.sandbox ?? (await start(each));
-      observe({ kind: 'started', pid: sandbox.pid, functionName, event });
-      const outcome = await sandbox.invoke(event);
-      delete each.event;
-      delete each.busySince;
-      each.idleSince = Date.now();
-      observe({ kind: 'ended', pid: sandbox.pid, functionName, event, outcome });
-      changed(each);
-      if (each.isOld) await sandbox.stop();
-      return outcome;
-    },
-    whenFree(signal) {
-      if (free() > 0 || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const done = () => {
-          waiters.delete(done);
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        waiters.add(done);
-        signal.addEventListener('abort', done);
-      });
-    },
-    sandboxes: () => [...held].flatMap((each) => (each.sandbox ? [view(each, each.sandbox)] : [])),
-    find: (pid) => [...held].find((each) => each.sandbox?.pid === pid)?.sandbox,
-    async warm(count) {
-      const missing = Math.min(count, concurrency) - held.size;
-      await Promise.all(Array.from({ length: Math.max(0, missing) }, () => start({})));
-    },
-    async replaceAll() {
-      const all = [...held];
-      for (const each of all) each.isOld = true;
-      await Promise.all(all.map((each) => (each.event === undefined ? each.sandbox?.stop() : undefined)));
-    },
-    async stop() {
-      stopped = true;
-      await Promise.all([...held].map((each) => each.sandbox?.stop()));
-    },
-  };
+  #changed(slot: SandboxSlot): void {
+    if (slot.sandbox === undefined) return;
+    if (slot.sandbox.state() === 'gone') this.#slots.delete(slot);
+    this.#tell({ kind: 'sandbox', sandbox: this.#view(slot, slot.sandbox) });
+    if (this.free() === 0) return;
+    for (const resolve of [...this.#waiters]) resolve();
+  }
+
+  #tell(event: HostEvent): void {
+    this.#options.observe?.(event);
+  }
+
+  #view(slot: SandboxSlot, sandbox: Sandbox): SandboxView {
+    return {
+      pid: sandbox.pid,
+      functionName: this.name,
+      state: sandbox.state(),
+      isPaused: sandbox.isPaused(),
+      startedAt: sandbox.startedAt,
+      invocations: sandbox.invocations(),
+      event: slot.event,
+      busySince: slot.busySince,
+      idleSince: slot.idleSince,
+      ending: sandbox.ending(),
+    };
+  }
 }
+
+const isAvailable = (slot: SandboxSlot): boolean =>
+  slot.event === undefined && slot.sandbox !== undefined && !slot.isOld && !slot.sandbox.isPaused();

@@ -44,17 +44,99 @@ const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
 /** Serves the Runtime API, so that our runtime, or AWS's own interface client in its place, can run a bundle. */
 export async function startRuntimeApi(listener: RuntimeListener): Promise<RuntimeApi> {
-  let waiting: ServerResponse | undefined;
-  let offered: Invocation | undefined;
-  let current: string | undefined;
-  let isReady = false;
+  const exchange = new Exchange(listener);
+  const server = createServer((request, response) => route(exchange, listener, request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `127.0.0.1:${port}`,
+    offer: (invocation) => exchange.offer(invocation),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
 
-  const handOver = () => {
-    if (waiting === undefined || offered === undefined) return;
-    const [response, invocation] = [waiting, offered];
-    waiting = undefined;
-    offered = undefined;
-    current = invocation.requestId;
+function route(
+  exchange: Exchange,
+  listener: RuntimeListener,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const path = pathOf(request);
+  const [, requestId, kind] = /^\/invocation\/([^/]+)\/(response|error)$/.exec(path) ?? [];
+  if (request.method === 'GET' && path === '/invocation/next') return void exchange.next(response);
+  if (request.method === 'POST' && requestId !== undefined && kind !== undefined)
+    return void exchange.reply(request, response, requestId, kind).catch(() => response.destroy());
+  if (request.method === 'POST' && path === '/init/error')
+    return void readBody(request).then((body) => {
+      answer(response, 202);
+      listener.initFailed(readFailure(body ?? '', request));
+    });
+  answer(response, 404, 'NotFound', `${request.method} ${request.url} is not part of the Runtime API`);
+}
+
+/** Where the host's event and the runtime's request for one meet, and the reply to it comes in. */
+class Exchange {
+  readonly #listener: RuntimeListener;
+  #waiting: ServerResponse | undefined;
+  #offered: Invocation | undefined;
+  #current: string | undefined;
+  #isReady = false;
+
+  constructor(listener: RuntimeListener) {
+    this.#listener = listener;
+  }
+
+  offer(invocation: Invocation): void {
+    this.#offered = invocation;
+    this.#handOver();
+  }
+
+  next(response: ServerResponse): void {
+    this.#waiting = response;
+    response.once('close', () => {
+      if (this.#waiting === response) this.#waiting = undefined;
+    });
+    if (!this.#isReady) {
+      this.#isReady = true;
+      this.#listener.ready();
+    }
+    this.#handOver();
+  }
+
+  async reply(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    kind: string,
+  ): Promise<void> {
+    const body = await readBody(request);
+    if (body === undefined)
+      return answer(response, 413, 'RequestEntityTooLarge', 'the response exceeds 6 MiB');
+    if (requestId !== this.#current)
+      return answer(response, 400, 'InvalidRequestID', `no invocation ${requestId} is under way`);
+    this.#current = undefined;
+    answer(response, 202);
+    this.#listener.replied(
+      requestId,
+      kind === 'response'
+        ? { outcome: 'response', payload: body }
+        : { outcome: 'error', failure: readFailure(body, request) },
+    );
+  }
+
+  #handOver(): void {
+    const [response, invocation] = [this.#waiting, this.#offered];
+    if (response === undefined || invocation === undefined) return;
+    this.#waiting = undefined;
+    this.#offered = undefined;
+    this.#current = invocation.requestId;
     response.writeHead(200, {
       'content-type': 'application/json',
       'lambda-runtime-aws-request-id': invocation.requestId,
@@ -63,70 +145,7 @@ export async function startRuntimeApi(listener: RuntimeListener): Promise<Runtim
       'lambda-runtime-trace-id': `Root=1-00000000-${invocation.requestId.replaceAll('-', '').slice(0, 24)};Sampled=0`,
     });
     response.end(invocation.event);
-  };
-
-  const next = (response: ServerResponse) => {
-    waiting = response;
-    response.once('close', () => {
-      if (waiting === response) waiting = undefined;
-    });
-    if (!isReady) {
-      isReady = true;
-      listener.ready();
-    }
-    handOver();
-  };
-
-  const reply = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    kind: string,
-  ) => {
-    const body = await readBody(request);
-    if (body === undefined)
-      return answer(response, 413, 'RequestEntityTooLarge', 'the response exceeds 6 MiB');
-    if (requestId !== current)
-      return answer(response, 400, 'InvalidRequestID', `no invocation ${requestId} is under way`);
-    current = undefined;
-    answer(response, 202);
-    listener.replied(
-      requestId,
-      kind === 'response'
-        ? { outcome: 'response', payload: body }
-        : { outcome: 'error', failure: readFailure(body, request) },
-    );
-  };
-
-  const server = createServer((request, response) => {
-    const [, requestId, kind] = /^\/invocation\/([^/]+)\/(response|error)$/.exec(pathOf(request)) ?? [];
-    if (request.method === 'GET' && pathOf(request) === '/invocation/next') return next(response);
-    if (request.method === 'POST' && requestId !== undefined && kind !== undefined)
-      return void reply(request, response, requestId, kind).catch(() => response.destroy());
-    if (request.method === 'POST' && pathOf(request) === '/init/error')
-      return void readBody(request).then((body) => {
-        answer(response, 202);
-        listener.initFailed(readFailure(body ?? '', request));
-      });
-    answer(response, 404, 'NotFound', `${request.method} ${request.url} is not part of the Runtime API`);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    address: `127.0.0.1:${port}`,
-    offer(invocation) {
-      offered = invocation;
-      handOver();
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  }
 }
 
 const pathOf = (request: IncomingMessage): string => {

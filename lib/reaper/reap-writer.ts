@@ -33,21 +33,40 @@ interface Verdict {
   readonly action: ReapAction;
 }
 
-export function createReapWriter(
-  deps: ReaperDeps,
-  context: {
-    readonly tally: SweepTally;
-    readonly memory: SweepMemory;
-    readonly breakerOpen: boolean;
-    readonly missedSweep: boolean;
-  },
-): ReapWriter {
-  const { store, queue, telemetry, clock, settings, clockGuard } = deps;
-  const { tally, memory, breakerOpen, missedSweep } = context;
-  const lateAfterMs = reclaimDelayBound(settings);
+interface WriterContext {
+  readonly tally: SweepTally;
+  readonly memory: SweepMemory;
+  readonly breakerOpen: boolean;
+  readonly missedSweep: boolean;
+}
+
+export function createReapWriter(deps: ReaperDeps, context: WriterContext): ReapWriter {
+  const { tally, memory } = context;
   const underWay = new Set<Promise<void>>();
   let buffer: LeaseEntry[] = [];
   let stopped = false;
+
+  const takeChunk = (): readonly LeaseEntry[] => {
+    const chunk = buffer.slice(0, REAP_CHUNK);
+    buffer = buffer.slice(REAP_CHUNK);
+    return chunk;
+  };
+
+  const write = async (chunk: readonly LeaseEntry[]): Promise<void> => {
+    stopped ||= deps.clockGuard?.isSound() === false;
+    if (stopped) return leaveBehind(tally, 'stopped', chunk);
+    const written = await writeChunk(deps, context, chunk);
+    const at = deps.clock.now();
+    for (const verdict of written) count(deps, context, verdict, at);
+    await sendHints(deps, tally, written);
+    memory.outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
+  };
+
+  const launch = async (chunk: readonly LeaseEntry[]): Promise<void> => {
+    while (underWay.size >= CHUNKS_AT_ONCE) await Promise.race(underWay);
+    const writing = write(chunk).finally(() => underWay.delete(writing));
+    underWay.add(writing);
+  };
 
   return {
     get stopped() {
@@ -62,91 +81,92 @@ export function createReapWriter(
       await Promise.all(underWay);
     },
   };
+}
 
-  function takeChunk(): readonly LeaseEntry[] {
-    const chunk = buffer.slice(0, REAP_CHUNK);
-    buffer = buffer.slice(REAP_CHUNK);
-    return chunk;
+/** Decides on each entry and writes what was decided; returns what the store took. */
+async function writeChunk(
+  { store, clock, settings }: ReaperDeps,
+  context: WriterContext,
+  chunk: readonly LeaseEntry[],
+): Promise<readonly Verdict[]> {
+  const { breakerOpen, missedSweep } = context;
+  const now = clock.now();
+  const verdicts = chunk.flatMap((entry): Verdict[] => {
+    const verdict = decideReap(entry, { now, settings, breakerOpen, missedSweep });
+    return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
+  });
+  const outcomes = await store
+    .reapMany(verdicts)
+    .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
+  return verdicts.filter((verdict, i) => isWritten(context, verdict.entry, outcomes[i]));
+}
+
+function isWritten(
+  { tally, memory }: WriterContext,
+  entry: LeaseEntry,
+  outcome: ReapOutcome | undefined,
+): boolean {
+  switch (outcome?.outcome) {
+    case 'written':
+      return true;
+    case 'moved':
+      tally.skipped.moved += 1;
+      memory.unmoved.set(asSeen(entry), 'moved');
+      return false;
+    case 'failed':
+      tally.firstError ??= outcome.error;
+      leaveBehind(tally, 'unwritten', [entry]);
+      if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
+      else memory.unmoved.set(asSeen(entry), 'refused');
+      return false;
+    case undefined:
+      return false;
   }
+}
 
-  async function launch(chunk: readonly LeaseEntry[]): Promise<void> {
-    while (underWay.size >= CHUNKS_AT_ONCE) await Promise.race(underWay);
-    const writing = write(chunk).finally(() => underWay.delete(writing));
-    underWay.add(writing);
+function count(
+  { telemetry, settings }: ReaperDeps,
+  { tally, breakerOpen }: WriterContext,
+  { entry, action }: Verdict,
+  at: number,
+): void {
+  switch (action.kind) {
+    case 'reclaim':
+      tally.reclaimed += 1;
+      telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
+      if (at - entry.leaseUntil > reclaimDelayBound(settings) && !breakerOpen) telemetry.count('ReaperLate');
+      return;
+    case 'fail':
+      tally.failed += 1;
+      if (action.quarantined) tally.quarantined += 1;
+      return;
+    case 'redispatch':
+      tally.redispatched += 1;
+      return;
+    case 'cancel':
+      tally.cancelled += 1;
   }
+}
 
-  async function write(chunk: readonly LeaseEntry[]): Promise<void> {
-    stopped ||= clockGuard?.isSound() === false;
-    if (stopped) return leaveBehind(tally, 'stopped', chunk);
-    const now = clock.now();
-    const verdicts = chunk.flatMap((entry): Verdict[] => {
-      const verdict = decideReap(entry, { now, settings, breakerOpen, missedSweep });
-      return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
-    });
-    const outcomes = await store
-      .reapMany(verdicts)
-      .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
-    const at = clock.now();
-    const written = verdicts.filter((verdict, i) => isWritten(verdict.entry, outcomes[i]));
-    for (const verdict of written) count(verdict, at);
-    await sendHints(written);
-    memory.outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
-  }
-
-  function isWritten(entry: LeaseEntry, outcome: ReapOutcome | undefined): boolean {
-    switch (outcome?.outcome) {
-      case 'written':
-        return true;
-      case 'moved':
-        tally.skipped.moved += 1;
-        memory.unmoved.set(asSeen(entry), 'moved');
-        return false;
-      case 'failed':
-        tally.firstError ??= outcome.error;
-        leaveBehind(tally, 'unwritten', [entry]);
-        if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
-        else memory.unmoved.set(asSeen(entry), 'refused');
-        return false;
-      case undefined:
-        return false;
-    }
-  }
-
-  function count({ entry, action }: Verdict, at: number): void {
-    switch (action.kind) {
-      case 'reclaim':
-        tally.reclaimed += 1;
-        telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
-        if (at - entry.leaseUntil > lateAfterMs && !breakerOpen) telemetry.count('ReaperLate');
-        return;
-      case 'fail':
-        tally.failed += 1;
-        if (action.quarantined) tally.quarantined += 1;
-        return;
-      case 'redispatch':
-        tally.redispatched += 1;
-        return;
-      case 'cancel':
-        tally.cancelled += 1;
-    }
-  }
-
-  /** A hint that is not sent costs time, never a job: its row is found again when the queue's lease ends. */
-  async function sendHints(written: readonly Verdict[]): Promise<void> {
-    const hints = written.flatMap(({ entry, action }): Hint[] => {
-      const delaySeconds = 'dispatch' in action ? action.dispatch.hintDelaySeconds : undefined;
-      return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, type: entry.type, delaySeconds }];
-    });
-    if (hints.length === 0) return;
-    try {
-      const outcome = await waitAtMost(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
-      tally.hintsSent += outcome?.sent ?? 0;
-      if (outcome?.reason !== undefined) tally.firstError ??= new Error(outcome.reason);
-      tally.hintsFailed += outcome === undefined ? hints.length : outcome.failed.length;
-    } catch (error) {
-      tally.firstError ??= error as Error;
-      tally.hintsFailed += hints.length;
-    }
+/** A hint that is not sent costs time, never a job: its row is found again when the queue's lease ends. */
+async function sendHints(
+  { queue, clock }: ReaperDeps,
+  tally: SweepTally,
+  written: readonly Verdict[],
+): Promise<void> {
+  const hints = written.flatMap(({ entry, action }): Hint[] => {
+    const delaySeconds = 'dispatch' in action ? action.dispatch.hintDelaySeconds : undefined;
+    return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, type: entry.type, delaySeconds }];
+  });
+  if (hints.length === 0) return;
+  try {
+    const outcome = await waitAtMost(HINT_PATIENCE_MS, queue.sendHints(hints), clock);
+    tally.hintsSent += outcome?.sent ?? 0;
+    if (outcome?.reason !== undefined) tally.firstError ??= new Error(outcome.reason);
+    tally.hintsFailed += outcome === undefined ? hints.length : outcome.failed.length;
+  } catch (error) {
+    tally.firstError ??= error as Error;
+    tally.hintsFailed += hints.length;
   }
 }
 

@@ -58,44 +58,17 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   options: TestJobOptions = {},
 ): TestedJob {
   const stack = createTestStack(options);
-  const { settings, clock, store, queue } = stack;
   // What a worker would refuse at its start fails the test, too.
-  checkTypes(createRegistry([definition]).definitions, settings);
+  checkTypes(createRegistry([definition]).definitions, stack.settings);
   const jobId = options.send?.jobId ?? JOB_ID;
   const checkpoints: JsonValue[] = [];
-  const row = () => store.read(jobId);
-  const sent = queue.sendJobs([{ body: jobBody(definition.type, payload, { jobId, ...options.send }) }]);
-
-  const takeBack = async () => {
-    const taken = await store.takeBack(jobId);
-    if (taken.outcome === 'written' && taken.job.status === 'pending')
-      await queue.sendHints([{ jobId, delaySeconds: hintDelaySecondsOf(taken.job, clock.now()) }]);
-  };
-
-  /** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
-  const befall = async (
-    mishap: Mishap,
-    crash: () => Promise<never>,
-    stopping: AbortController,
-  ): Promise<void> => {
-    switch (mishap) {
-      case 'crash':
-        return crash();
-      case 'cancel':
-        await store.cancel(jobId);
-        return clock.advance(settings.heartbeatMs);
-      case 'loseLease':
-        await takeBack();
-        return clock.advance(settings.heartbeatMs);
-      case 'deadline':
-      case 'shutdown':
-        return stopping.abort(new ShuttingDown(mishap));
-    }
-  };
+  const row = () => stack.store.read(jobId);
+  const body = jobBody(definition.type, payload, { jobId, ...options.send });
+  const sent = stack.queue.sendJobs([{ body }]);
 
   const run = async ({ mishap, after = 0 }: RunOptions = {}): Promise<TestRunEnd> => {
     await sent;
-    const message = await nextMessage();
+    const message = await nextMessage(stack, jobId);
     if (message === undefined) return 'refused';
     const stopping = new AbortController();
     const { promise: crashed, resolve: hasCrashed } = Promise.withResolvers<'crashed'>();
@@ -106,66 +79,87 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     };
     let stored = 0;
     const reach = async () => {
-      if (mishap !== undefined && stored++ === after) await befall(mishap, crash, stopping);
+      if (mishap === undefined || stored++ !== after) return;
+      if (mishap === 'crash') await crash();
+      else await befall(mishap, stack, jobId, stopping);
     };
     const worker = stack.worker(createRegistry([watched(definition, reach)]));
     const altered = options.alter?.(worker, crash) ?? worker;
     const engine = createEngine(watchedCheckpoints(altered, checkpoints, reach));
-    return Promise.race([deal(engine, message, stopping.signal), crashed]);
+    return Promise.race([deal(stack, engine, message, stopping.signal), crashed]);
   };
 
-  const deal = async (
-    engine: Engine,
-    message: ReceivedMessage,
-    stopping: AbortSignal,
-  ): Promise<TestRunEnd> => {
-    const opened = await engine.open(message);
-    const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
-    await queue.delete([message]);
-    if (claimed?.kind !== 'claimed') return 'refused';
-    const bounds = { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 };
-    return patiently(engine.run(claimed, bounds), stopping);
-  };
-
-  /** A handler that ignores its signal is waited for by the hand-driven clock, so the clock must move. */
-  const patiently = async (end: Promise<Ending>, stopping: AbortSignal): Promise<Ending> => {
-    stopping.addEventListener('abort', () => setTimeout(() => void clock.advance(settings.deadlineMarginMs)));
-    return end;
-  };
-
-  const nextMessage = async () => {
-    for (let looks = 0; looks < MOST_RUNS; looks++) {
-      const [message] = await queue.receive({ max: 1, waitSeconds: 0 });
-      if (message !== undefined) return message;
+  const finish = async (): Promise<FinishedJob> => {
+    for (let runs = 0; runs < MOST_RUNS; runs++) {
       const job = await row();
-      const lapse = job === undefined || isFinished(job) ? undefined : lapsesAt(job, settings);
-      const next = [queue.nextAt(), lapse].filter((at) => at !== undefined);
-      if (next.length === 0) return undefined;
-      await clock.advance(Math.max(0, Math.min(...next) - clock.now()));
-      await stack.sweep();
+      if (job !== undefined && isFinished(job)) return job;
+      await run();
+      const rejected = stack.table
+        .rows()
+        .find(({ jobId: key }) => String(key).startsWith(BAD_MESSAGE_PREFIX));
+      if (rejected !== undefined) throw new Error(`the message was rejected: ${String(rejected.lastError)}`);
     }
-    return undefined;
+    throw new Error(`the job was not finished after ${MOST_RUNS} runs`);
   };
 
-  return {
-    run,
-    row,
-    checkpoints,
-    stack,
-    async finish() {
-      for (let runs = 0; runs < MOST_RUNS; runs++) {
-        const job = await row();
-        if (job !== undefined && isFinished(job)) return job;
-        await run();
-        const [rejected] = stack.table
-          .rows()
-          .filter(({ jobId: key }) => String(key).startsWith(BAD_MESSAGE_PREFIX));
-        if (rejected !== undefined)
-          throw new Error(`the message was rejected: ${String(rejected.lastError)}`);
-      }
-      throw new Error(`the job was not finished after ${MOST_RUNS} runs`);
-    },
-  };
+  return { run, finish, row, checkpoints, stack };
+}
+
+/** The job's next message, once time has passed and sweeps have run until there is one; undefined if none will come. */
+async function nextMessage(
+  { queue, store, settings, clock, sweep }: TestStack,
+  jobId: string,
+): Promise<ReceivedMessage | undefined> {
+  for (let looks = 0; looks < MOST_RUNS; looks++) {
+    const [message] = await queue.receive({ max: 1, waitSeconds: 0 });
+    if (message !== undefined) return message;
+    const job = await store.read(jobId);
+    const lapse = job === undefined || isFinished(job) ? undefined : lapsesAt(job, settings);
+    const next = [queue.nextAt(), lapse].filter((at) => at !== undefined);
+    if (next.length === 0) return undefined;
+    await clock.advance(Math.max(0, Math.min(...next) - clock.now()));
+    await sweep();
+  }
+  return undefined;
+}
+
+/** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
+async function befall(
+  mishap: Exclude<Mishap, 'crash'>,
+  { store, queue, clock, settings }: TestStack,
+  jobId: string,
+  stopping: AbortController,
+): Promise<void> {
+  switch (mishap) {
+    case 'cancel':
+      await store.cancel(jobId);
+      return clock.advance(settings.heartbeatMs);
+    case 'loseLease': {
+      const taken = await store.takeBack(jobId);
+      if (taken.outcome === 'written' && taken.job.status === 'pending')
+        await queue.sendHints([{ jobId, delaySeconds: hintDelaySecondsOf(taken.job, clock.now()) }]);
+      return clock.advance(settings.heartbeatMs);
+    }
+    case 'deadline':
+    case 'shutdown':
+      return stopping.abort(new ShuttingDown(mishap));
+  }
+}
+
+/** One message through the worker, as its host does it. */
+async function deal(
+  { queue, clock, settings }: TestStack,
+  engine: Engine,
+  message: ReceivedMessage,
+  stopping: AbortSignal,
+): Promise<TestRunEnd> {
+  const opened = await engine.open(message);
+  const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
+  await queue.delete([message]);
+  if (claimed?.kind !== 'claimed') return 'refused';
+  // A handler that ignores its signal is waited for by the hand-driven clock, so the clock must move.
+  stopping.addEventListener('abort', () => setTimeout(() => void clock.advance(settings.deadlineMarginMs)));
+  return engine.run(claimed, { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 });
 }
 
 /** The same type, which reports when a run starts. */

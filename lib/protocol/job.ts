@@ -148,6 +148,8 @@ export interface FoundRow {
   readonly progressBytes: number;
   readonly crashes: number;
   readonly releases: number;
+  /** How often in a row its lapse was nobody's fault. */
+  readonly excuses: number;
 }
 
 /** The claim that a worker holds: what every one of its writes must name. */

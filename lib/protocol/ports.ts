@@ -105,7 +105,8 @@ type RestartOutcome =
   | { readonly outcome: 'lost'; readonly job?: Job };
 
 export type ReapOutcome =
-  | { readonly outcome: 'written' }
+  /** `action`: what was written instead, because the job had been excused often enough. */
+  | { readonly outcome: 'written'; readonly action?: ReapAction }
   /** The row had moved on: a stale index read, or a rival reaper. */
   | { readonly outcome: 'moved' }
   | { readonly outcome: 'failed'; readonly error: Error };

@@ -37,7 +37,8 @@ interface WriterContext {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly breakerOpen: boolean;
-  readonly missedSweep: boolean;
+  /** Lapses of this sweep are nobody's fault. */
+  readonly excused: boolean;
 }
 
 export function createReapWriter(deps: ReaperDeps, context: WriterContext): ReapWriter {
@@ -89,16 +90,20 @@ async function writeChunk(
   context: WriterContext,
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
-  const { breakerOpen, missedSweep } = context;
+  const { excused } = context;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
-    const verdict = decideReap(entry, { now, settings, breakerOpen, missedSweep });
+    const verdict = decideReap(entry, { now, settings, excused });
     return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
   });
   const outcomes = await store
     .reapMany(verdicts)
     .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
-  return verdicts.filter((verdict, i) => isWritten(context, verdict.entry, outcomes[i]));
+  return verdicts.flatMap(({ entry, action }, i): Verdict[] => {
+    const outcome = outcomes[i];
+    if (!isWritten(context, entry, outcome)) return [];
+    return [{ entry, action: (outcome?.outcome === 'written' ? outcome.action : undefined) ?? action }];
+  });
 }
 
 function isWritten(

@@ -28,6 +28,8 @@ export interface SweepMemory {
   /** Rows that cannot be read. */
   readonly unreadable: Set<string>;
   readonly breaker: BreakerState;
+  /** What lapsed, each as it was seen: whose it was, and until when it counts as having lapsed with others. */
+  readonly lapses: Map<string, { readonly host: string; readonly until: number }>;
   readonly outlet: EventOutlet;
 }
 
@@ -40,6 +42,7 @@ export const createSweepMemory = (
   unmoved: new Map(),
   unreadable: new Set(),
   breaker: { open: breakerOpen, heldBack: breakerOpen },
+  lapses: new Map(),
   outlet: createEventOutlet(deps),
 });
 

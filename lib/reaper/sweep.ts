@@ -7,6 +7,7 @@ import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
 import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
+import { haveLapsedTogether } from './lapsed-together.ts';
 import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './large-reads.ts';
 import { createReapWriter, REAP_CHUNK, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
@@ -62,7 +63,6 @@ interface Round {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly shouldStop: () => boolean;
-  readonly missedSweep: boolean;
   /** For all pages but the first, which are small. */
   readonly inTurn: Turns;
 }
@@ -95,7 +95,6 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     tally,
     memory,
     shouldStop: options.shouldStop ?? (() => false),
-    missedSweep: options.missedSweep ?? false,
     inTurn: createTurns(LARGE_READS_AT_ONCE),
   };
   const began = clock.monotonic();
@@ -109,11 +108,16 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
   });
   memory.outlet.publish(reportBreaker(deps, breaker, round.startedAt));
   if (breaker.change === 'opened') await options.onBreakerOpened?.();
-  await drain(looks, breaker, deps, round);
+  const together = await haveLapsedTogether(deps, memory, looks, {
+    now: round.startedAt,
+    runningShards: running,
+  });
+  const excused = breaker.open || together || options.missedSweep === true;
+  await drain(looks, { ...breaker, excused }, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
   if (options.runningOnly !== true) {
     const waiting = await lookAt(pending, FIRST_PAGE, deps, round);
-    await drain(waiting, { open: false, budget: Number.POSITIVE_INFINITY }, deps, round);
+    await drain(waiting, { open: false, excused: false, budget: Number.POSITIVE_INFINITY }, deps, round);
   }
 
   const result = summarise(round, breaker, clock.monotonic() - began, clock.now());
@@ -159,13 +163,13 @@ const firstLook = (look: Look): FirstLook => ({
 /** Moves what has lapsed in these shards, and notes when each must be looked at again. */
 async function drain(
   looks: readonly Look[],
-  breaker: Pick<BreakerVerdict, 'open' | 'budget'>,
+  terms: Pick<BreakerVerdict, 'open' | 'budget'> & { readonly excused: boolean },
   deps: ReaperDeps,
   round: Round,
 ): Promise<void> {
-  const writer = createReapWriter(deps, { ...round, breakerOpen: breaker.open });
+  const writer = createReapWriter(deps, { ...round, breakerOpen: terms.open, excused: terms.excused });
   const quotas = shareOut(
-    breaker.budget,
+    terms.budget,
     looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look)),
   );
   const outlooks = new Map<string, Omit<ShardOutlook, 'failures'>>();

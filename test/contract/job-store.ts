@@ -2,6 +2,7 @@ import { beforeAll, describe } from 'vitest';
 import { describeBadRows } from './bad-rows.ts';
 import { describeBatches } from './batches.ts';
 import { describeDataRows } from './data-rows.ts';
+import { describeExcusedLapses } from './excused-lapses.ts';
 import { describeFencing } from './fencing.ts';
 import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
 import { describeIndexReads } from './index-reads.ts';
@@ -40,6 +41,7 @@ export function describeJobStore(
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));
   describe.each(WAYS)('with batches: %s', (batches) => {
+    describe('excused lapses', () => describeExcusedLapses(open(batches)));
     describe('many rows', () => describeBatches(open(batches)));
     describe('rows edited by hand', () => describeBadRows(open(batches)));
   });

@@ -30,7 +30,7 @@ export type Move =
     }
   | { readonly do: 'cancelRunning' | 'cancelPending'; readonly which: number }
   | { readonly do: 'look' }
-  | { readonly do: 'reap'; readonly which: number; readonly breakerOpen: boolean }
+  | { readonly do: 'reap'; readonly which: number; readonly excused: boolean }
   | { readonly do: 'cancel' | 'revive' | 'takeBack' | 'schedule' };
 
 const which = fc.nat(7);
@@ -60,7 +60,7 @@ export const moves: fc.Arbitrary<Move[]> = fc.array(
     { weight: 2, arbitrary: fc.record({ do: fc.constant('look' as const) }) },
     {
       weight: 4,
-      arbitrary: fc.record({ do: fc.constant('reap' as const), which, breakerOpen: fc.boolean() }),
+      arbitrary: fc.record({ do: fc.constant('reap' as const), which, excused: fc.boolean() }),
     },
     {
       weight: 2,
@@ -105,7 +105,7 @@ async function make(world: World, move: Move): Promise<unknown> {
     case 'reap': {
       const entry = world.entries.filter((each) => each.jobId === jobId)[move.which];
       if (entry === undefined) return undefined;
-      const verdict = decideReap(entry, { now, settings, breakerOpen: move.breakerOpen });
+      const verdict = decideReap(entry, { now, settings, excused: move.excused });
       return verdict.kind === 'leave' ? undefined : store.reap(entry, verdict);
     }
     case 'schedule':

@@ -102,7 +102,7 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
       const verdict = decideReap(leaseEntryOf(second), {
         now: NOW + 90_000,
         settings: defaultSettings,
-        breakerOpen: false,
+        excused: false,
       });
       const lapsed = await expectStep(
         running,

@@ -81,6 +81,7 @@ export const redundantFences: readonly PlantedBug[] = [
     breaks: /^$/,
     alterWrite: of(['reclaim'], (write) => {
       const { crashes: _, ...set } = write.set;
+      if ('excuses' in set) return write;
       return { ...write, set, sum: { ...write.sum, crashes: { of: 'crashes', otherwise: 0, plus: 1 } } };
     }),
   },

@@ -120,10 +120,10 @@ describe('whatever somebody wrote into a row by hand', () => {
 
   it('gives the reaper an entry that it can decide from, or is refused by name', () => {
     fc.assert(
-      fc.property(damaged, fc.integer({ min: 0, max: 2 ** 45 }), fc.boolean(), (row, now, breakerOpen) => {
+      fc.property(damaged, fc.integer({ min: 0, max: 2 ** 45 }), fc.boolean(), (row, now, excused) => {
         const entry = readOrRefused(() => parseLeaseEntry(row));
         if (entry === undefined) return;
-        const verdict = decideReap(entry, { now, settings, breakerOpen });
+        const verdict = decideReap(entry, { now, settings, excused });
         if ('dispatch' in verdict) expect(Number.isFinite(verdict.dispatch.leaseUntil)).toBe(true);
         if ('crashes' in verdict) expect(Number.isFinite(verdict.crashes)).toBe(true);
       }),

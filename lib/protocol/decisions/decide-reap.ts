@@ -7,14 +7,22 @@ import { type Dispatch, type DispatchSettings, planDispatch, planRedispatch } fr
 export type ReapVerdict =
   /** The lease is live until `lapsesAt`: nobody but its holder may act. */
   | { readonly kind: 'leave'; readonly lapsesAt: number }
+  | LapseVerdict
+  | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
+  | { readonly kind: 'cancel' };
+
+/** What becomes of a job whose worker stopped renewing its lease. */
+type LapseVerdict =
   | {
       readonly kind: 'reclaim';
-      /** What the lapse is charged to: releases while the breaker is open, else crashes. */
+      /** What the lapse is charged to: releases where it is excused, else crashes. */
       readonly chargedTo: 'crashes' | 'releases';
       readonly crashes: number;
       readonly releases: number;
       readonly lastError: string;
       readonly dispatch: Dispatch;
+      /** Of an excused lapse: the verdict on a job that has been excused as often as is allowed. */
+      readonly otherwise?: LapseVerdict;
     }
   | {
       readonly kind: 'fail';
@@ -23,9 +31,10 @@ export type ReapVerdict =
       readonly crashes: number;
       readonly releases: number;
       readonly lastError: string;
-    }
-  | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
-  | { readonly kind: 'cancel' };
+    };
+
+/** So often in a row, without progress or another ending in between, a lapse is nobody's fault. */
+export const MOST_EXCUSES = 2;
 
 export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'graceMs' | 'maxReleases'>;
 
@@ -44,18 +53,28 @@ export function decideReap(
   context: {
     readonly now: number;
     readonly settings: ReapSettings;
-    readonly breakerOpen: boolean;
-    /** The reaper missed a sweep that its own row had promised, so that this lapse may be old news. */
-    readonly missedSweep?: boolean;
+    /** The reaper was late, or too many leases lapsed together for any of their jobs to be the reason. */
+    readonly excused: boolean;
   },
 ): ReapVerdict {
-  const { now, settings, breakerOpen } = context;
+  const { now, settings, excused } = context;
   const due = lapsesAt(entry, settings);
   if (now < due) return { kind: 'leave', lapsesAt: due };
   if (entry.cancelRequested) return { kind: 'cancel' };
   if (entry.status === 'pending')
     return { kind: 'redispatch', dispatch: planRedispatch(now, entry, settings) };
-  const chargedTo = breakerOpen ? 'releases' : 'crashes';
+  const charged = decideLapse(entry, 'crashes', now, settings);
+  if (!excused) return charged;
+  const spared = decideLapse(entry, 'releases', now, settings);
+  return spared.kind === 'reclaim' ? { ...spared, otherwise: charged } : spared;
+}
+
+function decideLapse(
+  entry: LeaseEntry,
+  chargedTo: 'crashes' | 'releases',
+  now: number,
+  settings: ReapSettings,
+): LapseVerdict {
   const { reason, ...verdict } = { reason: undefined, ...decideCrash(entry, { chargedTo, settings }) };
   const { crashes, releases } = verdict;
   if (verdict.kind === 'fail') return { ...verdict, lastError: reason ?? LEASE_EXPIRED };

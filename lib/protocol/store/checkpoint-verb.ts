@@ -62,8 +62,8 @@ function forgiven(
   state: ClaimState,
   checkpoint: JsonValue | undefined,
 ): Pick<ClaimCounts, 'crashes' | 'releases'> | undefined {
-  if (found === undefined || found.crashes === 0 || state.hasProgressed || checkpoint === undefined)
-    return undefined;
+  if (found === undefined || state.hasProgressed || checkpoint === undefined) return undefined;
+  if (found.crashes + found.excuses === 0) return undefined;
   if (JSON.stringify(checkpoint) === found.checkpoint) return undefined;
   return { crashes: 0, releases: found.releases + found.crashes };
 }

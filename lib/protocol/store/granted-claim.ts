@@ -56,5 +56,6 @@ const foundOn = (row: Row, whole: Row): FoundRow => {
     progressBytes,
     crashes: Number(row.crashes),
     releases: Number(row.releases),
+    excuses: Number(row.excuses ?? 0),
   };
 };

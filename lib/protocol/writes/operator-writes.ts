@@ -90,7 +90,7 @@ export const reviveWrite = (
     changedBy,
   },
   // `failedAt` is what version 0.1 had an index on.
-  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
+  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result', 'excuses'],
   returns: 'row',
 });
 

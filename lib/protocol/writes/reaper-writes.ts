@@ -1,7 +1,8 @@
+import { defined } from '../../wire/defined.ts';
 import type { ReapVerdict } from '../decisions/decide-reap.ts';
 import type { LeaseEntry } from '../job.ts';
 import { cancelIsRequested, leaseIsAsObserved } from './clauses.ts';
-import type { RowWrite } from './row-write.ts';
+import type { Clause, RowWrite } from './row-write.ts';
 import {
   claimEnded,
   failedAttributes,
@@ -22,6 +23,8 @@ export function reapWrite(
   action: ReapAction,
   expiresAt: number,
   { changedBy, now, shards }: WriteContext,
+  /** How often the row says that the job was excused already. */
+  excuses = 0,
 ): RowWrite {
   const observed = { jobId: entry.jobId, when: [leaseIsAsObserved(entry)], returns: 'nothing' } as const;
   switch (action.kind) {
@@ -29,14 +32,18 @@ export function reapWrite(
       return {
         ...observed,
         transition: 'reclaim',
-        set: {
+        when: [
+          action.otherwise === undefined ? observed.when[0] : [...observed.when[0], wasExcused(excuses)],
+        ],
+        set: defined({
           ...pendingAttributes(entry.jobId, action.dispatch, shards),
           crashes: action.crashes,
           releases: action.releases,
+          excuses: action.otherwise && excuses + 1,
           lastError: action.lastError,
-          ...lapsedClaim(entry, now),
+          ...lapsedClaim(entry, now, action.otherwise && EXCUSED),
           changedBy,
-        },
+        }),
       };
     case 'fail':
       return {
@@ -75,7 +82,15 @@ export function reapWrite(
   }
 }
 
-const lapsedClaim = (entry: LeaseEntry, now: number) =>
+/** The index does not tell how often; a row that was never excused says nothing, which a batch statement can ask for. */
+const wasExcused = (excuses: number): Clause =>
+  excuses === 0
+    ? { attribute: 'excuses', is: 'absent' }
+    : { attribute: 'excuses', is: 'equal', value: excuses };
+
+const EXCUSED = 'not charged: many leases lapsed together, or the reaper was late';
+
+const lapsedClaim = (entry: LeaseEntry, now: number, cause?: string) =>
   claimEnded(
     {
       jobId: entry.jobId,
@@ -85,4 +100,5 @@ const lapsedClaim = (entry: LeaseEntry, now: number) =>
     },
     now,
     'lapsed',
+    cause,
   );

@@ -188,6 +188,7 @@ export const checkpointWrite = (
     ...kept.counts,
     changedBy,
   }),
+  ...defined({ remove: kept.counts && ['excuses'] }),
   returns: 'nothing',
 });
 
@@ -243,6 +244,7 @@ export const retryWrite = (
     ...claimEnded(claim, now, 'retried', next.lastError),
     changedBy,
   },
+  remove: ['excuses'],
   returns: 'nothing',
 });
 
@@ -326,6 +328,7 @@ export const releaseWrite = (
     ...claimEnded(claim, now, 'released', next.lastError),
     changedBy,
   }),
+  remove: ['excuses'],
   returns: 'nothing',
 });
 

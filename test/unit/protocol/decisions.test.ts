@@ -215,8 +215,8 @@ describe('a hand-back', () => {
 
 describe('the reaper’s verdict', () => {
   const graced = { ...settings, skewMs: 2_000, graceMs: 500 };
-  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, breakerOpen = false) =>
-    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, breakerOpen });
+  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, excused = false) =>
+    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, excused });
 
   it('on a worker’s lease waits for skew and grace, to the tick', () => {
     expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, graced)).toBe(102_500);
@@ -259,12 +259,13 @@ describe('the reaper’s verdict', () => {
     expect(at(now, { errors: 3 })).toMatchObject({ kind: 'reclaim' });
   });
 
-  it('charges a lapse as a release while the breaker is open, up to the bound', () => {
+  it('counts an excused lapse as a release, up to the bound, and says what follows where it may not be', () => {
     expect(at(now, { crashes: 2 }, true)).toMatchObject({
       kind: 'reclaim',
       chargedTo: 'releases',
       crashes: 2,
       releases: 1,
+      otherwise: at(now, { crashes: 2 }),
     });
     expect(at(now, { releases: settings.maxReleases }, true)).toMatchObject({
       kind: 'fail',

@@ -46,7 +46,7 @@ const revived = {
     ...acted('revive'),
     changedBy: 'me/c9',
   },
-  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result'],
+  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result', 'excuses'],
   returns: 'row',
 } as const;
 

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import type { CountQuery, Table } from '../../../lib/protocol/ports.ts';
+import { sweep } from '../../../lib/reaper/sweep.ts';
+import { createSweepMemory } from '../../../lib/reaper/sweep-memory.ts';
+import { watch } from '../../../lib/reaper/watch.ts';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { newJob } from '../../support/jobs.ts';
+import { reaperStage } from '../../support/reaper-stage.ts';
+
+const stage = () => {
+  const memoryTable = createMemoryTable();
+  const clock = createHandClock();
+  const counts: CountQuery[] = [];
+  let isDown = false;
+  const up = () => {
+    if (isDown) throw new Error('the store is out of reach');
+  };
+  const table: Table = {
+    ...memoryTable,
+    async count(request) {
+      up();
+      counts.push(request);
+      return memoryTable.count(request);
+    },
+    async query(request) {
+      up();
+      return memoryTable.query(request);
+    },
+    async read(jobId) {
+      up();
+      return memoryTable.read(jobId);
+    },
+    async apply(write) {
+      up();
+      return memoryTable.apply(write);
+    },
+    async applyMany(writes) {
+      up();
+      return memoryTable.applyMany(writes);
+    },
+  };
+  const set = reaperStage({ table, clock, settings: { leaseMs: 10_000, minLeaseMs: 10_000 } });
+  const memory = createSweepMemory(set.deps);
+  let claims = 0;
+  return {
+    ...set,
+    ...{ clock, counts, memory },
+    async claim(host: string, count: number) {
+      for (let i = 0; i < count; i++) {
+        const job = newJob(`${host}-${claims}`, { leaseMs: set.settings.leaseMs });
+        await set.store.claim({ job, owner: `${host}/${++claims}` });
+      }
+    },
+    down(is: boolean) {
+      isDown = is;
+    },
+    lapse: () => clock.advance(set.settings.leaseMs + set.settings.skewMs + set.settings.graceMs),
+    charges: () =>
+      memoryTable
+        .rows()
+        .filter((row) => row.status === 'pending')
+        .map(({ crashes, releases }) => ({ crashes, releases })),
+  };
+};
+
+const CHARGED = { crashes: 1, releases: 0 };
+const EXCUSED = { crashes: 0, releases: 1 };
+
+describe('lapses of one sweep', () => {
+  it('are excused where they are of two hosts and more than are live', async () => {
+    const { claim, lapse, deps, memory, charges } = stage();
+    await claim('a', 2);
+    await claim('b', 1);
+    await lapse();
+    await claim('c', 2);
+    await sweep(deps, { memory });
+    expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
+  });
+
+  it('are charged where as many are live', async () => {
+    const { claim, lapse, deps, memory, charges } = stage();
+    await claim('a', 2);
+    await claim('b', 1);
+    await lapse();
+    await claim('c', 3);
+    await sweep(deps, { memory });
+    expect(charges()).toEqual([CHARGED, CHARGED, CHARGED]);
+  });
+
+  it('are charged where they are of one host, and then nothing is counted', async () => {
+    const { claim, lapse, deps, memory, charges, counts } = stage();
+    await claim('a', 3);
+    await lapse();
+    await sweep(deps, { memory });
+    expect(charges()).toEqual([CHARGED, CHARGED, CHARGED]);
+    expect(counts).toEqual([]);
+  });
+
+  it('are excused where the reaper missed the sweep that was promised', async () => {
+    const { claim, lapse, deps, memory, charges } = stage();
+    await claim('a', 1);
+    await lapse();
+    await sweep(deps, { memory, missedSweep: true });
+    expect(charges()).toEqual([EXCUSED]);
+  });
+});
+
+describe('lapses that follow one another', () => {
+  it('count as one event within a lease, and not beyond it', async () => {
+    const { claim, clock, settings, deps, memory, charges } = stage();
+    await claim('a', 1);
+    await clock.advance(1000);
+    await claim('b', 1);
+    await clock.advance(settings.leaseMs + settings.skewMs + settings.graceMs - 1000);
+    await sweep(deps, { memory });
+    // Only one host's has lapsed so far.
+    expect(charges()).toEqual([CHARGED]);
+    await clock.advance(1000);
+    await sweep(deps, { memory });
+    expect(charges()).toEqual([CHARGED, EXCUSED]);
+    await claim('c', 1);
+    await clock.advance(2 * settings.leaseMs);
+    await sweep(deps, { memory });
+    expect(charges()).toEqual([CHARGED, EXCUSED, CHARGED]);
+  });
+});
+
+describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
+  it('is charged to nobody, be it one host or two', async () => {
+    for (const hosts of [['a'], ['a', 'b']]) {
+      const { claim, clock, deps, down, charges } = stage();
+      const stopping = new AbortController();
+      const watching = watch(deps, { deadlineAt: clock.now() + 100_000, signal: stopping.signal });
+      await clock.advance(3000);
+      for (const host of hosts) await claim(host, 5);
+      await clock.advance(1000);
+      down(true);
+      for (let second = 0; second < 16; second++) await clock.advance(1000);
+      down(false);
+      for (let second = 0; second < 10; second++) await clock.advance(1000);
+      expect(charges()).toEqual(hosts.flatMap(() => Array.from({ length: 5 }, () => EXCUSED)));
+      stopping.abort();
+      await clock.advance(1000);
+      await watching;
+    }
+  });
+});

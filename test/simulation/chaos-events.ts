@@ -18,8 +18,10 @@ function disturb(simulation: Simulation): void {
   const { world } = simulation;
   if (world.calm) return;
   const alive = world.processes.filter((process) => process.alive && !process.stopping.aborted);
-  const [first, ...others] = alive;
+  const [first, ...others] = alive.filter((process) => !isCell(process));
   if (first !== undefined) disturbProcess(simulation, world.random.pick([first, ...others]));
+  const [cell, ...cells] = alive.filter(isCell);
+  if (cell !== undefined) disturbCell(simulation, world.random.pick([cell, ...cells]));
   replaceTheDead(simulation);
   if (world.fault('queuePurged', 'queue')) simulation.queue.purge((body) => hasRow(simulation, body));
   operate(simulation);
@@ -30,9 +32,15 @@ function disturbProcess(simulation: Simulation, process: Process): void {
   const { random } = world;
   const { pauseMs, partitionMs } = world.pace;
   const { name } = process;
+  const pause = (monotonicStops: boolean, alone = false) => {
+    const ms = random.integer(1000, pauseMs);
+    process.pause(ms, monotonicStops);
+    if (!alone) for (const cell of cellsOf(simulation, process)) cell.pause(ms, false);
+  };
   if (world.fault('dies', name)) process.die();
-  else if (world.fault('pauses', name)) process.pause(random.integer(1000, pauseMs), false);
-  else if (world.fault('suspends', name)) process.pause(random.integer(1000, pauseMs), true);
+  else if (world.fault('pauses', name)) pause(false);
+  else if (world.fault('suspends', name)) pause(true);
+  else if (world.fault('hostPausesAlone', name)) pause(false, true);
   if (world.fault('clockStepped', name)) {
     process.offsetMs = world.newOffset(random);
     world.note(name, `clock stepped, now off by ${process.offsetMs} ms`);
@@ -40,6 +48,20 @@ function disturbProcess(simulation: Simulation, process: Process): void {
   if (world.fault('partitioned', name))
     process.partitionedUntil = world.now + random.integer(1000, partitionMs);
   if (world.fault('shutDown', name)) process.stop();
+}
+
+const isCell = ({ machine, name }: Process) => machine.name !== name;
+const cellsOf = ({ world }: Simulation, host: Process) =>
+  world.processes.filter((process) => isCell(process) && process.alive && process.machine === host);
+
+/** What befalls a cell alone: its host lives, and is to see to it. */
+function disturbCell({ world, judge }: Simulation, cell: Process): void {
+  if (world.fault('cellDies', cell.name)) cell.die();
+  else if (world.fault('cellStalls', cell.name)) {
+    const ms = world.random.integer(100, world.pace.stallMs);
+    judge.cells.stalled(cell, ms);
+    cell.pause(ms, false);
+  }
 }
 
 function replaceTheDead(simulation: Simulation): void {

@@ -49,7 +49,17 @@ export const faultKinds = {
   handlerThrowsForGood: 0.03,
   /** The handler ignores its signal and offers its result long after the lease is gone. */
   handlerIgnoresSignal: 0.15,
+  /** Of a cell if there is one, else of the whole worker. */
   handlerKillsProcess: 0.08,
+  /** Somebody kills a cell, or it never gets ready; the host lives. */
+  cellDies: 0.2,
+  cellStartFails: 0.05,
+  /** A handler blocks its cell's event loop, and whoever else is in the cell. */
+  cellStalls: 0.2,
+  /** A cell that was killed goes on for a while. */
+  killIsSlow: 0.2,
+  /** The host is stopped and its cells are not: nobody renews their leases, and nobody tells them. */
+  hostPausesAlone: 0.1,
   operatorCancels: 0.1,
   operatorRevives: 0.15,
   operatorTakesBack: 0.15,
@@ -71,6 +81,7 @@ const swarms: Readonly<
   full: { off: 0.5, likelier: [0.5, 1, 3] },
   // A brief schedule comes to few points where something could go wrong: more often it does.
   brief: { off: 0.75, likelier: [1, 3, 9] },
+  crowd: { off: 0.75, likelier: [0.5, 1, 3] },
 };
 
 /** Which faults one schedule suffers, and how often. */

@@ -2,6 +2,7 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
+import { CellRules } from './cell-rules.ts';
 import { DataRules } from './data-rules.ts';
 import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
 import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
@@ -47,6 +48,7 @@ const FENCED = new Set([
   'cancelRunning',
   'tidy',
   'releaseUnknown',
+  'restart',
 ]);
 const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed', 'cancelLapsed']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
@@ -61,6 +63,7 @@ export class Judge {
   readonly #settings: Settings;
   readonly #lives = new Map<string, Life>();
   readonly #data: DataRules;
+  readonly cells: CellRules;
   /** Calls of operators whose answer has not come. They name an id, whichever row it has by the time they get there. */
   readonly #cancelsUnderWay = new Map<string, number>();
 
@@ -68,6 +71,7 @@ export class Judge {
     this.#world = world;
     this.#settings = settings;
     this.#data = new DataRules(settings.rowRetentionMs);
+    this.cells = new CellRules(world, settings);
     this.latestRecoveryMs =
       settings.skewMs * 2 +
       settings.graceMs +
@@ -129,6 +133,7 @@ export class Judge {
       ...shapeProblems(after),
       ...budgetProblems(before, after, life.attemptAtRevival),
       ...this.#transitionProblems(life, before, after, write),
+      ...this.cells.problems(before, after, write),
     ];
     const [first] = problems;
     if (first !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${first}`);
@@ -177,6 +182,7 @@ export class Judge {
     life.changedAt = this.#world.now;
     switch (write.transition) {
       case 'claim':
+      case 'restart':
         life.granted.add(String(write.set.leaseOwner));
         life.holder = { owner: String(after.leaseOwner), attempt: Number(after.attempt) };
         break;

@@ -6,13 +6,23 @@ import type { SimulatedServer } from './simulated-server.ts';
 import { createSimulatedTable, type ResultFilter, type SeenWrite } from './simulated-table.ts';
 import type { Process } from './world.ts';
 
-const POSITIVE = new Set(['claimed', 'written', 'extended']);
+const POSITIVE = new Set(['claimed', 'written', 'extended', 'restarted']);
 /** Outcomes of these may rest on an earlier write of the same claim: what they wanted is so, whichever call did it. */
-const REPEATABLE = new Set(['complete', 'completeMany', 'heartbeat', 'checkpoint', 'reject']);
+const REPEATABLE = new Set(['complete', 'completeMany', 'heartbeat', 'checkpoint', 'reject', 'restart']);
 
 const verbs = [
   ...['claim', 'claimMany', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'completeMany', 'retry'],
-  ...['fail', 'release', 'releaseUnknown', 'cancelRunning', 'cancelPending', 'reject', 'reap', 'reapMany'],
+  ...[
+    'fail',
+    'release',
+    'releaseUnknown',
+    'cancelRunning',
+    'cancelPending',
+    'reject',
+    'reap',
+    'reapMany',
+    'restart',
+  ],
   ...['cancel', 'revive', 'takeBack', 'read'],
 ] as (keyof JobStore)[];
 

@@ -1,8 +1,14 @@
 import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protocol/ports.ts';
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import type { Timers } from '../../lib/worker/cells/cell-pool.ts';
+import type { CellLauncher } from '../../lib/worker/cells/cell-process.ts';
+import type { Cells } from '../../lib/worker/cells/cells.ts';
+import type { CellSlate } from '../../lib/worker/cells/slate.ts';
+import type { Brake } from '../../lib/worker/run/brake.ts';
 import type { Heart } from '../../lib/worker/run/heart.ts';
 import type { FaultRates } from './fault-kinds.ts';
+import type { Size } from './scenario.ts';
 import type { ResultFilter } from './simulated-table.ts';
 import type { Process } from './world.ts';
 
@@ -21,9 +27,16 @@ export interface PlantedBug {
   readonly alterResult?: ResultFilter;
   readonly alterQuery?: (request: IndexQuery, page: IndexPage) => IndexPage;
   readonly alterHeart?: (heart: Heart, process: Process) => Heart;
+  readonly alterCells?: (cells: Cells, host: Process) => Cells;
+  readonly alterLauncher?: (launch: CellLauncher, host: Process) => CellLauncher;
+  readonly alterTimers?: (timers: Timers, host: Process) => Timers;
+  readonly alterSlate?: (slate: CellSlate) => CellSlate;
+  readonly alterBrake?: (brake: Brake) => Brake;
   readonly alterWorker?: (ports: Ports) => Ports;
   readonly alterReaper?: (ports: Ports) => Ports;
   readonly reaperSettings?: Partial<Settings>;
   /** Faults that are to happen more often, where the mistake shows only under them. */
   readonly rates?: Partial<FaultRates>;
+  /** The schedules that find it, where it takes more than one job. @default - any */
+  readonly size?: Size;
 }

@@ -1,4 +1,5 @@
 import { bookkeepingBugs } from './bookkeeping-bugs.ts';
+import { cellBugs } from './cell-bugs.ts';
 import { dataBugs } from './data-bugs.ts';
 import { fenceBugs } from './fence-bugs.ts';
 import { leaseBugs } from './lease-bugs.ts';
@@ -14,4 +15,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...lossBugs,
   ...bookkeepingBugs,
   ...dataBugs,
+  ...cellBugs,
 ];

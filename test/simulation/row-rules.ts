@@ -5,6 +5,8 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', 'createdAt'] as const;
 /** What points to a payload may change where it is; that it is the same is judged by its size. */
 const MOVES_DATA = new Set(['tidy', 'revive']);
+/** What raises the fencing token. */
+const CLAIMS = new Set(['claim', 'restart']);
 const COUNTERS = ['errors', 'crashes', 'releases'] as const;
 const REVIVABLE = new Set(['failed', 'cancelled']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
@@ -14,7 +16,7 @@ export function unchangingProblems(before: Row | undefined, after: Row, write: R
   const problems: string[] = [];
   const attempt = Number(after.attempt);
   const attemptBefore = Number(before?.attempt ?? 0);
-  const wanted = write.transition === 'claim' ? attemptBefore + 1 : attemptBefore;
+  const wanted = attemptBefore + (CLAIMS.has(write.transition) ? 1 : 0);
   if (attempt !== wanted) problems.push(`attempt went from ${attemptBefore} to ${attempt}`);
   if (before === undefined) return problems;
   for (const name of UNCHANGING)
@@ -83,7 +85,8 @@ export function budgetProblems(before: Row | undefined, after: Row, attemptAtRev
   const problems: string[] = [];
   const sum = (row: Row | undefined) => COUNTERS.reduce((total, name) => total + Number(row?.[name] ?? 0), 0);
   const charged = sum(after) - sum(before);
-  const ended = before?.status === 'running' && after.status !== 'running';
+  const ended =
+    before?.status === 'running' && (after.status !== 'running' || after.attempt !== before.attempt);
   const revived = REVIVABLE.has(String(before?.status));
   if (!revived && (charged < 0 || charged > (ended ? 1 : 0)))
     problems.push(`charged ${charged} for ${before?.status} → ${after.status}`);

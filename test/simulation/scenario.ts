@@ -13,10 +13,15 @@ export const simulatedSettings: Settings = resolveSettings({
   backoffCapMs: MINUTE,
   dispatchLeaseCapMs: 8 * MINUTE,
   functionTimeoutMs: 4 * MINUTE,
+  maxStallMs: 5000,
+  killAfterMs: 5000,
 });
 
-/** A full schedule has room for long histories; a brief one has one job and few chances, so that there can be many of them. */
-export type Size = 'full' | 'brief';
+/**
+ * A full schedule has room for long histories; a brief one has one job and few chances, so that there can be many of them; a
+ * crowd has many jobs in the cells of few hosts, some of which kill the cell they are in.
+ */
+export type Size = 'full' | 'brief' | 'crowd';
 
 /** How often a process is disturbed, and how long things take at most. */
 export interface Pace {
@@ -29,6 +34,8 @@ export interface Pace {
   readonly stepMs: number;
   /** How long a handler that ignores its signal goes on. */
   readonly overrunMs: number;
+  /** How long a handler blocks its cell. */
+  readonly stallMs: number;
   /** How late a request can still be applied after it was sent. */
   readonly requestMs: number;
   /** How late a message can get to its queue. */
@@ -43,6 +50,7 @@ const paces: Readonly<Record<Size, Pace>> = {
     absenceMs: 60_000,
     stepMs: 20_000,
     overrunMs: 300_000,
+    stallMs: 60_000,
     requestMs: 90_000,
     messageMs: 300_000,
   },
@@ -53,6 +61,18 @@ const paces: Readonly<Record<Size, Pace>> = {
     absenceMs: 20_000,
     stepMs: 2000,
     overrunMs: 30_000,
+    stallMs: 15_000,
+    requestMs: 25_000,
+    messageMs: 60_000,
+  },
+  crowd: {
+    disturbedEveryMs: 4000,
+    pauseMs: 30_000,
+    partitionMs: 20_000,
+    absenceMs: 20_000,
+    stepMs: 2000,
+    overrunMs: 30_000,
+    stallMs: 15_000,
     requestMs: 25_000,
     messageMs: 60_000,
   },
@@ -77,6 +97,8 @@ export interface PlannedJob {
   readonly leaseMs?: number;
   readonly maxAttempts: number;
   readonly maxCrashes: number;
+  /** Kills whatever it runs in, every time. */
+  readonly poison?: boolean;
 }
 
 export interface Scenario {
@@ -94,7 +116,8 @@ export interface Scenario {
 
 /** What a seed decides about a schedule, besides its faults. */
 export function planScenario(random: SeededRandom, size: Size): Scenario {
-  return { ...(size === 'full' ? planFull(random) : planBrief(random)), size };
+  const plan = { full: planFull, brief: planBrief, crowd: planCrowd }[size];
+  return { ...plan(random), size };
 }
 
 /** Who looks after the leases: the deployed reaper, reapers in processes, or both side by side. */
@@ -152,6 +175,29 @@ function planBrief(random: SeededRandom): Plan {
     workers: random.pick([1, 1, 2]),
     reapersAfterMs: random.integer(0, chaosMs),
     jobs: [job],
+    ...random.pick(BRIEF_STAFFS),
+  };
+}
+
+/** One poison job among harmless ones, a deployment in which every job is poison, or none. */
+const POISON: readonly [number, ...number[]] = [0, 1, 1, Number.POSITIVE_INFINITY];
+
+function planCrowd(random: SeededRandom): Plan {
+  const chaosMs = random.integer(5, 15) * 1000;
+  const poisonous = random.pick(POISON);
+  const jobs = Array.from({ length: random.integer(3, 8) }, (_, n): PlannedJob => {
+    const maxAttempts = random.integer(3, 5);
+    return {
+      jobId: `job-${n + 1}`,
+      sentAfterMs: random.integer(0, 4000),
+      leaseMs: random.integer(10, 15) * 1000,
+      maxAttempts,
+      maxCrashes: random.integer(2, 3),
+      poison: n < poisonous,
+    };
+  });
+  return {
+    ...{ chaosMs, jobs, workers: random.pick([1, 1, 2]), reapersAfterMs: random.integer(0, chaosMs) },
     ...random.pick(BRIEF_STAFFS),
   };
 }

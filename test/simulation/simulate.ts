@@ -142,7 +142,7 @@ export class Simulation {
     const notBefore = job.notBeforeMs === undefined ? undefined : this.world.now + job.notBeforeMs;
     const body = jobBody(
       'simulated',
-      { of: job.jobId, pad: this.#pad() },
+      { of: job.jobId, pad: this.#pad(), poison: job.poison },
       {
         jobId: job.jobId,
         maxAttempts: job.maxAttempts,
@@ -163,7 +163,7 @@ export class Simulation {
         ...(this.#bug.alterWorker ?? unaltered)(this.#portsFor(process)),
         judge: this.judge,
         settings: simulatedSettings,
-        alterHeart: this.#bug.alterHeart ?? ((heart) => heart),
+        bug: this.#bug,
       }),
     );
   }

@@ -22,10 +22,12 @@ export const simulatedJob = (process: Process, judge: Judge): JobDefinition => (
       believesLive: () => !context.signal.aborted,
     };
     judge.begin(run);
+    judge.cells.begun(process, run);
     try {
       return await work(process, judge, job, context as JobContext);
     } finally {
       judge.end(run);
+      judge.cells.ended(run);
     }
   },
 });
@@ -38,7 +40,7 @@ async function work(process: Process, judge: Judge, job: HandlerJob, context: Jo
   const { world, clock, random } = process;
   const { stepMs, overrunMs } = world.pace;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
-  const { pad } = job.payload as { readonly pad?: string };
+  const { pad, poison } = job.payload as { readonly pad?: string; readonly poison?: boolean };
   const { at: done } = (job.checkpoint ?? { at: 0 }) as { readonly at: number };
   const steps = random.integer(0, 3);
   const pause = (longestMs: number) =>
@@ -53,7 +55,7 @@ async function work(process: Process, judge: Judge, job: HandlerJob, context: Jo
     await pause(stepMs);
     if (random.chance(0.5)) await save({ at: done + step, pad: pad ?? null });
   }
-  if (world.fault('handlerKillsProcess', process.name)) {
+  if (poison === true || world.fault('handlerKillsProcess', process.name)) {
     process.die();
     await new Promise<never>(() => {});
   }

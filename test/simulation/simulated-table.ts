@@ -87,8 +87,10 @@ function request<T>(process: Process, operation: string, carryOut: () => T): Pro
   const { world } = process;
   const { timeoutMs, attempts, slowestMs, backoffMs } = clientSettings;
   return new Promise((resolve, reject) => {
-    const repeat = (n: number, afterMs: number, failure: () => Error) =>
+    const repeat = (n: number, afterMs: number, failure: () => Error) => {
+      process.troubledAt = world.now + afterMs;
       process.resume(afterMs, () => (n < attempts ? send(n + 1) : reject(failure())));
+    };
     const unanswered = (n: number) =>
       repeat(n, timeoutMs, () => new StoreUnavailableError(operation, new Error('no reply')));
     const latency = () => world.random.integer(1, slowestMs);

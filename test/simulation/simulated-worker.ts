@@ -1,16 +1,18 @@
 import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import type { Cells } from '../../lib/worker/cells/cells.ts';
 import { createNoCells } from '../../lib/worker/cells/no-cells.ts';
 import { createBatchRunner } from '../../lib/worker/hosts/lambda-batch.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { createBrake } from '../../lib/worker/run/brake.ts';
-import type { Heart } from '../../lib/worker/run/heart.ts';
 import { createHeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { createSimulatedCells } from './simulated-cells.ts';
 import { simulatedJob } from './simulated-handler.ts';
 import type { Process } from './world.ts';
 
@@ -19,34 +21,50 @@ export interface SimulatedWorkerParts {
   readonly queue: JobQueue;
   readonly judge: Judge;
   readonly settings: Settings;
-  /** Lets a planted bug into the heart. */
-  readonly alterHeart: (heart: Heart, process: Process) => Heart;
+  readonly bug: PlantedBug;
 }
 
 const POLL_SECONDS = 20;
 
-/** The real worker engine, its heart in the same thread, in one of its two hosts. */
+/** How many workers have cells. One job alone shows little of them, and more of what a worker without them suffers. */
+const SHARE_OF_CELLS = { full: 0.5, brief: 0.2, crowd: 1 } as const;
+
+/** The real worker engine in one of its two hosts, with cells or without. */
 export async function runWorker(process: Process, given: SimulatedWorkerParts): Promise<void> {
-  const { store, queue, settings, judge, alterHeart } = given;
-  const { clock, chance, name } = process;
-  const registry = createRegistry([simulatedJob(process, judge)]);
+  const { store, queue, settings, judge, bug } = given;
+  const { clock, chance, name, world } = process;
   const heart = createHeartLoop({ clock, chance, store, onFailure: () => {} });
+  const isProcess = process.random.chance(0.5) || world.size === 'crowd';
+  const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
+  const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);
+  const brake = createBrake(clock, silentTelemetry);
   const parts: WorkerParts = {
-    cells: createNoCells({
-      load: async () => registry,
-      known: registry,
-      settings,
-      clock,
-      telemetry: silentTelemetry,
-    }),
-    brake: createBrake(clock, silentTelemetry),
+    cells: hasCells
+      ? createSimulatedCells(process, { settings, judge, bug, concurrency })
+      : judge.cells.watchCells(cellsNearby(process, given)),
+    brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
     ...{ settings, clock, chance, store, queue },
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck: trustTheClock },
-    heart: alterHeart(heart, process),
+    heart: bug.alterHeart?.(heart, process) ?? heart,
     worker: name,
   };
-  if (process.random.chance(0.5)) await runInProcess(process, parts);
+  const canStart = await parts.cells.ready().then(
+    () => true,
+    () => false,
+  );
+  // No cell could be started: the worker ends, and whoever looks after it starts another.
+  if (!canStart) return void process.die();
+  if (isProcess) await runInProcess(process, parts);
   else await runOnLambda(process, parts);
+}
+
+/** `isolation: 'none'`. */
+function cellsNearby(process: Process, { settings, judge }: SimulatedWorkerParts): Cells {
+  const registry = createRegistry([simulatedJob(process, judge)]);
+  return createNoCells({
+    ...{ load: async () => registry, known: registry, settings },
+    ...{ clock: process.clock, telemetry: silentTelemetry },
+  });
 }
 
 async function runInProcess(process: Process, parts: WorkerParts): Promise<void> {
@@ -67,6 +85,7 @@ async function runOnLambda(process: Process, parts: WorkerParts): Promise<void> 
     const settled = messages.filter(({ messageId }) => !failed.has(messageId));
     await parts.queue.delete(settled);
   }
+  await parts.cells.close();
 }
 
 async function invoke(

@@ -28,6 +28,7 @@ export interface WorldOptions {
 /** True time, chance and faults of one schedule, all from one seed. */
 export class World {
   readonly seed: number;
+  readonly size: Size;
   readonly pace: Pace;
   readonly random: SeededRandom;
   readonly timeline: TimelineLine[] = [];
@@ -53,6 +54,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.seed = options.seed;
+    this.size = options.size;
     this.pace = planPace(seededRandom(derivedSeed(options.seed, 'pace')), options.size);
     this.random = seededRandom(derivedSeed(options.seed, 'schedule'));
     this.#faults = seededRandom(derivedSeed(options.seed, 'faults'));
@@ -110,12 +112,16 @@ export class World {
     this.note('JUDGE', `VIOLATION: ${text}`);
   }
 
-  spawn(name: string, main: (process: Process) => Promise<void>): Process {
+  /** A process on the machine of another shares its clocks. */
+  spawn(name: string, main: (process: Process) => Promise<void>, machine?: Process): Process {
     const random = seededRandom(derivedSeed(this.seed, name));
     const offset = random.integer(-this.#maxOffsetMs, this.#maxOffsetMs);
-    const process = new Process(this, name, random, offset);
+    const process = new Process(this, name, random, offset, machine);
     this.processes.push(process);
-    this.note(name, `starts, clock off by ${offset} ms`);
+    this.note(
+      name,
+      machine === undefined ? `starts, clock off by ${offset} ms` : `starts under ${machine.name}`,
+    );
     this.at(0, () => {
       this.hasResumed = true;
       main(process)
@@ -152,19 +158,25 @@ export class Process {
   readonly #stop = new AbortController();
   pausedUntil = 0;
   partitionedUntil = 0;
+  /** When a request of its own last came to grief. */
+  troubledAt = 0;
   offsetMs: number;
   /** Time that the monotonic clock has missed. */
   suspendedMs = 0;
+  /** Whose clocks it reads. */
+  readonly machine: Process;
+  readonly #mourners: (() => void)[] = [];
   #unique = 0;
 
-  constructor(world: World, name: string, random: SeededRandom, offsetMs: number) {
+  constructor(world: World, name: string, random: SeededRandom, offsetMs: number, machine?: Process) {
     this.world = world;
+    this.machine = machine ?? this;
     this.name = name;
     this.random = random;
     this.offsetMs = offsetMs;
     this.clock = {
-      now: () => world.now + this.offsetMs,
-      monotonic: () => world.now - WORLD_START - this.suspendedMs,
+      now: () => world.now + this.machine.offsetMs,
+      monotonic: () => world.now - WORLD_START - this.machine.suspendedMs,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
     this.chance = { random: () => random.next(), unique: () => `${++this.#unique}` };
@@ -183,6 +195,16 @@ export class Process {
     });
   }
 
+  /** As `resume`, for what happens so often that a death there would be the end of every process. */
+  tick(delayMs: number, run: () => void): void {
+    this.world.at(delayMs, () => {
+      if (!this.alive) return;
+      if (this.pausedUntil > this.world.now) return this.tick(this.pausedUntil - this.world.now, run);
+      this.world.hasResumed = true;
+      run();
+    });
+  }
+
   /** SIGTERM, or the end of the world: the process is to end what it does and go. */
   get stopping(): AbortSignal {
     return this.#stop.signal;
@@ -198,6 +220,11 @@ export class Process {
     this.alive = false;
     this.died = true;
     this.world.note(this.name, 'DIES');
+    for (const mourn of this.#mourners) mourn();
+  }
+
+  onDeath(mourn: () => void): void {
+    this.#mourners.push(mourn);
   }
 
   pause(ms: number, monotonicStops: boolean): void {

@@ -32,7 +32,7 @@ export interface CellPoolOptions {
 }
 
 /** What a pool does besides waiting for its cells. */
-interface Timers {
+export interface Timers {
   /** Runs again and again; returns how to end that. Time in which the host did not run is not made up for. */
   every(ms: number, run: () => void): () => void;
   soon(run: () => void): void;
@@ -115,7 +115,8 @@ export function createCellPool(options: CellPoolOptions): Cells {
     [...housed].filter(
       (home) => alive(home) && home.suspicion === undefined && home.reservedFor === undefined,
     );
-  const busy = () => waiting.length > 0 || [...housed].some((home) => home.cell.busy() > 0 || !alive(home));
+  const isWatched = (home: Housed) => home.cell.busy() > 0 || home.cell.missedPulses() > 0 || !alive(home);
+  const busy = () => waiting.length > 0 || [...housed].some(isWatched);
 
   const spawn = (suspicion?: Suspicion): Housed | undefined => {
     if (isClosed || housed.size >= target + EXTRA_CELLS) return undefined;
@@ -180,7 +181,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
     const forNobody = isDraining || killedFor === 'closing';
     const isSparing = forNobody || killedFor === 'ignored signal';
     const count = runs.length + checks.length;
-    const isToBlame = !isSparing && count === 1 && home.cell.used() === 1;
+    const isToBlame = !isSparing && count === 1 && home.cell.used() === 1 && runs.every((run) => run.started);
     const suspicion = isSparing || count === 0 ? undefined : { group: ++groups, limit: Math.ceil(count / 2) };
     if (runs.length > 0)
       telemetry.warn('a cell died', { cell: home.cell.id, pid: home.cell.pid, cause, jobs: runs.length });
@@ -254,7 +255,9 @@ export function createCellPool(options: CellPoolOptions): Cells {
   };
 
   const aloneAndFresh = (run: number): Housed | undefined => {
-    const reserved = [...housed].find((home) => alive(home) && home.reservedFor === run);
+    // One that it was handed to and did not begin in is not fresh any more, and may be stuck.
+    const isReserved = (home: Housed) => alive(home) && home.reservedFor === run && home.cell.used() === 0;
+    const reserved = [...housed].find(isReserved);
     const home = reserved ?? adopt() ?? spawn();
     if (home === undefined) return undefined;
     home.reservedFor = run;
@@ -355,11 +358,13 @@ export function createCellPool(options: CellPoolOptions): Cells {
   };
 
   function startRun(work: Work): Run {
-    const run = ++ids;
     const ended = Promise.withResolvers<RunEnd>();
+    // Another number in each cell: one that it was taken from may still find the message, and must not take it for its own.
+    let run = 0;
     let aborted: AbortReason | undefined;
     const homeOf = () => [...housed].find(({ cell }) => cell.runs.has(run));
     const place = (given: Work): void => {
+      run = ++ids;
       waiting.push({
         ...{ run, work: given, since: clock.monotonic() },
         settle(end) {

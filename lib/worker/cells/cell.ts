@@ -106,6 +106,8 @@ export function startCell(options: CellOptions): Cell {
   let memory = 0;
   let pulse = 0;
   let missed = 0;
+  /** It was given a run that it did not begin: until its pulse moves it counts as stuck, though nothing is in it. */
+  let isDoubted = false;
   let killedFor: KilledFor | undefined;
   let unloadable: string | undefined;
   let unsaid: ToCell[] = [];
@@ -194,6 +196,8 @@ export function startCell(options: CellOptions): Cell {
     process.end();
     await waitAtMost(LAST_WORDS_MS, process.disconnected, clock);
     dead = true;
+    // Whoever was handed over and never began cannot have been the reason.
+    for (const run of runs.values()) run.started ||= slate.slotSigns(run.slot).started === run.run;
     const death = {
       killedFor,
       unloadable,
@@ -276,7 +280,9 @@ export function startCell(options: CellOptions): Cell {
       const run = runs.get(number);
       if (run === undefined) return;
       writeSlot(run, WITHDRAWN);
-      if (slate.slotSigns(run.slot).started !== run.run) leave(run, 'unstarted');
+      if (slate.slotSigns(run.slot).started === run.run) return;
+      isDoubted = true;
+      leave(run, 'unstarted');
     },
     check(number, type, payload, settle) {
       used += 1;
@@ -305,7 +311,8 @@ export function startCell(options: CellOptions): Cell {
       if (dead) return;
       memory = process.memory() ?? memory;
       const signs = slate.signs();
-      missed = signs.pulse === pulse && runs.size + checks.size > 0 ? missed + 1 : 0;
+      if (signs.pulse !== pulse) isDoubted = false;
+      missed = signs.pulse === pulse && (isDoubted || runs.size + checks.size > 0) ? missed + 1 : 0;
       pulse = signs.pulse;
       for (const run of runs.values()) {
         run.ticks += 1;

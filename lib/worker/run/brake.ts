@@ -28,7 +28,8 @@ interface Convictions {
   until: number;
 }
 
-const newRecord = (): Convictions => ({ jobs: new Map(), times: 0, until: Number.NEGATIVE_INFINITY });
+const NEVER = Number.NEGATIVE_INFINITY;
+const newRecord = (): Convictions => ({ jobs: new Map(), times: 0, until: NEVER });
 
 export function createBrake(clock: Clock, telemetry: Pick<Telemetry, 'count' | 'error'>): Brake {
   const types = new Map<string, Convictions>();
@@ -61,7 +62,7 @@ export function createBrake(clock: Clock, telemetry: Pick<Telemetry, 'count' | '
       const isOneType = new Set(host.jobs.values()).size === 1;
       if (isEnough(host) && !isOneType) pull(host, 'no job is claimed');
     },
-    holdsTypeMs: (type) => Math.max(0, (types.get(type)?.until ?? 0) - clock.monotonic()),
+    holdsTypeMs: (type) => Math.max(0, (types.get(type)?.until ?? NEVER) - clock.monotonic()),
     holdsHostMs: () => Math.max(0, host.until - clock.monotonic()),
   };
 }

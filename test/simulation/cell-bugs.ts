@@ -1,0 +1,185 @@
+import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
+import type { Cells, RunEnd } from '../../lib/worker/cells/cells.ts';
+import type { FromCell } from '../../lib/worker/cells/channel.ts';
+import { of, setting } from './alter-writes.ts';
+import { QUIET } from './fault-kinds.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** The same cells, whose runs end as the mistake would have it. */
+const endingRuns =
+  (change: (end: RunEnd) => RunEnd | Promise<RunEnd>) =>
+  (cells: Cells): Cells => ({
+    ...cells,
+    start(work) {
+      const run = cells.start(work);
+      return { ...run, end: run.end.then(change) };
+    },
+  });
+
+/** Mistakes of a host with its cells. */
+export const cellBugs: readonly PlantedBug[] = [
+  {
+    name: 'a host acts before its cell is dead',
+    breaks: /still lives in a cell/,
+    alterLauncher: (launch, host) => (orders) => {
+      const process = launch(orders);
+      const early = Promise.withResolvers<CellExit>();
+      const gone = Promise.withResolvers<void>();
+      return {
+        ...process,
+        disconnected: Promise.race([gone.promise, process.disconnected]),
+        onExit(listener) {
+          process.onExit(early.resolve);
+          void early.promise.then(listener);
+        },
+        end() {
+          process.end();
+          host.tick(1, () => {
+            early.resolve({ code: null, signal: 'SIGKILL' });
+            gone.resolve();
+          });
+        },
+      };
+    },
+    rates: { cellStalls: 3, killIsSlow: 5 },
+  },
+  {
+    name: 'a crash is charged to whoever was in the cell',
+    breaks: /not alone in a fresh cell/,
+    alterCells: endingRuns((end) => (end.kind === 'died' ? { ...end, isToBlame: true } : end)),
+    size: 'crowd',
+  },
+  {
+    name: 'a claim is forgotten when several die together',
+    breaks: /after its cell died|at the end/,
+    alterCells: endingRuns((end) =>
+      end.kind === 'died' && (end.suspicion?.limit ?? 0) > 1 ? new Promise(() => {}) : end,
+    ),
+    rates: { ...QUIET, cellDies: 5 },
+    size: 'crowd',
+  },
+  {
+    name: 'one poison job can pull the brake',
+    breaks: /which are too few/,
+    alterBrake(brake) {
+      let deaths = 0;
+      return {
+        ...brake,
+        convicted: ({ jobId, type }) => brake.convicted({ jobId: `${jobId}, death ${++deaths}`, type }),
+      };
+    },
+    size: 'crowd',
+  },
+  {
+    name: 'there is no brake',
+    breaks: /whose cells keep dying/,
+    alterBrake: (brake) => ({ ...brake, holdsTypeMs: () => 0, holdsHostMs: () => 0 }),
+    rates: { ...QUIET, messageDelayed: 1 },
+    size: 'crowd',
+  },
+  {
+    name: 'a restart forgives crashes without progress',
+    breaks: /charged -|at the end|charged to nothing/,
+    alterWrite: of(['restart'], setting({ crashes: 0 })),
+    size: 'crowd',
+  },
+  {
+    name: 'the end of a run is offered once',
+    breaks: /could have stored that/,
+    alterWorker: ({ store, queue }) => ({
+      queue,
+      store: {
+        ...store,
+        retry: (...given) => store.retry(...given).catch(() => ({ outcome: 'lost' as const })),
+        complete: (...given) => store.complete(...given).catch(() => ({ outcome: 'lost' as const })),
+      },
+    }),
+    rates: { ...QUIET, throttled: 14, handlerThrows: 3 },
+  },
+  {
+    name: 'suspects block others',
+    breaks: /nothing stood in its way/,
+    alterCells(cells) {
+      const suspects = new Set<Promise<unknown>>();
+      return {
+        ...cells,
+        start(work) {
+          const begin = () => cells.start(work);
+          const run =
+            work.suspicion === undefined ? Promise.all(suspects).then(begin) : Promise.resolve(begin());
+          const end = run.then((started) => started.end).finally(() => suspects.delete(end));
+          if (work.suspicion !== undefined) suspects.add(end);
+          return {
+            end,
+            abort: (reason) => void run.then((started) => started.abort(reason)),
+            kill: (why) => void run.then((started) => started.kill(why)),
+          };
+        },
+      };
+    },
+    rates: { ...QUIET, cellDies: 3 },
+    size: 'crowd',
+  },
+  {
+    name: 'a host listens to a cell that it took the run from',
+    breaks: /two handlers under one claim|still lives in a cell/,
+    alterLauncher(launch) {
+      const jobs = new Map<number, string>();
+      const newest = new Map<string, { readonly run: number; readonly hear: (heard: unknown) => void }>();
+      return (orders) => {
+        const process = launch(orders);
+        let hear: (heard: unknown) => void = () => {};
+        return {
+          ...process,
+          send(messages) {
+            for (const message of messages) {
+              if (message.kind !== 'run') continue;
+              jobs.set(message.run, message.job.jobId);
+              newest.set(message.job.jobId, { run: message.run, hear });
+            }
+            process.send(messages);
+          },
+          onMessage(listener) {
+            hear = listener;
+            process.onMessage((heard) => {
+              for (const message of heard as readonly FromCell[]) {
+                const now = 'run' in message ? newest.get(jobs.get(message.run) ?? '') : undefined;
+                if (now === undefined) listener([message]);
+                else now.hear([{ ...message, run: now.run }]);
+              }
+            });
+          },
+        };
+      };
+    },
+    rates: { ...QUIET, cellStalls: 5 },
+    size: 'crowd',
+  },
+  {
+    name: 'a stall is counted over a freeze',
+    breaks: /killed as stalled/,
+    alterTimers: (timers, host) => ({
+      ...timers,
+      every(ms, run) {
+        let at = host.clock.now();
+        return timers.every(ms, () => {
+          const times = Math.max(1, Math.floor((host.clock.now() - at) / ms));
+          at = host.clock.now();
+          for (let n = 0; n < times; n++) run();
+        });
+      },
+    }),
+    rates: { pauses: 3 },
+  },
+  {
+    name: 'a cell does not read its slate',
+    breaks: /lease taken from|two live leases/,
+    alterSlate: (slate) => ({
+      ...slate,
+      read: (slot) => ({ ...slate.read(slot), revoked: 0, leaseMs: YEAR_MS }),
+    }),
+    rates: { hostPausesAlone: 5 },
+  },
+];

@@ -1,0 +1,207 @@
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
+import type { Settings } from '../../lib/settings/settings.ts';
+import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
+import type { Brake } from '../../lib/worker/run/brake.ts';
+import type { LeaseClock } from '../../lib/worker/run/lease-clock.ts';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Run } from './judge.ts';
+import type { Process, World } from './world.ts';
+
+/** A handler that was begun, whoever believes what of it. */
+interface Handler {
+  readonly process: Process;
+  readonly key: string;
+}
+
+/** What a worker knows of its brake, and what it should. */
+interface Convictions {
+  readonly jobs: Set<string>;
+  heldFrom: number;
+}
+
+const ENDS = new Set(['complete', 'retry', 'fail', 'release', 'cancelRunning', 'restart']);
+const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed']);
+/** Before its lease ends, a worker without trouble has time to store how its run ended. */
+const TIME_TO_STORE_MS = 9000;
+/** A cell's death is known, and its claim ended, long before this. */
+const FORGOTTEN_MS = 120_000;
+/** Somebody finds room in a cell, or a new one, sooner than this. */
+const LONGEST_WAIT_MS = 3000;
+const HOLDS_UP: readonly FaultKind[] = [
+  ...(['pauses', 'suspends', 'hostPausesAlone', 'cellStalls', 'killIsSlow', 'cellStartFails'] as const),
+];
+const DELAYS_WRITES: readonly FaultKind[] = ['requestLost', 'replyLost', 'requestLate', 'throttled'];
+/** Convictions from which a brake holds, and for how long at least; claims that were under way still arrive. */
+const CONVICTIONS = 3;
+const HOLDS_MS = 5000;
+const UNDER_WAY_MS = 500;
+
+const keyOf = (jobId: unknown, attempt: unknown) => `${jobId}#${attempt}`;
+
+/** What hosts owe to the jobs in their cells, told by what truly happened there. */
+export class CellRules {
+  readonly #world: World;
+  readonly #settings: Settings;
+  /** Handlers that live, in cells or beside their hosts. */
+  readonly #alive = new Map<string, Handler>();
+  /** Everybody who was ever in a cell. */
+  readonly #guests = new Map<Process, Set<string>>();
+  /** Attempts that died alone in a cell that nobody else had used. */
+  readonly #diedAlone = new Set<string>();
+  readonly #diedAt = new Map<string, number>();
+  /** Runs that ended by themselves, and until when at the latest their worker could begin to store that. */
+  readonly #ended = new Map<string, { readonly host: Process; readonly storeBy: number }>();
+  readonly #leases = new Map<string, LeaseClock>();
+  readonly #stalledMs = new Map<Process, number>();
+  readonly #waitingSince = new Map<string, number>();
+  readonly #convictions = new Map<string, Convictions>();
+
+  constructor(world: World, settings: Settings) {
+    this.#world = world;
+    this.#settings = settings;
+  }
+
+  entered(cell: Process, { jobId, attempt }: { readonly jobId: string; readonly attempt: number }): void {
+    const guests = this.#guests.get(cell) ?? new Set();
+    this.#guests.set(cell, guests.add(keyOf(jobId, attempt)));
+  }
+
+  begun(process: Process, { jobId, attempt }: Run): void {
+    const key = keyOf(jobId, attempt);
+    const waited = this.#world.now - (this.#waitingSince.get(key) ?? this.#world.now);
+    this.#waitingSince.delete(key);
+    if (waited > LONGEST_WAIT_MS && !this.#hasSuffered(HOLDS_UP))
+      this.#world.violate(`${jobId} waited ${waited} ms for a cell, and nothing stood in its way`);
+    if (this.#alive.get(key)?.process.alive)
+      this.#world.violate(`${jobId} is run by two handlers under one claim`);
+    this.#alive.set(key, { process, key });
+  }
+
+  ended({ jobId, attempt }: Run): void {
+    const key = keyOf(jobId, attempt);
+    const handler = this.#alive.get(key);
+    if (handler === undefined) return;
+    this.#alive.delete(key);
+    const remainingMs = this.#leases.get(key)?.remainingMs() ?? 0;
+    if (remainingMs > TIME_TO_STORE_MS)
+      this.#ended.set(key, {
+        host: handler.process.machine,
+        storeBy: this.#world.now + remainingMs - TIME_TO_STORE_MS,
+      });
+  }
+
+  died(cell: Process): void {
+    const guests = this.#guests.get(cell) ?? new Set();
+    for (const { process, key } of this.#alive.values()) {
+      if (process !== cell) continue;
+      this.#alive.delete(key);
+      this.#diedAt.set(key, this.#world.now);
+      if (guests.size === 1) this.#diedAlone.add(key);
+    }
+  }
+
+  /** A handler blocks its cell, while its host could look. */
+  stalled(cell: Process, ms: number): void {
+    this.#stalledMs.set(cell, (this.#stalledMs.get(cell) ?? 0) + ms);
+  }
+
+  /** The same cells, which tell how long jobs wait for them and why the host killed one. */
+  watchCells(cells: Cells): Cells {
+    return {
+      ...cells,
+      start: (work) => {
+        const key = keyOf(work.job.jobId, work.job.attempt);
+        this.#waitingSince.set(key, this.#world.now);
+        this.#leases.set(key, work.lease);
+        const run = cells.start(work);
+        const end = run.end.then((ended) => {
+          this.#waitingSince.delete(key);
+          if (ended.kind === 'died' && ended.cause.includes('blocked the event loop')) this.#judgeStall(work);
+          return ended;
+        });
+        return { ...run, end };
+      },
+    };
+  }
+
+  /** The same brake, whose holds are compared with who was convicted. */
+  watchBrake(host: Process, brake: Brake): Brake {
+    const mine: Convictions = { jobs: new Set(), heldFrom: Number.NEGATIVE_INFINITY };
+    this.#convictions.set(host.name, mine);
+    const judged = (ms: number): number => {
+      if (ms > 0 && mine.jobs.size < CONVICTIONS)
+        this.#world.violate(`${host.name} holds its brake for ${[...mine.jobs]}, which are too few`);
+      return ms;
+    };
+    return {
+      succeeded(type) {
+        mine.jobs.clear();
+        mine.heldFrom = Number.NEGATIVE_INFINITY;
+        brake.succeeded(type);
+      },
+      convicted: (job) => {
+        mine.jobs.add(job.jobId);
+        if (mine.jobs.size >= CONVICTIONS) mine.heldFrom = this.#world.now;
+        brake.convicted(job);
+      },
+      holdsTypeMs: (type) => judged(brake.holdsTypeMs(type)),
+      holdsHostMs: () => judged(brake.holdsHostMs()),
+    };
+  }
+
+  /** What a write says of the cells. */
+  problems(before: Row | undefined, after: Row, write: RowWrite): string[] {
+    if (write.transition === 'claim') return this.#claimProblems(write);
+    if (before === undefined) return [];
+    const key = keyOf(write.jobId, before.attempt);
+    const problems: string[] = [];
+    const handler = this.#alive.get(key);
+    if (ENDS.has(write.transition) && handler?.process.alive && isCell(handler.process))
+      problems.push('its claim was ended while its handler still lives in a cell');
+    if (ENDS.has(write.transition) && Number(after.crashes) > Number(before.crashes)) {
+      if (!this.#diedAlone.has(key))
+        problems.push('a crash was charged to a job that was not alone in a fresh cell');
+    }
+    const diedAt = this.#diedAt.get(key);
+    if (write.transition === 'heartbeat' && diedAt !== undefined && this.#world.now - diedAt > FORGOTTEN_MS)
+      problems.push(`its lease is renewed ${this.#world.now - diedAt} ms after its cell died`);
+    if (BY_LAPSE.has(write.transition) && before.status === 'running')
+      problems.push(...this.#lapseProblems(key));
+    return problems;
+  }
+
+  #lapseProblems(key: string): string[] {
+    const ended = this.#ended.get(key);
+    if (ended === undefined || !ended.host.alive || ended.host.leaving) return [];
+    const { troubledAt, pausedUntil, partitionedUntil } = ended.host;
+    return Math.max(troubledAt, pausedUntil, partitionedUntil) > ended.storeBy
+      ? []
+      : ['it lapsed, though its run had ended and its worker could have stored that'];
+  }
+
+  #claimProblems(write: RowWrite): string[] {
+    const [host = ''] = String(write.set.leaseOwner).split('/');
+    const { heldFrom } = this.#convictions.get(host) ?? { heldFrom: Number.NEGATIVE_INFINITY };
+    const sinceMs = this.#world.now - heldFrom;
+    const isHeld = sinceMs > UNDER_WAY_MS && sinceMs < HOLDS_MS;
+    return isHeld && !this.#hasSuffered([...DELAYS_WRITES, ...HOLDS_UP])
+      ? [`claimed by ${host}, whose cells keep dying`]
+      : [];
+  }
+
+  #judgeStall({ job }: Work): void {
+    const key = keyOf(job.jobId, job.attempt);
+    const cell = [...this.#guests].find(([, guests]) => guests.has(key))?.[0];
+    // Handed to a cell that was blocked already, it never got in.
+    if (cell === undefined) return;
+    const stalledMs = this.#stalledMs.get(cell) ?? 0;
+    if (stalledMs < this.#settings.maxStallMs)
+      this.#world.violate(`${job.jobId}: its cell was killed as stalled, and was so for ${stalledMs} ms`);
+  }
+
+  #hasSuffered(kinds: readonly FaultKind[]): boolean {
+    return kinds.some((kind) => (this.#world.faultCounts[kind] ?? 0) > 0);
+  }
+}
+
+const isCell = (process: Process): boolean => process.machine !== process;

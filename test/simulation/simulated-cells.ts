@@ -1,0 +1,147 @@
+import type { Settings } from '../../lib/settings/settings.ts';
+import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
+import { createCellPool, type Timers } from '../../lib/worker/cells/cell-pool.ts';
+import type { CellLauncher, CellProcess } from '../../lib/worker/cells/cell-process.ts';
+import type { Cells } from '../../lib/worker/cells/cells.ts';
+import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
+import { serveHost } from '../../lib/worker/cells/serve-host.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import { silentTelemetry } from '../support/silent-ports.ts';
+import type { Judge } from './judge.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { simulatedJob } from './simulated-handler.ts';
+import { createSimulatedSlate } from './simulated-slate.ts';
+import type { Process } from './world.ts';
+
+export interface SimulatedCellsParts {
+  readonly settings: Settings;
+  readonly judge: Judge;
+  readonly bug: PlantedBug;
+  /** How many jobs run at once. */
+  readonly concurrency: number;
+}
+
+/** How long a cell takes to start, to be heard, and to be found dead. */
+const START_MS = 80;
+const CHANNEL_MS = 5;
+const NOTICE_MS = 10;
+/** A dead cell's channel is empty after this time. */
+const DRAIN_MS = 60;
+/** SIGKILL takes a moment; a process that is stuck in the kernel takes longer. */
+const KILL_MS = 20;
+const SLOW_KILL_MS = 4000;
+/** The guard, or the end of their channel, ends the cells of a dead host. */
+const ORPHANED_MS = 300;
+const PLENTY = 2 ** 40;
+
+/** The real pool over simulated processes, each of which runs the real code of a cell. */
+export function createSimulatedCells(host: Process, parts: SimulatedCellsParts): Cells {
+  const { settings, bug } = parts;
+  const launch: CellLauncher = (orders) => launchCell(host, parts, orders);
+  const timers = timersOf(host);
+  const pool = createCellPool({
+    ...{ clock: host.clock, telemetry: silentTelemetry, settings, serviceName: 'simulation' },
+    ...{ launch: bug.alterLauncher?.(launch, host) ?? launch, source: 'simulation' },
+    timers: bug.alterTimers?.(timers, host) ?? timers,
+    cells: 1 + Number(host.random.chance(0.5)),
+    concurrency: parts.concurrency,
+    memoryBytes: PLENTY,
+  });
+  return parts.judge.cells.watchCells(bug.alterCells?.(pool, host) ?? pool);
+}
+
+/** As Node's: what should have run while the host was paused runs once, when it wakes. */
+const timersOf = (host: Process): Timers => ({
+  every(ms, run) {
+    let isOn = true;
+    const next = () =>
+      host.tick(ms, () => {
+        if (!isOn) return;
+        run();
+        next();
+      });
+    next();
+    return () => {
+      isOn = false;
+    };
+  },
+  soon: (run) => host.tick(0, run),
+});
+
+function launchCell(
+  host: Process,
+  { judge, bug }: SimulatedCellsParts,
+  orders: Parameters<CellLauncher>[0],
+): CellProcess {
+  const { world } = host;
+  const { random } = host;
+  const heard: ((messages: unknown) => void)[] = [];
+  const exits: ((ending: CellExit) => void)[] = [];
+  const disconnected = Promise.withResolvers<void>();
+  let hear: (message: ToCell) => void = () => {};
+  let unsaid: FromCell[] = [];
+  let isDead = false;
+
+  const cell = world.spawn(
+    `cell${world.processes.length}`,
+    async (process) => {
+      await process.clock.sleep(random.integer(START_MS / 2, START_MS));
+      if (world.fault('cellStartFails', process.name)) return process.die();
+      const registry = createRegistry([simulatedJob(process, judge)]);
+      hear = serveHost({
+        ...{ orders, clock: process.clock, log: silentTelemetry, pulse: { begin() {}, end() {} } },
+        slate: bug.alterSlate?.(slate.cell) ?? slate.cell,
+        registry: () => registry,
+        channel: { say, flush },
+      });
+      say({ kind: 'ready', types: registry.definitions.map(({ type }) => ({ type })) });
+      await new Promise<never>(() => {});
+    },
+    host,
+  );
+  const slate = createSimulatedSlate(cell);
+
+  const flush = () => {
+    const said = unsaid;
+    unsaid = [];
+    if (said.length > 0 && cell.alive)
+      host.tick(random.integer(1, CHANNEL_MS), () => {
+        if (!isDead) for (const listener of heard) listener(said);
+      });
+  };
+  const say = (message: FromCell) => {
+    unsaid.push(message);
+    if (unsaid.length === 1) cell.tick(0, flush);
+  };
+  cell.onDeath(() => {
+    judge.cells.died(cell);
+    host.tick(random.integer(1, NOTICE_MS), () => {
+      for (const listener of exits) listener({ code: null, signal: 'SIGKILL' });
+    });
+    host.tick(random.integer(NOTICE_MS, DRAIN_MS), disconnected.resolve);
+  });
+  host.onDeath(() => world.at(random.integer(0, ORPHANED_MS), () => cell.die()));
+
+  return {
+    pid: undefined,
+    slate: slate.host,
+    send: (messages) =>
+      cell.tick(random.integer(1, CHANNEL_MS), () => {
+        for (const message of messages) {
+          if (message.kind === 'run') judge.cells.entered(cell, message.job);
+          hear(message);
+        }
+      }),
+    end() {
+      const slow = world.fault('killIsSlow', cell.name) ? SLOW_KILL_MS : KILL_MS;
+      if (cell.alive) world.at(random.integer(1, slow), () => cell.die());
+    },
+    memory: () => undefined,
+    onMessage: (listener) => void heard.push(listener),
+    onExit: (listener) => void exits.push(listener),
+    disconnected: disconnected.promise,
+    forget() {
+      isDead = true;
+    },
+  };
+}

@@ -100,7 +100,13 @@ export const granteeAccess = {
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html.
  */
 const KEY_FOR_QUEUES = ['kms:Decrypt', 'kms:GenerateDataKey'] as const;
-const KEY_FOR_TABLES = ['kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo', 'kms:DescribeKey'] as const;
+const KEY_FOR_TABLES = [
+  'kms:Encrypt',
+  'kms:ReEncryptFrom',
+  'kms:ReEncryptTo',
+  'kms:GenerateDataKeyWithoutPlaintext',
+  'kms:DescribeKey',
+] as const;
 
 /**
  * Adds these permissions, one statement for each thing that is accessed. A principal without a policy of its own (a service, a

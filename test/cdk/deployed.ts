@@ -7,7 +7,7 @@ import { createLambdaFunction, type LambdaFunction } from '../../lib/local/lambd
 import type { OutputLine } from '../../lib/local/lambda-host/output-line.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { featureFlags, flat, resourceOf, someJobs } from './support.ts';
+import { featureFlags, flat, resourceOf, someEnv, someJobs, someKey } from './support.ts';
 
 /** The bundles of a synthesized stack, as processes on real engines, each with the environment and the policy of the template. */
 export interface Deployed extends GatedEngines {
@@ -38,7 +38,10 @@ function synthesizeBundles() {
     context: { ...featureFlags, 'aws:cdk:enable-asset-metadata': true },
     analyticsReporting: false,
   });
-  const stack = new LeaseholdStack(app, 'Leasehold', { jobs: { jobs: someJobs, ...short } });
+  const stack = new LeaseholdStack(app, 'Leasehold', {
+    env: someEnv,
+    jobs: { jobs: someJobs, ...short, encryptionKey: someKey(app) },
+  });
   const { directory } = app.synth();
   const template = Template.fromStack(stack);
   const { jobs } = stack;

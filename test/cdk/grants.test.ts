@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LeaseholdGrants } from '../../lib/cdk/leasehold-grants.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
@@ -11,7 +12,7 @@ import { jobBody } from '../../lib/wire/message.ts';
 import { runInProcess } from '../support/cli.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { projectRoot, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+import { projectRoot, SOME_KEY, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -23,12 +24,18 @@ afterAll(() => engines?.stop());
 
 /** A gate that lets pass what somebody with these grants may do. */
 function gateOf(...granted: (keyof LeaseholdGrants)[]): Promise<Gate> {
-  const made = synthesizeIn((stack) => {
-    const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
-    const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-    for (const name of granted) jobs.grants[name](role);
-    return jobs;
-  });
+  const made = synthesizeIn(
+    (stack) => {
+      const jobs = new LeaseholdJobs(stack, 'Jobs', {
+        jobs: someJobs,
+        encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY),
+      });
+      const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+      for (const name of granted) jobs.grants[name](role);
+      return jobs;
+    },
+    { env: someEnv },
+  );
   return engines.gateFor(permissionsOf(made.template, /Somebody/));
 }
 
@@ -99,6 +106,21 @@ describe('an operator', () => {
     }
     await runInProcess(['doctor', '--repair', '--yes'], { environment: gate.environment });
     expect([...gate.denied]).toEqual([]);
+  });
+});
+
+describe('a gate that knows the key', () => {
+  it.each([
+    ['kms:Decrypt on Key', 'explain', 'sealed'],
+    ['kms:Encrypt on Key', 'revive', 'sealed'],
+    ['kms:GenerateDataKey on Key', 'send', 'count-primes'],
+  ])('refuses whoever may do everything but %s', async (missing, ...args) => {
+    const gate = await gateOf('operate');
+    const without = await engines.gateFor([...gate.allowed].filter((permission) => permission !== missing));
+    const payload = args[0] === 'send' ? ['{"below":10}'] : [];
+    const { code } = await runInProcess([...args, ...payload], { environment: without.environment });
+    expect(code).not.toBe(0);
+    expect([...without.denied]).toEqual([missing]);
   });
 });
 

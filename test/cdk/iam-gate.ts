@@ -20,6 +20,7 @@ export interface IamGate {
   /** `action on resource`, as soon as it was asked for. */
   readonly asked: ReadonlySet<string>;
   readonly denied: ReadonlySet<string>;
+  readonly allowed: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +46,8 @@ export async function startIamGate(
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const [service = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
-    const wants = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
+    const { upstream, permissions } = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
+    const wants = { upstream, permissions: [...permissions, ...permissions.flatMap(keyPermissions)] };
     for (const permission of wants.permissions) asked.add(permission);
     const refused = wants.permissions.filter((permission) => !allowed.has(permission));
     for (const permission of refused) denied.add(permission);
@@ -69,6 +71,7 @@ export async function startIamGate(
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     denied,
+    allowed,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -114,6 +117,29 @@ function permissionsFor(
     default:
       return { upstream: 'dynamodb', permissions: [`${service}:${operation} on unknown`] };
   }
+}
+
+/**
+ * What KMS is asked for in the caller's name, where table and queues of messages are encrypted with a key of the customer's.
+ * SQS: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html (a producer needs
+ * GenerateDataKey and Decrypt, a consumer Decrypt). DynamoDB names all of these as the least that users of a table need:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html.
+ */
+const KEY_FOR_TABLE = [
+  ...['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'],
+  ...['kms:GenerateDataKey', 'kms:GenerateDataKeyWithoutPlaintext', 'kms:DescribeKey'],
+];
+
+function keyPermissions(permission: string): readonly string[] {
+  const [action = '', resource = ''] = permission.split(' on ');
+  const actions = () => {
+    if (action.startsWith('dynamodb:')) return action === 'dynamodb:DescribeTable' ? [] : KEY_FOR_TABLE;
+    // Wakes carry nothing that has to be kept from anybody: their queue is encrypted by SQS's own key.
+    if (resource === 'WakeQueue') return [];
+    if (action === 'sqs:SendMessage') return ['kms:GenerateDataKey', 'kms:Decrypt'];
+    return action === 'sqs:ReceiveMessage' ? ['kms:Decrypt'] : [];
+  };
+  return actions().map((each) => `${each} on Key`);
 }
 
 function dynamoDbPermissions(operation: string, body: Body): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Template } from 'aws-cdk-lib/assertions';
-import { flat } from './support.ts';
+import { flat, SOME_KEY } from './support.ts';
 
 export interface AllowedActions {
   readonly actions: readonly string[];
@@ -29,8 +29,9 @@ export const permissionsOf = (template: Template, policy: RegExp): string[] =>
     )
     .sort();
 
-/** ARNs by the construct's own names for them: `Table/index/byLease`, `Queue`, `bus default`. */
+/** ARNs by the construct's own names for them: `Table/index/byLease`, `Queue`, `Key`, `bus default`. */
 const short = (arn: string): string =>
   arn
     .replace(/<Jobs(\w+?)[0-9A-F]{8}\.Arn>/g, '$1')
-    .replace('arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/', 'bus ');
+    .replace(SOME_KEY, 'Key')
+    .replace(/^arn:(?:aws|<AWS::Partition>):events:.+:event-bus\//, 'bus ');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack, type StackProps } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import type { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
@@ -43,6 +44,11 @@ export function synthesize(
   });
   return { stack, jobs: stack.jobs, template: Template.fromStack(stack) };
 }
+
+/** A key of the customer's, made elsewhere. */
+export const SOME_KEY = 'arn:aws:kms:eu-west-1:123456789012:key/11111111-2222-3333-4444-555555555555';
+export const someKey = (app: App) =>
+  Key.fromKeyArn(new Stack(app, 'Keys', { env: someEnv }), 'Key', SOME_KEY);
 
 export const someEnv = { account: '123456789012', region: 'eu-west-1' } as const;
 

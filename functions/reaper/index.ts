@@ -9,7 +9,7 @@ import { configurationFromEnvironment, wakeQueueFromEnvironment } from '../../li
 
 const configuration = configurationFromEnvironment(process.env);
 const name = `reaper/${systemChance.unique()}`;
-const aws = connectDeployed({ configuration, actor: name });
+const aws = connectDeployed({ configuration, actor: name, polls: false });
 const { clock } = aws;
 const deps: ChainDeps = {
   ...aws,

@@ -2,12 +2,11 @@ import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { Events, JobQueue, JobStore } from '../protocol/ports.ts';
 import type { Configuration } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
-import { defined } from '../wire/defined.ts';
-import { type Connection, type ConnectOptions, connect } from './connect.ts';
+import { type Connection, type ConnectOptions, connect, identityOf } from './connect.ts';
 import { createEventBridgeEvents, noEvents } from './eventbridge.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry.ts';
 
-export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs'> {
+export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs' | 'polls'> {
   readonly configuration: Configuration;
   /** Who acts: rows record this name in `changedBy`. */
   readonly actor: string;
@@ -34,7 +33,10 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
     options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
   const onStoreFailures = (requests: number) => telemetry.count('StoreFailures', requests);
   const onThrottled = (requests: number) => telemetry.count('RequestsThrottled', requests);
-  const connection = connect({ tableName, settings, dynamodb, sqs, onStoreFailures, onThrottled });
+  const connection = connect({
+    ...{ tableName, settings, dynamodb, sqs, onStoreFailures, onThrottled },
+    polls: options.polls,
+  });
   return {
     ...connection,
     settings,
@@ -46,8 +48,7 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
           busName: eventBusName,
           serviceName,
           telemetry,
-          config:
-            options.eventbridge ?? defined({ region: dynamodb?.region, credentials: dynamodb?.credentials }),
+          config: options.eventbridge ?? identityOf(dynamodb),
         })
       : noEvents,
   };

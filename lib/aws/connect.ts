@@ -4,6 +4,7 @@ import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
 import type { Chance, Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Settings } from '../settings/settings.ts';
+import { defined } from '../wire/defined.ts';
 import { systemChance, systemClock } from './clock.ts';
 import { createDynamoDbClient } from './dynamodb/client.ts';
 import { createDynamoDbTable } from './dynamodb/dynamodb-table.ts';
@@ -16,8 +17,10 @@ export interface ConnectOptions {
   readonly settings: Settings;
   /** @default - the standard chain of the AWS SDK */
   readonly dynamodb?: DynamoDBClientConfig;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - region and credentials of `dynamodb`, so that a role assumed in code reaches every client */
   readonly sqs?: SQSClientConfig;
+  /** Whether messages are also received: a poll takes 20 s, so such a client waits longer for an answer. @default true */
+  readonly polls?: boolean;
   /** Told of requests to the table that broke. */
   readonly onStoreFailures?: (requests: number) => void;
   /** Told of each attempt that DynamoDB refused for load. */
@@ -43,6 +46,10 @@ export interface Connection {
   close(): void;
 }
 
+/** Who calls, and where: what all clients of one system share unless they are told otherwise. */
+export const identityOf = ({ region, credentials }: DynamoDBClientConfig = {}) =>
+  defined({ region, credentials });
+
 /** Connects to a system. Nothing is sent before it is used. */
 export function connect(options: ConnectOptions): Connection {
   const { tableName, settings, clock = systemClock, chance = systemChance } = options;
@@ -50,7 +57,7 @@ export function connect(options: ConnectOptions): Connection {
   const dynamoDb = createDynamoDbClient({
     ...{ clock, clockGuard, config: options.dynamodb, onThrottled: options.onThrottled },
   });
-  const sqs = createSqsClient(options.sqs);
+  const sqs = createSqsClient({ ...identityOf(options.dynamodb), ...options.sqs }, { polls: options.polls });
   const table = reportFailures(
     createDynamoDbTable({ client: dynamoDb, tableName }),
     options.onStoreFailures ?? (() => {}),

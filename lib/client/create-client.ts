@@ -37,7 +37,7 @@ export interface ClientOptions<R extends Registry> {
   readonly settings?: Settings;
   /** @default - the standard chain of the AWS SDK */
   readonly dynamodb?: DynamoDBClientConfig;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - region and credentials of `dynamodb` */
   readonly sqs?: SQSClientConfig;
 }
 
@@ -97,6 +97,7 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     settings,
     dynamodb: { ...own, ...options.dynamodb },
     sqs: { ...own, ...options.sqs },
+    polls: false,
   });
   const { table, sqs, clock, dynamoDb } = connection;
   const queue = () => {

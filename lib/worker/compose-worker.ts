@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { systemChance, systemClock } from '../aws/clock.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
@@ -16,7 +17,8 @@ import type { WorkerParts } from './worker-parts.ts';
 interface AwsAddress {
   readonly endpoint?: string;
   readonly region?: string;
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** Keys, or a provider such as `fromTemporaryCredentials()`. */
+  readonly credentials?: DynamoDBClientConfig['credentials'];
 }
 
 /** What every function of the worker's side stands on. */
@@ -26,7 +28,7 @@ export interface WorkerConnectOptions {
   readonly worker?: string;
   /** @default - the standard chain of the AWS SDK */
   readonly dynamodb?: AwsAddress;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - region and credentials of `dynamodb` */
   readonly sqs?: AwsAddress;
   readonly telemetry?: PowertoolsTelemetry;
 }

@@ -21,7 +21,8 @@ interface OutgoingMessage {
   readonly delaySeconds?: number;
 }
 
-type Sending = SentMessage & { readonly senderFault?: boolean };
+/** Final is what another round would not change: the sender's own fault, or a queue that left the SDK's repeats unanswered. */
+type Sending = SentMessage & { readonly isFinal?: boolean };
 
 /** Sends messages, ten a request; entries that SQS refused for a reason that is not their own are sent again. */
 export async function sendMessages(
@@ -31,7 +32,7 @@ export async function sendMessages(
   const outcomes: Sending[] = messages.map(() => ({
     outcome: 'failed',
     reason: 'not sent',
-    senderFault: false,
+    isFinal: false,
   }));
   let open = messages.map((_, i) => i);
   for (let round = 0; round < SEND_ROUNDS && open.length > 0; round++) {
@@ -45,7 +46,7 @@ export async function sendMessages(
     });
     open = open.filter((i) => {
       const outcome = outcomes[i] as Sending;
-      return outcome.outcome === 'failed' && !outcome.senderFault;
+      return outcome.outcome === 'failed' && !outcome.isFinal;
     });
   }
   return outcomes.map((outcome) =>
@@ -80,7 +81,7 @@ async function sendBatch(
       return {
         outcome: 'failed',
         reason: `${failure?.Code ?? 'NoReply'}: ${failure?.Message ?? 'SQS said nothing of this entry'}`,
-        senderFault: failure?.SenderFault === true,
+        isFinal: failure?.SenderFault === true,
       };
     });
   } catch (error) {
@@ -89,7 +90,7 @@ async function sendBatch(
       outcome: 'failed',
       reason: unavailable.message,
       error: unavailable,
-      senderFault: false,
+      isFinal: error instanceof Error && error.name === 'TimeoutError',
     }));
   }
 }

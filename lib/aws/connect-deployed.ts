@@ -29,8 +29,7 @@ export function connectDeployed(options: ConnectDeployedOptions): DeployedConnec
   const { configuration, actor, dynamodb, sqs } = options;
   const { settings, resources } = configuration;
   const { tableName, queueUrl, serviceName, eventBusName } = resources;
-  const telemetry =
-    options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
+  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
   const onStoreFailures = (requests: number) => telemetry.count('StoreFailures', requests);
   const onThrottled = (requests: number) => telemetry.count('RequestsThrottled', requests);
   const connection = connect({

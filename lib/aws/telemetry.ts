@@ -4,7 +4,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { LambdaContext } from '../wire/lambda.ts';
-import { METRIC_NAMESPACE, type MetricName, metrics } from '../wire/metrics.ts';
+import { METRIC_NAMESPACE, type MetricName, metrics, TYPE_DIMENSION, typeMetrics } from '../wire/metrics.ts';
 
 export interface PowertoolsTelemetry extends Telemetry {
   /** Puts the invocation's request id and function into every line from now on. */
@@ -28,12 +28,27 @@ export function createPowertoolsTelemetry(options: {
   readonly serviceName: string;
   /** @default INFO */
   readonly logLevel?: Settings['logLevel'];
+  /** @default false */
+  readonly metricsByType?: boolean;
 }): PowertoolsTelemetry {
-  const { serviceName, logLevel } = options;
+  const { serviceName, logLevel, metricsByType = false } = options;
   const logger = new Logger({ serviceName, logLevel });
   const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
   const add = (metric: MetricName, value: number) =>
     harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
+  /** One for each type: a line of metrics has one set of dimensions. */
+  const byType = new Map<string, Metrics>();
+  const timeOfType: Telemetry['timeOfType'] = (metric, type, ms) => {
+    const ofType =
+      byType.get(type) ??
+      new Metrics({
+        namespace: METRIC_NAMESPACE,
+        serviceName,
+        defaultDimensions: { [TYPE_DIMENSION]: type },
+      });
+    byType.set(type, ofType);
+    harmlessly(() => void ofType.addMetric(metric, typeMetrics[metric].unit, ms));
+  };
   /** Added up until the line is written: a thousand ones say no more than their sum. */
   const counts = new Map<MetricName, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
@@ -51,11 +66,13 @@ export function createPowertoolsTelemetry(options: {
       })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     gauge: (metric, value) => void add(metric, value),
+    timeOfType: metricsByType ? timeOfType : undefined,
     flush: () => {
       for (const [metric, value] of counts) add(metric, value);
       counts.clear();
       // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
-      harmlessly(() => void (emitter.hasStoredMetrics() && emitter.publishStoredMetrics()));
+      for (const each of [emitter, ...byType.values()])
+        harmlessly(() => void (each.hasStoredMetrics() && each.publishStoredMetrics()));
     },
   };
 }

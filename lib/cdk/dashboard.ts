@@ -8,6 +8,7 @@ import {
   type IMetric,
   type IWidget,
   LogQueryWidget,
+  MathExpression,
   Metric,
   PeriodOverride,
   SingleValueWidget,
@@ -16,6 +17,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../settings/recovery-bound.ts';
+import { METRIC_DIMENSION, METRIC_NAMESPACE, TYPE_DIMENSION, typeMetrics } from '../wire/metrics.ts';
 import { byLease } from '../wire/table.ts';
 import type { Watched } from './alarms.ts';
 
@@ -38,6 +40,7 @@ export function createDashboard(scope: Construct, subject: DashboardSubject): Da
       ...header(subject),
       row(...runningGraphs(subject)),
       row(...waitingGraphs(subject)),
+      row(...typeGraphs(subject)),
       [...row(...failureGraphs(subject)), ...failuresByType(subject)],
       row(...crashGraphs(subject)),
       row(...internalGraphs(subject)),
@@ -119,6 +122,21 @@ function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidge
     ]),
   ];
 }
+
+/** How long each type waits and runs, where that is measured. Which types there are, CloudWatch finds out. */
+const typeGraphs = ({ metered, settings }: DashboardSubject): GraphWidgetProps[] =>
+  settings.metricsByType
+    ? Object.keys(typeMetrics).map((name) =>
+        graph(`${name} by type, ms`, [
+          new MathExpression({
+            expression: `SEARCH('{${METRIC_NAMESPACE},${METRIC_DIMENSION},${TYPE_DIMENSION}} MetricName="${name}" ${METRIC_DIMENSION}="${metered.serviceName}"', 'p90')`,
+            usingMetrics: {},
+            label: 'p90',
+            period: MINUTE,
+          }),
+        ]),
+      )
+    : [];
 
 /** What fails? */
 function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {

@@ -6,6 +6,8 @@ import {
   type MetricName,
   type MetricUnit,
   metrics,
+  TYPE_DIMENSION,
+  type TypeMetricName,
 } from '../wire/metrics.ts';
 
 /** One method for each metric of the contract: a metric without one fails compilation. */
@@ -31,6 +33,17 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
       metricName: name,
       dimensionsMap: { [METRIC_DIMENSION]: this.serviceName },
       statistic: statisticOf(name, metrics[name].unit),
+      ...options,
+    });
+  }
+
+  /** A time of one job type, where the prop `metricsByType` has it measured. */
+  metricOfType(name: TypeMetricName, type: string, options: MetricOptions = {}): Metric {
+    return new Metric({
+      namespace: METRIC_NAMESPACE,
+      metricName: name,
+      dimensionsMap: { [METRIC_DIMENSION]: this.serviceName, [TYPE_DIMENSION]: type },
+      statistic: Stats.p(99),
       ...options,
     });
   }

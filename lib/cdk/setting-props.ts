@@ -294,6 +294,12 @@ export interface SettingProps {
   readonly logLevel?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
 
   /**
+   * Whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month.
+   * @default false
+   */
+  readonly metricsByType?: boolean;
+
+  /**
    * Whether events go to EventBridge.
    * @default true
    */

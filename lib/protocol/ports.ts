@@ -1,6 +1,6 @@
 import type { LeaseholdEvent } from '../wire/events.ts';
 import type { JsonValue } from '../wire/message.ts';
-import type { MetricName } from '../wire/metrics.ts';
+import type { MetricName, TypeMetricName } from '../wire/metrics.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { QueueUnavailableError } from './errors.ts';
@@ -256,6 +256,8 @@ export interface Telemetry {
   error(message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
   count(metric: MetricName, value?: number): void;
   gauge(metric: MetricName, value: number): void;
+  /** Absent where nothing is measured by job type. */
+  timeOfType?(metric: TypeMetricName, type: string, ms: number): void;
 }
 
 /** Where events go. Publishing is best effort: an event that cannot be published is logged, and nothing waits for it. */

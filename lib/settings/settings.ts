@@ -168,6 +168,11 @@ export const declarations = {
     choices: ['DEBUG', 'INFO', 'WARN', 'ERROR'],
     says: 'what is logged; INFO has one line for each job',
   },
+  metricsByType: {
+    kind: 'switch',
+    default: false,
+    says: 'whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month',
+  },
   eventsEnabled: { kind: 'switch', default: true, says: 'whether events go to EventBridge' },
   timeScale: count(
     1,

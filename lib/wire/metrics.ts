@@ -56,4 +56,18 @@ export const metrics = {
   },
 } as const satisfies Record<string, { readonly unit: MetricUnit; readonly says: string }>;
 
+/** The second dimension of what is measured by job type. */
+export const TYPE_DIMENSION = 'type';
+
+/** Measured for each job type, where the setting `metricsByType` asks for it: each is paid for by type. */
+export const typeMetrics = {
+  WaitTime: {
+    unit: 'Milliseconds',
+    says: 'time from when a job’s message was due to its claim, first attempts only',
+  },
+  RunTime: { unit: 'Milliseconds', says: 'time from the claim to the end of the run' },
+} as const satisfies Record<string, { readonly unit: MetricUnit; readonly says: string }>;
+
+export type TypeMetricName = keyof typeof typeMetrics;
+
 export type MetricName = keyof typeof metrics;

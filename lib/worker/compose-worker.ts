@@ -69,8 +69,7 @@ export function connectWorker(options: WorkerConnectOptions): WorkerConnection {
 export function composeWorker(options: ComposeOptions): ComposedWorker {
   const { settings, resources } = options.configuration;
   const { serviceName } = resources;
-  const telemetry =
-    options.telemetry ?? createPowertoolsTelemetry({ serviceName, logLevel: settings.logLevel });
+  const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
   const clock = systemClock;
   const cells = createCells(options.handlers, {
     ...{ clock, telemetry, settings, serviceName },

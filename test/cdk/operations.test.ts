@@ -369,6 +369,23 @@ describe('alarms', () => {
   });
 });
 
+describe('wait and run time by job type', () => {
+  it('are off, and cost nothing, unless they are asked for', () => {
+    expect(standard.jobs.settings.metricsByType).toBe(false);
+    const measured = synthesize({ metricsByType: true, dashboard: true });
+    const metric = measured.jobs.metricOfType('WaitTime', 'send-invoice', { statistic: 'p90' });
+    expect(metric).toMatchObject({
+      namespace: METRIC_NAMESPACE,
+      dimensions: { [METRIC_DIMENSION]: measured.jobs.serviceName, type: 'send-invoice' },
+    });
+    const shown = widgetsOf(measured).filter(({ properties }) => /by type, ms$/.test(properties.title ?? ''));
+    expect(shown.map(({ properties }) => JSON.stringify(properties.metrics))).toEqual([
+      expect.stringContaining('WaitTime'),
+      expect.stringContaining('RunTime'),
+    ]);
+  });
+});
+
 describe('the dashboard', () => {
   let shown: Synthesized;
   beforeAll(() => {

@@ -47,6 +47,15 @@ describe('the bill of a month, without free tiers', () => {
       expect(lines.map((line) => line.what)).toContain(what);
     expect(lines.find(({ what }) => what === 'traces')?.dollars).toBeCloseTo(5, 1);
   });
+
+  it('has wait and run time by type only where they are asked for, at $0.60 a type and month', () => {
+    const dollarsOf = (typesMeasured?: number) =>
+      planFor(short, resolveSettings(), listPrices, { typesMeasured }).lines.find(
+        ({ what }) => what === 'metrics by type',
+      )?.dollars;
+    expect(dollarsOf()).toBeUndefined();
+    expect(dollarsOf(5)).toBeCloseTo(3, 5);
+  });
 });
 
 describe('what a job leaves in the log', () => {
@@ -55,19 +64,22 @@ describe('what a job leaves in the log', () => {
     const written: string[] = [];
     for (const name of ['log', 'info'] as const)
       vi.spyOn(console, name).mockImplementation((line: string) => void written.push(line));
-    const telemetry = createPowertoolsTelemetry({ serviceName: 'Leasehold-Jobs' });
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'Leasehold-Jobs', metricsByType: true });
     telemetry.nameRequest({ awsRequestId: crypto.randomUUID() });
     const name = { jobId: crypto.randomUUID(), type: 'send-invoice', attempt: 1 };
     telemetry.info('run ended', { ...name, outcome: 'done', durationMs: 104 });
     telemetry.count('JobsClaimed');
     telemetry.count('JobsDone');
+    telemetry.timeOfType?.('WaitTime', 'send-invoice', 51);
+    telemetry.timeOfType?.('RunTime', 'send-invoice', 104);
     telemetry.flush();
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
     // Powertools indents what it writes while POWERTOOLS_DEV is set.
-    const [line = '', emf = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
+    const [line = '', emf = '', ofType = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
     const near = (bytes: number, told: number) => Math.abs(bytes + 26 - told) < 0.12 * told;
     expect(near(Buffer.byteLength(line), LOG_LINE_BYTES.job), `${line.length} bytes`).toBe(true);
+    expect(near(Buffer.byteLength(ofType), LOG_LINE_BYTES.type), `${ofType.length} bytes`).toBe(true);
     expect(near(Buffer.byteLength(emf), LOG_LINE_BYTES.invocation), `${emf.length} bytes`).toBe(true);
   });
 });

@@ -26,6 +26,28 @@ describe('telemetry', () => {
     expect(() => telemetry.gauge('ClockOffset', undefined as never)).not.toThrow();
   });
 
+  it('measures by job type only where that is asked for, in a line of its own for each type', () => {
+    expect(createPowertoolsTelemetry({ serviceName: 'test' }).timeOfType).toBeUndefined();
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'test', metricsByType: true });
+    for (const round of [1, 2]) {
+      telemetry.timeOfType?.('WaitTime', 'mail', 10 * round);
+      telemetry.timeOfType?.('RunTime', 'mail', 100);
+      telemetry.timeOfType?.('RunTime', 'video', 5000);
+      telemetry.flush();
+    }
+    log.mockRestore();
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told).toEqual([
+      expect.objectContaining({ service: 'test', type: 'mail', WaitTime: 10, RunTime: 100 }),
+      expect.objectContaining({ service: 'test', type: 'video', RunTime: 5000 }),
+      expect.objectContaining({ service: 'test', type: 'mail', WaitTime: 20, RunTime: 100 }),
+      expect.objectContaining({ service: 'test', type: 'video', RunTime: 5000 }),
+    ]);
+    for (const { _aws } of told) expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'type']]);
+  });
+
   it('writes a count as one sum, however often it was counted, and a gauge with all its values', () => {
     const lines: string[] = [];
     const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));

@@ -38,6 +38,7 @@ interface PlanOptions {
   readonly memory: number;
   readonly dashboard?: boolean;
   readonly tracing?: boolean;
+  readonly typesMeasured?: number;
   readonly prices?: string;
   readonly json?: boolean;
 }
@@ -71,6 +72,11 @@ export function planCommand(context: CliContext): Command {
     .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
     .option('--dashboard', 'with a dashboard')
     .option('--tracing', 'with X-Ray traces')
+    .option(
+      '--types-measured <n>',
+      'job types with wait and run time of their own (metricsByType)',
+      numberOption(0, 1000),
+    )
     .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {

@@ -17,6 +17,8 @@ export interface Claimable {
   readonly kind: 'claimable';
   readonly message: ReceivedMessage;
   readonly job: NewJob | { readonly jobId: string };
+  /** When a new job's message was due: sent, and its own time come. */
+  readonly dueAt?: number;
   /** What the schema said of a new job's payload. */
   readonly check?: PayloadCheck;
 }
@@ -72,7 +74,7 @@ export function createEngine(parts: WorkerParts): Engine {
       await rejectMessage(parts, refusedPayload(message, job, check));
       return SETTLED;
     }
-    if (read.kind === 'new') return { kind: 'claimable', message, job, check };
+    if (read.kind === 'new') return { kind: 'claimable', message, job, check, dueAt: read.dueAt };
     cells.forget(check);
     const dispatch = planDispatch(clock.now(), read.notBefore, settings);
     const kept = await store.schedule(job, dispatch);
@@ -89,6 +91,8 @@ export function createEngine(parts: WorkerParts): Engine {
     switch (outcome.outcome) {
       case 'claimed': {
         telemetry.count('JobsClaimed');
+        if (claimable.dueAt !== undefined && outcome.job.attempt === 1)
+          telemetry.timeOfType?.('WaitTime', outcome.job.type, Math.max(0, sentAt.wall - claimable.dueAt));
         return { kind: 'claimed', job: outcome.job, sentAt, ...placeFor(claimable, outcome.job.payload) };
       }
       case 'cancelRequested': {

@@ -21,7 +21,7 @@ export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
   | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
-  | { readonly kind: 'new'; readonly job: NewJob };
+  | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number };
 
 type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>;
 
@@ -40,7 +40,7 @@ export function readMessage(
   const { notBefore } = said;
   return notBefore !== undefined && notBefore > now + settings.skewMs
     ? { kind: 'later', job, notBefore }
-    : { kind: 'new', job };
+    : { kind: 'new', job, dueAt: Math.max(message.sentAt, notBefore ?? 0) };
 }
 
 /** A message whose payload its schema refused. */

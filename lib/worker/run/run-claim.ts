@@ -100,11 +100,9 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       });
       held.lease.end();
       if (ending === 'lost') telemetry.count('LeasesLost');
-      telemetry.info('run ended', {
-        ...nameOf(claimed.job),
-        outcome: ending,
-        durationMs: Math.round(clock.monotonic() - claimed.sentAt.monotonic),
-      });
+      const durationMs = Math.round(clock.monotonic() - claimed.sentAt.monotonic);
+      telemetry.timeOfType?.('RunTime', claimed.job.type, durationMs);
+      telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
     releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),

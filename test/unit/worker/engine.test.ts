@@ -49,6 +49,42 @@ async function startRun(definition: JobDefinition, stack: TestStack = createTest
   return { stack, engine, worker, end, stopping, row: () => stack.store.read('a') };
 }
 
+describe('wait and run time by type', () => {
+  it('are from the message’s time to the claim, and from there to the end of the run', async () => {
+    const stack = createTestStack();
+    const times: [string, string, number][] = [];
+    Object.assign(stack.telemetry, {
+      timeOfType: (metric: string, type: string, ms: number) => void times.push([metric, type, ms]),
+    });
+    const engine = createEngine(
+      stack.worker(createRegistry([jobOf({}, () => stack.clock.sleep(700).then(() => 'ok'))])),
+    );
+    const dueAt = stack.clock.now() + 60_000;
+    await stack.queue.sendJobs([
+      { body: jobBody('job', 1, { jobId: 'now' }) },
+      { body: jobBody('job', 1, { jobId: 'due', notBefore: dueAt }) },
+    ]);
+    await stack.clock.advance(63_000);
+    const messages = await stack.queue.receive({ max: 2, waitSeconds: 0 });
+    const opened = await Promise.all(messages.map((message) => engine.open(message)));
+    const claimed = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    const runs = claimed.map((each) =>
+      each.kind === 'claimed'
+        ? engine.run(each, { stopping: new AbortController().signal, releaseWithinMs: 5000 })
+        : undefined,
+    );
+    await stack.clock.advance(0);
+    await stack.clock.advance(700);
+    await Promise.all(runs);
+    expect(times.sort()).toEqual([
+      ['RunTime', 'job', 700],
+      ['RunTime', 'job', 700],
+      ['WaitTime', 'job', 3000],
+      ['WaitTime', 'job', 63_000],
+    ]);
+  });
+});
+
 describe('a worker that lost its lease', () => {
   it('has its late result accepted when nobody took the job meanwhile', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();

@@ -19,7 +19,7 @@ const HELP = `Measures Leasehold next to the queues that people would use in its
   npm run bench -- --long          scaling up to a million finished rows
   npm run bench -- --report        only writes the pages again from bench/results.json
 
-Figures go to bench/results.json, and from there into docs/performance.md, docs/cost.md and docs/images.`;
+Figures go to bench/results.json, and from there into docs/performance.md, docs/scale.md and docs/images.`;
 
 const { values } = parseArgs({
   options: {

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { costSections } from './cost.ts';
 import { fillPage } from './markdown.ts';
 import { ownSections, plotsOf, scaleSections } from './own-figures.ts';
 import { performanceSections } from './performance.ts';
@@ -13,7 +12,6 @@ export async function writeReport(results: Results): Promise<void> {
     ...performanceSections(results),
     ...ownSections(results),
   });
-  await fillPage(new URL('cost.md', docs), costSections(results));
   await fillPage(new URL('scale.md', docs), scaleSections(results));
   for (const [name, svg] of Object.entries(plotsOf(results)))
     await writeFile(new URL(`images/${name}`, docs), svg);

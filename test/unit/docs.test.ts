@@ -7,6 +7,15 @@ import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import {
+  billTable,
+  breakEvenTable,
+  costSummary,
+  furtherMillions,
+  jobHoursTable,
+  reaperTable,
+  shortJobsTable,
+} from '../support/cost-tables.ts';
+import {
   dataTable,
   leaderTable,
   settingsTable,
@@ -30,6 +39,13 @@ describe('generated parts of the docs', () => {
     ['docs/state-machine.md', 'data', dataTable],
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'settings', shortSettingsTable],
+    ['README.md', 'cost', costSummary],
+    ['docs/cost.md', 'short jobs', shortJobsTable],
+    ['docs/cost.md', 'job hours', jobHoursTable],
+    ['docs/cost.md', 'break-even', breakEvenTable],
+    ['docs/cost.md', 'reaper', reaperTable],
+    ['docs/cost.md', 'bill', billTable],
+    ['docs/cost.md', 'further millions', furtherMillions],
   ])('%s has today’s %s', (file, name, generate) => {
     const [begin, end] = [`<!-- generated: ${name} -->`, '<!-- end of generated part -->'];
     const text = read(file);

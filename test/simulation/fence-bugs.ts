@@ -21,6 +21,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the owner is not checked, and a deleted job’s id is used again',
+    briefFrom: 1208,
     breaks: STALE,
     alterWrite: of(FENCED, without('leaseOwner')),
     rates: { rowDeleted: 10, handlerIgnoresSignal: 3, operatorTakesBack: 3, requestLate: 3 },
@@ -40,6 +41,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'revive starts the attempt anew',
+    briefFrom: 781,
     breaks: /attempt went from/,
     alterWrite: of(['revive'], setting({ attempt: 0 })),
   },
@@ -52,6 +54,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a claim with unknown outcome releases whatever lease it finds',
+    briefFrom: 344,
     breaks: STALE,
     alterWrite: of(['releaseUnknown'], without('leaseOwner')),
     rates: { requestLost: 3, partitioned: 3, messageDuplicated: 3 },

@@ -15,12 +15,14 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the reaper allows for no clock skew',
+    briefFrom: 460,
     breaks: /lease taken from|two live leases/,
     reaperSettings: { skewMs: 0 },
     rates: { ...QUIET, partitioned: 5 },
   },
   {
     name: 'the lease is counted from the reply of a heartbeat instead of its sending',
+    briefFrom: 2347,
     breaks: /lease taken from|two live leases/,
     rates: { ...QUIET, replySlow: 17, partitioned: 5 },
     alterHeart: (heart, process) => ({
@@ -37,6 +39,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a worker does not stop itself when its lease ends',
+    briefFrom: 3080,
     breaks: /lease taken from|two live leases/,
     alterHeart: (heart) => ({
       ...heart,
@@ -50,6 +53,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a late heartbeat may shorten the lease',
+    briefFrom: 239,
     breaks: /a heartbeat shortened the lease/,
     alterWrite: of(['heartbeat'], without('leaseUntil')),
     rates: { requestLate: 3 },

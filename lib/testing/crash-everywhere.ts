@@ -1,11 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FinishedJob } from '../protocol/job.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
-import { type TestJobOptions, testJob } from './test-job.ts';
+import { dieIn, type TestJobOptions, testJob } from './test-job.ts';
 import type { TestWorker } from './test-stack.ts';
 
-/** A place at which a worker can die. `before`: the call was not made. `after`: it was, but nobody saw the result. */
+/**
+ * A place at which a worker can die. `before`: the call was not made. `after`: it was, but nobody saw the result. A cell dies
+ * only where the handler is: in its calls to the world, and while its host stores a checkpoint, which then is stored.
+ */
 export interface CrashPoint {
+  /** `cell`: the handler's process, and its host runs the job again. `host`: all of the worker. */
+  readonly dies: 'cell' | 'host';
   /** `store.claim`, `store.checkpoint`, `world.charge` … */
   readonly call: string;
   readonly when: 'before' | 'after';
@@ -33,8 +38,9 @@ export interface CrashEverywhereOptions<
 const MOST_POINTS = 10_000;
 
 /**
- * Kills the worker at each await in turn, lets another worker finish the job, and checks the outcome every time: a handler
- * that passes survives a crash at any point. Returns the places at which it was killed.
+ * Kills the worker at each await in turn, lets another worker finish the job, and checks the outcome every time; then the same
+ * with the handler's cell alone, whose host runs the job again. A handler that passes survives a crash at any point. Returns
+ * the places at which it was killed.
  */
 export async function crashEverywhere<
   World extends object,
@@ -42,44 +48,52 @@ export async function crashEverywhere<
   Checkpoint extends Schema,
 >(options: CrashEverywhereOptions<World, Payload, Checkpoint>): Promise<readonly CrashPoint[]> {
   const asynchronous = new Set<string>();
-  await live(options, asynchronous, Number.POSITIVE_INFINITY);
+  await live(options, asynchronous, { dies: 'host', crashAt: Number.POSITIVE_INFINITY });
   const points: CrashPoint[] = [];
-  while (points.length < MOST_POINTS) {
-    const point = await live(options, asynchronous, points.length);
-    if (point === undefined) return points;
-    points.push(point);
-  }
-  throw new Error(`the handler has more than ${MOST_POINTS} places to die; make it smaller`);
+  for (const dies of ['host', 'cell'] as const)
+    for (let crashAt = 0; ; crashAt++) {
+      const point = await live(options, asynchronous, { dies, crashAt });
+      if (point === undefined) break;
+      points.push(point);
+      if (points.length === MOST_POINTS)
+        throw new Error(`the handler has more than ${MOST_POINTS} places to die; make it smaller`);
+    }
+  return points;
 }
 
 /** One life of the job, with a crash at the place of this number. Undefined when the life had fewer places. */
 async function live<World extends object, Payload extends Schema, Checkpoint extends Schema>(
   options: CrashEverywhereOptions<World, Payload, Checkpoint>,
   asynchronous: Set<string>,
-  crashAt: number,
+  { dies, crashAt }: { readonly dies: CrashPoint['dies']; readonly crashAt: number },
 ): Promise<CrashPoint | undefined> {
   const { world: createWorld, job, payload, check, ...rest } = options;
   const world = createWorld();
   let reached = 0;
   let crashed: CrashPoint | undefined;
-  let crash = (): Promise<never> => new Promise(() => {});
-  const reach = async (point: CrashPoint): Promise<void> => {
+  let crash = (_where: 'handler' | 'store'): Promise<void> => new Promise(() => {});
+  const reach = async (place: Pick<CrashPoint, 'call' | 'when'>): Promise<void> => {
+    const isInWorld = place.call.startsWith('world.');
+    if (dies === 'cell' && !isInWorld && place.call !== 'store.checkpoint') return;
     if (reached++ !== crashAt) return;
-    crashed = point;
-    await crash();
+    crashed = { dies, ...place };
+    await crash(isInWorld ? 'handler' : 'store');
   };
   const deadly = <T extends object>(whole: T, name: string) => mortal(whole, name, asynchronous, reach);
   const tested = testJob(job(deadly(world, 'world')), payload, {
     ...rest,
     alter(worker: TestWorker, end) {
-      crash = end;
+      crash = dies === 'host' ? end : (where) => dieIn(where, worker);
       return { ...worker, store: deadly(worker.store, 'store'), queue: deadly(worker.queue, 'queue') };
     },
   });
   try {
     await check(world, await tested.finish(), crashed);
   } catch (error) {
-    const where = crashed === undefined ? 'without a crash' : `after a crash ${crashed.when} ${crashed.call}`;
+    const where =
+      crashed === undefined
+        ? 'without a crash'
+        : `after the death of a ${crashed.dies} ${crashed.when} ${crashed.call}`;
     throw new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
   return crashed;
@@ -93,7 +107,7 @@ function mortal<T extends object>(
   whole: T,
   name: string,
   asynchronous: Set<string>,
-  reach: (point: CrashPoint) => Promise<void>,
+  reach: (place: Pick<CrashPoint, 'call' | 'when'>) => Promise<void>,
 ): T {
   return new Proxy(whole, {
     get(target, key, receiver) {

@@ -15,7 +15,12 @@ export function mortalCells(cells: Cells): { readonly cells: Cells; kill(): void
         };
         const run = cells.start({
           ...work,
-          save: (kept) => (isDead ? new Promise(() => {}) : work.save(kept)),
+          async save(kept) {
+            if (isDead) return new Promise(() => {});
+            const outcome = await work.save(kept);
+            // Nobody is left to hear of it.
+            return isDead ? new Promise(() => {}) : outcome;
+          },
           onProgress: () => isDead || work.onProgress(),
         });
         deaths.add(die);

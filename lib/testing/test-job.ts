@@ -13,10 +13,11 @@ import type { Ending } from '../worker/run/end-claim.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
 /**
- * What happens to a run. `crash`: its worker is gone, and nothing that it does arrives. `loseLease`: another worker got the
+ * What happens to a run. `cellDies`: the process of the handler is gone, and its host runs the job again at once. `hostDies`:
+ * all of the worker is gone, and nothing that it does arrives; the reaper finds the lapsed lease. `loseLease`: another worker got the
  * job. `deadline`: its invocation is about to end. `shutdown`: its process is.
  */
-export type Mishap = 'crash' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
+export type Mishap = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
 
 export interface RunOptions {
   readonly mishap?: Mishap;
@@ -78,9 +79,10 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
       return new Promise(() => {});
     };
     let stored = 0;
-    const reach = async () => {
+    const reach = async (where: 'handler' | 'store') => {
       if (mishap === undefined || stored++ !== after) return;
-      if (mishap === 'crash') await crash();
+      if (mishap === 'hostDies') await crash();
+      else if (mishap === 'cellDies') await dieIn(where, worker);
       else await befall(mishap, stack, jobId, stopping);
     };
     const worker = stack.worker(createRegistry([watched(definition, reach)]));
@@ -125,7 +127,7 @@ async function nextMessage(
 
 /** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
 async function befall(
-  mishap: Exclude<Mishap, 'crash'>,
+  mishap: Exclude<Mishap, 'cellDies' | 'hostDies'>,
   { store, queue, clock, settings }: TestStack,
   jobId: string,
   stopping: AbortController,
@@ -162,11 +164,20 @@ async function deal(
   return engine.run(claimed, { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 });
 }
 
+/** The handler stops where it is, for ever. Its host goes on with what it was asked to store, and then hears of the death. */
+export const dieIn = async (where: 'handler' | 'store', worker: TestWorker): Promise<void> => {
+  worker.killCell();
+  if (where === 'handler') await new Promise(() => {});
+};
+
 /** The same type, which reports when a run starts. */
-const watched = (definition: JobDefinition, reach: () => Promise<void>): JobDefinition => ({
+const watched = (
+  definition: JobDefinition,
+  reach: (where: 'handler' | 'store') => Promise<void>,
+): JobDefinition => ({
   ...definition,
   async run(job, context) {
-    await reach();
+    await reach('handler');
     return (await definition.run(job, context)) ?? undefined;
   },
 });
@@ -175,7 +186,7 @@ const watched = (definition: JobDefinition, reach: () => Promise<void>): JobDefi
 const watchedCheckpoints = (
   worker: TestWorker,
   checkpoints: JsonValue[],
-  reach: () => Promise<void>,
+  reach: (where: 'handler' | 'store') => Promise<void>,
 ): TestWorker => ({
   ...worker,
   store: {
@@ -184,7 +195,7 @@ const watchedCheckpoints = (
       const outcome = await worker.store.checkpoint(claim, kept);
       if (outcome.outcome === 'written' && kept.checkpoint !== undefined) {
         checkpoints.push(kept.checkpoint);
-        await reach();
+        await reach('store');
       }
       return outcome;
     },

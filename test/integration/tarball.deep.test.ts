@@ -30,7 +30,7 @@ const greet = defineJob({
 `;
 const run = `
 const tested = testJob(greet, { name: 'Ada' });
-const first = await tested.run({ mishap: 'crash', after: 1 });
+const first = await tested.run({ mishap: 'hostDies', after: 1 });
 const done = await tested.finish();
 const refused = await testJob(greet, { name: '' }).finish();
 console.log(JSON.stringify([first, done.status, refused.status, refused.attempt]));

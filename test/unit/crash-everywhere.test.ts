@@ -61,20 +61,20 @@ describe('crashing everywhere', () => {
         if (crash === undefined) expect(finished.attempt).toBe(1);
       },
     });
-    expect(points).toEqual(
-      ['store.claim', 'store.checkpoint', 'world.charge', 'store.complete'].flatMap((call) => [
-        { call, when: 'before' },
-        { call, when: 'after' },
-      ]),
-    );
-    // The run without a crash, the eight with one, and the last that found no ninth place. A worker that died before its
-    // claim, or after its result was stored, costs the job nothing.
-    expect(crashes).toEqual([0, 0, 1, 1, 1, 1, 1, 1, 0, 0]);
+    const around = (dies: string, calls: readonly string[]) =>
+      calls.flatMap((call) => ['before', 'after'].map((when) => ({ dies, call, when })));
+    expect(points).toEqual([
+      ...around('host', ['store.claim', 'store.checkpoint', 'world.charge', 'store.complete']),
+      ...around('cell', ['store.checkpoint', 'world.charge']),
+    ]);
+    // The run without a crash, the eight with one of a host, and the last that found no ninth place; the four of a cell, and
+    // the last. A worker that died before its claim, or after its result was stored, costs the job nothing.
+    expect(crashes).toEqual([0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0]);
   });
 
   it('finds the handler that does its work twice, and says where it died', async () => {
     await expect(crashEverywhere({ ...given, job: careless, check: once })).rejects.toThrow(
-      /^after a crash after world\.charge: /,
+      /^after the death of a host after world\.charge: /,
     );
   });
 

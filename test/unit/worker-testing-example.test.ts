@@ -25,7 +25,7 @@ describe('send-newsletter', () => {
   it('writes to every reader once, though its worker dies on the way', async () => {
     const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid', 'dot'] });
 
-    expect(await job.run({ mishap: 'crash', after: 2 })).toBe('crashed');
+    expect(await job.run({ mishap: 'hostDies', after: 2 })).toBe('crashed');
     expect(job.checkpoints).toEqual([{ sent: 1 }, { sent: 2 }]);
 
     const finished = await job.finish();

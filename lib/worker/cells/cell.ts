@@ -158,7 +158,8 @@ export function startCell(options: CellOptions): Cell {
       }
       case 'unstarted': {
         const run = runs.get(message.run);
-        return run && leave(run, 'unstarted');
+        // Only what was taken back can have been left alone.
+        return run && run.revocation.revoked !== NOT_REVOKED && leave(run, 'unstarted');
       }
       case 'save': {
         const run = runs.get(message.run);

@@ -45,7 +45,7 @@ describe('a job under test', () => {
 
   it('goes on from its checkpoint after its worker died, and the crash is charged', async () => {
     const job = testJob(count, { to: 5 });
-    expect(await job.run({ mishap: 'crash', after: 2 })).toBe('crashed');
+    expect(await job.run({ mishap: 'hostDies', after: 2 })).toBe('crashed');
     expect(await job.row()).toMatchObject({ status: 'running', checkpoint: { at: 2 } });
     expect(await job.run()).toBe('done');
     expect(await job.row()).toMatchObject({
@@ -59,9 +59,29 @@ describe('a job under test', () => {
     });
   });
 
+  it('goes on from its checkpoint at once after its cell died: its host still has the lease', async () => {
+    const job = testJob(count, { to: 5 });
+    const before = job.stack.clock.now();
+    expect(await job.run({ mishap: 'cellDies', after: 2 })).toBe('done');
+    expect(await job.row()).toMatchObject({
+      status: 'done',
+      attempt: 2,
+      lastError: 'crashed: killed by the test',
+      result: { from: 2, at: 5, attempt: 2 },
+    });
+    expect(job.stack.clock.now()).toBe(before);
+    expect(job.stack.telemetry.total('JobsRestarted')).toBe(1);
+  });
+
+  it('is charged for the death of a cell that it was alone in', async () => {
+    const job = testJob(count, { to: 5 });
+    expect(await job.run({ mishap: 'cellDies' })).toBe('done');
+    expect(await job.row()).toMatchObject({ attempt: 2, crashes: 0, releases: 1 });
+  });
+
   it('is quarantined when it keeps killing its workers', async () => {
     const job = testJob(count, { to: 5 });
-    for (let crash = 0; crash < 3; crash++) await job.run({ mishap: 'crash' });
+    for (let crash = 0; crash < 3; crash++) await job.run({ mishap: 'hostDies' });
     expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 3, crashes: 3 });
     expect(job.stack.telemetry.total('JobsQuarantined')).toBe(1);
   });

@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import {
   type Attribute,
   AttributeType,
@@ -8,6 +8,8 @@ import {
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import { beatUnits, carriedAtOnce, warmingFor } from '../settings/partitions.ts';
+import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
@@ -62,4 +64,23 @@ export function addTable(
     deletionProtection: props.deletionProtection ?? removalPolicy !== RemovalPolicy.DESTROY,
     removalPolicy,
   });
+}
+
+/**
+ * Warns of more running jobs than a new index carries from its first minute. No error: DynamoDB splits what stays hot, and
+ * who grows into the load never sees it.
+ */
+export function warnOfFewPartitions(
+  scope: Construct,
+  settings: Settings,
+  { warmThroughput }: Pick<ResourceProps, 'warmThroughput'>,
+): void {
+  const indexUnits = warmThroughput?.writeUnitsPerSecond && 2 * warmThroughput.writeUnitsPerSecond;
+  const needed = warmingFor(settings, indexUnits);
+  if (needed === undefined) return;
+  const { maxRunning, shards } = settings;
+  Annotations.of(scope).addWarningV2(
+    'leasehold:partitions',
+    `maxRunning (${maxRunning}) means ${beatUnits(settings)} index write units a second in heartbeats, but a new index with shards (${shards}) carries about ${Math.floor(carriedAtOnce(shards, indexUnits))} from its first minute: keys share partitions until DynamoDB splits them, which takes minutes to half an hour. If the load comes at once, set shards to ${needed.shards} and warmThroughput to { writeUnitsPerSecond: ${needed.indexUnits / 2} } (the index gets twice that); if it grows, acknowledge this warning. See docs/scale.md`,
+  );
 }

@@ -22,7 +22,7 @@ import type { FunctionName } from './bundling.ts';
 import { createDashboard } from './dashboard.ts';
 import { createDeadLetter, createReaper, createWorker } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
-import { addTable } from './jobs-table.ts';
+import { addTable, warnOfFewPartitions } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
@@ -76,6 +76,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.serviceName = props.serviceName ?? defaultServiceName(this);
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
+    warnOfFewPartitions(this, this.settings, props);
 
     this.table = addTable(this, props);
     ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = addQueues(this, this.settings, props));

@@ -4,6 +4,7 @@ import type { LeaseChoice } from '../cost/lease-trade.ts';
 import type { Plan, PlanSettings, Workload } from '../cost/plan.ts';
 import type { Prices } from '../cost/prices.ts';
 import { formatDuration } from '../inspect/format-duration.ts';
+import { carriedAtOnce } from '../settings/partitions.ts';
 import type { Colours, Output } from './output.ts';
 
 interface Shown {
@@ -42,7 +43,10 @@ function showFigures(output: Output, { workload, settings, plan }: Shown): void 
     `${formatDuration(settings.leaseMs)}, a heartbeat every ${formatDuration(settings.heartbeatMs)}: ${round(plan.beatsPerJob)} a job`,
   );
   row('write units', `${round(table + index)} a second: ${round(table)} table, ${round(index)} index`);
-  row('shards needed', String(plan.shards));
+  row(
+    'shards needed',
+    `${plan.shards}; a new index carries ${round(carriedAtOnce(Math.max(plan.shards, settings.shards)))} units a second from its first minute`,
+  );
   row('recovery', recovery(plan));
 }
 

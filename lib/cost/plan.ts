@@ -1,6 +1,6 @@
 import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
-import { INDEX_KEY_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
+import { PARTITION_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type CostLine, SECONDS_A_MONTH } from './bill.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
@@ -76,7 +76,7 @@ export function planFor(
   // Short jobs hardly beat, but every claim and every end is written to the index as well.
   const shards = Math.max(
     shardsForBeats(running, workload, beats),
-    Math.ceil(perSecond('index') / (INDEX_KEY_WRITE_UNITS * USABLE_SHARE)),
+    Math.ceil(perSecond('index') / (PARTITION_WRITE_UNITS * USABLE_SHARE)),
   );
   const jobs = workload.rate * SECONDS_A_MONTH;
   const lines = [

@@ -1,8 +1,11 @@
 import type { Settings } from './settings.ts';
 
-/** Write units a second that one key of an index takes, and what one heartbeat uses there (a delete and a put). */
-export const INDEX_KEY_WRITE_UNITS = 1000;
-const UNITS_PER_BEAT = 2;
+/**
+ * Write units a second that one partition takes, and what one heartbeat uses there (a delete and a put). A key that sorts by
+ * time is never split, so once DynamoDB has given each hot key a partition of its own, this is what a shard takes.
+ */
+export const PARTITION_WRITE_UNITS = 1000;
+export const UNITS_PER_BEAT = 2;
 /**
  * How much of a key may be planned for: heartbeats come up to a fifth early, a tenth on average, and the fullest of many shards
  * holds some 4% more than the mean (bench/scenarios/scale-simulation). Single seconds above it are what burst capacity is for.
@@ -74,7 +77,7 @@ const relations: readonly Relation[] = [
   {
     holds: (s) => s.shards >= shardsNeeded(s),
     says: (s) =>
-      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): an index key takes ${INDEX_KEY_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a heartbeat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
+      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): a shard cannot be split, and a partition of the index takes ${PARTITION_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a heartbeat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
   },
 ];
 
@@ -83,7 +86,7 @@ export const shardsNeeded = (s: Pick<Settings, 'maxRunning' | 'heartbeatMs'>): n
   Math.max(
     1,
     Math.ceil(
-      (s.maxRunning * UNITS_PER_BEAT * 1000) / s.heartbeatMs / (INDEX_KEY_WRITE_UNITS * USABLE_SHARE),
+      (s.maxRunning * UNITS_PER_BEAT * 1000) / s.heartbeatMs / (PARTITION_WRITE_UNITS * USABLE_SHARE),
     ),
   );
 

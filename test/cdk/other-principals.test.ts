@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Billing, Capacity } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -108,6 +109,23 @@ describe('what a load asks of table and function', () => {
         WarmThroughput: { WriteUnitsPerSecond: 20_000, ReadUnitsPerSecond: 12_000 },
       }),
     ]);
+  });
+
+  it('is more partitions than a new index has, where the load is there from the first minute', () => {
+    const warnings = (props: Parameters<typeof synthesize>[0]) => {
+      const { stack } = synthesize(props);
+      return Annotations.fromStack(stack)
+        .findWarning('*', Match.stringLikeRegexp('from its first minute'))
+        .map(({ entry }) => String(entry.data));
+    };
+    expect(warnings({})).toEqual([]);
+    const load = { maxRunning: 20_000, shards: 8 };
+    const [warning = ''] = warnings(load);
+    expect(warning).toContain('maxRunning (20000) means 4000 index write units');
+    const [, shards, units] =
+      /set shards to (\d+) and warmThroughput to { writeUnitsPerSecond: (\d+) }/.exec(warning) ?? [];
+    const mended = { shards: Number(shards), warmThroughput: { writeUnitsPerSecond: Number(units) } };
+    expect(warnings({ ...load, ...mended })).toEqual([]);
   });
 
   it('is a maximum, or provisioned capacity', () => {

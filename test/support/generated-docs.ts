@@ -5,6 +5,7 @@ import {
   leaderTransitions,
   type Transition,
 } from '../../lib/protocol/transitions.ts';
+import { beatUnits, carriedAtOnce, NEW_INDEX_WRITE_UNITS } from '../../lib/settings/partitions.ts';
 import {
   declarations,
   type SettingDeclaration,
@@ -124,3 +125,19 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
 
 const escaped = (cell: string) => cell.replaceAll('|', '\\|');
+
+/** Running jobs that an index carries from its first minute. */
+export function partitionTable(): string {
+  const units = [NEW_INDEX_WRITE_UNITS, 25_000, 100_000];
+  const jobs = (shards: number, indexUnits: number) => {
+    const carried = carriedAtOnce(shards, indexUnits) / beatUnits({ maxRunning: 1, heartbeatMs: 10_000 });
+    return (Math.floor(carried / 100) * 100).toLocaleString('en');
+  };
+  return table(
+    [
+      'shards',
+      ...units.map((each) => `${each.toLocaleString('en')}${each === NEW_INDEX_WRITE_UNITS ? ' (new)' : ''}`),
+    ],
+    [8, 24, 64, 128, 256].map((shards) => [String(shards), ...units.map((each) => jobs(shards, each))]),
+  );
+}

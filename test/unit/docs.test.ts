@@ -18,6 +18,7 @@ import {
 import {
   dataTable,
   leaderTable,
+  partitionTable,
   settingsTable,
   shortSettingsTable,
   transitionDiagram,
@@ -40,6 +41,7 @@ describe('generated parts of the docs', () => {
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'settings', shortSettingsTable],
     ['README.md', 'cost', costSummary],
+    ['docs/scale.md', 'partitions', partitionTable],
     ['docs/cost.md', 'short jobs', shortJobsTable],
     ['docs/cost.md', 'job hours', jobHoursTable],
     ['docs/cost.md', 'break-even', breakEvenTable],

@@ -82,9 +82,9 @@ describe('two settings that are related', () => {
     );
   });
 
-  it('say how much of an index key can be planned for', () => {
+  it('say how much of a partition can be planned for', () => {
     expect(refusal({ shards: 1, maxRunning: 4_251 }).message).toContain(
-      'an index key takes 1000 write units a second, of which 85% can be planned for, and a heartbeat uses 2;',
+      'a partition of the index takes 1000 write units a second, of which 85% can be planned for, and a heartbeat uses 2;',
     );
   });
 });

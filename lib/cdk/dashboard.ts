@@ -9,7 +9,6 @@ import {
   type IWidget,
   LogQueryWidget,
   MathExpression,
-  Metric,
   PeriodOverride,
   SingleValueWidget,
   Stats,
@@ -19,7 +18,8 @@ import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, TYPE_DIMENSION, typeMetrics } from '../wire/metrics.ts';
 import { byLease } from '../wire/table.ts';
-import type { Watched } from './alarms.ts';
+import type { Watched } from './alarm-definitions.ts';
+import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
 
 const MINUTE = Duration.minutes(1);
 const COLUMNS = 24;
@@ -207,15 +207,8 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
 function internalGraphs({ metered, functions, table }: DashboardSubject): GraphWidgetProps[] {
   const named = Object.entries(functions);
   const counts = { period: MINUTE };
-  const throttled = (metricName: string, index?: string) =>
-    new Metric({
-      namespace: 'AWS/DynamoDB',
-      metricName,
-      dimensionsMap: {
-        TableName: table.tableName,
-        ...(index === undefined ? undefined : { GlobalSecondaryIndexName: index }),
-      },
-      statistic: Stats.SUM,
+  const throttled = (metricName: ThrottleMetric, index?: string) =>
+    throttleMetric(table, metricName, index, {
       period: MINUTE,
       label: `${index ?? 'table'} ${metricName === 'WriteThrottleEvents' ? 'writes' : 'reads'}`,
     });

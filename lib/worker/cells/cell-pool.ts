@@ -31,7 +31,7 @@ export interface CellPoolOptions {
   onClosed?(): void;
 }
 
-/** What a pool does besides waiting for its cells. */
+/** What a pool does besides waiting for its cells. @internal */
 export interface Timers {
   /** Runs again and again; returns how to end that. Time in which the host did not run is not made up for. */
   every(ms: number, run: () => void): () => void;

@@ -1,0 +1,292 @@
+import { Duration } from 'aws-cdk-lib';
+import { ComparisonOperator, type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { reclaimDelayBound } from '../settings/recovery-bound.ts';
+import type { Settings } from '../settings/settings.ts';
+import { byLease } from '../wire/table.ts';
+import type { FunctionName } from './bundling.ts';
+import type { ResourceProps } from './leasehold-jobs-props.ts';
+import type { MeteredConstruct } from './metered-construct.ts';
+import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
+
+const MINUTE = Duration.minutes(1);
+const FIVE_MINUTES = Duration.minutes(5);
+const FIFTEEN_MINUTES = Duration.minutes(15);
+
+interface AlarmDefinition {
+  /** What people call it: the end of the alarm's name. */
+  readonly title: string;
+  /** The paragraph of the runbook. */
+  readonly anchor: string;
+  readonly says: string;
+  readonly metric: IMetric;
+  /** Goes off at this value, or below it for a dead man. */
+  readonly threshold: number;
+  readonly comparison?: ComparisonOperator;
+  /** Periods in a row. */
+  readonly periods?: number;
+  readonly silent?: boolean;
+}
+
+export interface Watched {
+  readonly metered: MeteredConstruct;
+  readonly settings: Settings;
+  readonly functions: Readonly<Record<FunctionName, LambdaFunction>>;
+  readonly queue: IQueue;
+  readonly deadLetterQueue: IQueue;
+  readonly wakeQueue: IQueue;
+  readonly table: TableV2;
+}
+
+export type AlarmProps = Pick<
+  ResourceProps,
+  | 'alarmTopic'
+  | 'runbookUrl'
+  | 'failureAlarmThreshold'
+  | 'crashAlarmThreshold'
+  | 'storeFailureAlarmThreshold'
+  | 'throttleAlarmThreshold'
+  | 'returnedAlarmThreshold'
+  | 'queueAgeAlarmThreshold'
+  | 'moreAlarms'
+  | 'compositeAlarm'
+>;
+
+/** Every alarm that is defined, by construct id. */
+export const alarmDefinitions = (
+  watched: Watched,
+  props: AlarmProps,
+): Readonly<Record<string, AlarmDefinition>> => ({
+  ...jobAlarms(watched, props),
+  ...intakeAlarms(watched, props),
+  ...reaperAlarms(watched),
+  ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
+});
+
+/** What became of jobs. */
+function jobAlarms(
+  { metered }: Watched,
+  { crashAlarmThreshold = 10, failureAlarmThreshold = 1 }: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    JobsFailed: {
+      title: 'jobs failed',
+      anchor: 'jobs-failed',
+      says: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
+      metric: metered.metricJobsFailed(perFiveMinutes),
+      threshold: failureAlarmThreshold,
+    },
+    Crashes: {
+      title: 'workers or handlers crash',
+      anchor: 'crashes',
+      says: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
+      metric: metered.metricJobsCrashed(perFiveMinutes),
+      threshold: crashAlarmThreshold,
+    },
+  };
+}
+
+/** Whether jobs get to workers, and workers to the table. */
+function intakeAlarms(
+  { metered, functions, queue, deadLetterQueue }: Watched,
+  props: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const {
+    storeFailureAlarmThreshold = 5,
+    throttleAlarmThreshold = 10,
+    returnedAlarmThreshold = 20,
+    queueAgeAlarmThreshold = Duration.hours(1),
+  } = props;
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    StoreFailures: {
+      title: 'the table cannot be used',
+      anchor: 'store-failures',
+      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
+      metric: metered.metricStoreFailures(perFiveMinutes),
+      threshold: storeFailureAlarmThreshold,
+    },
+    Throttled: {
+      title: 'DynamoDB throttles',
+      anchor: 'throttles',
+      says: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
+      metric: metered.metricRequestsThrottled(perFiveMinutes),
+      threshold: throttleAlarmThreshold,
+      periods: 2,
+    },
+    MessagesReturned: {
+      title: 'messages go back to the queue',
+      anchor: 'messages-returned',
+      says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
+      metric: metered.metricMessagesReturned(perFiveMinutes),
+      threshold: returnedAlarmThreshold,
+    },
+    QueueStalled: {
+      title: 'jobs wait and nobody takes them',
+      anchor: 'queue-stalled',
+      says: 'Messages have waited for 10 minutes, and none was received.',
+      metric: new MathExpression({
+        expression: 'IF(waiting > 0 AND received == 0, 1, 0)',
+        usingMetrics: {
+          waiting: queue.metricApproximateNumberOfMessagesVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+          received: queue.metricNumberOfMessagesReceived({ ...perFiveMinutes, statistic: Stats.SUM }),
+        },
+        ...perFiveMinutes,
+        label: 'messages wait, none is received',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+    // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
+    // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+    QueueAge: {
+      title: 'jobs wait too long',
+      anchor: 'queue-age',
+      says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
+      threshold: queueAgeAlarmThreshold.toSeconds(),
+    },
+    DeadLetters: {
+      title: 'dead letters stay',
+      anchor: 'dead-letters',
+      says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      metric: new MathExpression({
+        expression: 'waiting + taken',
+        usingMetrics: {
+          waiting: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+          // Those that its consumer keeps taking and failing with.
+          taken: deadLetterQueue.metricApproximateNumberOfMessagesNotVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+        },
+        ...perFiveMinutes,
+        label: 'dead letters',
+      }),
+      threshold: 1,
+      periods: 3,
+    },
+    WorkerErrors: {
+      title: 'the worker function fails',
+      anchor: 'worker-errors',
+      says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+      metric: functions.worker.metricErrors(perFiveMinutes),
+      threshold: 1,
+    },
+  };
+}
+
+/** Whether somebody looks after the leases, with a clock that can be trusted. */
+function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string, AlarmDefinition> {
+  const silentMinutes = Math.max(5, (3 * settings.reaperIntervalMs) / MINUTE.toMilliseconds());
+  return {
+    DeadMan: {
+      title: 'the reaper is silent',
+      anchor: 'dead-man',
+      says: `No sweep was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed.`,
+      // A queue has metrics a while after it was first used, so that a new deployment is quiet until reapers have run.
+      metric: new MathExpression({
+        expression: 'IF(queue >= 0, FILL(sweeps, 0))',
+        usingMetrics: {
+          queue: wakeQueue.metricApproximateNumberOfMessagesVisible({
+            period: MINUTE,
+            statistic: Stats.MAXIMUM,
+          }),
+          sweeps: metered.metricSweepDuration({ statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
+        },
+        period: MINUTE,
+        label: 'sweeps',
+      }),
+      threshold: 1,
+      comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+      periods: silentMinutes,
+      // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
+      silent: !settings.reaperEnabled,
+    },
+    // What throttled ticks and wakes that Lambda drops come to: sweeps that were promised and did not happen.
+    ReaperLate: {
+      title: 'the reaper is late',
+      anchor: 'reaper-late',
+      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 15 minutes.`,
+      metric: metered.metricReaperLate({ period: FIFTEEN_MINUTES }),
+      threshold: 2,
+    },
+    ClockUnsound: {
+      title: 'a clock is wrong',
+      anchor: 'clock-unsound',
+      says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
+      // Only such a process reports its offset.
+      metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
+      threshold: 1,
+    },
+  };
+}
+
+/** What the others see as well, only later or with less detail: AWS's own counts. Eight more metrics. */
+function moreAlarms({ metered, settings, functions, table }: Watched): Record<string, AlarmDefinition> {
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  const throttled = (metricName: ThrottleMetric, index?: string) =>
+    throttleMetric(table, metricName, index, perFiveMinutes);
+  const ofReaper = (metricName: string) =>
+    functions.reaper.metric(metricName, { ...perFiveMinutes, statistic: Stats.SUM });
+  return {
+    ReaperDropped: {
+      title: 'reapers are not started',
+      anchor: 'reaper-dropped',
+      says: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
+      metric: new MathExpression({
+        expression: 'FILL(late, 0) + FILL(loop, 0)',
+        usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },
+        ...perFiveMinutes,
+        label: 'dropped',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+    ReclaimDelay: {
+      title: 'a reclaim was late',
+      anchor: 'reaper-late',
+      says: `A dead worker's job was reclaimed later than ${reclaimDelayBound(settings) / 1000} s after its lease ended, which the settings promise.`,
+      metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
+      threshold: reclaimDelayBound(settings),
+      comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    },
+    ReaperErrors: {
+      title: 'the reaper function fails',
+      anchor: 'reaper-errors',
+      says: 'Two or more invocations of the reaper failed within 5 minutes.',
+      metric: functions.reaper.metricErrors(perFiveMinutes),
+      threshold: 2,
+    },
+    TableThrottled: {
+      title: 'DynamoDB counts throttles',
+      anchor: 'throttles',
+      says: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
+      metric: new MathExpression({
+        expression: 'FILL(tableWrites, 0) + FILL(tableReads, 0) + FILL(indexWrites, 0) + FILL(indexReads, 0)',
+        usingMetrics: {
+          tableWrites: throttled('WriteThrottleEvents'),
+          tableReads: throttled('ReadThrottleEvents'),
+          indexWrites: throttled('WriteThrottleEvents', byLease.name),
+          indexReads: throttled('ReadThrottleEvents', byLease.name),
+        },
+        ...perFiveMinutes,
+        label: 'throttled requests',
+      }),
+      threshold: 1,
+      periods: 2,
+    },
+  };
+}
+
+const atLeast = (count: number, what: string): string =>
+  count === 1 ? `A ${what}` : `${count} ${what.endsWith('s') ? `${what}es` : `${what}s`} or more`;

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join, resolve } from 'node:path';
 import { systemChance, systemClock } from '../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../lib/aws/dynamodb/dynamodb-table.ts';
@@ -19,7 +20,8 @@ import { spreadOf } from './support/statistics.ts';
 /**
  * What the reaper costs, measured in a process of its own on real engines: requests and CPU a reclaimed job, heap while
  * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by
- * `npx node bench/reaper-cost.ts`, or `… dynamodb-local` for the official engine.
+ * `npx node bench/reaper-cost.ts`, or `… dynamodb-local` for the official engine. `… pairs <another checkout>` compares the
+ * CPU of this version with the other's, in alternating pairs.
  */
 
 interface Order {
@@ -46,6 +48,7 @@ const settings = resolveSettings({ breakerThreshold: 1_000_000 });
 const REQUESTS = 1000;
 const LANES = 16;
 const RUNS = 5;
+const PAIRS = 10;
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
 function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
@@ -94,8 +97,8 @@ async function cpuOfOneRequest({ table }: ReaperDeps): Promise<number> {
   return (user + system) / 1000 / REQUESTS;
 }
 
-async function inChild(order: Order): Promise<Outcome> {
-  const child = fork(new URL(import.meta.url), ['child'], {
+async function inChild(order: Order, checkout = join(import.meta.dirname, '..')): Promise<Outcome> {
+  const child = fork(join(checkout, 'bench', 'reaper-cost.ts'), ['child'], {
     execArgv: ['--expose-gc'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -103,6 +106,42 @@ async function inChild(order: Order): Promise<Outcome> {
   const [outcome] = (await once(child, 'message')) as [Outcome];
   await once(child, 'exit');
   return outcome;
+}
+
+/** Both versions reclaim as many jobs on the same engine, first the one, then the other, turn about. */
+async function pairs(other: string): Promise<void> {
+  const [dynamoDb, sqs] = await Promise.all([startDynamoDb({ engine: 'dynoxide' }), startSqs()]);
+  const seeded = async () => {
+    const system = await reaperOnEngine({ engine: dynamoDb, queues: sqs.endpoint });
+    await system.seed(ids('lapsed', 10_000).map((id) => system.running(id, 60_000)));
+    return system;
+  };
+  const cpuOf = async (checkout: string) => {
+    const [system, warmUp] = [await seeded(), await seeded()];
+    const { cpuMs, reclaimed } = await inChild(
+      {
+        dynamoDbEndpoint: dynamoDb.endpoint,
+        queueUrl: `${sqs.endpoint}${new URL(system.queueUrl).pathname}`,
+        tableName: system.tableName,
+        heap: false,
+        warmUpTable: warmUp.tableName,
+      },
+      checkout,
+    );
+    await Promise.all([system.close(), warmUp.close()]);
+    return cpuMs / reclaimed;
+  };
+  const here = join(import.meta.dirname, '..');
+  for (let pair = 1; pair <= PAIRS; pair++) {
+    const figures = new Map<string, number>();
+    for (const checkout of pair % 2 === 0 ? [here, other] : [other, here])
+      figures.set(checkout, await cpuOf(checkout));
+    const [mine = 0, others = 0] = [figures.get(here), figures.get(other)];
+    console.log(
+      `pair ${pair}: ${others.toFixed(3)} ms CPU a job there, ${mine.toFixed(3)} here, ${((mine / others - 1) * 100).toFixed(1)} %`,
+    );
+  }
+  await Promise.all([dynamoDb.stop(), sqs.stop()]);
 }
 
 async function run(): Promise<void> {
@@ -172,6 +211,8 @@ if (process.argv[2] === 'child') {
     process.send?.(await measured(order as Order));
     process.disconnect();
   });
+} else if (process.argv[2] === 'pairs') {
+  await pairs(resolve(process.argv[3] ?? ''));
 } else {
   await run();
 }

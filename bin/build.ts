@@ -84,7 +84,7 @@ async function bundleFunctions(): Promise<void> {
 
 /** The demo of `leasehold dev`, with the schema library that only it uses. */
 async function bundleDemo(): Promise<void> {
-  const entries = { demo: join(root, 'lib', 'local', 'demo', 'worker.ts') };
+  const entries = { demo: join(root, 'examples', 'demo.ts') };
   const bundles = await buildBundles(['demo'], { entries });
   cpSync(bundles.folder('demo'), join(out, 'demo'), { recursive: true });
   bundles.remove();

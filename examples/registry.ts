@@ -1,7 +1,7 @@
-import { callService } from '../lib/local/demo/jobs/call-service.ts';
-import { checksumFile } from '../lib/local/demo/jobs/checksum-file.ts';
-import { countPrimes } from '../lib/local/demo/jobs/count-primes.ts';
-import { createRegistry } from '../lib/worker/registry.ts';
+import { createRegistry } from 'leasehold';
+import { callService } from './jobs/call-service.ts';
+import { checksumFile } from './jobs/checksum-file.ts';
+import { countPrimes } from './jobs/count-primes.ts';
 
 /** Every job type of the examples: one line each. */
 export const registry = createRegistry([checksumFile, callService, countPrimes]);

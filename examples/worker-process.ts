@@ -1,4 +1,4 @@
-import { startWorker } from '../lib/worker/hosts/start-worker.ts';
+import { startWorker } from 'leasehold/worker';
 
 /**
  * A worker as a long-lived process (a container, a virtual machine) instead of a Lambda, with a reaper inside: one such

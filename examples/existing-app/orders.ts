@@ -1,4 +1,4 @@
-import { createProducer } from '../../lib/producer/index.ts';
+import { createProducer } from 'leasehold/producer';
 import { registry } from './registry.ts';
 
 const producer = createProducer({ registry, queue: process.env.QUEUE_URL ?? '' });

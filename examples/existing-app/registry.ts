@@ -1,4 +1,4 @@
-import { createRegistry } from '../../lib/worker/registry.ts';
+import { createRegistry } from 'leasehold';
 import { sendInvoice } from './send-invoice.ts';
 
 /** Every job type of the shop: one line each. */

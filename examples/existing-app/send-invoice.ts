@@ -1,6 +1,5 @@
-import * as z from 'zod/mini';
-import { NonRetryableError } from '../../lib/protocol/errors.ts';
-import { defineJob } from '../../lib/worker/define-job.ts';
+import { defineJob, NonRetryableError } from 'leasehold';
+import * as z from 'zod';
 
 /** Mails an invoice. The mail service knows the job by its idempotency key, so a second attempt sends no second mail. */
 export const sendInvoice = defineJob({

@@ -7,7 +7,7 @@ import { Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import { LeaseholdJobs } from 'leasehold/cdk';
 
 const here = (file: string): string => join(import.meta.dirname, file);
 

@@ -33,7 +33,10 @@ interface AlarmDefinition {
 export interface Watched {
   readonly metered: MeteredConstruct;
   readonly settings: Settings;
-  readonly functions: Readonly<Record<FunctionName, LambdaFunction>>;
+  /** The worker is undefined where only containers work. */
+  readonly functions: Readonly<Record<Exclude<FunctionName, 'worker'>, LambdaFunction>> & {
+    readonly worker: LambdaFunction | undefined;
+  };
   readonly queue: IQueue;
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
@@ -175,15 +178,19 @@ function intakeAlarms(
       threshold: 1,
       periods: 3,
     },
-    WorkerErrors: {
-      title: 'the worker function fails',
-      anchor: 'worker-errors',
-      says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
-      metric: functions.worker.metricErrors(perFiveMinutes),
-      threshold: 1,
-    },
+    ...(functions.worker && workerErrors(functions.worker)),
   };
 }
+
+const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> => ({
+  WorkerErrors: {
+    title: 'the worker function fails',
+    anchor: 'worker-errors',
+    says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+    metric: worker.metricErrors({ period: FIVE_MINUTES }),
+    threshold: 1,
+  },
+});
 
 /** Whether somebody looks after the leases, with a clock that can be trusted. */
 function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string, AlarmDefinition> {

@@ -205,7 +205,9 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
 }
 
 function internalGraphs({ metered, functions, table }: DashboardSubject): GraphWidgetProps[] {
-  const named = Object.entries(functions);
+  const named = Object.entries(functions).flatMap(([name, fn]) =>
+    fn === undefined ? [] : [[name, fn] as const],
+  );
   const counts = { period: MINUTE };
   const throttled = (metricName: ThrottleMetric, index?: string) =>
     throttleMetric(table, metricName, index, {

@@ -6,6 +6,7 @@ import type { Function as LambdaFunction, ProvisionedPollerConfig } from 'aws-cd
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { SettingsError } from '../settings/settings-error.ts';
+import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { SettingProps } from './setting-props.ts';
 import { deployedSettings, propOf } from './settings-from-props.ts';
@@ -21,9 +22,17 @@ export interface ResourceProps {
 
   /**
    * Your jobs module: the file that says `export const registry = createRegistry([...])`. The worker function is built from it.
-   * Required, unless there is a `workerFunction`.
+   * Required, unless there is a `workerFunction`, or no function at all.
    */
   readonly jobs?: string;
+
+  /**
+   * `'none'` deploys no worker function and nothing that feeds one: for containers that run `leasehold work`, with the
+   * construct's `environment` and `grants.work`.
+   *
+   * @default - a worker function, built from `jobs` or your own
+   */
+  readonly worker?: 'none';
 
   /**
    * A function of your own instead of the one built from `jobs`. It is given the environment, the permissions and
@@ -212,6 +221,7 @@ export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}
 const resourceProps = {
   serviceName: true,
   jobs: true,
+  worker: true,
   workerFunction: true,
   workerMemorySize: true,
   reaperReservedConcurrency: true,
@@ -281,11 +291,33 @@ export function checkProps(props: LeaseholdJobsProps): void {
 /** Props that only shape the function that is built from `jobs`. */
 const ofBuiltWorker = ['workerMemorySize', 'workerEnvironment'] as const;
 
+/** Props that only shape a worker function, or what feeds it. */
+const ofWorkerFunction = [
+  'jobs',
+  'workerFunction',
+  ...ofBuiltWorker,
+  'workerPollers',
+  'workerConcurrency',
+] as const;
+
 function workerProblems(props: LeaseholdJobsProps): string[] {
-  const { jobs, workerFunction } = props;
+  const { jobs, worker, workerFunction } = props;
+  if (worker !== undefined && worker !== 'none')
+    return [`prop 'worker' is ${quoted(worker)}; it must be 'none', or be left out for a worker function`];
+  if (worker === 'none')
+    return ofWorkerFunction
+      .filter((name) => props[name] !== undefined)
+      .map(
+        (name) =>
+          `prop '${name}' has no effect with worker: 'none'. Remove it; what runs in containers is set on them`,
+      );
+  if (props.workerPollers !== undefined && props.workerConcurrency !== undefined)
+    return [
+      `props 'workerPollers' and 'workerConcurrency' are both given, and Lambda takes one of them. Remove one`,
+    ];
   if (jobs === undefined && workerFunction === undefined)
     return [
-      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'`,
+      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'. For containers only, say worker: 'none'`,
     ];
   if (jobs !== undefined && workerFunction !== undefined)
     return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];

@@ -26,6 +26,7 @@ import { addTable, warnOfFewPartitions } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
+import { createOutputs, type Outputs } from './outputs.ts';
 import { scheduleReaper } from './reaper-schedule.ts';
 import { settingsFromProps } from './settings-from-props.ts';
 import { refuseFewerShards, rememberShardsAtSynth, type Sharded, shardsKeyOf } from './shard-memory.ts';
@@ -53,10 +54,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
 
   /** Every variable that a worker needs: for a process or container of your own, with `grants.work`. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly workerFunction: LambdaFunction;
   readonly reaperFunction: LambdaFunction;
   readonly deadLetterFunction: LambdaFunction;
-  readonly workerSource: EventSourceMapping;
   readonly deadLetterSource: EventSourceMapping;
   readonly wakeSource: EventSourceMapping;
   /** Starts the reaper every minute, and with it a chain of wakes that was broken. */
@@ -65,8 +64,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly alarms: Readonly<Record<string, Alarm>>;
   /** Undefined unless the prop `dashboard` asks for one. */
   readonly dashboard: Dashboard | undefined;
-  /** Permissions for producers, operators and observers. */
+  /** Permissions for producers, containers that work, operators and observers. */
   readonly grants: LeaseholdGrants;
+  /** What users of the system need to know, as outputs of the stack. */
+  readonly outputs: Outputs;
+  readonly #worker: { readonly fn: LambdaFunction; readonly source: EventSourceMapping } | undefined;
 
   constructor(scope: Construct, id: string, props: LeaseholdJobsProps) {
     super(scope, id);
@@ -85,10 +87,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
 
     this.environment = this.#environment();
     const context = { ...props, environment: this.environment };
-    this.workerFunction =
-      props.workerFunction === undefined
-        ? createWorker(this, this.settings, props, context)
-        : this.#adopt(props.workerFunction, context.environment);
+    const worker = this.#createWorker(props, context);
     this.reaperFunction = createReaper(
       this,
       { wakeQueue: this.wakeQueue, reservedConcurrency: props.reaperReservedConcurrency },
@@ -96,10 +95,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     );
     this.deadLetterFunction = createDeadLetter(this, context);
     const functions = {
-      worker: this.workerFunction,
+      worker,
       reaper: this.reaperFunction,
       'dead-letter': this.deadLetterFunction,
-    } satisfies Record<FunctionName, LambdaFunction>;
+    } satisfies Record<FunctionName, LambdaFunction | undefined>;
 
     const targets: AccessTargets = {
       table: this.table,
@@ -110,7 +109,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       encryptionKey: props.encryptionKey,
     };
     this.grants = new LeaseholdGrants(targets);
-    this.workerSource = this.#feedWorker(targets, props.workerPollers);
+    this.#worker = worker && {
+      fn: worker,
+      source: this.#feedWorker(worker, targets, props.workerPollers),
+    };
     this.deadLetterSource = this.#feedDeadLetter(targets);
     this.wakeSource = this.#feedReaper(targets);
     this.schedule = scheduleReaper(this, this);
@@ -130,12 +132,38 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         ? createDashboard(this, {
             ...watched,
             alarms: this.alarms,
-            workerLogs:
-              props.workerFunction === undefined ? this.workerFunction.logGroup.logGroupName : undefined,
+            // Where a function of the user's own logs is not known here.
+            workerLogs: props.workerFunction === undefined ? worker?.logGroup.logGroupName : undefined,
           })
         : undefined;
+    this.outputs = createOutputs(this);
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
     rememberShardsAtSynth(this);
+  }
+
+  /** The function that runs the handlers. There is none with `worker: 'none'`. */
+  get workerFunction(): LambdaFunction {
+    return this.#expectWorker('workerFunction').fn;
+  }
+
+  /** What feeds the worker function from the queue. There is none with `worker: 'none'`. */
+  get workerSource(): EventSourceMapping {
+    return this.#expectWorker('workerSource').source;
+  }
+
+  #expectWorker(asked: string) {
+    if (this.#worker === undefined)
+      throw new SettingsError([
+        `'${asked}' was asked for, and prop 'worker' is 'none'. Use 'grants.work' for the role of your containers, and 'environment' for their variables`,
+      ]);
+    return this.#worker;
+  }
+
+  #createWorker(props: LeaseholdJobsProps, context: Parameters<typeof createWorker>[3]) {
+    if (props.worker === 'none') return undefined;
+    return props.workerFunction === undefined
+      ? createWorker(this, this.settings, props, context)
+      : this.#adopt(props.workerFunction, context.environment);
   }
 
   #environment(): Record<string, string> {
@@ -168,11 +196,15 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     return worker;
   }
 
-  #feedWorker(targets: AccessTargets, pollers: ProvisionedPollerConfig | undefined): EventSourceMapping {
+  #feedWorker(
+    worker: LambdaFunction,
+    targets: AccessTargets,
+    pollers: ProvisionedPollerConfig | undefined,
+  ): EventSourceMapping {
     const { batchSize, batchWindowMs, workerConcurrency } = this.settings;
-    const grant = grantAccess(this.workerFunction, functionAccess.worker, targets);
+    const grant = grantAccess(worker, functionAccess.worker, targets);
     const source = new EventSourceMapping(this, 'WorkerSource', {
-      target: this.workerFunction,
+      target: worker,
       eventSourceArn: this.queue.queueArn,
       batchSize,
       maxBatchingWindow: Duration.millis(batchWindowMs),
@@ -217,8 +249,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       const replicas: unknown = Stack.of(this).resolve(table.replicas);
       if (Array.isArray(replicas) && replicas.length > 1) problems.push(refusals.replicas);
     }
-    for (const { node } of [this.workerFunction, this.reaperFunction, this.deadLetterFunction])
-      if (node.defaultChild instanceof CfnFunction && node.defaultChild.capacityProviderConfig !== undefined)
+    for (const fn of [this.#worker?.fn, this.reaperFunction, this.deadLetterFunction])
+      if (
+        fn?.node.defaultChild instanceof CfnFunction &&
+        fn.node.defaultChild.capacityProviderConfig !== undefined
+      )
         problems.push(refusals.managedInstances);
     for (const { node } of [this.queue, this.deadLetterQueue])
       if (node.defaultChild instanceof CfnQueue && node.defaultChild.fifoQueue === true)

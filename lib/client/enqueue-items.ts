@@ -72,12 +72,12 @@ export async function enqueueItems(
   const writes: RowWrite[] = [];
   const store = createJobStore({ table: recording(writes), clock, chance: systemChance, settings, actor });
   await store.schedule(newJob(checked.message, jobId, registry.find(type), settings), dispatch);
-  const items = transactItems(writes, parts.found.tableName);
+  const { tableName } = parts.found;
   const changedBy = writes.find((write) => write.jobId === jobId)?.set.changedBy;
   return {
     jobId,
-    items,
-    documentItems: documentItems(items),
+    items: transactItems(writes, tableName),
+    documentItems: documentItems(writes, tableName),
     clientRequestToken: randomUUID(),
     async sendHint() {
       if (dispatch.hintDelaySeconds === undefined)

@@ -5,7 +5,7 @@ import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
-import { libFolder, moduleExtension, packageFolder } from '../this-package.ts';
+import { packageFolder } from '../this-package.ts';
 import { checkTools } from './check-tools.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
@@ -43,7 +43,7 @@ export interface DevOptions {
   readonly signal?: AbortSignal;
 }
 
-const DEMO_WORKER = join(libFolder, 'local', 'demo', `worker${moduleExtension}`);
+const DEMO_WORKER = join(packageFolder, 'examples', 'demo.ts');
 /** The demo's worker as the published package has it: bundled, with the libraries that only it uses. */
 const DEMO_BUNDLE = join(packageFolder, 'demo');
 /** Somebody to look at in the console from the start, and no cold start before the first job. */

@@ -94,6 +94,80 @@ describe('the jobs module', () => {
   });
 });
 
+describe('no worker function', () => {
+  const containers = (props: LeaseholdJobsProps = {}) =>
+    synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none', ...props }));
+
+  it('leaves out the function, what feeds it and the alarm on it, and keeps the reaper and its environment', () => {
+    const made = containers({ dashboard: true });
+    const functions = Object.keys(made.template.findResources('AWS::Lambda::Function'));
+    expect(functions).toEqual([
+      expect.stringMatching(/^JobsReaper/),
+      expect.stringMatching(/^JobsDeadLetter/),
+    ]);
+    const sources = Object.keys(made.template.findResources('AWS::Lambda::EventSourceMapping'));
+    expect(sources).toEqual([
+      expect.stringMatching(/^JobsDeadLetterSource/),
+      expect.stringMatching(/^JobsWakeSource/),
+    ]);
+    expect(made.jobs.alarms).not.toHaveProperty('WorkerErrors');
+    expect(made.jobs.alarms).toHaveProperty('QueueStalled');
+    expect(made.jobs.environment).toMatchObject({ LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' });
+  });
+
+  it('says so to whoever asks for the function', () => {
+    const { jobs } = containers();
+    expect(() => jobs.workerFunction).toThrow(/'workerFunction' was asked for.* Use 'grants.work'/);
+    expect(() => jobs.workerSource).toThrow(/'workerSource' was asked for/);
+  });
+
+  it.each([
+    ['jobs', { jobs: someJobs }],
+    ['workerMemorySize', { workerMemorySize: 512 }],
+    ['workerEnvironment', { workerEnvironment: { A: 'b' } }],
+    ['workerPollers', { workerPollers: { minimumPollers: 2 } }],
+    ['workerConcurrency', { workerConcurrency: 10 }],
+  ])('refuses %s, which would have no effect', (name, props) => {
+    expect(() => containers(props)).toThrow(`prop '${name}' has no effect with worker: 'none'`);
+  });
+
+  it('knows no other word', () => {
+    const other = { worker: 'fargate' } as unknown as LeaseholdJobsProps;
+    expect(() => containers(other)).toThrow(/prop 'worker' is 'fargate'; it must be 'none'/);
+  });
+});
+
+describe('props that exclude each other', () => {
+  it('are refused: pollers and a maximum of concurrency', () => {
+    const props = { workerPollers: { minimumPollers: 2 }, workerConcurrency: 10 };
+    expect(() => synthesize(props)).toThrow(/'workerPollers' and 'workerConcurrency' are both given/);
+  });
+});
+
+describe('the outputs', () => {
+  it('are the construct’s own, named after its place', () => {
+    const own = synthesizeIn(
+      (stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs, dashboard: true }),
+    );
+    expect(Object.keys(own.template.findOutputs('*')).sort()).toEqual(
+      ['DashboardUrl', 'QueueUrl', 'Recovery', 'ServiceName', 'TableName', 'WorstCaseRecovery'].map(
+        (name) => `Mail${name}`,
+      ),
+    );
+  });
+
+  it('have short names in a stack of its own', () => {
+    const outputs = synthesize().template.findOutputs('*');
+    expect(Object.keys(outputs).sort()).toEqual([
+      'QueueUrl',
+      'Recovery',
+      'ServiceName',
+      'TableName',
+      'WorstCaseRecovery',
+    ]);
+  });
+});
+
 describe('a key of the user’s own', () => {
   const withKey = (stack: Stack) =>
     new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, encryptionKey: new Key(stack, 'Key') });

@@ -1,5 +1,7 @@
-import { type ConsumedCapacity, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { documentClientOf } from '../../lib/aws/dynamodb/client.ts';
 import { updateExpression } from '../../lib/aws/dynamodb/update-expression.ts';
 import { jobUnits } from '../../lib/cost/job-units.ts';
 import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
@@ -42,16 +44,18 @@ const consumed = (capacity: ConsumedCapacity | undefined): WriteUnits => {
 
 describeOnOneEngine('the cost model', ({ endpoint }) => {
   let jobs: JobsTable;
+  let documents: ReturnType<typeof documentClientOf>;
   beforeAll(async () => {
     jobs = await openJobsTable(endpoint);
+    documents = documentClientOf(jobs.client);
   });
   afterAll(() => jobs.close());
 
   /** Applies the write and returns what the model foresees and what the engine reports. */
   const step = async (before: Row | undefined, write: RowWrite) => {
     const after = rowAfter(write, before);
-    const reply = await jobs.client.send(
-      new UpdateItemCommand({
+    const reply = await documents.send(
+      new UpdateCommand({
         ...updateExpression(write, jobs.tableName),
         ReturnConsumedCapacity: 'INDEXES',
       }),

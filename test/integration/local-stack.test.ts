@@ -16,7 +16,7 @@ import { isAlive } from '../support/is-alive.ts';
 import { lapsesOf } from '../support/worker-stack.ts';
 
 withoutValidation();
-const worker = new URL('../../lib/local/demo/worker.ts', import.meta.url).pathname;
+const worker = new URL('../../examples/demo.ts', import.meta.url).pathname;
 
 /** The engines of this test run, given as a user gives endpoints: the stack must not start its own. */
 const given = () => ({

@@ -44,7 +44,7 @@ const PURE = ['wire', 'settings', 'protocol', 'inspect'] as const;
 
 /** Who alone may import a package at run time. The local stack plays SQS's part towards Lambda, so it speaks to SQS itself. */
 const ONLY_IN: readonly { readonly packages: RegExp; readonly folders: readonly string[] }[] = [
-  { packages: /^@aws-sdk\/(client-dynamodb|util-dynamodb)$/, folders: ['aws'] },
+  { packages: /^@aws-sdk\/(client-dynamodb|lib-dynamodb|util-dynamodb)$/, folders: ['aws'] },
   { packages: /^@aws-sdk\/client-sqs$/, folders: ['aws', 'local'] },
   { packages: /^(aws-cdk-lib(\/.*)?|constructs)$/, folders: ['cdk'] },
 ];

@@ -3,8 +3,8 @@ import { convertToAttr, convertToNative } from '@aws-sdk/util-dynamodb';
 import type { Row } from '../../protocol/writes/row-write.ts';
 
 /**
- * Rows and values as the wire has them. The document client does the same for every kind of value, but walks each request
- * and reply twice for it; nearly all of ours are texts and whole numbers (docs/decisions/0016-plain-client.md).
+ * Rows and values as the wire has them, for batches: the document client does the same for everything else, but copies each
+ * request and reply to do so (docs/decisions/0024-document-client-but-for-batches.md).
  */
 
 type Item = Record<string, AttributeValue>;

@@ -1,4 +1,5 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { leanRequests } from '../lean-requests.ts';
@@ -56,4 +57,18 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
     );
   }
   return client;
+}
+
+/**
+ * The document client of `client`: the same connections, credentials and middleware, with plain values. It refuses a client that
+ * keeps its middleware, so it gets a configuration of its own.
+ */
+export function documentClientOf(client: DynamoDBClient): DynamoDBDocumentClient {
+  const config = { ...client.config, cacheMiddleware: false };
+  const uncached: DynamoDBClient = Object.create(client, { config: { value: config } });
+  return DynamoDBDocumentClient.from(uncached, {
+    marshallOptions: { removeUndefinedValues: true },
+    // Whatever its size: one number beyond the safe range, in one hand-edited row, must not make a page unreadable.
+    unmarshallOptions: { wrapNumbers: Number },
+  });
 }

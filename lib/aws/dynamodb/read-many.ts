@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { BatchGetItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchGetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ThrottledError } from '../../protocol/errors.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
-import { fromItem, toItem } from './attributes.ts';
 import { storeError } from './errors.ts';
 
 /** DynamoDB takes at most this many keys in one request. */
@@ -13,7 +12,7 @@ const LONGEST_WAIT_MS = 400;
 
 /** Reads rows consistently, 100 a request, in the order given. What DynamoDB leaves out of a reply is asked for again. */
 export async function readMany(
-  client: DynamoDBClient,
+  documents: DynamoDBDocumentClient,
   tableName: string,
   jobIds: readonly string[],
 ): Promise<(Row | undefined)[]> {
@@ -22,16 +21,13 @@ export async function readMany(
   try {
     for (let wait = FIRST_WAIT_MS; left.length > 0; ) {
       const now = left.slice(0, MAX_READS);
-      const Keys = now.map((jobId) => toItem({ jobId }));
-      const reply = await client.send(
-        new BatchGetItemCommand({ RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
+      const Keys = now.map((jobId) => ({ jobId }));
+      const reply = await documents.send(
+        new BatchGetCommand({ RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
       );
-      for (const item of reply.Responses?.[tableName] ?? []) {
-        const row = fromItem(item);
-        found.set(String(row.jobId), row);
-      }
+      for (const row of reply.Responses?.[tableName] ?? []) found.set(String(row.jobId), row);
       const unprocessed = reply.UnprocessedKeys?.[tableName]?.Keys ?? [];
-      left = [...unprocessed.map((key) => String(fromItem(key).jobId)), ...left.slice(MAX_READS)];
+      left = [...unprocessed.map((key) => String(key.jobId)), ...left.slice(MAX_READS)];
       if (unprocessed.length < now.length) continue;
       if (wait > LONGEST_WAIT_MS) throw new ThrottledError('BatchGetItem', undefined);
       await setTimeout(wait);

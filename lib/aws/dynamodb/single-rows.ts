@@ -1,11 +1,7 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../../protocol/writes/row-write.ts';
-import { fromItem, toItem } from './attributes.ts';
+import { fromItem } from './attributes.ts';
 import { storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
@@ -19,13 +15,13 @@ export interface SingleRows {
   readRefusing(jobId: string): Promise<BatchResult>;
 }
 
-export function createSingleRows(client: DynamoDBClient, tableName: string): SingleRows {
+export function createSingleRows(documents: DynamoDBDocumentClient, tableName: string): SingleRows {
   const read = async (jobId: string): Promise<Row | undefined> => {
     try {
-      const reply = await client.send(
-        new GetItemCommand({ TableName: tableName, Key: toItem({ jobId }), ConsistentRead: true }),
+      const reply = await documents.send(
+        new GetCommand({ TableName: tableName, Key: { jobId }, ConsistentRead: true }),
       );
-      return reply.Item && fromItem(reply.Item);
+      return reply.Item;
     } catch (error) {
       throw storeError('GetItem', error);
     }
@@ -33,11 +29,11 @@ export function createSingleRows(client: DynamoDBClient, tableName: string): Sin
 
   const apply = async (write: RowWrite): Promise<WriteResult> => {
     try {
-      const reply = await client.send(new UpdateItemCommand(updateExpression(write, tableName)));
-      return { applied: true, row: fromItem(reply.Attributes ?? {}) };
+      const reply = await documents.send(new UpdateCommand(updateExpression(write, tableName)));
+      return { applied: true, row: reply.Attributes ?? {} };
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw writeError(write, error);
-      // Some engines do not send the row that refused.
+      // The document client leaves an error's row as the wire has it; some engines do not send it.
       const row = error.Item === undefined ? await read(write.jobId) : fromItem(error.Item);
       return { applied: false, row };
     }

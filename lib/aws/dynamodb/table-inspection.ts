@@ -1,7 +1,8 @@
-import { DescribeTableCommand, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Cursor } from '../../protocol/ports.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
-import { fromItem, toItem } from './attributes.ts';
+import { documentClientOf } from './client.ts';
 import { storeError } from './errors.ts';
 
 /** Looks at the table as a whole, for operators: nothing here is on the path of a job. */
@@ -32,7 +33,7 @@ export interface TableDescription {
 const onlyWith = (status: string) => ({
   FilterExpression: '#status = :status',
   ExpressionAttributeNames: { '#status': 'status' },
-  ExpressionAttributeValues: toItem({ ':status': status }),
+  ExpressionAttributeValues: { ':status': status },
 });
 
 export function createTableInspection(options: {
@@ -40,21 +41,19 @@ export function createTableInspection(options: {
   readonly tableName: string;
 }): TableInspection {
   const { client, tableName: TableName } = options;
+  const documents = documentClientOf(client);
   return {
     async scan({ cursor, limit, status }) {
       try {
-        const reply = await client.send(
+        const reply = await documents.send(
           new ScanCommand({
             TableName,
             Limit: limit,
-            ExclusiveStartKey: cursor && toItem(cursor),
+            ExclusiveStartKey: cursor,
             ...(status === undefined ? undefined : onlyWith(status)),
           }),
         );
-        return {
-          rows: (reply.Items ?? []).map(fromItem),
-          cursor: reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey),
-        };
+        return { rows: reply.Items ?? [], cursor: reply.LastEvaluatedKey };
       } catch (error) {
         throw storeError('Scan', error);
       }

@@ -1,22 +1,21 @@
-import type { Update } from '@aws-sdk/client-dynamodb';
 import type { RowWrite } from '../../protocol/writes/row-write.ts';
-import { fromItem } from './attributes.ts';
+import { toItem } from './attributes.ts';
 import { updateExpression } from './update-expression.ts';
 
-/** The writes as parts of a transaction that the caller sends. */
-export const transactItems = (writes: readonly RowWrite[], tableName: string) =>
+/** The writes as parts of a transaction that the caller sends by the document client. */
+export const documentItems = (writes: readonly RowWrite[], tableName: string) =>
   writes.map((write) => {
     // A transaction answers no values.
     const { ReturnValues: _, ...update } = updateExpression(write, tableName);
-    return { Update: update as Update };
+    return { Update: update };
   });
 
-/** The same for the document client, whose values are plain. */
-export const documentItems = (items: ReturnType<typeof transactItems>) =>
-  items.map(({ Update: update }) => ({
+/** The same for the plain client. */
+export const transactItems = (writes: readonly RowWrite[], tableName: string) =>
+  documentItems(writes, tableName).map(({ Update: update }) => ({
     Update: {
       ...update,
-      Key: fromItem(update.Key ?? {}),
-      ExpressionAttributeValues: fromItem(update.ExpressionAttributeValues ?? {}),
+      Key: toItem(update.Key),
+      ExpressionAttributeValues: toItem(update.ExpressionAttributeValues),
     },
   }));

@@ -1,11 +1,10 @@
-import type { AttributeValue, UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
+import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
-import { toItem, toValue } from './attributes.ts';
 
 /** Collects names and values: every attribute is referred to as `#name`, because `status` and `type` are reserved words. */
 class Placeholders {
   readonly names: Record<string, string> = {};
-  readonly values: Record<string, AttributeValue> = {};
+  readonly values: Record<string, unknown> = {};
   #count = 0;
 
   name(attribute: string): string {
@@ -15,15 +14,15 @@ class Placeholders {
 
   value(value: unknown): string {
     const placeholder = `:v${this.#count++}`;
-    this.values[placeholder] = toValue(value);
+    this.values[placeholder] = value;
     return placeholder;
   }
 }
 
 const returnValues = { nothing: 'NONE', changed: 'UPDATED_NEW', row: 'ALL_NEW' } as const;
 
-/** The write as one UpdateItem, which on refusal brings back the row that refused it. */
-export function updateExpression(write: RowWrite, tableName: string): UpdateItemCommandInput {
+/** The write as one UpdateItem with plain values, which on refusal brings back the row that refused it. */
+export function updateExpression(write: RowWrite, tableName: string) {
   const at = new Placeholders();
   const sets = [
     ...Object.entries(write.set).map(([name, value]) => `${at.name(name)} = ${at.value(value)}`),
@@ -39,14 +38,14 @@ export function updateExpression(write: RowWrite, tableName: string): UpdateItem
   const condition = write.when.map((all) => all.map((clause) => conditionOf(clause, at)).join(' AND '));
   return {
     TableName: tableName,
-    Key: toItem({ jobId: write.jobId }),
+    Key: { jobId: write.jobId },
     UpdateExpression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
     ConditionExpression: condition.length === 1 ? condition[0] : condition.map((c) => `(${c})`).join(' OR '),
     ExpressionAttributeNames: at.names,
     ExpressionAttributeValues: at.values,
     ReturnValues: returnValues[write.returns],
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  };
+  } satisfies UpdateCommandInput;
 }
 
 function conditionOf(clause: Clause, at: Placeholders): string {

@@ -3,11 +3,14 @@ import {
   ConditionalCheckFailedException,
   DescribeTableCommand,
   DynamoDBClient,
-  GetItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  DynamoDBDocumentClient,
+  GetCommand,
   QueryCommand,
   ScanCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
@@ -20,7 +23,11 @@ import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
-afterAll(() => dynamoDb.restore());
+const documents = mockClient(DynamoDBDocumentClient);
+afterAll(() => {
+  dynamoDb.restore();
+  documents.restore();
+});
 const client = new DynamoDBClient({ region: 'eu-west-1' });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
 const write = (jobId: string, over: Partial<RowWrite> = {}): RowWrite => ({
@@ -36,12 +43,13 @@ const sent = () => ({
   batches: dynamoDb
     .commandCalls(BatchExecuteStatementCommand)
     .map(({ args }) => args[0].input.Statements?.map(({ Parameters }) => Parameters?.[1]?.S)),
-  singles: dynamoDb.commandCalls(UpdateItemCommand).map(({ args }) => args[0].input.Key?.jobId?.S),
+  singles: documents.commandCalls(UpdateCommand).map(({ args }) => args[0].input.Key?.jobId),
 });
 
 beforeEach(() => {
   dynamoDb.reset();
-  dynamoDb.on(UpdateItemCommand).resolves({});
+  documents.reset();
+  documents.on(UpdateCommand).resolves({});
   dynamoDb
     .on(BatchExecuteStatementCommand)
     .callsFake(({ Statements }) => ({ Responses: Statements.map(() => ({})) }));
@@ -51,7 +59,7 @@ describe('many writes', () => {
   it('go into one batch from three on, and below that side by side', async () => {
     expect(await table.applyMany([write('a'), write('b')])).toHaveLength(2);
     expect(sent()).toEqual({ batches: [], singles: ['a', 'b'] });
-    dynamoDb.resetHistory();
+    documents.resetHistory();
     await table.applyMany([write('a'), write('b'), write('c')]);
     expect(sent()).toEqual({ batches: [['a', 'b', 'c']], singles: [] });
   });
@@ -74,15 +82,15 @@ describe('a refusal that brings its row', () => {
   const row = { jobId: 'a', status: 'done', attempt: 3 };
 
   it('is not followed by a read', async () => {
-    dynamoDb
-      .on(UpdateItemCommand)
+    documents
+      .on(UpdateCommand)
       .rejects(new ConditionalCheckFailedException({ message: 'no', $metadata: {}, Item: toItem(row) }));
     expect(await table.apply(write('a'))).toEqual({ applied: false, row });
     dynamoDb.on(BatchExecuteStatementCommand).resolves({
       Responses: [{}, { Error: { Code: 'ConditionalCheckFailed', Item: toItem(row) } }, {}],
     });
     expect((await table.applyMany([write('b'), write('a'), write('c')]))[1]).toEqual({ applied: false, row });
-    expect(dynamoDb.commandCalls(GetItemCommand)).toEqual([]);
+    expect(documents.commandCalls(GetCommand)).toEqual([]);
   });
 });
 
@@ -130,7 +138,7 @@ describe('a statement', () => {
 
 describe('errors', () => {
   it('name the request, the limit and the counters', async () => {
-    dynamoDb.on(QueryCommand).rejects(new Error('gone'));
+    documents.on(QueryCommand).rejects(new Error('gone'));
     await expect(table.count({ partition: 'r0', atMost: 1 })).rejects.toThrow(/Query/);
     await expect(table.query({ partition: 'r0', limit: 1 })).rejects.toThrow(/Query/);
     expect(storeError('PutItem', new Error('Item size has exceeded the maximum')).message).toMatch(
@@ -144,7 +152,7 @@ describe('errors', () => {
   });
 
   it('a count that is complete has no cursor', async () => {
-    dynamoDb.on(QueryCommand).resolves({ Count: 3 });
+    documents.on(QueryCommand).resolves({ Count: 3 });
     expect(await table.count({ partition: 'r0', atMost: 5 })).toEqual({ count: 3, complete: true });
   });
 });
@@ -153,10 +161,10 @@ describe('a look at the table', () => {
   const inspection = createTableInspection({ client, tableName: 'jobs' });
 
   it('takes a reply that says nothing', async () => {
-    dynamoDb.on(ScanCommand).resolves({});
+    documents.on(ScanCommand).resolves({});
     dynamoDb.on(DescribeTableCommand).resolves({});
     expect(await inspection.scan({})).toEqual({ rows: [] });
-    expect(dynamoDb.commandCalls(ScanCommand)[0]?.args[0].input).toEqual({ TableName: 'jobs' });
+    expect(documents.commandCalls(ScanCommand)[0]?.args[0].input).toEqual({ TableName: 'jobs' });
     expect(await inspection.describe()).toEqual({ status: 'UNKNOWN', rows: 0, bytes: 0, indexes: [] });
     dynamoDb
       .on(DescribeTableCommand)
@@ -211,7 +219,7 @@ describe('the client', () => {
         } as never,
       },
     });
-    dynamoDb.restore();
+    documents.restore();
     const look = () => createDynamoDbTable({ client: made, tableName: 'jobs' }).read('j');
     await look();
     await look();

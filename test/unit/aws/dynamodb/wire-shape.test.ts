@@ -2,10 +2,8 @@ import {
   BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
   DynamoDBClient,
-  GetItemCommand,
-  QueryCommand,
-  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -32,7 +30,11 @@ import { newJob, settings } from '../../../support/jobs.ts';
 import { row } from '../../../support/rows.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
-afterAll(() => dynamoDb.restore());
+const documents = mockClient(DynamoDBDocumentClient);
+afterAll(() => {
+  dynamoDb.restore();
+  documents.restore();
+});
 const client = new DynamoDBClient({ region: 'eu-west-1' });
 const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
@@ -42,15 +44,16 @@ const claim = { jobId: 'j1', owner: 'w/1', attempt: 2, startedAt: 500 };
 
 beforeEach(() => {
   dynamoDb.reset();
+  documents.reset();
 });
 
 describe('a request on the wire', () => {
   it('UpdateItem names what must be true, and asks for the row that refuses it', async () => {
-    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: { cancelRequested: { BOOL: true } } });
+    documents.on(UpdateCommand).resolves({ Attributes: { cancelRequested: true } });
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: true });
-    expect(dynamoDb.call(0).args[0].input).toEqual({
+    expect(documents.call(0).args[0].input).toEqual({
       TableName: 'jobs',
-      Key: { jobId: { S: 'j1' } },
+      Key: { jobId: 'j1' },
       UpdateExpression:
         'SET #leaseUntil = :v0, #heartbeatAt = :v1, #changedBy = :v2, #cancelRequested = if_not_exists(#cancelRequested, :v3)',
       ConditionExpression: '#status = :v4 AND #leaseOwner = :v5 AND #attempt = :v6 AND #leaseUntil < :v7',
@@ -64,14 +67,14 @@ describe('a request on the wire', () => {
         '#attempt': 'attempt',
       },
       ExpressionAttributeValues: {
-        ':v0': { N: '31000' },
-        ':v1': { N: '1000' },
-        ':v2': { S: 'w/u1' },
-        ':v3': { BOOL: false },
-        ':v4': { S: 'running' },
-        ':v5': { S: 'w/1' },
-        ':v6': { N: '2' },
-        ':v7': { N: '31000' },
+        ':v0': 31000,
+        ':v1': 1000,
+        ':v2': 'w/u1',
+        ':v3': false,
+        ':v4': 'running',
+        ':v5': 'w/1',
+        ':v6': 2,
+        ':v7': 31000,
       },
       ReturnValues: 'UPDATED_NEW',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -79,9 +82,9 @@ describe('a request on the wire', () => {
   });
 
   it('a claim may create the row or take a pending one, and removes what only a pending one has', async () => {
-    dynamoDb.on(UpdateItemCommand).resolves({ Attributes: wire(row({ status: 'running' })) });
+    documents.on(UpdateCommand).resolves({ Attributes: row({ status: 'running' }) });
     await store().claim({ job: newJob('j1'), owner: 'w/1' });
-    const input = dynamoDb.commandCalls(UpdateItemCommand)[0]?.args[0].input;
+    const input = documents.commandCalls(UpdateCommand)[0]?.args[0].input;
     expect(input?.ConditionExpression?.replace(/:v\d+/g, ':v')).toBe(
       '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v) AND (attribute_not_exists(#format) OR #format <= :v) AND attribute_not_exists(#defaultTerms))',
     );
@@ -126,37 +129,37 @@ describe('a request on the wire', () => {
   });
 
   it('GetItem reads consistently', async () => {
-    dynamoDb.on(GetItemCommand).resolves({});
+    documents.on(GetCommand).resolves({});
     expect(await store().read('j1')).toBeUndefined();
-    expect(dynamoDb.call(0).args[0].input).toEqual({
+    expect(documents.call(0).args[0].input).toEqual({
       TableName: 'jobs',
-      Key: { jobId: { S: 'j1' } },
+      Key: { jobId: 'j1' },
       ConsistentRead: true,
     });
   });
 
   it('Query asks one partition of an index, in order, from the cursor on', async () => {
-    dynamoDb.on(QueryCommand).resolves({});
+    documents.on(QueryCommand).resolves({});
     const cursor = { jobId: 'j9', leaseShard: 'r0', leaseUntil: 4 };
     expect(await table.query({ partition: 'r0', after: 5, upTo: 9, limit: 3, cursor })).toEqual({ rows: [] });
     await table.query({ partition: 'f3', limit: 1, newestFirst: true });
-    expect(dynamoDb.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
+    expect(documents.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
       {
         TableName: 'jobs',
         IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :after AND :upTo',
         ExpressionAttributeNames: { '#partition': 'leaseShard', '#sort': 'leaseUntil' },
-        ExpressionAttributeValues: wire({ ':partition': 'r0', ':after': 6, ':upTo': 9 }),
+        ExpressionAttributeValues: { ':partition': 'r0', ':after': 6, ':upTo': 9 },
         Limit: 3,
         ScanIndexForward: true,
-        ExclusiveStartKey: wire(cursor),
+        ExclusiveStartKey: cursor,
       },
       {
         TableName: 'jobs',
         IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition',
         ExpressionAttributeNames: { '#partition': 'leaseShard' },
-        ExpressionAttributeValues: { ':partition': { S: 'f3' } },
+        ExpressionAttributeValues: { ':partition': 'f3' },
         Limit: 1,
         ScanIndexForward: false,
       },
@@ -164,9 +167,9 @@ describe('a request on the wire', () => {
   });
 
   it('a count brings no rows', async () => {
-    dynamoDb.on(QueryCommand).resolves({});
+    documents.on(QueryCommand).resolves({});
     expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0, complete: true });
-    expect(dynamoDb.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
+    expect(documents.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
   });
 });
 
@@ -174,17 +177,15 @@ describe('replies that no engine here would give', () => {
   const refused = new ConditionalCheckFailedException({ message: 'refused', $metadata: {} });
 
   it('a refusal without its row is followed by one consistent read', async () => {
-    dynamoDb.on(UpdateItemCommand).rejects(refused);
-    dynamoDb
-      .on(GetItemCommand)
-      .resolves({ Item: wire(row({ status: 'done', leaseOwner: 'w/1', attempt: 2 })) });
+    documents.on(UpdateCommand).rejects(refused);
+    documents.on(GetCommand).resolves({ Item: row({ status: 'done', leaseOwner: 'w/1', attempt: 2 }) });
     expect(await store().complete(claim)).toEqual({ outcome: 'written' });
-    dynamoDb.on(GetItemCommand).resolves({});
+    documents.on(GetCommand).resolves({});
     expect(await store().complete(claim)).toEqual({ outcome: 'lost' });
   });
 
   it('a success without attributes is a success', async () => {
-    dynamoDb.on(UpdateItemCommand).resolves({});
+    documents.on(UpdateCommand).resolves({});
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: false });
   });
 
@@ -192,16 +193,16 @@ describe('replies that no engine here would give', () => {
 
   it('a batch of which the reply says too little is done over by UpdateItem', async () => {
     dynamoDb.on(BatchExecuteStatementCommand).resolves({});
-    dynamoDb.on(UpdateItemCommand).resolves({});
+    documents.on(UpdateCommand).resolves({});
     expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
-    expect(dynamoDb.commandCalls(UpdateItemCommand)).toHaveLength(3);
+    expect(documents.commandCalls(UpdateCommand)).toHaveLength(3);
   });
 
   it('a batch refused whole is done over by UpdateItem', async () => {
     const whole = new Error('Too many parameters');
     whole.name = 'ValidationException';
     dynamoDb.on(BatchExecuteStatementCommand).rejects(whole);
-    dynamoDb.on(UpdateItemCommand).resolves({});
+    documents.on(UpdateCommand).resolves({});
     expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
   });
 

@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises';
+import { defineJob, NonRetryableError } from 'leasehold';
 import * as z from 'zod/mini';
-import { NonRetryableError } from '../../../protocol/errors.ts';
-import { defineJob } from '../../../worker/define-job.ts';
 
 const DEFAULT_SLICE_BYTES = 1024 * 1024;
 

@@ -1,9 +1,9 @@
+import { defineJob } from 'leasehold';
 import * as z from 'zod/mini';
-import { defineJob } from '../../../worker/define-job.ts';
 
 /**
  * Counts the primes below a number, which is nothing but computing: between two checkpoints the event loop stands still,
- * and the lease is kept alive by the heart's own thread.
+ * and its worker keeps the lease alive from a process of its own.
  */
 export const countPrimes = defineJob({
   type: 'count-primes',

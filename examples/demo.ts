@@ -1,5 +1,5 @@
-import { createWorkerHandler } from '../../worker/hosts/lambda-host.ts';
-import { createRegistry } from '../../worker/registry.ts';
+import { createRegistry } from 'leasehold';
+import { createWorkerHandler } from 'leasehold/worker';
 import { callService } from './jobs/call-service.ts';
 import { checksumFile } from './jobs/checksum-file.ts';
 import { countPrimes } from './jobs/count-primes.ts';

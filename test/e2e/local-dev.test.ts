@@ -94,15 +94,26 @@ describe('leasehold dev', () => {
     expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
   });
 
-  it('stays until Ctrl-C, then stops cleanly, and keeps what it was told to keep', async () => {
+  it('stays until Ctrl-C, then stops cleanly, keeps what it was told to keep, and charges no job for it', async () => {
     const cwd = folder();
     const first = dev(cwd, '--no-demo', '--data', 'kept');
     const state = await stateIn(cwd, first.child, first.text);
     const sqs = sqsClient(state.environment.AWS_ENDPOINT_URL_SQS ?? '');
     const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
     await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
+    const long = JSON.stringify({
+      type: 'slow-steps',
+      payload: { steps: 9, stepMs: 500 },
+      jobId: 'long-job',
+    });
+    await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody: long }));
     sqs.destroy();
     await rowOf(state, 'kept-job', ({ status }) => status === 'done');
+    await rowOf(
+      state,
+      'long-job',
+      ({ status, checkpointSeq }) => status === 'running' && checkpointSeq !== 0,
+    );
     process.kill(-first.pid, 'SIGINT');
     expect(await first.ended).toEqual([0, null]);
     await expect.poll(() => isAlive(-first.pid)).toBe(false);
@@ -113,6 +124,10 @@ describe('leasehold dev', () => {
     expect(await rowOf(again, 'kept-job', () => true)).toMatchObject({
       status: 'done',
       result: '{"primes":25}',
+    });
+    // The one that ran when it was stopped goes on, and is charged nothing for it.
+    expect(await rowOf(again, 'long-job', ({ status }) => status === 'done')).toMatchObject({
+      ...{ crashes: 0, errors: 0, attempt: 2 },
     });
     // To the process alone, as a supervisor would; its children are its own to stop.
     second.child.kill('SIGTERM');

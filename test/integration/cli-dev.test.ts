@@ -129,3 +129,38 @@ it('says with the stack why a module cannot be loaded, and ends', { timeout: 120
   expect(await dev.ended).toEqual([2, null]);
   expect(dev.said()).toMatch(/jobs module .*jobs\.ts: it throws[\s\S]*no database[\s\S]*jobs\.ts:1:7/);
 });
+
+it('leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`', {
+  timeout: 180_000,
+}, async () => {
+  const folder = newFolder();
+  const jobs = join(import.meta.dirname, '..', '..', 'examples', 'registry.ts');
+  const { PATH, HOME } = process.env;
+  const start = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+    const child = spawn(process.execPath, [bin, ...args], {
+      ...{ cwd: folder, env: { PATH, HOME, ...environment }, stdio: 'ignore' },
+    });
+    started.push(child);
+    return { child, ended: once(child, 'exit') };
+  };
+  const dev = start({}, 'dev', jobs, '--workers', '0');
+  await expect.poll(() => existsSync(join(folder, LOCAL_STATE_FILE)), { timeout: 90_000 }).toBe(true);
+  const run = (...args: readonly string[]) => runProcess(args, { directory: folder });
+  expect((await run('send', 'count-primes', '{"below":100}', '--job-id', 'mine')).code).toBe(0);
+  const { stdout } = await run('env');
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]);
+  // Nobody has taken it: there is no row yet.
+  expect((await run('show', 'mine')).code).not.toBe(0);
+
+  const worker = start(Object.fromEntries(lines), 'work', jobs);
+  await expect
+    .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
+    .toMatch(/"status": ?"done"/);
+  for (const { child, ended } of [worker, dev]) {
+    child.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+  }
+});

@@ -1,0 +1,58 @@
+import { App } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { RenderStack } from '../../examples/fargate/render-stack.ts';
+import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
+import { permissionsOf } from './policies.ts';
+import { featureFlags, flat, withoutValidation } from './support.ts';
+
+withoutValidation();
+
+describe('workers in Fargate containers', () => {
+  let template: Template;
+  beforeAll(() => {
+    const app = new App({ context: { ...featureFlags }, analyticsReporting: false });
+    template = Template.fromStack(new RenderStack(app, 'Render'));
+  });
+
+  it('are the only workers: nothing feeds a function from the job queue', () => {
+    const functions = Object.keys(template.findResources('AWS::Lambda::Function'));
+    expect(functions.filter((id) => /Worker/.test(id))).toEqual([]);
+    template.resourceCountIs('AWS::ECS::Service', 1);
+  });
+
+  it('get every variable that a worker reads', () => {
+    const [task] = Object.values(template.findResources('AWS::ECS::TaskDefinition'));
+    const variables = flat(task?.Properties.ContainerDefinitions[0].Environment) as {
+      readonly Name: string;
+      readonly Value: string;
+    }[];
+    const environment = Object.fromEntries(variables.map(({ Name, Value }) => [Name, Value]));
+    expect(configurationFromEnvironment(environment).resources).toMatchObject({
+      tableName: expect.stringMatching(/^<JobsTable/),
+      queueUrl: expect.stringMatching(/^<JobsQueue/),
+    });
+  });
+
+  it('may run jobs, and no more', () => {
+    expect(permissionsOf(template, /^TaskTaskRole/)).toEqual([
+      'dynamodb:BatchGetItem on Table',
+      'dynamodb:GetItem on Table',
+      'dynamodb:PartiQLInsert on Table',
+      'dynamodb:PartiQLUpdate on Table',
+      'dynamodb:UpdateItem on Table',
+      'events:PutEvents on bus default',
+      'sqs:ChangeMessageVisibility on Queue',
+      'sqs:DeleteMessage on Queue',
+      'sqs:GetQueueAttributes on Queue',
+      'sqs:ReceiveMessage on Queue',
+      'sqs:SendMessage on Queue',
+    ]);
+  });
+
+  it('have two minutes to hand their jobs over', () => {
+    template.hasResourceProperties('AWS::ECS::TaskDefinition', {
+      ContainerDefinitions: [Match.objectLike({ StopTimeout: 120 })],
+    });
+  });
+});

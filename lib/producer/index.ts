@@ -14,6 +14,7 @@ import { checkMessage, MessageRefusedError } from './check-message.ts';
 
 export { MessageRefusedError };
 
+/** A job that SQS has taken. */
 export interface Sent {
   /** The id under which the job is found: the one asked for, else a new one. */
   readonly jobId: string;
@@ -29,10 +30,12 @@ export type Outgoing<R extends Registry> = {
   };
 }[TypeIn<R>];
 
+/** What became of one job of `sendMany`. */
 export type SendOutcome =
   | ({ readonly outcome: 'sent' } & Sent)
   | { readonly outcome: 'failed'; readonly reason: string };
 
+/** Sends jobs. */
 export interface Producer<R extends Registry> {
   /** Sends one job, or throws: nothing is sent that a worker would reject. */
   send<Type extends TypeIn<R>>(type: Type, payload: PayloadIn<R, Type>, options?: SendOptions): Promise<Sent>;
@@ -40,6 +43,7 @@ export interface Producer<R extends Registry> {
   sendMany(jobs: readonly Outgoing<R>[]): Promise<readonly SendOutcome[]>;
 }
 
+/** What a producer is made of. */
 export interface ProducerOptions<R extends Registry> {
   /** Checks types and payloads before they are sent. @default - the worker checks them */
   readonly registry?: R;

@@ -21,6 +21,7 @@ import {
   soonest,
 } from './sweep-memory.ts';
 
+/** What one sweep looks at, and when it stops. */
 export interface SweepOptions {
   /** The highest number of shards ever used, where it is above the settings'. */
   readonly shards?: number;
@@ -36,6 +37,7 @@ export interface SweepOptions {
   readonly onBreakerOpened?: () => Promise<void>;
 }
 
+/** What one sweep did. */
 export interface SweepResult extends SweepCounts {
   /** Every lapsed lease was looked at, and written unless its row forbids it. */
   readonly complete: boolean;

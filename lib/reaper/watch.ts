@@ -11,6 +11,7 @@ import { changes } from './sweep-counts.ts';
 import { createSweepMemory, type SweepMemory, soonest } from './sweep-memory.ts';
 import { isMissed } from './wake.ts';
 
+/** What a watch needs besides the parts of a sweep. */
 export interface WatchDeps extends ReaperDeps {
   /** Tells this reaper from every other one that may run at the same time. */
   readonly name: string;
@@ -18,12 +19,14 @@ export interface WatchDeps extends ReaperDeps {
   readonly flush?: () => void;
 }
 
+/** How long to watch, and how often to sweep. */
 export interface WatchOptions {
   /** No sweep, and no page of one, is begun after this moment. */
   readonly deadlineAt: number;
   readonly signal?: AbortSignal;
 }
 
+/** What a watch did. */
 export interface WatchResult {
   readonly sweeps: number;
   readonly reclaimed: number;

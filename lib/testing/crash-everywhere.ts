@@ -16,6 +16,7 @@ export interface CrashPoint {
   readonly when: 'before' | 'after';
 }
 
+/** A job, the world that it touches, and what must be true afterwards. */
 export interface CrashEverywhereOptions<
   World extends object,
   Payload extends Schema,

@@ -18,6 +18,7 @@ interface Sleeper {
 /** Starts at a round moment that is easy to recognise in a failed assertion. */
 const HAND_CLOCK_START = 1_800_000_000_000;
 
+/** A clock that stands still until it is advanced. */
 export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
   let passed = 0;
   let wall = start;

@@ -16,6 +16,7 @@ export interface KeptTelemetry extends Telemetry {
   total(metric: MetricName): number;
 }
 
+/** Telemetry that keeps metrics and log lines for a test to look at. */
 export function createKeptTelemetry(): KeptTelemetry {
   const lines: KeptLine[] = [];
   const kept = new Map<MetricName, number[]>();

@@ -17,6 +17,7 @@ interface KeptMessage {
   receiveCount: number;
 }
 
+/** A job queue in memory, with delays and visibility by the clock that it is given. */
 export function createMemoryQueue(options: {
   readonly clock: Pick<Clock, 'now'>;
   readonly visibilityTimeoutMs: number;

@@ -11,6 +11,7 @@ export interface MemoryTable extends Table {
   put(row: Row): void;
 }
 
+/** A jobs table in memory, with the conditions of the real one. */
 export function createMemoryTable(): MemoryTable {
   const rows = new Map<string, Row>();
 

@@ -19,6 +19,7 @@ import { createTestStack, type TestStack, type TestStackOptions, type TestWorker
  */
 export type Mishap = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
 
+/** What goes wrong in a run, and when. */
 export interface RunOptions {
   readonly mishap?: Mishap;
   /** Checkpoints that the run stores before the mishap. @default - 0: it happens as the handler starts */

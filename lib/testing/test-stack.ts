@@ -32,6 +32,7 @@ export interface TestStack {
   sweep(): Promise<void>;
 }
 
+/** A worker of a test stack, which can be cut off as if its machine had died. */
 export interface TestWorker extends WorkerParts {
   /** From now on nothing that this worker does reaches the table or the queue, and it gets no replies. */
   cutOff(): void;
@@ -44,6 +45,7 @@ export interface TestStackOptions {
   readonly chance?: Chance;
 }
 
+/** The parts of a system in memory, for tests with more than one job or worker. */
 export function createTestStack(options: TestStackOptions = {}): TestStack {
   const settings = resolveSettings(options.settings);
   const clock = createHandClock();

@@ -6,6 +6,7 @@ import { didYouMean } from './nearest.ts';
  * written by Leasehold and only names a row.
  */
 
+/** What JSON can say. */
 export type JsonValue =
   | null
   | boolean

@@ -33,6 +33,7 @@ export interface WorkerConnectOptions {
   readonly telemetry?: PowertoolsTelemetry;
 }
 
+/** The parts of a worker that is put together by hand. */
 export interface ComposeOptions extends WorkerConnectOptions {
   readonly handlers: Handlers;
   /** How many cells share the work, and how many jobs they run at once. @default - one cell, one job */

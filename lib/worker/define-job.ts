@@ -48,6 +48,7 @@ interface LeaseOptions {
   readonly fixed?: boolean;
 }
 
+/** How jobs of a type are leased, retried and limited. What is left out comes from the settings. */
 export interface JobOptions {
   /** @default - the setting `leaseMs`, renewed by heartbeats */
   readonly lease?: LeaseOptions;
@@ -65,6 +66,7 @@ export interface JobOptions {
   readonly maxStallMs?: number;
 }
 
+/** One type of job: its name, its schemas, its options and its handler. */
 export interface JobDefinition<
   Type extends string = string,
   Payload extends Schema = Schema,

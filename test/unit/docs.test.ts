@@ -5,6 +5,7 @@ import { createProgram } from '../../lib/cli/program.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
 import { beatsOf } from '../../lib/cost/plan.ts';
 import { listPrices } from '../../lib/cost/prices.ts';
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import {
   billTable,
@@ -23,6 +24,7 @@ import {
   transitionDiagram,
   transitionTable,
 } from '../support/generated-docs.ts';
+import { publicExports, referencePage } from '../support/reference-page.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -46,6 +48,7 @@ describe('generated parts of the docs', () => {
     ['docs/cost.md', 'reaper', reaperTable],
     ['docs/cost.md', 'bill', billTable],
     ['docs/cost.md', 'further millions', furtherMillions],
+    ['docs/reference.md', 'reference', referencePage],
   ])('%s has today’s %s', (file, name, generate) => {
     const [begin, end] = [`<!-- generated: ${name} -->`, '<!-- end of generated part -->'];
     const text = read(file);
@@ -56,6 +59,11 @@ describe('generated parts of the docs', () => {
     if (process.env[REWRITE]) writeFileSync(join(root, file), text.slice(0, from) + wanted + text.slice(to));
     else expect(text.slice(from, to), `stale: run the tests once with ${REWRITE}=1`).toBe(wanted);
   });
+});
+
+it('every export of the package says what it is', () => {
+  const silent = publicExports().filter(({ says }) => says === '');
+  expect(silent.map(({ entry, name, file }) => `${entry}: ${name} in ${file}`)).toEqual([]);
 });
 
 /** Whether npm packs it: what `files` names, and what it always takes along. */
@@ -151,4 +159,36 @@ it('prices a thousand job-hours by the beats that a plan counts, jitter included
   const dollars = (beatsOf(3_600_000, settings) * 3 * 1000 * listPrices.perMillionWriteUnits) / 1e6;
   const [, told] = read('docs/cost.md').match(/lease 30 s, beat every 10 s \| \$([\d.]+) /) ?? [];
   expect(Math.abs(Number(told) - dollars)).toBeLessThan(0.01);
+});
+
+describe('the README', () => {
+  const readme = read('README.md');
+
+  it('names the command that runs the tests, which CI runs', () => {
+    const command = 'npm ci && npm test';
+    expect(readme).toContain(`\n${command}\n`);
+    expect(read('.ci/run')).toContain(`\n${command}\n`);
+  });
+
+  it('has no amount of money that the page of costs has not', () => {
+    const amounts = [...readme.matchAll(/\$\d+\.\d+/g)].map(([amount]) => amount);
+    expect(amounts.length).toBeGreaterThan(4);
+    const cost = read('docs/cost.md');
+    expect(amounts.filter((amount) => !cost.includes(amount))).toEqual([]);
+  });
+
+  it('promises the recovery that follows from the default settings', () => {
+    const { usualMs, worstMs } = recoveryBound(resolveSettings());
+    expect(readme).toContain(`within ${usualMs / 1000} s with the default settings`);
+    expect(readme.replaceAll(/\s+/g, ' ')).toContain(`or ${Math.ceil(worstMs / 1000)} s if the reaper dies`);
+  });
+
+  it('has the recoveries that were measured', () => {
+    const crash = read('docs/performance.md').split('<!-- bench:crash -->')[1] ?? '';
+    const measured = (system: string) => Number(crash.match(`\\| ${system} \\| ([\\d.]+) s`)?.[1]);
+    const told = (system: string) =>
+      Number(readme.match(`\\| \\**${system}\\** \\|[^|]*\\| starts again after (\\d+) s`)?.[1]);
+    for (const system of ['Leasehold', 'BullMQ'])
+      expect(Math.abs(told(system) - measured(system)), system).toBeLessThanOrEqual(0.5);
+  });
 });

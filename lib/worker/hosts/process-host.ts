@@ -7,6 +7,7 @@ import { createMessageTaker, type MessageTaker } from '../intake/start-messages.
 import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
+/** What a worker process is made of. */
 export interface WorkerProcessOptions {
   readonly parts: WorkerParts;
   readonly reaper?: EmbeddedReaper;
@@ -16,6 +17,7 @@ export interface WorkerProcessOptions {
   readonly signals?: boolean;
 }
 
+/** A worker that polls the queue in this process. */
 export interface WorkerProcess {
   /** Stops receiving, lets jobs finish for a while, and releases those that have not. A second call does not wait. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;

@@ -8,6 +8,7 @@ import { defaultCells } from '../cells/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 
+/** Which jobs a worker runs, and how many at once. */
 export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
   /** The module that exports your registry: its path, or a URL such as `new URL('./jobs.ts', import.meta.url)`. */
   readonly jobs: string | URL;

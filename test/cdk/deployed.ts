@@ -83,7 +83,8 @@ export async function deploy(): Promise<Deployed> {
       ...part,
       observe: (event) => event.kind === 'output' && lines.push(event.line),
     });
-    return { ...fn, codeDir: part.codeDir, permissions, gate };
+    // Not spread: what a class has on its prototype would be lost.
+    return Object.assign(fn, { codeDir: part.codeDir, permissions, gate });
   };
   const functions = {
     worker: await start('worker'),

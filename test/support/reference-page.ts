@@ -108,7 +108,7 @@ function codeFrom(text: string, kind: string): string {
         ? text.slice(0, text.indexOf(' =>', closing(text)))
         : text.slice(0, text.indexOf(' = '));
     default:
-      return text.slice(0, text.search(/;\n(?!\s)/));
+      return text.slice(0, text.search(/;\n(?![^\S\n])/));
   }
 }
 

@@ -50,8 +50,6 @@ const checks = (): Promise<Step[]> =>
   Promise.all([
     step('lint', 'biome', ['check', '.']),
     step('dead code', 'knip', []),
-    // Without tests and benches: what only they import is marked `@internal`, or goes.
-    step('exports', 'knip', ['--production']),
     step('types', 'tsc', ['--noEmit']),
     // The console's page runs in a browser: it has types of its own.
     step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),

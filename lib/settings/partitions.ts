@@ -1,7 +1,7 @@
 import { PARTITION_WRITE_UNITS, UNITS_PER_BEAT, USABLE_SHARE } from './relations.ts';
 import type { Settings } from './settings.ts';
 
-/** Write units a second that a new on-demand index takes: about four partitions. */
+/** Write units a second that a new on-demand index takes: about four partitions. @internal */
 export const NEW_INDEX_WRITE_UNITS = 4000;
 /** Deployments that must be as good as what is said of them: the hash of the keys is luck. */
 const CERTAINTY = 0.9;
@@ -12,6 +12,7 @@ const MOST_SHARDS = 256;
 /**
  * Keys on the fullest partition that nine of ten deployments do not exceed. DynamoDB puts keys on partitions by a hash: the
  * chance that no partition gets more than so many is counted partition by partition.
+ * @internal
  */
 export function keysOnFullest(keys: number, partitions: number): number {
   for (let most = Math.ceil(keys / partitions); most < keys; most++)

@@ -10,10 +10,12 @@ export {
   ThrottledError,
   TooLargeError,
 } from './protocol/errors.ts';
+export type { Schedule, Schedules } from './schedules/schedule.ts';
 export { SettingsError } from './settings/settings-error.ts';
 export { type EventSchema, eventSchemas } from './wire/event-schemas.ts';
 export { LeaseholdError } from './wire/leasehold-error.ts';
 export type { JsonValue, SendOptions } from './wire/message.ts';
+export type { TraceContext } from './wire/trace.ts';
 export { Cancelled, LeaseLost, ShuttingDown, TimedOut } from './worker/abort-reasons.ts';
 export {
   defineJob,

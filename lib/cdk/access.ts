@@ -85,6 +85,8 @@ export const granteeAccess = {
     ...OBSERVE,
     table: [...OBSERVE.table, 'dynamodb:UpdateItem'],
     queue: [...DESCRIBE_QUEUE, 'sqs:SendMessage'],
+    // Of a job that is cancelled before it runs, no worker publishes the event.
+    eventBus: ['events:PutEvents'],
     deadLetterQueue: [
       ...DESCRIBE_QUEUE,
       'sqs:ReceiveMessage',

@@ -41,6 +41,8 @@ export interface Watched {
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
   readonly table: TableV2;
+  /** Undefined where there are no recurring jobs. */
+  readonly scheduleDeadLetterQueue?: IQueue;
 }
 
 export type AlarmProps = Pick<
@@ -65,6 +67,7 @@ export const alarmDefinitions = (
   ...jobAlarms(watched, props),
   ...intakeAlarms(watched, props),
   ...reaperAlarms(watched),
+  ...scheduleAlarms(watched),
   ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
 });
 
@@ -233,6 +236,23 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
       // Only such a process reports its offset.
       metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
+      threshold: 1,
+    },
+  };
+}
+
+/** Whether recurring jobs get to the queue. One more metric, where there are any. */
+function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, AlarmDefinition> {
+  if (scheduleDeadLetterQueue === undefined) return {};
+  return {
+    TicksUndelivered: {
+      title: 'recurring jobs are not started',
+      anchor: 'ticks-undelivered',
+      says: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
+      metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        period: FIVE_MINUTES,
+        statistic: Stats.MAXIMUM,
+      }),
       threshold: 1,
     },
   };

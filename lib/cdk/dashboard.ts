@@ -148,6 +148,7 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
         metered.metricJobsFailed(counts),
         metered.metricJobsRetried(counts),
         metered.metricMessagesRejected(counts),
+        metered.metricTicksLate(counts),
         metered.metricRowsTooNew(counts),
         metered.metricMessagesReturned(counts),
         metered.metricStoreFailures(counts),

@@ -5,6 +5,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Schedules } from '../schedules/schedule.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
@@ -41,6 +42,14 @@ export interface ResourceProps {
    * @default - a function is built from `jobs`
    */
   readonly workerFunction?: LambdaFunction;
+
+  /**
+   * Recurring jobs, by name: when, of which type, and with which payload. A jobs module that exports the same object as
+   * `schedules` has them in `leasehold dev`, too.
+   *
+   * @default - none
+   */
+  readonly schedules?: Schedules;
 
   /**
    * Memory of the worker in MB. CPU grows with it: 1769 MB are one core.
@@ -223,6 +232,7 @@ const resourceProps = {
   jobs: true,
   worker: true,
   workerFunction: true,
+  schedules: true,
   workerMemorySize: true,
   reaperReservedConcurrency: true,
   workerEnvironment: true,

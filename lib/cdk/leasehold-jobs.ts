@@ -1,7 +1,7 @@
-import { Duration, Stack, Token } from 'aws-cdk-lib';
+import { Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
-import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
+import { EventBus, type IEventBus, type IRuleTarget, type Rule } from 'aws-cdk-lib/aws-events';
 import {
   CfnFunction,
   EventSourceMapping,
@@ -15,13 +15,16 @@ import { toEnvironment } from '../settings/environment.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
+import { settingVariable } from '../wire/environment.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
 import { createAlarms } from './alarms.ts';
 import type { FunctionName } from './bundling.ts';
 import { createDashboard } from './dashboard.ts';
+import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.ts';
 import { createDeadLetter, createReaper, createWorker } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
+import { addSchedules, type JobSchedules } from './job-schedules.ts';
 import { addTable, warnOfFewPartitions } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { checkProps, type LeaseholdJobsProps, refusals } from './leasehold-jobs-props.ts';
@@ -60,6 +63,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly wakeSource: EventSourceMapping;
   /** Starts the reaper every minute, and with it a chain of wakes that was broken. */
   readonly schedule: CfnSchedule;
+  /** Recurring jobs. Undefined where the prop `schedules` gives none. */
+  readonly schedules: JobSchedules | undefined;
 
   readonly alarms: Readonly<Record<string, Alarm>>;
   /** Undefined unless the prop `dashboard` asks for one. */
@@ -69,6 +74,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   /** What users of the system need to know, as outputs of the stack. */
   readonly outputs: Outputs;
   readonly #worker: { readonly fn: LambdaFunction; readonly source: EventSourceMapping } | undefined;
+  readonly #doneTypes: ListenedTypes;
 
   constructor(scope: Construct, id: string, props: LeaseholdJobsProps) {
     super(scope, id);
@@ -85,6 +91,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.wakeQueue = addWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
+    this.#doneTypes = new ListenedTypes(this.settings.doneEvents);
     this.environment = this.#environment();
     const context = { ...props, environment: this.environment };
     const worker = this.#createWorker(props, context);
@@ -116,6 +123,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.deadLetterSource = this.#feedDeadLetter(targets);
     this.wakeSource = this.#feedReaper(targets);
     this.schedule = scheduleReaper(this, this);
+    this.schedules =
+      props.schedules === undefined || Object.keys(props.schedules).length === 0
+        ? undefined
+        : addSchedules(this, props.schedules, props);
 
     const watched = {
       metered: this,
@@ -125,6 +136,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       deadLetterQueue: this.deadLetterQueue,
       wakeQueue: this.wakeQueue,
       table: this.table,
+      scheduleDeadLetterQueue: this.schedules?.deadLetterQueue,
     };
     this.alarms = createAlarms(this, watched, props);
     this.dashboard =
@@ -139,6 +151,16 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.outputs = createOutputs(this);
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
     rememberShardsAtSynth(this);
+  }
+
+  /**
+   * Calls a target when a job of a type is done: a rule on the bus of events, and the type's events switched on. The event
+   * tells the job's id; its result is read with the client.
+   */
+  onJobDone(listener: DoneListener, target: IRuleTarget): Rule {
+    const rule = ruleForDone(this, listener, target);
+    this.#doneTypes.add(listener.type);
+    return rule;
   }
 
   /** The function that runs the handlers. There is none with `worker: 'none'`. */
@@ -167,7 +189,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   }
 
   #environment(): Record<string, string> {
-    return toEnvironment({
+    const environment = toEnvironment({
       settings: this.settings,
       resources: {
         tableName: this.table.tableName,
@@ -176,6 +198,9 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         eventBusName: this.eventBus.eventBusName,
       },
     });
+    // Known when the app is synthesized: `onJobDone` adds to it.
+    const doneEvents = Lazy.string({ produce: () => this.#doneTypes.toString() });
+    return { ...environment, [settingVariable('doneEvents')]: doneEvents };
   }
 
   /** Makes a user's function the worker. */

@@ -158,6 +158,11 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('MessagesReturned', options);
   }
 
+  /** Ticks of schedules that came too late and made no job. */
+  metricTicksLate(options?: MetricOptions): Metric {
+    return this.metric('TicksLate', options);
+  }
+
   /** Meetings with rows of a newer version. */
   metricRowsTooNew(options?: MetricOptions): Metric {
     return this.metric('RowsTooNew', options);

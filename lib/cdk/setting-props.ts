@@ -304,4 +304,16 @@ export interface SettingProps {
    * @default true
    */
   readonly eventsEnabled?: boolean;
+
+  /**
+   * Types, separated by commas, whose jobs publish JobStarted; * means all.
+   * @default ''
+   */
+  readonly startedEvents?: string;
+
+  /**
+   * Types, separated by commas, whose jobs publish JobDone; * means all.
+   * @default ''
+   */
+  readonly doneEvents?: string;
 }

@@ -87,11 +87,13 @@ function readLocalState(file: string): LocalState | undefined {
   } catch (cause) {
     throw new CliError(`${file} cannot be read; delete it and start 'leasehold dev' again`, 2, { cause });
   }
-  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {} } = state;
+  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {}, schedules } = state;
   if (typeof tableName !== 'string' || typeof queueUrl !== 'string')
     throw new CliError(`${file} names no table or no queue; delete it and start 'leasehold dev' again`);
   // A stack that was killed could not remove its file.
-  return pid === 0 || isAlive(pid) ? { pid, tableName, queueUrl, consoleUrl, environment } : undefined;
+  return pid === 0 || isAlive(pid)
+    ? { pid, tableName, queueUrl, consoleUrl, environment, schedules }
+    : undefined;
 }
 
 function isAlive(pid: number): boolean {
@@ -106,7 +108,7 @@ function isAlive(pid: number): boolean {
 /** What the SDK clients need of these variables; what is not set is left to the SDK's own chain. */
 export function clientConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE',
+  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE' | 'SCHEDULER',
 ) {
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
   const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;

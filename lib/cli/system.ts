@@ -1,12 +1,13 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createOperatorEvents } from '../aws/operator-events.ts';
 import type { ClientParts } from '../client/client-parts.ts';
 import { sweptShards } from '../client/swept-shards.ts';
 import type { ClockGuard } from '../protocol/clock-guard.ts';
-import type { Clock, JobQueue } from '../protocol/ports.ts';
+import type { Clock, Events, JobQueue } from '../protocol/ports.ts';
 import { settingsFromEnvironment } from '../settings/environment.ts';
 import type { Settings } from '../settings/settings.ts';
-import { VARIABLE_PREFIX } from '../wire/environment.ts';
+import { resourceVariables, VARIABLE_PREFIX } from '../wire/environment.ts';
 import { CliError } from './cli-error.ts';
 import { clientConfig, type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
 import type { Terminal } from './terminal.ts';
@@ -17,6 +18,8 @@ export interface System extends ClientParts {
   readonly clock: Clock;
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
+  /** Undefined where no bus is known, or events are switched off. */
+  readonly events: Events | undefined;
   /** The queue's URL; throws an error that says what to do when none is named. */
   queueUrl(): string;
   /** The queue at another URL, such as the dead-letter queue's. */
@@ -59,12 +62,21 @@ export async function openSystem(
       ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       store: storeOf(`cli-${operatorName()}`, settings),
+      events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl()),
     };
   } catch (error) {
     close();
     throw error;
   }
+}
+
+function eventsOf({ environment }: FoundSystem, settings: Settings, terminal: Terminal): Events | undefined {
+  const bus = environment[resourceVariables.eventBusName];
+  const service = environment[resourceVariables.serviceName];
+  if (!settings.eventsEnabled || !bus || !service) return undefined;
+  const onProblem = (problem: string) => terminal.note(`${problem}\n`);
+  return createOperatorEvents({ bus, service, onProblem, config: clientConfig(environment, 'EVENTBRIDGE') });
 }
 
 /** Only Leasehold's own variables: the rest of the environment has nothing to do with settings. */

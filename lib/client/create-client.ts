@@ -1,16 +1,18 @@
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { SQSClientConfig } from '@aws-sdk/client-sqs';
 import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
-import { createProducer, type Producer } from '../producer/index.ts';
+import { createOperatorEvents } from '../aws/operator-events.ts';
+import { createProducer, type Producer, type Sent } from '../producer/index.ts';
 import type { OperatorAct } from '../protocol/job.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
-import { isJobId, type JsonValue, quoted, type SendOptions } from '../wire/message.ts';
+import { isJobId, quoted, type SendOptions } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
-import type { PayloadIn, Registry, TypeIn } from '../worker/registry.ts';
+import type { PayloadIn, Registry, ResultIn, TypeIn } from '../worker/registry.ts';
 import { actOnJob } from './act-on-job.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
@@ -34,12 +36,20 @@ export interface ClientOptions<R extends Registry> {
   readonly region?: string;
   /** The name that rows keep with what this client does. @default - 'client' */
   readonly actor?: string;
+  /**
+   * The deployment's event bus and service name, for the JobCancelled of a job that this client ends before a worker had it.
+   *
+   * @default - that event is not published
+   */
+  readonly events?: { readonly bus: string; readonly service: string };
   /** The limits that the workers have. @default - the default settings */
   readonly settings?: Settings;
   /** @default - the standard chain of the AWS SDK */
   readonly dynamodb?: DynamoDBClientConfig;
   /** @default - region and credentials of `dynamodb` */
   readonly sqs?: SQSClientConfig;
+  /** @default - the standard chain of the AWS SDK */
+  readonly eventbridge?: EventBridgeClientConfig;
 }
 
 /** Which jobs to list, and how many. */
@@ -57,10 +67,13 @@ export interface Client<R extends Registry = Registry> extends Producer<R> {
   /** The job under this id: one read. Without a row, what can be said of it, or the rejected message that named it. */
   get(jobId: string): Promise<JobRecord | UnknownJob>;
   /**
-   * Waits until the job has ended and returns its result. Throws a `JobFailedError`, a `JobCancelledError`, or after the
+   * Waits until the job has ended and returns its result, typed by what `send` returned or by the option `type`. Throws a `JobFailedError`, a `JobCancelledError`, or after the
    * time a `WaitTimedOutError`. A job that has no row yet is waited for. Costs at most 7 + timeout / 5 s looks.
    */
-  waitFor(jobId: string, options?: WaitOptions): Promise<JsonValue | undefined>;
+  waitFor<Type extends TypeIn<R> = TypeIn<R>>(
+    job: string | Sent<Type>,
+    options?: WaitOptions<Type>,
+  ): Promise<ResultIn<R, Type>>;
   /** Jobs by status, type, owner and age, from the index. Throws a `ScanNeededError` with the price where it has none. */
   list(request?: JobList): Promise<Listing>;
   /** Ends a pending job; the worker of a running one is told to stop. */
@@ -110,6 +123,9 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
     inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
     store: connection.storeOf(actor),
+    events:
+      options.events &&
+      createOperatorEvents({ ...options.events, config: { ...own, ...options.eventbridge } }),
   };
   const parts = whole(reading, (own) => connection.storeOf(actor, own));
   // Asked for its queue only when it sends.
@@ -135,9 +151,11 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
       const job = await lookUp(reading, jobId);
       return job.status === 'unknown' ? job : recordOf(job);
     },
-    async waitFor(jobId, wait) {
+    async waitFor(job, wait) {
+      const { jobId, type = wait?.type } = typeof job === 'string' ? { jobId: job } : job;
       checkId(jobId);
-      return resultOf(await waitForEnd(reading, jobId, wait));
+      // A handler of the registry returned it, or one of an earlier version: the type is as good as the deployment.
+      return resultOf(await waitForEnd(reading, jobId, { ...wait, type })) as never;
     },
     list: async ({ status = 'unfinished', limit = LISTED, ...request } = {}) =>
       listJobs(await parts(), { status, limit, ...request }),

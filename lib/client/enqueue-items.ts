@@ -10,6 +10,7 @@ import type { RowWrite } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import type { SendOptions } from '../wire/message.ts';
+import { currentTrace } from '../worker/cells/current-trace.ts';
 import { newJob } from '../worker/intake/read-message.ts';
 import type { Registry } from '../worker/registry.ts';
 import { sweptShards } from './swept-shards.ts';
@@ -48,6 +49,9 @@ export interface EnqueueParts {
   queue(): Pick<JobQueue, 'sendHints'>;
 }
 
+/** Stays on the row for its life: `changedBy` tells only until the first claim who wrote it. */
+const TOKEN = 'enqueueToken';
+
 /** Makes the write by which a worker would keep a job for later, data rows included, for somebody else to carry out. */
 export async function enqueueItems(
   parts: EnqueueParts,
@@ -71,14 +75,20 @@ export async function enqueueItems(
   const dispatch = planDispatch(checked.at, checked.message.notBefore ?? checked.at, settings);
   const writes: RowWrite[] = [];
   const store = createJobStore({ table: recording(writes), clock, chance: systemChance, settings, actor });
-  await store.schedule(newJob(checked.message, jobId, registry.find(type), settings), dispatch);
+  await store.schedule(
+    newJob(checked.message, { messageId: jobId, trace: currentTrace() }, registry.find(type), settings),
+    dispatch,
+  );
+  const clientRequestToken = randomUUID();
+  const marked = writes.map((write) =>
+    write.jobId === jobId ? { ...write, set: { ...write.set, [TOKEN]: clientRequestToken } } : write,
+  );
   const { tableName } = parts.found;
-  const changedBy = writes.find((write) => write.jobId === jobId)?.set.changedBy;
   return {
     jobId,
-    items: transactItems(writes, tableName),
-    documentItems: documentItems(writes, tableName),
-    clientRequestToken: randomUUID(),
+    items: transactItems(marked, tableName),
+    documentItems: documentItems(marked, tableName),
+    clientRequestToken,
     async sendHint() {
       if (dispatch.hintDelaySeconds === undefined)
         return { sent: false, reason: 'the reaper sends it when due' };
@@ -87,7 +97,7 @@ export async function enqueueItems(
         .sendHints([{ jobId, type, delaySeconds: dispatch.hintDelaySeconds }]);
       return { sent: sent === 1, reason };
     },
-    wasWritten: async () => (await table.read(jobId))?.changedBy === changedBy,
+    wasWritten: async () => (await table.read(jobId))?.[TOKEN] === clientRequestToken,
   };
 }
 

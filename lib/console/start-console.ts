@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import type { Clock, Events, JobQueue, JobStore, Table } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createConsoleApp } from './console-app.ts';
 import { Feed } from './feed.ts';
@@ -18,6 +18,8 @@ export interface ConsoleOptions {
   readonly clock: Clock;
   /** Given, the page may cancel, take back and revive jobs; absent, it is read-only. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
+  /** Told of a job that the page cancels before it ran. */
+  readonly events?: Events;
   /** @default a free port */
   readonly port?: number;
   /** Reads the whole table once. Costs by the table's size in an account. @default finished jobs are known once they are seen to finish */
@@ -52,7 +54,7 @@ const RHYTHM = {
 
 /** Serves the page on 127.0.0.1 until it is stopped. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { table, store, settings, clock, queue, local, scan, onProblem } = options;
+  const { table, store, settings, clock, queue, events, local, scan, onProblem } = options;
   const files = await loadPageFiles();
   const token = randomBytes(18).toString('base64url');
   const stopping = new AbortController();
@@ -69,7 +71,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const app = createConsoleApp({
     ...{ token, files, feed, watcher, store, clock, settings },
     port: () => port,
-    actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings },
+    actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events },
     signalWorker: local?.signal,
     stopping: stopping.signal,
   });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
+import { createOperatorEvents } from '../aws/operator-events.ts';
 import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
@@ -14,7 +15,7 @@ import { demoSettings } from './demo/settings.ts';
 import { createShow, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { localEnvironment } from './local-environment.ts';
-import { type JobTypeSample, readJobsModule } from './read-jobs-module.ts';
+import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
 import { speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
 import { writeStateFile } from './state-file.ts';
@@ -79,7 +80,8 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       dataDir: options.data,
     });
     ends.push(stack.stop);
-    const types = await typesOf(stack, jobs);
+    const { types, schedules } = await moduleOf(stack, jobs);
+    stack.schedule(schedules);
     const parts = await openParts(stack, options, ends);
     isUp = true;
     stack.listen((event) => {
@@ -87,7 +89,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       if (said !== undefined && !stopping.signal.aborted) show.say(said);
     });
     output.write(`${introduction(stack, parts.console.url, types)}\n`);
-    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say));
+    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say, parts.writeState));
     let code = 0;
     if (demo) {
       const report = await firstMinute(stack, parts, show, stopping.signal, ends);
@@ -108,10 +110,10 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   }
 }
 
-/** The types of the jobs module; throws what is wrong with it. Of the demo's, the one that is worth sending. */
-async function typesOf(stack: LocalStack, jobs: string | undefined): Promise<readonly JobTypeSample[]> {
+/** What the jobs module has; throws what is wrong with it. Of the demo's types, the one that is worth sending. */
+async function moduleOf(stack: LocalStack, jobs: string | undefined): Promise<JobsModule> {
   if (jobs === undefined || stack.jobsBundle === undefined)
-    return [{ type: 'count-primes', sample: { below: 5_000_000 } }];
+    return { types: [{ type: 'count-primes', sample: { below: 5_000_000 } }], schedules: {} };
   return readJobsModule(stack.jobsBundle, jobs, stack.environment);
 }
 
@@ -146,16 +148,23 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
     settings,
     clock,
     queue,
+    events: createOperatorEvents({
+      ...{ bus: 'default', service: tableName },
+      config: { ...config, endpoint: environment.AWS_ENDPOINT_URL_EVENTBRIDGE },
+    }),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     local: consoleWorkers(stack),
     port: options.port,
   });
   ends.push(page.stop);
   const directory = options.directory ?? process.cwd();
-  ends.push(
-    writeStateFile(directory, { pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment }),
-  );
-  return { store, table, queue, console: page };
+  const writeState = () =>
+    writeStateFile(directory, {
+      ...{ pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment },
+      schedules: stack.schedules(),
+    });
+  ends.push(writeState());
+  return { store, table, queue, console: page, writeState };
 }
 
 async function firstMinute(

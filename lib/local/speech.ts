@@ -72,6 +72,8 @@ function busLine(name: string, detail: Readonly<Record<string, unknown>>): strin
       return `${jobPrefix(detail)}${pc.yellow('will be retried')}${error}`;
     case 'JobQuarantined':
       return `${jobPrefix(detail)}${pc.red('quarantined')}${error}`;
+    case 'JobCancelled':
+      return `${jobPrefix(detail)}${pc.yellow('cancelled')}`;
     case 'JobFailed':
       return `${jobPrefix(detail)}${pc.red('failed for good')}${error}`;
     default:

@@ -3,8 +3,12 @@ import { systemClock } from '../aws/clock.ts';
 import { createDynamoDbClient } from '../aws/dynamodb/client.ts';
 import { createJobsTable } from '../aws/dynamodb/create-jobs-table.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';
+import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
 import type { WorkerAction } from '../console/page-messages.ts';
+import type { Schedules } from '../schedules/schedule.ts';
+import { scheduleProblems } from '../schedules/schedule-problems.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
+import { SettingsError } from '../settings/settings-error.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
 import { createLocalQueues } from './create-local-queues.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
@@ -12,6 +16,7 @@ import { type BusEvent, startEventBus } from './event-bus.ts';
 import { type LocalFunctionName, localFunctions, startFunctions } from './functions.ts';
 import type { HostEvent, SandboxView } from './lambda-host/lambda-function.ts';
 import { localEnvironment } from './local-environment.ts';
+import { startScheduler } from './scheduler.ts';
 import { type Endpoints, startEngines } from './start-engines.ts';
 
 /** What to run on this machine, and on which engine. */
@@ -32,6 +37,8 @@ export interface LocalStackOptions {
   readonly warm?: number;
   /** Your jobs module: the worker runs its types. @default - the examples */
   readonly jobs?: string;
+  /** Recurring jobs, as the construct takes them. @default - none */
+  readonly schedules?: Schedules;
   /** Source files of functions, in place of Leasehold's own. */
   readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
   /** Functions that are bundled already, by their folders. */
@@ -60,6 +67,10 @@ export interface LocalStack {
   readonly environment: Readonly<Record<string, string>>;
   /** The bundle of the jobs module by itself; undefined where there is none. */
   readonly jobsBundle: string | undefined;
+  /** The recurring jobs. */
+  schedules(): Schedules;
+  /** Goes on with these recurring jobs. Throws a `SettingsError` for those that could not run. */
+  schedule(schedules: Schedules): void;
   workers(): readonly SandboxView[];
   /** The user's files that the worker was made from. */
   sources(): readonly string[];
@@ -109,6 +120,8 @@ async function startParts(
 ): Promise<Omit<LocalStack, 'listen' | 'stop'>> {
   const { name = DEFAULT_NAME, workers = DEFAULT_WORKERS } = options;
   const settings = resolveSettings({ workerConcurrency: Math.max(2, workers), ...options.settings });
+  const { schedules: given = {} } = options;
+  refuseBadSchedules(given, settings);
   const bundling = buildBundles(localFunctions, options);
   started.push(async () => (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove());
   const { endpoints, environment, queues, sqs } = await startServices(options, name, settings, started, emit);
@@ -120,6 +133,13 @@ async function startParts(
     onProblem: (message) => emit({ kind: 'problem', message }),
   });
   started.push(functions.stop);
+  const scheduler = startScheduler({
+    schedules: given,
+    queue: createSqsQueue({ client: sqs, queueUrl: queues.queue.url, clock: systemClock }),
+    clock: systemClock,
+    onProblem: (message) => emit({ kind: 'problem', message }),
+  });
+  started.push(scheduler.stop);
   return {
     settings,
     tableName: name,
@@ -132,6 +152,11 @@ async function startParts(
     async reload() {
       await bundles.rebuild();
       await functions.worker.replaceAll();
+    },
+    schedules: scheduler.schedules,
+    schedule(schedules) {
+      refuseBadSchedules(schedules, settings);
+      scheduler.replace(schedules);
     },
     workers: () => functions.worker.sandboxes(),
     signal(pid, action) {
@@ -173,4 +198,9 @@ async function startServices(
   ]);
   const own = localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings);
   return { endpoints, environment: { ...aws, ...own }, queues, sqs };
+}
+
+function refuseBadSchedules(schedules: Schedules, settings: Settings): void {
+  const problems = scheduleProblems(schedules, settings);
+  if (problems.length > 0) throw new SettingsError(problems);
 }

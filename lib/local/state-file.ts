@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Schedules } from '../schedules/schedule.ts';
 
 /** While a local stack runs, this file below its folder tells other terminals where it is. */
 export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
@@ -10,6 +11,8 @@ export interface LocalState {
   readonly queueUrl: string;
   readonly consoleUrl: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Recurring jobs, as they were when the stack was started. */
+  readonly schedules?: Schedules;
 }
 
 /** Writes the file for its owner alone, because the console's link has its token; returns how to remove it. */

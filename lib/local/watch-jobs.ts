@@ -7,13 +7,22 @@ import type { LocalStack } from './stack.ts';
 const SETTLE_MS = 200;
 
 /** Makes the worker anew when a file of the jobs module changes; what is wrong then is said, and the old one stays. */
-export function watchJobs(stack: LocalStack, jobs: string, say: (line: string) => void): () => void {
+export function watchJobs(
+  stack: LocalStack,
+  jobs: string,
+  say: (line: string) => void,
+  onSchedules: () => void,
+): () => void {
   const watching = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const reload = async () => {
     try {
       await stack.reload();
-      if (stack.jobsBundle !== undefined) await readJobsModule(stack.jobsBundle, jobs, stack.environment);
+      if (stack.jobsBundle !== undefined) {
+        const { schedules } = await readJobsModule(stack.jobsBundle, jobs, stack.environment);
+        stack.schedule(schedules);
+        onSchedules();
+      }
       say(`${jobs} changed: new jobs run with it`);
     } catch (error) {
       say(error instanceof Error ? error.message : String(error));

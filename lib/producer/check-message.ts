@@ -4,6 +4,7 @@ import { messageLimits } from '../settings/message-limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { type JobMessage, jobBody, parseMessage, quoted, type SendOptions } from '../wire/message.ts';
+import { currentTrace } from '../worker/cells/current-trace.ts';
 import { checkText } from '../worker/cells/handler-job.ts';
 import { type Registry, UnknownTypeError } from '../worker/registry.ts';
 
@@ -22,6 +23,8 @@ export interface CheckedMessage {
   readonly message: JobMessage;
   /** When it was checked. */
   readonly at: number;
+  /** Of the job whose handler sends it. */
+  readonly awsTraceHeader?: string;
 }
 
 export interface MessageCheckParts {
@@ -45,7 +48,9 @@ export async function checkMessage(
     );
   // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
   const jobId = options.jobId ?? randomUUID();
-  const body = jobBody(type, payload, { ...options, jobId });
+  const trace = currentTrace();
+  const traceparent = options.traceparent ?? trace?.traceparent;
+  const body = jobBody(type, payload, { ...options, jobId, traceparent });
   const at = clock.now();
   const parsed = parseMessage(body, messageLimits(settings), { sentAt: at, now: at });
   if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
@@ -54,5 +59,5 @@ export async function checkMessage(
   // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
   const checked = definition && (await checkText(definition.payload, message.payload));
   if (checked?.ok === false) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
-  return { jobId, body, message, at };
+  return { jobId, body, message, at, awsTraceHeader: trace?.awsTraceHeader };
 }

@@ -15,7 +15,8 @@ import { checkMessage, MessageRefusedError } from './check-message.ts';
 export { MessageRefusedError };
 
 /** A job that SQS has taken. */
-export interface Sent {
+export interface Sent<Type extends string = string> {
+  readonly type: Type;
   /** The id under which the job is found: the one asked for, else a new one. */
   readonly jobId: string;
   readonly messageId: string;
@@ -32,13 +33,17 @@ export type Outgoing<R extends Registry> = {
 
 /** What became of one job of `sendMany`. */
 export type SendOutcome =
-  | ({ readonly outcome: 'sent' } & Sent)
+  | ({ readonly outcome: 'sent' } & Omit<Sent, 'type'>)
   | { readonly outcome: 'failed'; readonly reason: string };
 
 /** Sends jobs. */
 export interface Producer<R extends Registry> {
   /** Sends one job, or throws: nothing is sent that a worker would reject. */
-  send<Type extends TypeIn<R>>(type: Type, payload: PayloadIn<R, Type>, options?: SendOptions): Promise<Sent>;
+  send<Type extends TypeIn<R>>(
+    type: Type,
+    payload: PayloadIn<R, Type>,
+    options?: SendOptions,
+  ): Promise<Sent<Type>>;
   /** Sends many, 10 a request. Throws before sending any if one of them would be rejected. */
   sendMany(jobs: readonly Outgoing<R>[]): Promise<readonly SendOutcome[]>;
 }
@@ -60,13 +65,13 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
   const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
 
   const messageFor = async (type: string, payload: unknown, own?: SendOptions) => {
-    const { jobId, body, message, at } = await checkMessage(
+    const { jobId, body, message, at, awsTraceHeader } = await checkMessage(
       { registry, settings, clock },
       type,
       payload,
       own,
     );
-    return { jobId, body, ...delayOf(message.notBefore, at) };
+    return { jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
   };
 
   return {
@@ -75,7 +80,7 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
       const [sent] = await queue.sendJobs([message]);
       if (sent?.outcome !== 'sent')
         throw sent?.error ?? new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
-      return { messageId: sent.messageId, jobId: message.jobId };
+      return { type, messageId: sent.messageId, jobId: message.jobId };
     },
     async sendMany(jobs) {
       const messages = await Promise.all(

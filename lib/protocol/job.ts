@@ -1,5 +1,6 @@
 import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
+import type { TraceContext } from '../wire/trace.ts';
 import type { DataName } from './rows/data-pointer.ts';
 
 /**
@@ -70,6 +71,8 @@ export interface JobCore extends ClaimCounts, Budgets {
   readonly progress?: JsonValue;
   readonly lastError?: string;
   readonly cancelRequested: boolean;
+  /** Where the job comes from. */
+  readonly trace?: TraceContext;
   /** What is kept in rows of its own and was not read with this one, or is gone. An error then has its beginning only. */
   readonly elsewhere: readonly DataName[];
   /** The last claims, oldest first. */

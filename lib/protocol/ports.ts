@@ -1,6 +1,7 @@
 import type { LeaseholdEvent } from '../wire/events.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { MetricName, TypeMetricName } from '../wire/metrics.ts';
+import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { QueueUnavailableError } from './errors.ts';
@@ -203,6 +204,8 @@ export interface ReceivedMessage {
   readonly body: string;
   readonly sentAt: number;
   readonly receiveCount: number;
+  /** What a tracing layer put beside the body. */
+  readonly trace?: TraceContext;
 }
 
 interface HintsSent {
@@ -219,7 +222,11 @@ export interface JobQueue {
   sendHints(hints: readonly Hint[]): Promise<HintsSent>;
   /** Sends job messages, 10 a request, repeating those that failed. */
   sendJobs(
-    bodies: readonly { readonly body: string; readonly delaySeconds?: number }[],
+    bodies: readonly {
+      readonly body: string;
+      readonly delaySeconds?: number;
+      readonly awsTraceHeader?: string;
+    }[],
   ): Promise<readonly SentMessage[]>;
   receive(request: {
     max: number;

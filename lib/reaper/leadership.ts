@@ -1,8 +1,8 @@
+import type { EventOutlet } from '../protocol/event-outlet.ts';
 import { createLeadership } from '../protocol/store/leader-lease.ts';
 import { declarations } from '../settings/settings.ts';
 import type { EventDetails } from '../wire/events.ts';
 import type { ReaperDeps } from './deps.ts';
-import type { EventOutlet } from './event-outlet.ts';
 
 /** This reaper's part in the leadership, with what it tells of it. */
 export interface Lead {

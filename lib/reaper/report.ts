@@ -1,6 +1,6 @@
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
-import type { LeaseholdEvent } from '../wire/events.ts';
+import { eventDetailOf, type LeaseholdEvent } from '../wire/events.ts';
 import type { BreakerVerdict } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { SweepResult } from './sweep.ts';
@@ -8,17 +8,10 @@ import { changes, type SweepTally } from './sweep-counts.ts';
 
 /** The events that tell of one written verdict. */
 export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): LeaseholdEvent[] {
-  if (action.kind !== 'reclaim' && action.kind !== 'fail') return [];
-  const detail = {
-    jobId: entry.jobId,
-    type: entry.type,
-    attempt: entry.attempt,
-    errors: entry.errors,
-    crashes: action.crashes,
-    releases: action.releases,
-    leaseOwner: entry.leaseOwner,
-    at,
-  };
+  if (action.kind === 'redispatch') return [];
+  const found = { ...eventDetailOf(entry), at };
+  if (action.kind === 'cancel') return [{ name: 'JobCancelled', detail: found }];
+  const detail = { ...found, crashes: action.crashes, releases: action.releases };
   if (action.kind === 'reclaim')
     return [{ name: 'JobReclaimed', detail: { ...detail, reclaimDelayMs: at - entry.leaseUntil } }];
   const ended = { ...detail, lastError: action.lastError };

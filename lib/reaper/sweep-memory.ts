@@ -1,7 +1,7 @@
+import { createEventOutlet, type EventOutlet } from '../protocol/event-outlet.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { BreakerState } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createEventOutlet, type EventOutlet } from './event-outlet.ts';
 
 /** What a look at one shard told about its future. */
 export interface ShardOutlook {

@@ -1,3 +1,4 @@
+import { isTypeList } from '../wire/events.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import { brokenRelations } from './relations.ts';
@@ -36,7 +37,13 @@ interface SwitchSetting {
   readonly says: string;
 }
 
-export type SettingDeclaration = NumberSetting | ChoiceSetting | SwitchSetting;
+interface TypesSetting {
+  readonly kind: 'types';
+  readonly default: string;
+  readonly says: string;
+}
+
+export type SettingDeclaration = NumberSetting | ChoiceSetting | SwitchSetting | TypesSetting;
 
 const ms = (standard: number, min: number, max: number, says: string) =>
   ({ kind: 'number', unit: 'ms', default: standard, min, max, says }) as const;
@@ -174,6 +181,16 @@ export const declarations = {
     says: 'whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month',
   },
   eventsEnabled: { kind: 'switch', default: true, says: 'whether events go to EventBridge' },
+  startedEvents: {
+    kind: 'types',
+    default: '',
+    says: 'types, separated by commas, whose jobs publish JobStarted; * means all',
+  },
+  doneEvents: {
+    kind: 'types',
+    default: '',
+    says: 'types, separated by commas, whose jobs publish JobDone; * means all',
+  },
   timeScale: count(
     1,
     1,
@@ -188,9 +205,11 @@ export type SettingName = keyof typeof declarations;
 export type Settings = {
   readonly [name in SettingName]: (typeof declarations)[name] extends { kind: 'switch' }
     ? boolean
-    : (typeof declarations)[name] extends { kind: 'choice'; choices: readonly (infer choice)[] }
-      ? choice
-      : number;
+    : (typeof declarations)[name] extends { kind: 'types' }
+      ? string
+      : (typeof declarations)[name] extends { kind: 'choice'; choices: readonly (infer choice)[] }
+        ? choice
+        : number;
 };
 
 export const settingNames = Object.keys(declarations) as SettingName[];
@@ -263,6 +282,10 @@ function problemsOf(name: SettingName, settings: Settings): string[] {
       return declaration.choices.includes(value as string)
         ? []
         : refuse(`one of ${declaration.choices.join(', ')}`);
+    case 'types':
+      return isTypeList(value)
+        ? []
+        : refuse("types separated by commas, such as invoice,report, or '*' for all of them");
     case 'number': {
       const whole = declaration.unit === 'share' ? 'a number' : 'a whole number';
       const min = lowest(

@@ -31,6 +31,9 @@ const ofJob = {
 } as const;
 
 const details = {
+  JobStarted: ofJob,
+  JobDone: { ...ofJob, durationMs: number },
+  JobCancelled: ofJob,
   JobReclaimed: { ...ofJob, reclaimDelayMs: number },
   JobRetried: { ...ofJob, lastError: text, notBefore: number },
   JobFailed: { ...ofJob, lastError: text },

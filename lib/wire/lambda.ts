@@ -8,7 +8,9 @@ export interface SqsRecord {
   readonly attributes: {
     readonly SentTimestamp: string;
     readonly ApproximateReceiveCount: string;
+    readonly AWSTraceHeader?: string;
   };
+  readonly messageAttributes?: Readonly<Record<string, { readonly stringValue?: string } | undefined>>;
 }
 
 export interface SqsEvent {

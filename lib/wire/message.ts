@@ -1,5 +1,6 @@
 import { defined } from './defined.ts';
 import { didYouMean } from './nearest.ts';
+import { isTraceparent } from './trace.ts';
 
 /**
  * What travels in the queue. A job message is written by producers in any language with a plain `SendMessage`; a hint is
@@ -20,6 +21,8 @@ export interface JobMessage {
   readonly kind: 'job';
   /** Absent: the SQS message id becomes the job id. */
   readonly jobId?: string;
+  /** The message is a tick of a schedule: its id follows from schedule and time, so that a tick makes at most one job. */
+  readonly tick?: Tick;
   readonly type: string;
   /** The payload as JSON text, exactly as it will be kept in the row. */
   readonly payload: string;
@@ -28,6 +31,16 @@ export interface JobMessage {
   readonly leaseMs?: number;
   readonly maxAttempts?: number;
   readonly maxCrashes?: number;
+  readonly traceparent?: string;
+}
+
+/** One tick of a schedule. */
+export interface Tick {
+  readonly schedule: string;
+  /** Epoch ms for which it was scheduled. */
+  readonly at: number;
+  /** Received later than this, it makes no job. */
+  readonly lateAfterMs: number;
 }
 
 /** Leasehold's message that a row needs a worker. It carries no data: the row is the truth. */
@@ -62,12 +75,21 @@ export interface SendOptions {
   readonly leaseMs?: number;
   readonly maxAttempts?: number;
   readonly maxCrashes?: number;
+  /** W3C Trace Context. @default - in a handler, that of its own job */
+  readonly traceparent?: string;
 }
 
 const NAME = /^[A-Za-z0-9._-]+$/;
 const MAX_JOB_ID_LENGTH = 200;
 const MAX_TYPE_LENGTH = 100;
-const KEYS = ['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'];
+const MAX_SCHEDULE_LENGTH = 64;
+const TICK_KEYS = ['schedule', 'scheduledAt', 'lateAfterMs'];
+const KEYS = [
+  ...['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'],
+  ...['traceparent', ...TICK_KEYS],
+];
+/** How late the tick of a schedule may be. */
+const LATE_AFTER_MS = { least: 60_000, most: 86_400_000 } as const;
 /** How much of a bad value an error message repeats. */
 const QUOTED_LENGTH = 80;
 const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
@@ -79,6 +101,13 @@ export const isJobId = (value: unknown): value is string =>
 
 export const isJobType = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_TYPE_LENGTH && NAME.test(value);
+
+export const isScheduleName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_SCHEDULE_LENGTH && NAME.test(value);
+
+/** The id of the one job that a tick may make, such as nightly.20270131T030000Z. */
+const tickId = ({ schedule, at }: Tick): string =>
+  `${schedule}.${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}`;
 
 /** A value as an error message may show it: short, on one line, never a whole payload. */
 export function quoted(value: unknown): string {
@@ -167,15 +196,24 @@ function parseNewJob(
   if (!when.ok) return when;
   const numbers = parseNumbers(given, limits);
   if (!numbers.ok) return numbers;
+  const ticked = parseTick(given, times, limits);
+  if (!ticked.ok) return ticked;
+  const { tick } = ticked;
+  const { traceparent } = given;
+  if (traceparent !== undefined && !isTraceparent(traceparent))
+    return bad(
+      `'traceparent' is ${quoted(traceparent)}; it must be one of W3C Trace Context, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, or left out`,
+    );
   return {
     ok: true,
     message: {
       kind: 'job',
       type: given.type,
       payload,
-      jobId: given.jobId,
-      notBefore: when.notBefore,
+      jobId: tick === undefined ? given.jobId : tickId(tick),
+      notBefore: tick === undefined ? when.notBefore : tick.at,
       ...numbers.values,
+      ...defined({ traceparent, tick }),
     },
   };
 }
@@ -233,6 +271,34 @@ function parseNumbers(
     values[key] = value;
   }
   return { ok: true, values };
+}
+
+/** A tick that came before its time waits for it: `at` is bounded like any other `notBefore`. */
+function parseTick(
+  given: Record<string, unknown>,
+  times: { readonly now: number },
+  limits: MessageLimits,
+): { readonly ok: true; readonly tick?: Tick } | Bad {
+  const { schedule, scheduledAt, lateAfterMs = LATE_AFTER_MS.most } = given;
+  const [present] = TICK_KEYS.filter((key) => given[key] !== undefined);
+  if (present === undefined) return { ok: true };
+  if (!isScheduleName(schedule))
+    return bad(
+      `the message has '${present}', and its 'schedule' is ${quoted(schedule)}; a tick names its schedule with 1 to ${MAX_SCHEDULE_LENGTH} characters of A-Z a-z 0-9 . _ -`,
+    );
+  const own = ['jobId', 'notBefore', 'delayMs'].find((key) => given[key] !== undefined);
+  if (own !== undefined)
+    return bad(`the tick of a schedule has '${own}'; its id and time follow from 'scheduledAt'. Remove it`);
+  const at =
+    typeof scheduledAt === 'string' && INSTANT.test(scheduledAt) ? Date.parse(scheduledAt) : undefined;
+  if (!isWholeNumber(at, 0, times.now + limits.maxDelayMs))
+    return bad(
+      `'scheduledAt' is ${quoted(scheduledAt)}; it must be an ISO 8601 instant such as 2027-01-31T09:00:00Z, which EventBridge Scheduler puts in the place of <aws.scheduler.scheduled-time>`,
+    );
+  const { least, most } = LATE_AFTER_MS;
+  if (!isWholeNumber(lateAfterMs, least, most))
+    return bad(`'lateAfterMs' is ${quoted(lateAfterMs)}; it must be a whole number from ${least} to ${most}`);
+  return { ok: true, tick: { schedule, at, lateAfterMs } };
 }
 
 const isWholeNumber = (value: unknown, lowest: number, highest: number): value is number =>

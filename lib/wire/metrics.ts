@@ -25,6 +25,7 @@ export const metrics = {
   WritesFenced: { unit: 'Count', says: 'writes of a stale claim that were refused' },
   LateCompletions: { unit: 'Count', says: 'results accepted after the worker had given its lease up' },
   MessagesRejected: { unit: 'Count', says: 'messages stored as failed rows because they cannot be run' },
+  TicksLate: { unit: 'Count', says: 'ticks of schedules that came too late and made no job' },
   StoreFailures: {
     unit: 'Count',
     says: 'requests to the table that failed after the SDK’s own retries',

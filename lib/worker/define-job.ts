@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { JsonValue } from '../wire/message.ts';
+import type { TraceContext } from '../wire/trace.ts';
 import { definitionProblems } from './definition-problems.ts';
 import { RegistryError } from './registry.ts';
 
@@ -33,6 +34,8 @@ export interface HandlerJob<Payload = unknown, Checkpoint = unknown> {
 export interface JobContext<Checkpoint = JsonValue> {
   /** Fires with a reason from abort-reasons: stop, and throw. */
   readonly signal: AbortSignal;
+  /** Where the job comes from: its producer's trace, to go on with. Jobs that this handler sends carry it on by themselves. */
+  readonly trace: TraceContext;
   /** Stores the place from which another run can go on. Resolves when it is stored; throws when the lease is gone. */
   save(place: Checkpoint): Promise<void>;
   /** Tells how far the job is. Costs no write of its own more often than the lease is renewed. */
@@ -66,11 +69,16 @@ export interface JobOptions {
   readonly maxStallMs?: number;
 }
 
+/** What a handler may return: JSON, or nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
+export type HandlerResult = JsonValue | undefined | void;
+
 /** One type of job: its name, its schemas, its options and its handler. */
 export interface JobDefinition<
   Type extends string = string,
   Payload extends Schema = Schema,
   Checkpoint extends Schema = Schema,
+  Result extends HandlerResult = HandlerResult,
 > extends JobOptions {
   readonly type: Type;
   readonly payload: Payload;
@@ -80,7 +88,7 @@ export interface JobDefinition<
   run(
     job: HandlerJob<Out<Payload>, Out<Checkpoint>>,
     context: JobContext<StandardSchemaV1.InferInput<Checkpoint>>,
-  ): Promise<JsonValue | undefined> | Promise<void> | JsonValue | undefined;
+  ): Promise<Result> | Result;
 }
 
 /**
@@ -91,7 +99,10 @@ export function defineJob<
   const Type extends string,
   Payload extends Schema,
   Checkpoint extends Schema = Schema<JsonValue>,
->(definition: JobDefinition<Type, Payload, Checkpoint>): JobDefinition<Type, Payload, Checkpoint> {
+  Result extends HandlerResult = HandlerResult,
+>(
+  definition: JobDefinition<Type, Payload, Checkpoint, Result>,
+): JobDefinition<Type, Payload, Checkpoint, Result> {
   const problems = definitionProblems(definition);
   if (problems.length > 0) throw new RegistryError(problems);
   return definition;

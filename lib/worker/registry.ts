@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
 import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { quoted } from '../wire/message.ts';
+import { type JsonValue, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition, JobOptions } from './define-job.ts';
 import { definitionProblems } from './definition-problems.ts';
@@ -31,6 +31,15 @@ export type PayloadIn<R extends Registry, Type extends TypeIn<R>> =
   string extends TypeIn<R>
     ? unknown
     : StandardSchemaV1.InferInput<Extract<R['definitions'][number], { readonly type: Type }>['payload']>;
+
+/** What `waitFor` gives for a type: what its handler returns, or any JSON, if the registry is not known. */
+export type ResultIn<R extends Registry, Type extends TypeIn<R>> =
+  string extends TypeIn<R>
+    ? JsonValue | undefined
+    : Stored<Awaited<ReturnType<Extract<R['definitions'][number], { readonly type: Type }>['run']>>>;
+
+/** A handler that returns nothing leaves no result. */
+type Stored<Result> = Result extends JsonValue ? Result : undefined;
 
 /** The registry has types that contradict each other or the settings. */
 export class RegistryError extends LeaseholdError {

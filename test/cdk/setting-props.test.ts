@@ -33,7 +33,7 @@ const followers: Partial<Record<SettingName, string>> = {
 function defaultOf(name: SettingName, declaration: SettingDeclaration): string {
   const follower = followers[name];
   if (follower !== undefined) return follower;
-  if (declaration.kind === 'choice') return `'${declaration.default}'`;
+  if (declaration.kind === 'choice' || declaration.kind === 'types') return `'${declaration.default}'`;
   if (declaration.kind === 'switch' || declaration.unit !== 'ms') return String(declaration.default);
   const ms = declaration.default;
   const [unit, size] = UNITS.find(([, each]) => ms > 0 && ms % each === 0) ?? ['millis', 1];
@@ -46,6 +46,8 @@ function typeOf(declaration: SettingDeclaration): string {
       return 'boolean';
     case 'choice':
       return declaration.choices.map((choice) => `'${choice}'`).join(' | ');
+    case 'types':
+      return 'string';
     case 'number':
       return declaration.unit === 'ms' ? 'Duration' : 'number';
   }
@@ -137,6 +139,8 @@ function anotherValue(declaration: SettingDeclaration): unknown {
       return !declaration.default;
     case 'choice':
       return declaration.choices.find((choice) => choice !== declaration.default);
+    case 'types':
+      return 'invoice,report';
     case 'number': {
       if (declaration.unit === 'share') return declaration.max;
       const up = declaration.default + (declaration.unit === 'ms' ? 60_000 : 1);

@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import {
   type DynamoDBClient,
   GetItemCommand,
   TransactionCanceledException,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
@@ -141,7 +145,8 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
     const [mine, twin] = await system.table.readMany(['ship-7', 'twin']);
     const own = { jobId: 'twin', leaseShard: twin?.leaseShard, changedBy: twin?.changedBy };
     const times = { createdAt: twin?.createdAt, notBefore: twin?.notBefore, leaseUntil: twin?.leaseUntil };
-    expect({ ...mine, ...own, ...times }).toEqual(twin);
+    // Besides the token, by which a repeat knows its own success.
+    expect({ ...mine, ...own, ...times }).toEqual({ ...twin, enqueueToken: job.clientRequestToken });
     expect(Number(mine?.notBefore) - Number(mine?.leaseUntil)).toBe(
       Number(twin?.notBefore) - Number(twin?.leaseUntil),
     );
@@ -161,13 +166,24 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
     });
   });
 
-  it('is found by the reaper when its producer dies between commit and hint, and not before its queue lease ends', async () => {
-    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
-    await commit(job);
+  it('is found by the reaper when its producer is killed between commit and hint, and not before its queue lease ends', async () => {
+    const program = join(import.meta.dirname, '..', 'support', 'commit-and-die.ts');
+    const child = spawn(process.execPath, [program, system.tableName, system.queueUrl, 'ship-7'], {
+      env: { ...process.env, ...system.environment },
+      stdio: 'inherit',
+    });
+    const [, signal] = await once(child, 'close');
+    expect(signal).toBe('SIGKILL');
+    expect(await orderIsThere()).toBe(true);
+    const reply = await system.sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: system.queueUrl, AttributeNames: ['All'] }),
+    );
+    expect(reply.Attributes?.ApproximateNumberOfMessages).toBe('0');
     const { leaseUntil } = (await system.table.read('ship-7')) as { leaseUntil: number };
     expect(leaseUntil - systemClock.now()).toBeLessThanOrEqual(defaultSettings.dispatchLeaseMs);
     expect(await hintsSentAt(leaseUntil - 1)).toEqual([]);
     expect(await hintsSentAt(leaseUntil + 1)).toEqual(['ship-7']);
+    expect(await claim('ship-7')).toMatchObject({ outcome: 'claimed', job: { payload: '{"order":7}' } });
   });
 
   it('is one job however often the transaction is repeated under its token', async () => {
@@ -184,9 +200,49 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
     await commit(job);
     await expect(commit(job, order(), 'another-token')).rejects.toBeInstanceOf(TransactionCanceledException);
     expect(await job.wasWritten()).toBe(true);
+    await claim('ship-7');
+    expect(await job.wasWritten()).toBe(true);
     const rival = await client.enqueueItems('ship', { order: 8 }, { jobId: 'ship-7' });
     await expect(commit(rival)).rejects.toBeInstanceOf(TransactionCanceledException);
     expect(await rival.wasWritten()).toBe(false);
+  });
+
+  it('is one job, and one row of the user, when twelve transactions and twelve claims meet', async () => {
+    const jobs = await Promise.all(
+      Array.from({ length: 12 }, () => client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' })),
+    );
+    const committing = jobs.map((job) =>
+      commit(job).then(
+        () => 'committed' as const,
+        (error: unknown) => error,
+      ),
+    );
+    const claims = Array.from({ length: 12 }, (_, i) =>
+      claim('ship-7', `worker-${i}/1`).then(
+        ({ outcome }) => outcome,
+        (error: { code?: string }) => error.code,
+      ),
+    );
+    const [commits, outcomes] = await Promise.all([Promise.all(committing), Promise.all(claims)]);
+    // Refused by the condition, or for a rival that was under way: where an engine shows such conflicts, both are told apart.
+    for (const refused of commits.filter((each) => each !== 'committed')) {
+      expect(refused).toBeInstanceOf(TransactionCanceledException);
+      const codes = (refused as TransactionCanceledException).CancellationReasons?.map(({ Code }) => Code);
+      for (const code of codes ?? [])
+        expect(['None', 'ConditionalCheckFailed', 'TransactionConflict']).toContain(code);
+    }
+    // Whoever met only conflicts repeats its transaction as it is.
+    if (!commits.includes('committed')) await commit(jobs[0] as Items);
+    expect(commits.filter((each) => each === 'committed').length).toBeLessThanOrEqual(1);
+    expect(outcomes.filter((each) => each === 'claimed').length).toBeLessThanOrEqual(1);
+    for (const outcome of outcomes)
+      expect(['claimed', 'absent', 'held', 'STORE_UNAVAILABLE']).toContain(outcome);
+    const written = await Promise.all(jobs.map((job) => job.wasWritten()));
+    expect(written.filter(Boolean)).toHaveLength(1);
+    if (!outcomes.includes('claimed'))
+      expect(await claim('ship-7')).toMatchObject({ outcome: 'claimed', job: { attempt: 1 } });
+    expect(await system.store.read('ship-7')).toMatchObject({ status: 'running', attempt: 1 });
+    expect(await orderIsThere()).toBe(true);
   });
 
   it('costs a claim that meets its transaction nothing but the next try', async () => {

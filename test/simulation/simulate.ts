@@ -6,6 +6,7 @@ import { plantChaos } from './chaos-events.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import { Judge } from './judge.ts';
 import { createObservedStore } from './observed-store.ts';
+import { type PlannedTick, planTicks } from './planned-ticks.ts';
 import type { PlantedBug, Ports } from './planted-bug.ts';
 import { type PlannedJob, planScenario, type Scenario, type Size, simulatedSettings } from './scenario.ts';
 import { SimulatedChain } from './simulated-chain.ts';
@@ -21,6 +22,8 @@ export interface SimulationOptions {
   /** @default 'full' */
   readonly size?: Size;
   readonly bug?: PlantedBug;
+  /** Whether ticks of schedules come as well. */
+  readonly ticks?: boolean;
   readonly suppressed?: ReadonlySet<number>;
   readonly traced?: boolean;
 }
@@ -61,7 +64,7 @@ export class Simulation {
   #stopped = false;
   #finished = false;
 
-  constructor({ seed, size = 'full', bug = NO_BUG, ...options }: SimulationOptions) {
+  constructor({ seed, size = 'full', bug = NO_BUG, ticks = false, ...options }: SimulationOptions) {
     this.#bug = bug;
     this.world = new World({
       seed,
@@ -79,6 +82,7 @@ export class Simulation {
     );
     this.queue = new SimulatedQueue(this.world, simulatedSettings.visibilityTimeoutMs);
     for (const job of this.scenario.jobs) this.#plan(job);
+    if (ticks) for (const tick of planTicks(seed, this.scenario.chaosMs)) this.#planTick(tick);
     for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
     for (let n = 0; n < this.scenario.reapers; n++) this.spawnReaper(this.scenario.reapersAfterMs);
     this.#chain = new SimulatedChain(this.world, this.#reaperSettings, (process) =>
@@ -130,6 +134,15 @@ export class Simulation {
     this.world.at(job.sentAfterMs, () => this.send(job));
     if (job.againAfterMs !== undefined)
       this.world.at(job.sentAfterMs + job.againAfterMs, () => this.send(atOnce));
+  }
+
+  #planTick({ jobId, body, isLate, sentAfterMs }: PlannedTick): void {
+    for (const afterMs of sentAfterMs)
+      this.world.at(afterMs, () => {
+        this.world.note('scheduler', `sends ${jobId}${isLate ? ', too late' : ''}`);
+        if (!isLate) this.judge.accept(jobId, 0);
+        this.queue.send(body, 0);
+      });
   }
 
   /** In some schedules payload and checkpoints are too large for the row. */

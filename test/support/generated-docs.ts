@@ -81,12 +81,15 @@ function allowed(declaration: SettingDeclaration): string {
       return '`true`, `false`';
     case 'choice':
       return declaration.choices.map((choice) => `\`${choice}\``).join(', ');
+    case 'types':
+      return 'types, `*`';
     case 'number':
       return `${shownValue(declaration, declaration.min)} to ${shownValue(declaration, declaration.max)}`;
   }
 }
 
 function shownValue(declaration: SettingDeclaration, value: number | string | boolean): string {
+  if (value === '') return 'none';
   if (declaration.kind !== 'number' || typeof value !== 'number') return `\`${value}\``;
   if (declaration.unit === 'ms') return shownDuration(value);
   if (declaration.unit === 'bytes') return value % 1024 === 0 ? `${value / 1024} KiB` : `${value} bytes`;

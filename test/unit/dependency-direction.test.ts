@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '..', '..');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wire: [],
   settings: ['wire'],
+  schedules: ['settings', 'wire'],
   protocol: ['settings', 'wire'],
   aws: ['protocol', 'settings', 'wire'],
   reaper: ['aws', 'protocol', 'settings', 'wire'],
@@ -17,9 +18,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ['cost', 'inspect', 'producer', 'worker', 'aws', 'protocol', 'settings', 'wire'],
   testing: ['reaper', 'worker', 'protocol', 'settings', 'wire'],
   cost: ['protocol', 'settings', 'wire'],
-  cdk: ['aws', 'settings', 'wire'],
+  cdk: ['aws', 'schedules', 'settings', 'wire'],
   console: ['client', 'inspect', 'protocol', 'settings', 'wire'],
-  local: ['console', 'client', 'inspect', 'reaper', 'worker', 'aws', 'protocol', 'settings', 'wire'],
+  local: [
+    'console',
+    'client',
+    'inspect',
+    'reaper',
+    'worker',
+    'aws',
+    'protocol',
+    'schedules',
+    'settings',
+    'wire',
+  ],
   cli: [
     'local',
     'console',
@@ -31,6 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'worker',
     'aws',
     'protocol',
+    'schedules',
     'settings',
     'wire',
   ],
@@ -40,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const EVERYBODYS = ['package.json', 'lib/this-package.ts', 'lib/node-version.ts'];
 
 /** The folders that know no network, no machine and no time of their own. */
-const PURE = ['wire', 'settings', 'protocol', 'inspect'] as const;
+const PURE = ['wire', 'settings', 'schedules', 'protocol', 'inspect'] as const;
 
 /** Who alone may import a package at run time. The local stack plays SQS's part towards Lambda, so it speaks to SQS itself. */
 const ONLY_IN: readonly { readonly packages: RegExp; readonly folders: readonly string[] }[] = [

@@ -30,6 +30,8 @@ function within(declaration: SettingDeclaration): fc.Arbitrary<unknown> {
       return fc.boolean();
     case 'choice':
       return fc.constantFrom(...declaration.choices);
+    case 'types':
+      return fc.constantFrom('', '*', 'a', 'a,b');
     case 'number':
       return declaration.unit === 'share'
         ? fc.double({ min: declaration.min, max: declaration.max, noNaN: true })

@@ -19,6 +19,7 @@ export interface SqsQueueOptions {
 interface OutgoingMessage {
   readonly body: string;
   readonly delaySeconds?: number;
+  readonly awsTraceHeader?: string;
 }
 
 /** Final is what another round would not change: the sender's own fault, or a queue that left the SDK's repeats unanswered. */
@@ -56,6 +57,11 @@ export async function sendMessages(
   );
 }
 
+const systemAttributesOf = (awsTraceHeader: string | undefined) =>
+  awsTraceHeader === undefined
+    ? undefined
+    : { AWSTraceHeader: { DataType: 'String', StringValue: awsTraceHeader } };
+
 /** Sends one batch and returns an outcome for each entry; a request that fails as a whole fails every entry. */
 async function sendBatch(
   { client, queueUrl }: SqsQueueOptions,
@@ -65,10 +71,11 @@ async function sendBatch(
     const reply = await client.send(
       new SendMessageBatchCommand({
         QueueUrl: queueUrl,
-        Entries: batch.map(({ body, delaySeconds }, i) => ({
+        Entries: batch.map(({ body, delaySeconds, awsTraceHeader }, i) => ({
           Id: String(i),
           MessageBody: body,
           DelaySeconds: delaySeconds || undefined,
+          MessageSystemAttributes: systemAttributesOf(awsTraceHeader),
         })),
       }),
     );

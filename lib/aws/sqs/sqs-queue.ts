@@ -6,6 +6,7 @@ import {
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { hintBody } from '../../wire/message.ts';
+import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import { MAX_ENTRIES, type SqsQueueOptions, sendMessages } from './send-messages.ts';
 
 /** The job queue on SQS. */
@@ -31,7 +32,8 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
             QueueUrl: queueUrl,
             MaxNumberOfMessages: Math.min(max, MAX_ENTRIES),
             WaitTimeSeconds: waitSeconds,
-            MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
+            MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount', 'AWSTraceHeader'],
+            MessageAttributeNames: [TRACEPARENT],
           }),
           signal === undefined ? {} : { abortSignal: signal },
         );
@@ -42,6 +44,10 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
             body: message.Body ?? '',
             sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
             receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
+            trace: traceOf({
+              traceparent: message.MessageAttributes?.[TRACEPARENT]?.StringValue,
+              awsTraceHeader: message.Attributes?.AWSTraceHeader,
+            }),
           }),
         );
       } catch (error) {

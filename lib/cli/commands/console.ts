@@ -51,14 +51,14 @@ async function serve(
   options: ConsoleCommandOptions,
 ) {
   const { startConsole } = await import('../../console/start-console.ts');
-  const { found, table, store, settings, inspection } = system;
+  const { found, table, store, settings, inspection, events } = system;
   if (options.scan === true) {
     const { rows, dollars } = await scanCostOf(system);
     output.note(`Reading the whole table once: about ${rows} rows, ${formatDollars(dollars)}.`);
   }
   const page = await startConsole({
     tableName: found.tableName,
-    ...{ table, store, settings, clock: terminal.clock },
+    ...{ table, store, settings, events, clock: terminal.clock },
     port: options.port,
     queue: options.write === true ? system.queue() : undefined,
     scan: options.scan === true ? inspection.scan : undefined,

@@ -13,6 +13,7 @@ import { planCommand } from './plan.ts';
 import { reapCommand } from './reap.ts';
 import { redriveCommand } from './redrive.ts';
 import { reviveCommand } from './revive.ts';
+import { schedulesCommand } from './schedules.ts';
 import { sendCommand } from './send.ts';
 import { showCommand } from './show.ts';
 import { statsCommand } from './stats.ts';
@@ -30,6 +31,7 @@ export const commands: readonly ((context: CliContext) => Command)[] = [
   watchCommand,
   workersCommand,
   statsCommand,
+  schedulesCommand,
   reviveCommand,
   cancelCommand,
   takeBackCommand,

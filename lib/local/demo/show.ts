@@ -89,6 +89,9 @@ export function introduction(stack: LocalStack, consoleUrl: string, types: reado
     ...(types.length === 0
       ? []
       : [`  ${pc.bold('Types')}     ${types.map(({ type }) => type).join(', ')}`, '']),
+    ...(Object.keys(stack.schedules()).length === 0
+      ? []
+      : [`  ${pc.bold('Schedules')} ${Object.keys(stack.schedules()).join(', ')}`, '']),
     '  Send a job from another terminal:',
     '',
     ...types

@@ -7,6 +7,7 @@ import {
   claimAttribute,
   ROW_FORMAT,
 } from '../../wire/table.ts';
+import { traceOf } from '../../wire/trace.ts';
 import { BadRowError, NewerFormatError } from '../errors.ts';
 import type { Job, JobCore, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
 import type { Row } from '../writes/row-write.ts';
@@ -184,6 +185,7 @@ function parseCore(read: RowReader): JobCore {
       checkpoint: read.optionalJson('checkpoint'),
       progress: read.optionalJson('progress'),
       lastError: read.optionalText('lastError'),
+      trace: traceOf({ traceparent: read.row.traceparent, awsTraceHeader: read.row.awsTraceHeader }),
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { defined } from '../../wire/defined.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import { claimAttribute, ROW_FORMAT } from '../../wire/table.ts';
+import type { TraceContext } from '../../wire/trace.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import type { Claim, ClaimCounts, ClaimEnd, PastClaim } from '../job.ts';
 import { type DataName, type StoredText, storedValue } from '../rows/data-pointer.ts';
@@ -34,6 +35,7 @@ export interface NewJob {
   readonly maxCrashes: number;
   /** Those of its terms that are the settings' own, because the writer did not know its type: the first claim replaces them. */
   readonly defaultTerms?: readonly TermName[];
+  readonly trace?: TraceContext;
 }
 
 /** The terms of a job that its type may set. */
@@ -63,6 +65,7 @@ const firstMessageWins = (job: StoredJob, now: number) => ({
   releases: 0,
   checkpointSeq: 0,
   cancelRequested: false,
+  ...defined({ ...job.trace }),
 });
 
 /** Grants a lease: owner, expiry and `running` in one write. By a hint (`jobId` only) the row must exist. */

@@ -268,6 +268,7 @@ export function startCell(options: CellOptions): Cell {
           crashes: job.crashes,
           releases: job.releases,
           createdAt: job.createdAt,
+          trace: job.trace,
         },
       });
     },

@@ -1,3 +1,4 @@
+import type { TraceContext } from '../../wire/trace.ts';
 import type { JobOptions } from '../define-job.ts';
 import type { HandlerEnd, Kept, Origin, PayloadCheck } from './cells.ts';
 import type { Revocation } from './revocation.ts';
@@ -38,6 +39,7 @@ export interface JobData {
   readonly crashes: number;
   readonly releases: number;
   readonly createdAt: number;
+  readonly trace?: TraceContext;
 }
 
 export type SaveOutcome = 'written' | 'lost' | { readonly failed: string };

@@ -1,6 +1,7 @@
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import { toJsonText } from '../../protocol/rows/json-text.ts';
 import type { JsonValue } from '../../wire/message.ts';
+import type { TraceContext } from '../../wire/trace.ts';
 import { type AbortReason, LeaseLost } from '../abort-reasons.ts';
 import type { JobContext } from '../define-job.ts';
 import type { Kept } from './cells.ts';
@@ -12,6 +13,7 @@ export interface ContextOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
   readonly live: LiveSignal;
+  readonly trace?: TraceContext;
   readonly maxCheckpointBytes: number;
   /** Progress alone is stored no more often than this. */
   readonly progressIntervalMs: number;
@@ -81,6 +83,7 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
   return {
     context: {
       signal: live.signal,
+      trace: options.trace ?? {},
       save(place) {
         const storing = noteCheckpoint(place).then(send);
         // A handler that does not wait for it must not have its process killed by an unhandled rejection: the signal tells.

@@ -4,6 +4,7 @@ import type { AbortReason } from '../abort-reasons.ts';
 import type { JobDefinition } from '../define-job.ts';
 import type { HandlerEnd, Kept } from './cells.ts';
 import type { JobData } from './channel.ts';
+import { withTrace } from './current-trace.ts';
 import { handlerJobOf } from './handler-job.ts';
 import { createJobContext } from './job-context.ts';
 import { createLiveSignal } from './live-signal.ts';
@@ -33,8 +34,8 @@ export interface StartedHandler {
 /** Runs one handler to its end, in a cell or beside its host. */
 export function startHandler(run: HandlerRun): StartedHandler {
   const live = createLiveSignal(run.reasonNow);
-  const { jobId, type, attempt } = run.job;
-  const { context, close } = createJobContext({ ...run, live, named: { jobId, type, attempt } });
+  const { jobId, type, attempt, trace } = run.job;
+  const { context, close } = createJobContext({ ...run, live, trace, named: { jobId, type, attempt } });
 
   const handle = async (): Promise<HandlerEnd> => {
     try {
@@ -49,7 +50,7 @@ export function startHandler(run: HandlerRun): StartedHandler {
     }
   };
 
-  const end = handle().then(async (ended) => {
+  const end = withTrace(trace, handle).then(async (ended) => {
     await close();
     return ended;
   });

@@ -4,7 +4,7 @@ import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
 import { connectWorker, type WorkerConnection, type WorkerConnectOptions } from '../compose-worker.ts';
 import { readMessage } from '../intake/read-message.ts';
-import { rejectMessage } from '../intake/reject-message.ts';
+import { dropLateTick, rejectMessage } from '../intake/reject-message.ts';
 import { sendHint } from '../run/send-hint.ts';
 import { receivedMessage, withPowertools } from './lambda-host.ts';
 
@@ -47,6 +47,9 @@ async function keep(parts: DeadLetterParts, message: ReceivedMessage): Promise<b
     switch (read.kind) {
       case 'rejected':
         await rejectMessage(parts, read.rejected);
+        return true;
+      case 'late':
+        dropLateTick(parts, read);
         return true;
       // Its row is in the lease index: the reaper hints again by itself.
       case 'hint':

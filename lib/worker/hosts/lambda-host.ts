@@ -3,6 +3,7 @@ import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler, SqsRecord } from '../../wire/lambda.ts';
+import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import { takeOrders } from '../cells/cell-orders.ts';
 import { callerFile, type Handlers } from '../cells/create-cells.ts';
 import { runCell } from '../cells/run-cell.ts';
@@ -83,6 +84,10 @@ export const receivedMessage = (record: SqsRecord): ReceivedMessage => ({
   body: record.body,
   sentAt: Number(record.attributes.SentTimestamp),
   receiveCount: Number(record.attributes.ApproximateReceiveCount),
+  trace: traceOf({
+    traceparent: record.messageAttributes?.[TRACEPARENT]?.stringValue,
+    awsTraceHeader: record.attributes.AWSTraceHeader,
+  }),
 });
 
 /** What the module exports in its second process, where no batch ever arrives. */

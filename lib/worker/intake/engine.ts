@@ -3,6 +3,7 @@ import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError } from '../../protocol/errors.ts';
 import type { ClaimRequest, ReceivedMessage } from '../../protocol/ports.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
+import { eventDetailOf } from '../../wire/events.ts';
 import type { PayloadCheck } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import { readClock } from '../run/lease-clock.ts';
@@ -10,7 +11,7 @@ import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type ReadMessage, readMessage, refusedPayload } from './read-message.ts';
-import { rejectMessage } from './reject-message.ts';
+import { dropLateTick, rejectMessage } from './reject-message.ts';
 
 /** A message that wants a claim. */
 export interface Claimable {
@@ -45,6 +46,7 @@ const LONGEST_RETURN_SECONDS = 300;
 
 export function createEngine(parts: WorkerParts): Engine {
   const { settings, clock, chance, store, telemetry, cells, brake } = parts;
+  const runner = createClaimRunner(parts);
 
   const returned = ({ receiveCount }: ReceivedMessage): Returned => ({
     kind: 'returned',
@@ -55,6 +57,12 @@ export function createEngine(parts: WorkerParts): Engine {
     const read = readMessage(message, parts, cells.find);
     if (read.kind === 'rejected') {
       await rejectMessage(parts, read.rejected);
+      return SETTLED;
+    }
+    if (read.kind === 'late') {
+      // By a clock that is ahead, every tick would be late.
+      if (!(await parts.clockCheck.isSound())) return returned(message);
+      dropLateTick(parts, read);
       return SETTLED;
     }
     const type = read.kind === 'hint' ? read.type : read.job.type;
@@ -98,7 +106,11 @@ export function createEngine(parts: WorkerParts): Engine {
       case 'cancelRequested': {
         const { jobId, attempt } = outcome.job;
         const ended = await store.cancelPending({ jobId, attempt });
-        if (ended.outcome === 'written') telemetry.count('JobsCancelled');
+        if (ended.outcome !== 'written') return SETTLED;
+        telemetry.count('JobsCancelled');
+        runner.publish([
+          { name: 'JobCancelled', detail: { ...eventDetailOf(outcome.job), at: clock.now() } },
+        ]);
         return SETTLED;
       }
       case 'newer':
@@ -160,7 +172,7 @@ export function createEngine(parts: WorkerParts): Engine {
   };
 
   return {
-    ...createClaimRunner(parts),
+    ...runner,
 
     async open(message) {
       try {

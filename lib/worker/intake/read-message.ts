@@ -5,7 +5,8 @@ import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { type JobMessage, parseMessage } from '../../wire/message.ts';
+import { type JobMessage, parseMessage, type Tick } from '../../wire/message.ts';
+import { traceOf } from '../../wire/trace.ts';
 import type { PayloadCheck } from '../cells/cells.ts';
 import type { JobOptions } from '../define-job.ts';
 import { termsOf } from '../registry.ts';
@@ -21,9 +22,11 @@ export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
   | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
-  | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number };
+  | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
+  /** A tick of a schedule whose time is over: it makes no job. */
+  | { readonly kind: 'late'; readonly jobId: string; readonly byMs: number };
 
-type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt'>;
+type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt' | 'trace'>;
 
 /** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
 export function readMessage(
@@ -36,12 +39,18 @@ export function readMessage(
   if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
   const { message: said } = parsed;
   if (said.kind === 'hint') return { kind: 'hint', job: { jobId: said.jobId }, type: said.type };
-  const job = newJob(said, message.messageId, optionsOf(said.type), settings);
-  const { notBefore } = said;
+  const job = newJob(said, message, optionsOf(said.type), settings);
+  const { notBefore, tick } = said;
+  if (tick !== undefined && now - tick.at > latestOf(tick, settings))
+    return { kind: 'late', jobId: job.jobId, byMs: now - tick.at };
   return notBefore !== undefined && notBefore > now + settings.skewMs
     ? { kind: 'later', job, notBefore }
     : { kind: 'new', job, dueAt: Math.max(message.sentAt, notBefore ?? 0) };
 }
+
+/** A tick that is older than rows are kept could make a second job: the row of the first may be gone. */
+const latestOf = ({ lateAfterMs }: Tick, { rowRetentionMs }: Settings): number =>
+  Math.min(lateAfterMs, rowRetentionMs);
 
 /** A message whose payload its schema refused. */
 export const refusedPayload = (
@@ -54,7 +63,7 @@ export const refusedPayload = (
 /** The job of a message: what it leaves open is the type's, or the settings'. */
 export function newJob(
   message: JobMessage,
-  messageId: string,
+  { messageId, trace }: Pick<ReceivedMessage, 'messageId' | 'trace'>,
   options: JobOptions | undefined,
   settings: Settings,
 ): NewJob {
@@ -69,6 +78,7 @@ export function newJob(
     maxCrashes: Math.min(message.maxCrashes ?? terms.maxCrashes, maxAttempts),
     // A worker that does not know the type leaves its terms to the first claim by one that does.
     defaultTerms: options === undefined ? TERMS.filter((name) => message[name] === undefined) : undefined,
+    trace: traceOf({ ...trace, traceparent: message.traceparent ?? trace?.traceparent }),
   };
 }
 

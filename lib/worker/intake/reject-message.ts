@@ -1,6 +1,15 @@
 import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
+/** Tells of the tick of a schedule that came too late and makes no job. */
+export function dropLateTick(
+  { telemetry }: Pick<WorkerParts, 'telemetry'>,
+  { jobId, byMs }: { readonly jobId: string; readonly byMs: number },
+): void {
+  telemetry.count('TicksLate');
+  telemetry.warn('the tick of a schedule came too late and makes no job', { jobId, byMs });
+}
+
 /** Keeps a message that cannot be run as a failed row, for its producer to find. */
 export async function rejectMessage(
   { store, telemetry }: Pick<WorkerParts, 'store' | 'telemetry'>,

@@ -4,9 +4,9 @@ import {
   type ReleaseVerdict,
 } from '../../protocol/decisions/decide-failure.ts';
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
-import type { RunningJob } from '../../protocol/job.ts';
+import type { EventOutlet } from '../../protocol/event-outlet.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
-import type { LeaseholdEvent } from '../../wire/events.ts';
+import { eventDetailOf, namesType } from '../../wire/events.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import type { Thrown } from '../cells/thrown.ts';
 import { termsOf } from '../registry.ts';
@@ -21,9 +21,8 @@ export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 
 export type Ends = ReturnType<typeof createEnds>;
 
 /** The writes that end a claim. Each is offered for as long as the lease lasts, and the fence decides. */
-export function createEnds(parts: WorkerParts) {
-  const { store, clock, chance, settings, telemetry, events } = parts;
-  const publishing = new Set<Promise<unknown>>();
+export function createEnds(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
+  const { store, clock, chance, settings, telemetry } = parts;
 
   /** Carries out one write; a refusal is counted. */
   const settle = async (
@@ -38,15 +37,6 @@ export function createEnds(parts: WorkerParts) {
     return 'lost';
   };
 
-  /** The row is written already: nothing waits for who can be told of it. */
-  const publish = (...given: readonly LeaseholdEvent[]): void => {
-    const telling = events
-      .publish(given)
-      .catch((error: unknown) => telemetry.error('event not published', error, { name: given[0]?.name }))
-      .finally(() => publishing.delete(telling));
-    publishing.add(telling);
-  };
-
   const failForGood = async (held: HeldClaim, end: FinalEnd): Promise<Ending> => {
     const { quarantined = false, ...counts } = end;
     const ending = await settle(held, () => store.fail(held.claim, counts), 'failed');
@@ -54,9 +44,9 @@ export function createEnds(parts: WorkerParts) {
     telemetry.count('JobsFailed');
     if (quarantined) telemetry.count('JobsQuarantined');
     const { crashes = held.job.crashes, releases = held.job.releases } = counts;
-    const detail = { ...endDetail(held.job), ...counts, crashes, releases, at: clock.now() };
-    publish({ name: 'JobFailed', detail });
-    if (quarantined) publish({ name: 'JobQuarantined', detail });
+    const detail = { ...eventDetailOf(held.job), ...counts, crashes, releases, at: clock.now() };
+    outlet.publish([{ name: 'JobFailed', detail }]);
+    if (quarantined) outlet.publish([{ name: 'JobQuarantined', detail }]);
     return ending;
   };
 
@@ -82,6 +72,12 @@ export function createEnds(parts: WorkerParts) {
       const end = await settle(held, () => store.complete(held.claim, value), 'done');
       if (end === 'done') telemetry.count('JobsDone');
       if (end === 'done' && late) telemetry.count('LateCompletions');
+      if (end === 'done' && namesType(settings.doneEvents, held.job.type)) {
+        const durationMs = Math.round(clock.monotonic() - held.startedAt);
+        outlet.publish([
+          { name: 'JobDone', detail: { ...eventDetailOf(held.job), durationMs, at: clock.now() } },
+        ]);
+      }
       return end;
     },
 
@@ -105,8 +101,8 @@ export function createEnds(parts: WorkerParts) {
       if (end !== 'retried') return end;
       telemetry.count('JobsRetried');
       const { notBefore } = dispatch;
-      const detail = { ...endDetail(job), errors, lastError, notBefore, at: clock.now() };
-      publish({ name: 'JobRetried', detail });
+      const detail = { ...eventDetailOf(job), errors, lastError, notBefore, at: clock.now() };
+      outlet.publish([{ name: 'JobRetried', detail }]);
       await sendHint(parts, job, dispatch);
       return end;
     },
@@ -133,13 +129,10 @@ export function createEnds(parts: WorkerParts) {
 
     async cancel(held: HeldClaim): Promise<Ending> {
       const end = await settle(held, () => store.cancelRunning(held.claim), 'cancelled');
-      if (end === 'cancelled') telemetry.count('JobsCancelled');
+      if (end !== 'cancelled') return end;
+      telemetry.count('JobsCancelled');
+      outlet.publish([{ name: 'JobCancelled', detail: { ...eventDetailOf(held.job), at: clock.now() } }]);
       return end;
-    },
-
-    /** Resolves when everybody has been told: before a freeze, or the end of the process. */
-    async quiet(): Promise<void> {
-      await Promise.all(publishing);
     },
   };
 }
@@ -152,12 +145,3 @@ interface FinalEnd {
   readonly lastError: string;
   readonly quarantined?: boolean;
 }
-
-const endDetail = ({ jobId, type, attempt, crashes, releases, leaseOwner }: RunningJob) => ({
-  jobId,
-  type,
-  attempt,
-  crashes,
-  releases,
-  leaseOwner,
-});

@@ -1,4 +1,6 @@
+import { createEventOutlet, type EventOutlet } from '../../protocol/event-outlet.ts';
 import { claimOf, type RunningJob } from '../../protocol/job.ts';
+import { eventDetailOf, namesType } from '../../wire/events.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
 import type { CheckToken, Suspicion } from '../cells/cells.ts';
 import { thrownBy } from '../cells/thrown.ts';
@@ -20,7 +22,7 @@ export interface ClaimedJob {
   readonly suspicion?: Suspicion;
 }
 
-export interface ClaimRunner {
+export interface ClaimRunner extends Pick<EventOutlet, 'publish'> {
   /** Runs one claimed job to its end, over as many cells as it takes, and says how it ended. */
   run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
   /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
@@ -36,14 +38,17 @@ const BY_ITS_ROW: Suspicion = { group: 0, limit: 1 };
 
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts): ClaimRunner {
-  const { clock, telemetry, cells, brake } = parts;
-  const ends = createEnds(parts);
+  const { clock, telemetry, cells, brake, settings } = parts;
+  // The rows are written already: nothing waits for who can be told of it.
+  const outlet = createEventOutlet(parts);
+  const ends = createEnds(parts, outlet);
   const restarts = createRestarts(parts, ends);
 
   const runUnder = async (held: HeldClaim, place: RunPlace, bounds: RunBounds): Promise<Ending> => {
     if (cells.find(held.job.type) === undefined)
       return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
     for (let deaths = 0, mine = held, at = place; ; ) {
+      tellOfStart(mine);
       const run = await supervise(parts, mine, at, bounds);
       const { outcome } = run;
       // A handler that was asked to stop, and whose cell then died, ends as it was asked to.
@@ -60,6 +65,11 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       mine = next.held;
       at = { suspicion: outcome.suspicion };
     }
+  };
+
+  const tellOfStart = ({ job }: HeldClaim): void => {
+    if (!namesType(settings.startedEvents, job.type)) return;
+    outlet.publish([{ name: 'JobStarted', detail: { ...eventDetailOf(job), at: clock.now() } }]);
   };
 
   /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
@@ -106,6 +116,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       return ending;
     },
     releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
-    quiet: () => ends.quiet(),
+    publish: outlet.publish,
+    quiet: () => outlet.settle(),
   };
 }

@@ -282,6 +282,80 @@ describe('a bus that takes no events', () => {
     expect(await end).toBe('failed');
     expect(await row()).toMatchObject({ status: 'failed' });
   });
+
+  it('holds up no run, and the end of an invocation for three seconds at most', async () => {
+    const stack = createTestStack({ settings: { doneEvents: 'job' } });
+    const worker = stack.worker(createRegistry([jobOf({}, () => 'done')]));
+    let asked = 0;
+    const events = {
+      publish: () => {
+        asked += 1;
+        return new Promise<void>(() => {});
+      },
+    };
+    const run = await startRun(
+      jobOf({}, () => 'done'),
+      { ...stack, worker: () => ({ ...worker, events }) },
+    );
+    expect(await run.end).toBe('done');
+    expect(asked).toBe(1);
+    const quiet = run.engine.quiet();
+    await stack.clock.advance(3000);
+    await quiet;
+  });
+});
+
+describe('events that were chosen by type', () => {
+  const eventsOf = async (settings: Readonly<Record<string, unknown>>) => {
+    const stack = createTestStack({ settings });
+    const { end } = await startRun(
+      jobOf({}, () => 'done'),
+      stack,
+    );
+    await end;
+    return stack.events.map(({ name }) => name);
+  };
+
+  it('are published for these types, for all, or for none', async () => {
+    expect(await eventsOf({})).toEqual([]);
+    expect(await eventsOf({ doneEvents: 'other,jo', startedEvents: 'jobs' })).toEqual([]);
+    expect(await eventsOf({ doneEvents: 'other,job' })).toEqual(['JobDone']);
+    expect(await eventsOf({ startedEvents: '*', doneEvents: '*' })).toEqual(['JobStarted', 'JobDone']);
+  });
+
+  it('tell of each claim, and of a cancellation whoever carries it out', async () => {
+    const stack = createTestStack({ settings: { startedEvents: '*', doneEvents: '*' } });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { end, worker, engine } = await startRun(
+      jobOf({}, () => promise),
+      stack,
+    );
+    worker.killCell();
+    await stack.clock.advance(1);
+    resolve('done');
+    expect(await end).toBe('done');
+    const told = stack.events.map(({ name, detail }) => [name, 'attempt' in detail && detail.attempt]);
+    expect(told).toEqual([
+      ['JobStarted', 1],
+      ['JobStarted', 2],
+      ['JobDone', 2],
+    ]);
+    // A pending job with a request to cancel: seen by a worker, or by the reaper.
+    const job = { type: 'job', payload: 'null', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    for (const jobId of ['met', 'swept']) {
+      const now = stack.clock.now();
+      await stack.store.schedule({ jobId, ...job }, planDispatch(now, now, stack.settings));
+      const row = await stack.table.read(jobId);
+      stack.table.put({ ...row, jobId, cancelRequested: true });
+    }
+    await engine.claim([{ kind: 'claimable', job: { jobId: 'met' }, message: anyMessage }]);
+    await stack.clock.advance(3_600_000);
+    await stack.sweep();
+    expect(stack.events.slice(3)).toMatchObject([
+      { name: 'JobCancelled', detail: { jobId: 'met', type: 'job', attempt: 0 } },
+      { name: 'JobCancelled', detail: { jobId: 'swept', type: 'job', attempt: 0 } },
+    ]);
+  });
 });
 
 describe('the log', () => {

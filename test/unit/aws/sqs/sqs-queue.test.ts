@@ -71,8 +71,23 @@ describe('the queue on the wire', () => {
       QueueUrl: queueUrl,
       MaxNumberOfMessages: 10,
       WaitTimeSeconds: 20,
-      MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
+      MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount', 'AWSTraceHeader'],
+      MessageAttributeNames: ['traceparent'],
     });
+  });
+
+  it('carries X-Ray’s header and reads it, which no engine on this machine does', async () => {
+    const header = 'Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1';
+    sqs.on(SendMessageBatchCommand).resolves({ Successful: [] });
+    sqs.on(ReceiveMessageCommand).resolves({ Messages: [{ Attributes: { AWSTraceHeader: header } }] });
+    await queue.sendJobs([{ body: 'a', awsTraceHeader: header }, { body: 'b' }]);
+    const [first, second] = sqs.commandCalls(SendMessageBatchCommand)[0]?.args[0].input.Entries ?? [];
+    expect(first?.MessageSystemAttributes).toEqual({
+      AWSTraceHeader: { DataType: 'String', StringValue: header },
+    });
+    expect(second?.MessageSystemAttributes).toBeUndefined();
+    const [received] = await queue.receive({ max: 1, waitSeconds: 0 });
+    expect(received?.trace).toEqual({ awsTraceHeader: header, traceparent: undefined });
   });
 
   it('deletes and returns messages by their handles', async () => {

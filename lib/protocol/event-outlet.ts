@@ -1,9 +1,9 @@
-import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { LeaseholdEvent } from '../wire/events.ts';
-import type { ReaperDeps } from './deps.ts';
+import type { Clock, Events, Telemetry } from './ports.ts';
+import { waitAtMost } from './wait-at-most.ts';
 
 /**
- * Publishes events beside the sweep: no job waits for a bus that is slow or gone. What is still to be published is
+ * Publishes events beside the work of a reaper or worker: no job waits for a bus that is slow or gone. What is still to be published is
  * bounded; beyond that, events are dropped and the number is logged.
  */
 export interface EventOutlet {
@@ -20,7 +20,11 @@ export function createEventOutlet({
   events,
   telemetry,
   clock,
-}: Pick<ReaperDeps, 'events' | 'telemetry' | 'clock'>): EventOutlet {
+}: {
+  readonly events: Events;
+  readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
+  readonly clock: Pick<Clock, 'sleep'>;
+}): EventOutlet {
   let waiting: LeaseholdEvent[] = [];
   let dropped = 0;
   let draining: Promise<void> | undefined;

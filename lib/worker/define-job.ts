@@ -71,7 +71,7 @@ export interface JobOptions {
 
 /** What a handler may return: JSON, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
-export type HandlerResult = JsonValue | undefined | void;
+type HandlerResult = JsonValue | undefined | void;
 
 /** One type of job: its name, its schemas, its options and its handler. */
 export interface JobDefinition<

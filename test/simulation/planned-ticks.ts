@@ -23,7 +23,7 @@ export function planTicks(seed: number, chaosMs: number): readonly PlannedTick[]
   const deliveries = (from: number) =>
     Array.from({ length: random.pick([1, 2, 3]) }, () => from + random.integer(0, chaosMs / 2));
   return [false, true].map((isLate): PlannedTick => {
-    const first = random.integer(0, 10_000);
+    const first = random.integer(0, chaosMs / 2);
     const at = WORLD_START + first - (isLate ? LATE_AFTER_MS + WELL_LATE_MS : 0);
     const body = JSON.stringify({
       type: 'simulated',

@@ -27,7 +27,6 @@ rmSync(out, { recursive: true, force: true });
 tsc(join(root, 'tsconfig.build.json'), out);
 buildCommonJs(join(out, 'cjs'));
 await bundleFunctions();
-await bundleDemo();
 await buildConsole();
 chmodSync(join(out, 'bin', 'leasehold.js'), 0o755);
 // The command reads its version from here; a whole manifest beside the real one would confuse bundlers.
@@ -73,20 +72,14 @@ export const moduleExtension: string = '.js';
 
 async function bundleFunctions(): Promise<void> {
   const functions = readdirSync(join(root, 'functions'));
-  const bundles = await buildBundles(functions);
+  // The construct builds a worker from the user's jobs; this one is the demo of `leasehold dev`, with its schema library.
+  const entries = { worker: join(root, 'examples', 'demo.ts') };
+  const bundles = await buildBundles(functions, { entries });
   for (const name of functions) {
     const target = join(out, 'functions', name);
     cpSync(bundles.folder(name), target, { recursive: true });
     console.log(`functions/${name}: ${Math.round(statSync(join(target, 'index.mjs')).size / 1024)} KiB`);
   }
-  bundles.remove();
-}
-
-/** The demo of `leasehold dev`, with the schema library that only it uses. */
-async function bundleDemo(): Promise<void> {
-  const entries = { demo: join(root, 'examples', 'demo.ts') };
-  const bundles = await buildBundles(['demo'], { entries });
-  cpSync(bundles.folder('demo'), join(out, 'demo'), { recursive: true });
   bundles.remove();
 }
 

@@ -46,7 +46,8 @@ export interface DevOptions {
 
 const DEMO_WORKER = join(packageFolder, 'examples', 'demo.ts');
 /** The demo's worker as the published package has it: bundled, with the libraries that only it uses. */
-const DEMO_BUNDLE = join(packageFolder, 'demo');
+const DEMO_BUNDLE = join(packageFolder, 'functions', 'worker');
+const isBundled = (): boolean => existsSync(join(DEMO_BUNDLE, 'index.mjs'));
 /** Somebody to look at in the console from the start, and no cold start before the first job. */
 const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */
@@ -67,13 +68,11 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
   try {
-    await checkTools({ ...options, bundles: jobs !== undefined || !existsSync(DEMO_BUNDLE) }, process.env);
+    await checkTools({ ...options, bundles: jobs !== undefined || !isBundled() }, process.env);
     const stack = await startLocalStack({
       settings: demoSettings,
       jobs,
-      ...(existsSync(DEMO_BUNDLE)
-        ? { folders: { worker: DEMO_BUNDLE } }
-        : { entries: { worker: DEMO_WORKER } }),
+      ...(isBundled() ? { folders: { worker: DEMO_BUNDLE } } : { entries: { worker: DEMO_WORKER } }),
       warm: Math.min(WARM_WORKERS, workers ?? WARM_WORKERS),
       workers,
       engine: options.engine,

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -89,19 +89,170 @@ it('is small, and brings no Node of its own', MINUTES, () => {
   expect(new Set(packages).size).toBeLessThanOrEqual(MOST_PACKAGES);
   const megabytes = Number(project.run('du', '-sm', 'node_modules').split('\t')[0]);
   expect(megabytes).toBeLessThanOrEqual(MOST_MEGABYTES);
+  const tarballMegabytes = (statSync(tarball).size / 1e6).toFixed(2);
+  console.log(
+    `${megabytes} MB in ${new Set(packages).size} packages, from a tarball of ${tarballMegabytes} MB`,
+  );
   expect(readdirSync(join(project.folder, 'node_modules', 'leasehold'))).not.toContain('tools');
   project.remove();
 });
 
-it('makes a project that passes its own test and synth', { timeout: 600_000 }, () => {
+describe('the README’s first minutes, with the tarball', () => {
+  const project = freshProject('module');
+  afterAll(() => project.remove());
+  const inMade = (command: string) => project.run('sh', '-c', `cd my-jobs && ${command}`);
+
+  it('make a project that passes its own test, check and synth', { timeout: 600_000 }, () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const [, start = ''] = /## Start\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme) ?? [];
+    const commands = start
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +#.*/, ''));
+    expect(commands).toEqual([
+      'npx leasehold init my-jobs',
+      'cd my-jobs',
+      'npm install',
+      'npm test',
+      'npm run dev',
+    ]);
+    project.run('npm', 'install', tarball);
+    project.run('npx', 'leasehold', 'init', 'my-jobs', '--leasehold', `file:${tarball}`);
+    inMade('npm install');
+    expect(inMade('npm test')).toMatch(/pass 1/);
+    inMade('npm run check && npm run synth');
+    expect(readdirSync(join(project.folder, 'my-jobs', 'cdk.out'))).toContain('MyJobs.template.json');
+  });
+
+  it('run its job, through a killed worker, to its end', MINUTES, async () => {
+    const began = performance.now();
+    const dev = project.start('sh', '-c', 'cd my-jobs && exec npm run dev');
+    const hears = (words: RegExp) => expect.poll(dev.said, { timeout: 120_000, interval: 50 }).toMatch(words);
+    try {
+      await hears(/npx leasehold send count/);
+      inMade(`npx leasehold send count '{"to":8}' --job-id mine`);
+      await hears(/mine count #1 +counted +at=3/);
+      const { workers } = JSON.parse(inMade('npx leasehold workers --json')) as {
+        readonly workers: readonly { readonly worker: string }[];
+      };
+      const [, pid = ''] = /-(\d+)-/.exec(workers[0]?.worker ?? '') ?? [];
+      process.kill(Number(pid), 'SIGKILL');
+      await hears(/mine count #1 +reclaimed/);
+      await hears(/mine count #2 +done after/);
+      console.log(
+        `from \`npm run dev\` to the killed job's end: ${Math.round((performance.now() - began) / 1000)} s`,
+      );
+      expect(inMade('npx leasehold explain mine')).toMatch(/its lease lapsed; the reaper reclaimed the job/);
+    } finally {
+      await dev.stop();
+    }
+  });
+});
+
+it('names the tools that dev needs together, with the command that installs them', MINUTES, async () => {
   const project = freshProject('module');
   project.run('npm', 'install', tarball);
-  project.run('npx', 'leasehold', 'init', 'made', '--leasehold', `file:${tarball}`);
-  const made = (...args: readonly string[]) => project.run('npm', '--prefix', 'made', ...args);
-  made('install');
-  expect(made('test')).toMatch(/pass 1/);
-  project.run('sh', '-c', 'cd made && npm run check && npm run synth');
-  expect(readdirSync(join(project.folder, 'made', 'cdk.out'))).toContain('Made.template.json');
+  project.write('jobs.ts', 'export {};');
+  const dev = project.start('npx', 'leasehold', 'dev', 'jobs.ts');
+  await expect
+    .poll(dev.said, { timeout: 60_000 })
+    .toMatch(
+      /This needs esbuild, fauxqs, \S+, which are not installed\. Run: npm install --save-dev esbuild fauxqs \S+/,
+    );
+  await dev.stop();
+  project.remove();
+});
+
+describe('an app of `cdk init`', () => {
+  const project = freshProject('commonjs');
+  afterAll(() => project.remove());
+  const inApp = (command: string) => project.run('sh', '-c', `cd shop && ${command}`);
+
+  it('has jobs after one construct: Jest tests a handler and the template, and synth works', {
+    timeout: 900_000,
+  }, () => {
+    project.run(
+      'sh',
+      '-c',
+      'mkdir shop && cd shop && npx --yes aws-cdk@2.1147.0 init app --language typescript --generate-only',
+    );
+    inApp(`npm install && npm install ${tarball} zod@4 && npm install --save-dev esbuild`);
+    const manifest = JSON.parse(inApp('cat package.json'));
+    console.log(
+      'cdk init:',
+      JSON.stringify({ ...manifest.dependencies, ...manifest.devDependencies, leasehold: 'tarball' }),
+    );
+    project.write(
+      'shop/lib/jobs.ts',
+      `import { createRegistry, defineJob, NonRetryableError } from 'leasehold';
+       import * as z from 'zod';
+       export ${job.trimStart()}
+       export const registry = createRegistry([greet]);`,
+    );
+    project.write(
+      'shop/lib/shop-stack.ts',
+      `import * as cdk from 'aws-cdk-lib';
+       import { LeaseholdJobs } from 'leasehold/cdk';
+       export class ShopStack extends cdk.Stack {
+         constructor(scope: cdk.App, id: string, props?: cdk.StackProps) {
+           super(scope, id, props);
+           new LeaseholdJobs(this, 'Jobs', { jobs: 'lib/jobs.ts' });
+         }
+       }`,
+    );
+    project.write(
+      'shop/test/shop.test.ts',
+      `import * as cdk from 'aws-cdk-lib';
+       import { Template } from 'aws-cdk-lib/assertions';
+       import { testJob } from 'leasehold/testing';
+       import { greet } from '../lib/jobs';
+       import { ShopStack } from '../lib/shop-stack';
+       test('the handler survives its host', async () => {
+         const job = testJob(greet, { name: 'Ada' });
+         expect(await job.run({ mishap: 'hostDies', after: 1 })).toBe('crashed');
+         expect((await job.finish()).status).toBe('done');
+       });
+       test('a job that must not be retried is not', async () => {
+         expect(await testJob(greet, { name: '' }).finish()).toMatchObject({ status: 'failed', attempt: 1 });
+       });
+       test('the stack has three functions', () => {
+         const app = new cdk.App({ context: { 'aws:cdk:bundling-stacks': [] } });
+         Template.fromStack(new ShopStack(app, 'Shop')).resourceCountIs('AWS::Lambda::Function', 3);
+       });`,
+    );
+    expect(inApp('npx jest 2>&1')).toMatch(/Tests: +3 passed/);
+    inApp('npx cdk synth --quiet');
+    expect(readdirSync(join(project.folder, 'shop', 'cdk.out'))).toContain('ShopStack.template.json');
+  });
+});
+
+it('has complete types, with skipLibCheck off, for every way to resolve them', MINUTES, () => {
+  const project = freshProject('commonjs');
+  project.run(
+    'npm',
+    'install',
+    tarball,
+    'zod@4',
+    'typescript@5.9',
+    '@types/node@24',
+    'aws-cdk-lib@2.276.0',
+    'constructs@10',
+  );
+  const parts = ['', '/producer', '/client', '/testing', '/cdk', '/worker', '/local', '/reaper'];
+  project.write(
+    'use.ts',
+    parts.map((part, i) => `import * as p${i} from 'leasehold${part}'; void p${i};`).join('\n'),
+  );
+  for (const [module, moduleResolution] of [
+    ['commonjs', 'node10'],
+    ['node16', 'node16'],
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ] as const)
+    project.run(
+      ...(['npx', 'tsc', '--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022'] as const),
+      ...['--module', module, '--moduleResolution', moduleResolution, '--types', 'node', 'use.ts'],
+    );
   project.remove();
 });
 

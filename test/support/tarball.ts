@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -32,19 +33,40 @@ export interface FreshProject {
   readonly folder: string;
   write(file: string, text: string): void;
   run(command: string, ...args: readonly string[]): string;
+  /** Starts a command that goes on. `stop` interrupts it and everything that it started. */
+  start(command: string, ...args: readonly string[]): { said(): string; stop(): Promise<unknown> };
   remove(): void;
 }
 
 /** An empty folder outside the repository, with a package.json of this type. */
 export function freshProject(type: 'module' | 'commonjs'): FreshProject {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-fresh-'));
-  const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  };
   write('package.json', JSON.stringify({ name: 'fresh', private: true, type }));
   return {
     folder,
     write,
     run: (command, ...args) =>
       execFileSync(command, [...args], { cwd: folder, encoding: 'utf8', env: surroundings(), stdio: 'pipe' }),
+    start(command, ...args) {
+      const child = spawn(command, [...args], { cwd: folder, env: surroundings(), detached: true });
+      let text = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => {
+          text += chunk;
+        });
+      const ended = once(child, 'exit');
+      return {
+        said: () => text,
+        stop() {
+          if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGINT');
+          return ended;
+        },
+      };
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,35 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { type Snippet, snippets } from '../support/snippets.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 // A package of its own below the repository: `leasehold` means the sources there, as it does in the examples.
 const folder = join(root, '.cache', `snippets-${process.pid}`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const pages = globSync(['README.md', 'docs/*.md', 'examples/**/*.md'], { cwd: root })
-  // Written from the sources, which are compiled.
-  .filter((page) => page !== 'docs/reference.md')
-  .sort();
-
-interface Snippet {
-  readonly page: string;
-  readonly line: number;
-  readonly language: string;
-  readonly text: string;
-}
-
-const snippets = pages.flatMap((page): Snippet[] => {
-  const whole = readFileSync(join(root, page), 'utf8');
-  return [...whole.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(
-    ({ index, 1: language = '', 2: text = '' }) => ({
-      ...{ page, language, text },
-      line: whole.slice(0, index).split('\n').length,
-    }),
-  );
-});
 
 const REGISTRY = `import { createRegistry, defineJob } from 'leasehold';
 import * as z from 'zod';
@@ -62,7 +41,7 @@ describe('the snippets of the docs', () => {
     writeFileSync(join(folder, 'package.json'), '{ "name": "snippets", "private": true, "type": "module" }');
     writeFileSync(join(folder, 'registry.ts'), REGISTRY);
     copyFileSync(join(root, 'test', 'fixtures', 'snippets.d.ts'), join(folder, 'globals.d.ts'));
-    const typescript = snippets.filter(({ language }) => language === 'ts');
+    const typescript = snippets().filter(({ language }) => language === 'ts');
     expect(typescript.length).toBeGreaterThan(10);
     for (const snippet of typescript) {
       const name = `${snippet.page.replaceAll(/[^a-z]+/gi, '-')}-${snippet.line}.ts`;

@@ -39,6 +39,8 @@ export interface ComposeOptions extends WorkerConnectOptions {
   /** How many cells share the work, and how many jobs they run at once. @default - one cell, one job */
   readonly cells?: number;
   readonly concurrency?: number;
+  /** Whether a cell beyond those is kept ready for the next death. @default false */
+  readonly spare?: boolean;
 }
 
 /** DynamoDB, SQS, EventBridge and Powertools, put together. */
@@ -76,6 +78,7 @@ export function composeWorker(options: ComposeOptions): ComposedWorker {
     ...{ clock, telemetry, settings, serviceName },
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 1,
+    spare: options.spare,
   });
   const connection = connectWorker({ ...options, telemetry });
   const heart = createHeartLoop({

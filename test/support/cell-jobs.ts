@@ -14,6 +14,12 @@ export const acts = {
   },
   exit: ({ code = 3 }: Given) => process.exit(code),
   kill: () => process.kill(process.pid, 'SIGKILL'),
+  abort: () => process.abort(),
+  /** As native code does: nothing of Node's runs before the end. */
+  nativeAbort: () => {
+    process.kill(process.pid, 'SIGABRT');
+    return new Promise(() => {});
+  },
   throwLater: () => {
     setTimeout(() => {
       throw new Error('thrown by a timer');
@@ -68,14 +74,55 @@ export const acts = {
     const child = spawn('sleep', ['1000']);
     return { child: child.pid ?? 0 };
   },
-  print: () => console.log('printed by a handler'),
+  /** Many lines at once, to see that none is torn by another cell's. */
+  async print({ lines = 1, width = 10 }: Given, { log }: JobContext) {
+    for (let n = 0; n < lines; n++) {
+      console.log('x'.repeat(width), n);
+      log.info('y'.repeat(width), { n });
+      await sleep(1);
+    }
+    console.error('to stderr');
+  },
+  /** Memory that stays with the process, job after job. */
+  leak: ({ mb = 0 }: Given) => {
+    leaked.push(Buffer.alloc(mb * 1024 * 1024, 1));
+    return { pid: process.pid };
+  },
+  /** What the handler's surroundings say of where its message came from. */
+  origin: () => ({ traceId: process.env._X_AMZN_TRACE_ID ?? null }),
+  /** Shares a timer with its neighbours, as jobs share a pool of connections. */
+  async usePool({ ms = 0 }: Given) {
+    pool.open();
+    await sleep(ms);
+    return { pid: process.pid };
+  },
+  /** Makes the pool throw, in the context of whoever opened it. */
+  async poisonPool() {
+    pool.open();
+    pool.isPoisoned = true;
+    await sleep(60_000);
+  },
 } as const;
+
+const leaked: Buffer[] = [];
+const pool = {
+  isPoisoned: false,
+  timer: undefined as NodeJS.Timeout | undefined,
+  open() {
+    this.timer ??= setInterval(() => {
+      if (this.isPoisoned) throw new Error('from the pool');
+    }, 10);
+  },
+};
 
 export type Act = keyof typeof acts;
 interface Given {
   readonly ms?: number;
   readonly code?: number;
   readonly place?: string;
+  readonly lines?: number;
+  readonly width?: number;
+  readonly mb?: number;
 }
 
 const payload = z.object({
@@ -83,6 +130,9 @@ const payload = z.object({
   ms: z.optional(z.number()),
   code: z.optional(z.number()),
   place: z.optional(z.string()),
+  lines: z.optional(z.number()),
+  width: z.optional(z.number()),
+  mb: z.optional(z.number()),
   /** A file to which each start is told: job, attempt, time. */
   journal: z.optional(z.string()),
 });

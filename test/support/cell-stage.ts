@@ -4,7 +4,7 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { createCellPool } from '../../lib/worker/cells/cell-pool.ts';
 import { createLauncher } from '../../lib/worker/cells/cell-process.ts';
-import type { Kept, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
+import type { Kept, Origin, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
 import { type Guard, noGuard } from '../../lib/worker/cells/guard.ts';
 import { cellExecArgv } from '../../lib/worker/cells/memory.ts';
 import { createLeaseClock, type LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
@@ -19,6 +19,9 @@ export interface StageOptions {
   readonly cells?: number;
   readonly concurrency?: number;
   readonly memoryMb?: number;
+  /** @default - a share of the memory */
+  readonly heapMb?: number;
+  readonly spare?: boolean;
   readonly guard?: Guard;
   readonly jobs?: URL;
 }
@@ -42,7 +45,10 @@ export function cellStage(options: StageOptions = {}) {
     launch: createLauncher(
       {
         file: CELL.pathname,
-        execArgv: cellExecArgv(process.execArgv, memoryBytes),
+        execArgv: cellExecArgv(
+          process.execArgv,
+          options.heapMb === undefined ? memoryBytes : (options.heapMb * MIB) / 0.75,
+        ),
         environment: { POWERTOOLS_LOG_LEVEL: undefined },
       },
       guard,
@@ -50,12 +56,18 @@ export function cellStage(options: StageOptions = {}) {
     ...{ jobs: jobsUrl, source: jobsUrl, onClosed: () => guard.close() },
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 10,
+    spare: options.spare,
   });
   let jobs = 0;
   const start = (
     act: Act | { readonly type: string; readonly payload: unknown },
     given: Readonly<Record<string, unknown>> = {},
-    more: { readonly leaseMs?: number; readonly suspicion?: Suspicion; readonly maxStallMs?: number } = {},
+    more: {
+      readonly leaseMs?: number;
+      readonly suspicion?: Suspicion;
+      readonly maxStallMs?: number;
+      readonly origin?: Origin;
+    } = {},
   ): StartedRun => {
     const type = typeof act === 'string' ? 'act' : act.type;
     const payload = typeof act === 'string' ? { act, ...given } : act.payload;
@@ -64,7 +76,7 @@ export function cellStage(options: StageOptions = {}) {
     let retired = 0;
     const run = cells.start({
       job: jobOf(`job-${++jobs}`, type, JSON.stringify(payload)),
-      ...{ lease, progressIntervalMs: 1000, suspicion: more.suspicion },
+      ...{ lease, progressIntervalMs: 1000, suspicion: more.suspicion, origin: more.origin },
       maxStallMs: more.maxStallMs ?? settings.maxStallMs,
       async save(kept) {
         saved.push(kept);

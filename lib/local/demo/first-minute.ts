@@ -161,7 +161,7 @@ function createNarrator(say: (line: string) => void, long: string, poison: strin
     );
     const bad = rows.get(poison);
     for (let n = 1; n <= (bad?.crashes ?? 0); n++)
-      once(`poison${n}`, true, `${poison} has killed ${n === 1 ? 'its worker' : `${n} workers`}`);
+      once(`poison${n}`, true, `${poison} has killed ${n === 1 ? 'its cell' : `${n} cells`}`);
     once('quarantine', bad?.status === 'failed', `${poison} is quarantined: no other worker will die of it`);
   };
 }

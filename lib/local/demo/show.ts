@@ -61,7 +61,7 @@ function createBars(output: NodeJS.WriteStream) {
     scene(scene: Scene) {
       set('all jobs', 'ended', scene.ended, scene.sent);
       set('long-report', 'steps', scene.steps, scene.stepsOf);
-      set('poison', 'workers killed', scene.crashes, scene.crashesOf);
+      set('poison', 'cells killed', scene.crashes, scene.crashesOf);
     },
   };
 }

@@ -37,9 +37,7 @@ export function explainDeath(known: {
       ? `unhandled rejection: ${words.error}`
       : `uncaught exception: ${words.error}`;
   const share = memory / memoryBytes;
-  if (ending.signal === 'SIGABRT' || ending.code === ABORTED)
-    // V8 says so on stderr only. What else aborts is native code; `process.abort()` leaves last words.
-    return words?.origin === 'abort' ? 'aborted by process.abort()' : 'out of memory (heap)';
+  if (ending.signal === 'SIGABRT' || ending.code === ABORTED) return explainAbort(words, share);
   if (ending.signal === 'SIGKILL')
     return share >= NEAR
       ? 'out of memory (killed by the kernel)'
@@ -48,18 +46,31 @@ export function explainDeath(known: {
   return `a handler, or what it called, ended the process with exit code ${ending.code}`;
 }
 
+/** V8 leaves a report, `process.abort()` last words; what aborts without either is native code, or memory that was short for both. */
+function explainAbort(words: LastWords | undefined, share: number): string {
+  if (words?.origin === 'abort') return 'aborted by process.abort()';
+  if (words?.fatal !== undefined)
+    return /out of memory/i.test(words.fatal) ? 'out of memory (heap)' : `aborted by V8: ${words.fatal}`;
+  return share >= NEAR ? 'out of memory (heap)' : 'aborted (SIGABRT) by native code; stderr may say more';
+}
+
+interface LastWords {
+  readonly origin?: string;
+  readonly error?: string;
+  readonly fatal?: string;
+}
+
 /** The last words come from a process that was falling apart. */
-function readWords(
-  text: string | undefined,
-): { readonly origin?: string; readonly error?: string } | undefined {
+function readWords(text: string | undefined): LastWords | undefined {
   if (text === undefined) return undefined;
   try {
     const words: unknown = JSON.parse(text);
     if (typeof words !== 'object' || words === null) return undefined;
-    const { origin, error } = words as Record<string, unknown>;
+    const { origin, error, fatal } = words as Record<string, unknown>;
     return {
       origin: typeof origin === 'string' ? origin : undefined,
       error: typeof error === 'string' ? error : undefined,
+      fatal: typeof fatal === 'string' ? fatal : undefined,
     };
   } catch {
     return undefined;

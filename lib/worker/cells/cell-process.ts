@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import type { CellExit } from './cause-of-death.ts';
 import { type CellOrders, ordersVariable } from './cell-orders.ts';
 import type { ToCell } from './channel.ts';
+import { createFatalReport, REPORT_DESCRIPTOR } from './fatal-report.ts';
 import type { Guard } from './guard.ts';
 import { rssOf } from './memory.ts';
 import { createSlate, type HostSlate, SLATE_DESCRIPTOR } from './slate.ts';
@@ -39,8 +40,10 @@ export interface CellProgram {
 export function createLauncher(program: CellProgram, guard: Guard): CellLauncher {
   return (orders) => {
     const slate = createSlate();
+    const report = createFatalReport();
     const stdio: (number | 'inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     stdio[SLATE_DESCRIPTOR] = slate.descriptor;
+    stdio[REPORT_DESCRIPTOR] = report.descriptor;
     const child = fork(program.file, {
       // A group of its own: it is ended with whatever it has started, and Ctrl-C reaches the host alone.
       detached: true,
@@ -53,7 +56,7 @@ export function createLauncher(program: CellProgram, guard: Guard): CellLauncher
     if (pid !== undefined) guard.watch(pid);
     return {
       pid,
-      slate,
+      slate: { ...slate, lastWords: () => slate.lastWords() ?? wordsOf(report.read()) },
       send(messages) {
         if (child.connected) child.send(messages as ToCell[], () => {});
       },
@@ -70,10 +73,15 @@ export function createLauncher(program: CellProgram, guard: Guard): CellLauncher
       forget() {
         if (pid !== undefined) guard.forget(pid);
         slate.close();
+        report.close();
       },
     };
   };
 }
+
+/** V8 gave no chance to say anything else. */
+const wordsOf = (fatal: string | undefined): string | undefined =>
+  fatal === undefined ? undefined : JSON.stringify({ origin: 'fatal', fatal });
 
 function endGroup(pid: number): void {
   for (const target of [-pid, pid])

@@ -4,9 +4,10 @@ import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import { type CellExit, explainDeath } from './cause-of-death.ts';
 import type { CellProcess } from './cell-process.ts';
-import type { CheckToken, KilledFor, PayloadCheck, RunEnd, Work } from './cells.ts';
-import { type ChannelLimits, type FromCell, readFromCell, type ToCell } from './channel.ts';
-import { ENDED, NOT_REVOKED, type Revocation, toRevocation, WITHDRAWN } from './revocation.ts';
+import { type CellRun, createCellRuns } from './cell-runs.ts';
+import type { KilledFor, PayloadCheck, Work } from './cells.ts';
+import { type ChannelLimits, type FromCell, readFromCell } from './channel.ts';
+import { createHostTalk } from './host-talk.ts';
 
 export interface CellOptions {
   readonly id: number;
@@ -34,21 +35,6 @@ export interface CellDeath {
   readonly wasReady: boolean;
   readonly runs: readonly CellRun[];
   readonly checks: readonly CellCheck[];
-}
-
-/** A run in a cell. */
-interface CellRun {
-  readonly run: number;
-  readonly slot: number;
-  readonly work: Work;
-  /** Ticks of the host since it was handed over. */
-  ticks: number;
-  started: boolean;
-  progress: number;
-  saving: boolean;
-  revocation: Revocation;
-  readonly settle: (end: RunEnd | 'unstarted') => void;
-  readonly unlisten: () => void;
 }
 
 interface CellCheck {
@@ -91,90 +77,38 @@ let turns = 0;
 
 /** Starts a cell. */
 export function startCell(options: CellOptions): Cell {
-  const { id, clock, limits, process } = options;
-  const { pid, slate } = process;
-
-  const runs = new Map<number, CellRun>();
+  const { id, clock, limits, process, pulseMs } = options;
+  const life = { ready: false, retired: false, dead: false, used: 0, failures: 0, memory: 0 };
+  const say = createHostTalk((said) => life.dead || process.send(said), options.soon);
+  const runs = createCellRuns({ cell: id, slate: process.slate, pulseMs, say, onLeft: options.onFreed });
   const checks = new Map<number, CellCheck>();
   const flushes = new Map<number, () => void>();
-  const slots: boolean[] = [];
-  let ready = false;
-  let retired = false;
-  let dead = false;
-  let used = 0;
-  let failures = 0;
-  let memory = 0;
-  let pulse = 0;
-  let missed = 0;
-  /** It was given a run that it did not begin: until its pulse moves it counts as stuck, though nothing is in it. */
-  let isDoubted = false;
+  const pulse = createPulseWatch(process);
+  const busy = () => runs.all.size + checks.size;
   let killedFor: KilledFor | undefined;
   let unloadable: string | undefined;
-  let unsaid: ToCell[] = [];
-  let isPlanned = false;
-
-  const say = (message: ToCell) => {
-    unsaid.push(message);
-    if (isPlanned) return;
-    isPlanned = true;
-    options.soon(flushUnsaid);
-  };
-  const flushUnsaid = () => {
-    isPlanned = false;
-    const said = unsaid;
-    unsaid = [];
-    if (!dead) process.send(said);
-  };
-
-  const writeSlot = (written: CellRun, revocation = written.revocation) => {
-    const { run, slot, work } = written;
-    written.revocation = revocation;
-    slate.write(slot, { run, ...revocation, ...work.lease.grant() });
-  };
-
-  const leave = (run: CellRun, end: RunEnd | 'unstarted') => {
-    if (!runs.delete(run.run)) return;
-    run.unlisten();
-    writeSlot(run, ENDED);
-    slots[run.slot] = false;
-    run.settle(end);
-    options.onFreed();
-  };
 
   const hear = (message: FromCell) => {
     switch (message.kind) {
       case 'ready':
-        if (ready || retired) return;
-        ready = true;
+        if (life.ready || life.retired) return;
+        life.ready = true;
         return options.onReady(message.types);
       case 'unloadable':
         unloadable ??= message.text;
         return;
-      case 'ended': {
-        const run = runs.get(message.run);
-        if (run === undefined) return;
-        failures = message.end.kind === 'threw' ? failures + 1 : 0;
-        return leave(run, message.end);
-      }
-      case 'unstarted': {
-        const run = runs.get(message.run);
-        // Only what was taken back can have been left alone.
-        return run && run.revocation.revoked !== NOT_REVOKED && leave(run, 'unstarted');
-      }
-      case 'save': {
-        const run = runs.get(message.run);
-        // One at a time: whoever says more has found a way around our own code.
-        if (run === undefined || run.saving) return;
-        return void save(run, message);
-      }
+      case 'ended':
+        if (!runs.all.has(message.run)) return;
+        life.failures = message.end.kind === 'threw' ? life.failures + 1 : 0;
+        return runs.leave(message.run, message.end);
+      case 'unstarted':
+        return runs.leaveUnstarted(message.run);
+      case 'save':
+        return void runs.save(message);
       case 'checked': {
         const check = checks.get(message.check);
         checks.delete(message.check);
-        const token: CheckToken = { cell: id, check: message.check };
-        if (message.answer === 'accepted') check?.settle({ kind: 'accepted', token });
-        else if (message.answer === 'refused')
-          check?.settle({ kind: 'refused', reason: message.reason ?? 'it says no more' });
-        else check?.settle({ kind: 'unanswered' });
+        check?.settle(answerOf(id, message));
         return options.onFreed();
       }
       case 'flushed':
@@ -182,36 +116,20 @@ export function startCell(options: CellOptions): Cell {
     }
   };
 
-  const save = async (run: CellRun, { checkpoint, progress }: Extract<FromCell, { kind: 'save' }>) => {
-    run.saving = true;
-    const outcome = await run.work
-      .save({ checkpoint, progress })
-      .catch((error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }));
-    run.saving = false;
-    if (runs.get(run.run) === run) say({ kind: 'saved', run: run.run, outcome });
-  };
-
   const die = async (ending: CellExit): Promise<void> => {
-    if (dead) return;
-    retired = true;
+    if (life.dead) return;
+    life.retired = true;
     process.end();
     await waitAtMost(LAST_WORDS_MS, process.disconnected, clock);
-    dead = true;
+    life.dead = true;
     // Whoever was handed over and never began cannot have been the reason.
-    for (const run of runs.values()) run.started ||= slate.slotSigns(run.slot).started === run.run;
+    runs.look();
+    const { memory } = life;
+    const lastWords = process.slate.lastWords();
+    const known = { ending, killedFor, lastWords, memory, memoryBytes: options.memoryBytes };
     const death = {
-      killedFor,
-      unloadable,
-      cause: explainDeath({
-        ending,
-        killedFor,
-        lastWords: slate.lastWords(),
-        memory,
-        memoryBytes: options.memoryBytes,
-      }),
-      wasReady: ready,
-      runs: [...runs.values()],
-      checks: [...checks.values()],
+      ...{ killedFor, unloadable, cause: explainDeath(known), wasReady: life.ready },
+      ...{ runs: [...runs.all.values()], checks: [...checks.values()] },
     };
     process.forget();
     for (const flushed of flushes.values()) flushed();
@@ -224,76 +142,29 @@ export function startCell(options: CellOptions): Cell {
   process.onExit((ending) => void die(ending));
 
   return {
-    id,
-    pid,
-    isReady: () => ready && !retired,
-    isRetired: () => retired,
-    runs,
-    busy: () => runs.size + checks.size,
-    used: () => used,
-    failures: () => failures,
-    memory: () => memory,
-    missedPulses: () => missed,
-    run(number, work, settle) {
-      const free = slots.findIndex((taken) => !taken);
-      const slot = free === -1 ? slots.length : free;
-      slots[slot] = true;
-      const run: CellRun = {
-        ...{ run: number, slot, work, settle, ticks: 0, started: false, saving: false },
-        progress: slate.slotSigns(slot).progress,
-        revocation: { revoked: NOT_REVOKED, detail: 0 },
-        unlisten: work.lease.onRenewal(() => writeSlot(run)),
-      };
-      runs.set(number, run);
-      writeSlot(run);
-      const { job, checked, origin, progressIntervalMs } = work;
-      const isHere = checked?.cell === id;
+    ...{ id, pid: process.pid, runs: runs.all, busy, missedPulses: pulse.missed },
+    isReady: () => life.ready && !life.retired,
+    isRetired: () => life.retired,
+    used: () => life.used,
+    failures: () => life.failures,
+    memory: () => life.memory,
+    run(run, work, settle) {
       // Its own check was the same job's use of the cell.
-      if (!isHere) used += 1;
-      say({
-        kind: 'run',
-        run: number,
-        slot,
-        pulseMs: options.pulseMs,
-        progressIntervalMs,
-        checked: isHere ? checked.check : undefined,
-        ...origin,
-        job: {
-          jobId: job.jobId,
-          type: job.type,
-          payload: isHere ? undefined : job.payload,
-          checkpoint: job.checkpoint === undefined ? undefined : JSON.stringify(job.checkpoint),
-          attempt: job.attempt,
-          errors: job.errors,
-          crashes: job.crashes,
-          releases: job.releases,
-          createdAt: job.createdAt,
-          trace: job.trace,
-        },
-      });
+      if (work.checked?.cell !== id) life.used += 1;
+      runs.start(run, work, settle);
     },
-    abort(number, reason) {
-      const run = runs.get(number);
-      if (run === undefined || dead) return;
-      writeSlot(run, toRevocation(reason));
-      say({ kind: 'abort', run: number, reason: toRevocation(reason) });
+    abort: (run, reason) => life.dead || runs.abort(run, reason),
+    revokeUnstarted(run) {
+      if (runs.revokeUnstarted(run)) pulse.doubt();
     },
-    revokeUnstarted(number) {
-      const run = runs.get(number);
-      if (run === undefined) return;
-      writeSlot(run, WITHDRAWN);
-      if (slate.slotSigns(run.slot).started === run.run) return;
-      isDoubted = true;
-      leave(run, 'unstarted');
-    },
-    check(number, type, payload, settle) {
-      used += 1;
-      checks.set(number, { check: number, settle });
-      say({ kind: 'check', check: number, type, payload });
+    check(check, type, payload, settle) {
+      life.used += 1;
+      checks.set(check, { check, settle });
+      say({ kind: 'check', check, type, payload });
     },
     forget: (check) => say({ kind: 'forget', check }),
     async flush() {
-      if (!ready || dead) return;
+      if (!life.ready || life.dead) return;
       const turn = ++turns;
       const flushed = new Promise<void>((resolve) => flushes.set(turn, resolve));
       say({ kind: 'flush', turn });
@@ -301,28 +172,48 @@ export function startCell(options: CellOptions): Cell {
       flushes.delete(turn);
     },
     retire() {
-      retired = true;
+      life.retired = true;
     },
     kill(why) {
-      retired = true;
-      if (dead) return;
+      life.retired = true;
+      if (life.dead) return;
       killedFor ??= why;
       process.end();
     },
     tick() {
-      if (dead) return;
-      memory = process.memory() ?? memory;
-      const signs = slate.signs();
-      if (signs.pulse !== pulse) isDoubted = false;
-      missed = signs.pulse === pulse && (isDoubted || runs.size + checks.size > 0) ? missed + 1 : 0;
-      pulse = signs.pulse;
-      for (const run of runs.values()) {
-        run.ticks += 1;
-        const { started, progress } = slate.slotSigns(run.slot);
-        run.started ||= started === run.run;
-        if (progress !== run.progress) run.work.onProgress();
-        run.progress = progress;
-      }
+      if (life.dead) return;
+      life.memory = process.memory() ?? life.memory;
+      pulse.tick(busy() > 0);
+      for (const run of runs.all.values()) run.ticks += 1;
+      runs.look();
     },
   };
+}
+
+/** Counts the ticks of the host for which a cell that has something to do has shown no pulse. */
+function createPulseWatch({ slate }: CellProcess) {
+  let pulse = 0;
+  let missed = 0;
+  /** It was given a run that it did not begin: until its pulse moves it counts as stuck, though nothing is in it. */
+  let isDoubted = false;
+  return {
+    missed: () => missed,
+    doubt() {
+      isDoubted = true;
+    },
+    tick(isBusy: boolean) {
+      const signs = slate.signs();
+      if (signs.pulse !== pulse) isDoubted = false;
+      missed = signs.pulse === pulse && (isDoubted || isBusy) ? missed + 1 : 0;
+      pulse = signs.pulse;
+    },
+  };
+}
+
+function answerOf(
+  cell: number,
+  { answer, check, reason }: Extract<FromCell, { kind: 'checked' }>,
+): PayloadCheck {
+  if (answer === 'accepted') return { kind: 'accepted', token: { cell, check } };
+  return answer === 'refused' ? { kind: 'refused', reason: reason ?? 'it says no more' } : { kind: answer };
 }

@@ -29,6 +29,8 @@ export function createCells(
     readonly cells: number;
     readonly concurrency: number;
     readonly memoryBytes?: number;
+    /** Whether a cell beyond those is kept ready for the next death. */
+    readonly spare?: boolean;
   },
 ): Cells {
   const { settings, clock, telemetry } = options;

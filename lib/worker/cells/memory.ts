@@ -23,6 +23,23 @@ export function cellMemory(cells: number, environment: NodeJS.ProcessEnv = proce
   return Math.max(LEAST_CELL_BYTES, Math.floor((whole - HOST_BYTES) / cells));
 }
 
+/** What a cell takes that has loaded its module and does little. */
+const IDLE_CELL_BYTES = 64 * MIB;
+const LEAST_EXTRA_CELLS = 8;
+
+/**
+ * Cells beside the usual number, for suspects and for work that would wait behind a handler that computes: as many as there
+ * can be suspects, and as memory has room for while they do little. One that does more is ended for its memory, as any other.
+ */
+export function extraCells(cells: number, concurrency: number, memoryBytes: number): number {
+  const room = Math.floor((cells * (memoryBytes - IDLE_CELL_BYTES)) / IDLE_CELL_BYTES);
+  return Math.max(LEAST_EXTRA_CELLS, Math.min(concurrency, room) + 1);
+}
+
+/** Whether one more cell, which does nothing until another has died, takes no memory that the others need. */
+export const hasRoomForSpare = (cells: number, memoryBytes: number): boolean =>
+  cells * memoryBytes >= (cells + 1) * IDLE_CELL_BYTES;
+
 /** Options of the host that make sense in a cell; a debugger's port, a heap's size and a watcher do not. */
 export function cellExecArgv(hostArgv: readonly string[], memoryBytes: number): string[] {
   const kept: string[] = [];

@@ -6,6 +6,7 @@ import type { Registry } from '../registry.ts';
 import { type CellChannel, takeChannel } from './cell-channel.ts';
 import type { CellOrders } from './cell-orders.ts';
 import { describeError } from './describe-error.ts';
+import { writeFatalReport } from './fatal-report.ts';
 import { createCellLog, currentJob, redirectConsole } from './output.ts';
 import { MAX_ERROR_BYTES, type Pulse, serveHost } from './serve-host.ts';
 import { type CellSlate, openSlate, SLATE_DESCRIPTOR } from './slate.ts';
@@ -90,6 +91,7 @@ function prepareProcess(slate: CellSlate, channel: CellChannel): void {
     return abort();
   };
   process.on('exit', (code) => slate.lastWords(JSON.stringify({ origin: 'exit', code })));
+  writeFatalReport();
   try {
     writeFileSync('/proc/self/oom_score_adj', FIRST_TO_GO);
   } catch {

@@ -35,13 +35,13 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
   const settings = resolveSettings({ ...given.settings, processConcurrency: concurrency });
   const cells = options.cells ?? (settings.cells > 0 ? settings.cells : defaultCells(concurrency));
   const worker = composeWorker({
-    ...{ ...options, concurrency, cells },
+    ...{ ...options, concurrency, cells, spare: true },
     configuration: { ...given, settings },
     handlers: { jobs: options.jobs },
   });
   const flush = () => worker.telemetry.flush();
   // Said because each of them has connections of its own.
-  worker.telemetry.info('worker starts', { worker: worker.worker, cells, concurrency });
+  worker.telemetry.info('worker starts', { worker: worker.worker, cells, spare: 1, concurrency });
   const host = startWorkerProcess({
     ...{ parts: worker, flush, signals: options.signals },
     reaper: options.reaper

@@ -48,9 +48,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     if (verdict.kind === 'fail')
       return ended(await ends.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
     if (deaths > 1 && !bounds.stopping.aborted)
-      await clock
-        .sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (deaths - 2)), bounds.stopping)
-        .catch(() => {});
+      await clock.sleep(waitAfter(deaths) / settings.timeScale, bounds.stopping).catch(() => {});
     const next = await restart(held, { ...verdict, lastError });
     if (next.kind === 'ended') return next;
     telemetry.count('JobsRestarted');
@@ -102,6 +100,8 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
 
   return { afterDeath };
 }
+
+const waitAfter = (deaths: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (deaths - 2));
 
 const ended = (ending: Ending): AfterDeath => ({ kind: 'ended', ending });
 

@@ -44,6 +44,20 @@ describe('the cause of a death', () => {
     expect(explainDeath({ ...known, memory: 80 })).toMatch(/^out of memory/);
   });
 
+  it('of an abort is the heap only where V8 said so, or memory was short', () => {
+    const aborted = { ...known, ending: { code: null, signal: 'SIGABRT' as const } };
+    const fatal = (event: string) => JSON.stringify({ origin: 'fatal', fatal: event });
+    expect(explainDeath(aborted)).toMatch(/^aborted \(SIGABRT\) by native code/);
+    expect(explainDeath({ ...aborted, memory: 80 })).toBe('out of memory (heap)');
+    expect(
+      explainDeath({ ...aborted, lastWords: fatal('Allocation failed - JavaScript heap out of memory') }),
+    ).toBe('out of memory (heap)');
+    expect(explainDeath({ ...aborted, lastWords: fatal('Check failed: x.') })).toBe(
+      'aborted by V8: Check failed: x.',
+    );
+    expect(explainDeath({ ...aborted, lastWords: '{"origin":"abort"}' })).toBe('aborted by process.abort()');
+  });
+
   it('is what the host did, whatever else is known', () => {
     expect(explainDeath({ ...known, memory: 99, killedFor: 'stalled' })).toMatch(/maxStallMs/);
   });

@@ -1,0 +1,131 @@
+import type { Cell } from './cell.ts';
+import type { Suspicion, Work } from './cells.ts';
+
+/** A cell, and whom it is for. */
+export interface Home {
+  readonly cell: Cell;
+  /** Undefined: for everybody. */
+  suspicion?: Suspicion;
+  /** The run that is to be alone in it. */
+  reservedFor?: number;
+  /** The run for whose sake the host ends the cell. */
+  culprit?: number;
+  /** Kept ready for the next death. */
+  isSpare: boolean;
+}
+
+export interface Homes {
+  all(): Home[];
+  /** Those that serve everybody. */
+  shared(): Home[];
+  /** A new cell; undefined where there are too many already. */
+  spawn(): Home | undefined;
+  /** One that waits for the next death: a job that must be alone in a fresh cell would else wait for its start. */
+  spawnSpare(): void;
+  forget(home: Home): void;
+  /** Cells that wait for runs which do not wait for them any more are there for everybody. */
+  unreserve(waiting: readonly { readonly run: number; readonly work: Work }[]): void;
+  /** Where this run goes now; undefined where it has to wait, and then there is a cell under way if there can be one. */
+  homeFor(waiting: { readonly run: number; readonly work: Work }): Home | undefined;
+  /** The least busy one that can be asked something. */
+  forCheck(): Home | undefined;
+  ofRun(run: number): Home | undefined;
+}
+
+/** A cell whose pulse is this many ticks late is given nothing. */
+const LATE_TICKS = 3;
+
+export const isAlive = (home: Home): boolean => !home.cell.isRetired();
+export const isLate = ({ cell }: Pick<Home, 'cell'>): boolean => cell.missedPulses() >= LATE_TICKS;
+
+/** The cells of a pool, and who may go where. */
+export function createHomes(options: {
+  /** How many jobs may share a cell. */
+  readonly share: number;
+  /** How many cells there may be. */
+  readonly most: number;
+  readonly start: (home: () => Home) => Cell;
+}): Homes {
+  const { share, most } = options;
+  const homes = new Set<Home>();
+  const all = () => [...homes];
+  const shared = () =>
+    all().filter(
+      (home) =>
+        isAlive(home) && !home.isSpare && home.suspicion === undefined && home.reservedFor === undefined,
+    );
+
+  const spawn = (given: Partial<Pick<Home, 'suspicion' | 'isSpare'>> = {}): Home | undefined => {
+    if (homes.size >= most) return undefined;
+    const home: Home = { cell: options.start(() => home), isSpare: false, ...given };
+    homes.add(home);
+    return home;
+  };
+
+  const takeSpare = (): Home | undefined => {
+    const spare = all().find((home) => home.isSpare && isAlive(home));
+    if (spare !== undefined) spare.isSpare = false;
+    return spare;
+  };
+  /** A cell that nobody has used is as good as a new one, and is there sooner. */
+  const takeUnused = (): Home | undefined =>
+    takeSpare() ?? shared().find(({ cell }) => cell.used() === 0) ?? spawn();
+
+  const hasRoom = (home: Home, limit: number): boolean =>
+    home.cell.isReady() && home.cell.busy() < limit && !isLate(home);
+  const byLoad = (a: Home, b: Home) => a.cell.busy() - b.cell.busy();
+
+  const forAnybody = ({ checked }: Pick<Work, 'checked'>): Home | undefined => {
+    const free = shared().filter((home) => hasRoom(home, share));
+    if (free.length > 0) return free.find(({ cell }) => cell.id === checked?.cell) ?? free.sort(byLoad)[0];
+    const spare = all().find((home) => home.isSpare && home.cell.isReady());
+    if (spare !== undefined) return takeSpare();
+    if (shared().every(({ cell }) => cell.isReady())) spawn();
+    return undefined;
+  };
+
+  const withSuspects = (suspicion: Suspicion): Home | undefined => {
+    const mine = all().filter((home) => isAlive(home) && home.suspicion?.group === suspicion.group);
+    const free = mine.find((home) => hasRoom(home, suspicion.limit));
+    if (free !== undefined || mine.length >= 2) return free;
+    const home = takeUnused();
+    if (home !== undefined) home.suspicion = suspicion;
+    return home !== undefined && hasRoom(home, suspicion.limit) ? home : undefined;
+  };
+
+  const aloneAndFresh = (run: number): Home | undefined => {
+    // One that it was handed to and did not begin in is not fresh any more, and may be stuck.
+    const isReserved = (home: Home) => isAlive(home) && home.reservedFor === run && home.cell.used() === 0;
+    const home = all().find(isReserved) ?? takeUnused();
+    if (home === undefined) return undefined;
+    home.reservedFor = run;
+    return home.cell.isReady() ? home : undefined;
+  };
+
+  return {
+    ...{ all, shared, spawn },
+    spawnSpare() {
+      if (!all().some((home) => home.isSpare && isAlive(home))) spawn({ isSpare: true });
+    },
+    forget: (home) => void homes.delete(home),
+    unreserve(waiting) {
+      for (const home of homes) {
+        if (home.cell.busy() > 0) continue;
+        const { reservedFor, suspicion } = home;
+        if (!waiting.some(({ run }) => run === reservedFor)) home.reservedFor = undefined;
+        if (!waiting.some(({ work }) => work.suspicion?.group === suspicion?.group))
+          home.suspicion = undefined;
+      }
+    },
+    homeFor({ run, work }) {
+      const { suspicion } = work;
+      if (suspicion === undefined) return forAnybody(work);
+      return suspicion.limit === 1 ? aloneAndFresh(run) : withSuspects(suspicion);
+    },
+    forCheck: () =>
+      shared()
+        .filter((home) => hasRoom(home, Number.POSITIVE_INFINITY))
+        .sort(byLoad)[0],
+    ofRun: (run) => all().find(({ cell }) => cell.runs.has(run)),
+  };
+}

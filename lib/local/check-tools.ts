@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -53,7 +53,7 @@ function checkWritable(folder: string): void {
 
 /** As `mkdirSync` with `recursive`, which never returns below a folder that takes no other, such as /proc. */
 function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
 }

@@ -37,7 +37,7 @@ const messages = async (count: number) => {
 describe('a producer', () => {
   it('sends what a plain SendMessage would', async () => {
     const sent = await producer().send('greet', { name: 'Ada' }, { jobId: 'order-7', maxAttempts: 3 });
-    expect(sent).toEqual({ jobId: 'order-7', messageId: expect.any(String) });
+    expect(sent).toEqual({ type: 'greet', jobId: 'order-7', messageId: expect.any(String) });
     const [body] = await messages(1);
     expect(JSON.parse(body ?? '')).toEqual({
       type: 'greet',

@@ -40,7 +40,7 @@ function insertStatement(write: RowWrite, tableName: string): BatchStatement {
   };
 }
 
-/** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, and plain comparisons. */
+/** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, IS MISSING and plain comparisons. */
 function updateStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
   const [all, ...others] = write.when;
   const [removed, ...more] = write.remove ?? [];
@@ -57,6 +57,10 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   text += ' WHERE "jobId" = ?';
   parameters.push({ S: write.jobId });
   for (const clause of all) {
+    if (clause.is === 'absent') {
+      text += ` AND "${clause.attribute}" IS MISSING`;
+      continue;
+    }
     const comparison = COMPARISONS[clause.is];
     if (comparison === undefined || !('value' in clause)) return undefined;
     text += ` AND "${clause.attribute}" ${comparison} ?`;

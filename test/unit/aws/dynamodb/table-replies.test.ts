@@ -127,7 +127,9 @@ describe('a statement', () => {
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     });
     expect(statement({ when: [[pending, absent]] })?.Statement).toMatch(/^INSERT/);
-    expect(statement({ when: [[{ attribute: 'owner', is: 'absent' }]] })).toBeUndefined();
+    expect(statement({ when: [[{ attribute: 'owner', is: 'absent' }]] })?.Statement).toMatch(
+      /^UPDATE .* WHERE "jobId" = \? AND "owner" IS MISSING$/,
+    );
     expect(statement({ when: [[{ ...absent, is: 'equal', value: 'j' }]] })?.Statement).toMatch(/^UPDATE/);
   });
 

@@ -11,7 +11,7 @@ import type { Bundles } from './bundles.ts';
 import type { LocalQueues } from './create-local-queues.ts';
 import { type EventSourceMapping, startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
 import { createLambdaFunction, type HostEvent, type LambdaFunction } from './lambda-host/lambda-function.ts';
-import { type Schedule, startSchedule } from './lambda-host/schedule.ts';
+import { startTicker, type Ticker } from './lambda-host/ticker.ts';
 
 /** The functions of the stack, by the folders that they are in. */
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
@@ -124,8 +124,8 @@ function startMappings(
   ];
 }
 
-const startTicks = ({ reaper }: Functions, { settings, onProblem }: FunctionsOptions): Schedule =>
-  startSchedule({
+const startTicks = ({ reaper }: Functions, { settings, onProblem }: FunctionsOptions): Ticker =>
+  startTicker({
     target: reaper,
     everyMs: settings.reaperIntervalMs,
     onFailure: (result) => {

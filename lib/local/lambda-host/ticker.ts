@@ -1,7 +1,7 @@
 import type { HostEvent, LambdaFunction } from './lambda-function.ts';
 
 /** Starts a function at a fixed rate until it is stopped. */
-export interface Schedule {
+export interface Ticker {
   /** Invokes the function now, besides its rate. */
   invokeNow(): void;
   stop(): Promise<void>;
@@ -11,11 +11,11 @@ export interface Schedule {
  * Invokes as EventBridge does with an asynchronous target that has no retries: at a fixed rate, without waiting for the
  * invocation before, and a throttled or failed one is not repeated.
  */
-export function startSchedule(options: {
+export function startTicker(options: {
   readonly target: LambdaFunction;
   readonly everyMs: number;
   readonly onFailure?: (failure: Extract<HostEvent, { kind: 'ended' }>['outcome']) => void;
-}): Schedule {
+}): Ticker {
   const { target, everyMs } = options;
   const underWay = new Set<Promise<void>>();
   const invokeNow = () => {

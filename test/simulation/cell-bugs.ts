@@ -123,8 +123,8 @@ export const cellBugs: readonly PlantedBug[] = [
     size: 'crowd',
   },
   {
-    name: 'a host listens to a cell that it took the run from',
-    breaks: /two handlers under one claim|still lives in a cell/,
+    name: 'a host listens to a cell that is dead',
+    breaks: /still lives in a cell|two handlers under one claim/,
     alterLauncher(launch) {
       const jobs = new Map<number, string>();
       const newest = new Map<string, { readonly run: number; readonly hear: (heard: unknown) => void }>();
@@ -154,7 +154,7 @@ export const cellBugs: readonly PlantedBug[] = [
         };
       };
     },
-    rates: { ...QUIET, cellStalls: 5 },
+    rates: { ...QUIET, cellDies: 5, cellHeardLate: 5 },
     size: 'crowd',
   },
   {

@@ -191,7 +191,8 @@ export class CellRules {
 
   #judgeStall({ job }: Work): void {
     const key = keyOf(job.jobId, job.attempt);
-    const cell = [...this.#guests].find(([, guests]) => guests.has(key))?.[0];
+    // A row that was deleted begins again at its first attempt: the last such cell is meant.
+    const cell = [...this.#guests].findLast(([, guests]) => guests.has(key))?.[0];
     // Handed to a cell that was blocked already, it never got in.
     if (cell === undefined) return;
     const stalledMs = this.#stalledMs.get(cell) ?? 0;

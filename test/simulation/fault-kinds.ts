@@ -56,6 +56,8 @@ export const faultKinds = {
   cellStartFails: 0.05,
   /** A handler blocks its cell's event loop, and whoever else is in the cell. */
   cellStalls: 0.2,
+  /** What a cell says is heard only after a while, perhaps after its end. */
+  cellHeardLate: 0.05,
   /** A cell that was killed goes on for a while. */
   killIsSlow: 0.2,
   /** The host is stopped and its cells are not: nobody renews their leases, and nobody tells them. */

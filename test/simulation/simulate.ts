@@ -279,28 +279,39 @@ export async function simulateMany(
   options: Omit<SimulationOptions, 'seed'>,
   onResult: (result: SimulationResult) => boolean | undefined,
 ): Promise<void> {
-  // Every abort makes an exception; without stacks that takes a tenth of the time.
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    for (const seed of seeds) if (onResult(await simulate({ seed, ...options })) === true) return;
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  for (const seed of seeds) if (onResult(await simulate({ seed, ...options })) === true) return;
 }
 
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   // Between two schedules whoever else lives on this event loop has its turn.
   await new Promise<void>((resolve) => setImmediate(resolve));
   const simulation = new Simulation(options);
-  await settledBetween(() => {
-    // What resumes no code leaves nothing to settle.
-    for (;;) {
-      if (!simulation.step()) return false;
-      if (simulation.world.hasResumed) return true;
-    }
-  });
+  await withoutStacks(() =>
+    settledBetween(() => {
+      // What resumes no code leaves nothing to settle.
+      for (;;) {
+        if (!simulation.step()) return false;
+        if (simulation.world.hasResumed) return true;
+      }
+    }),
+  );
   return simulation.result();
+}
+
+let withoutThem = 0;
+let usualLimit = Error.stackTraceLimit;
+
+/** Every abort makes an exception, which takes a tenth of the time without its stack. And rows keep stacks: a seed's must not depend on who runs it. */
+async function withoutStacks(run: () => Promise<void>): Promise<void> {
+  if (withoutThem === 0) usualLimit = Error.stackTraceLimit;
+  withoutThem += 1;
+  Error.stackTraceLimit = 0;
+  try {
+    await run();
+  } finally {
+    withoutThem -= 1;
+    if (withoutThem === 0) Error.stackTraceLimit = usualLimit;
+  }
 }
 
 const RESOLVED = Promise.resolve();

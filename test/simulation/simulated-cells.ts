@@ -25,8 +25,9 @@ export interface SimulatedCellsParts {
 const START_MS = 80;
 const CHANNEL_MS = 5;
 const NOTICE_MS = 10;
-/** A dead cell's channel is empty after this time. */
+/** A dead cell's channel is empty after this time, unless what it said is late. */
 const DRAIN_MS = 60;
+const LATE_WORDS_MS = 1500;
 /** SIGKILL takes a moment; a process that is stuck in the kernel takes longer. */
 const KILL_MS = 20;
 const SLOW_KILL_MS = 4000;
@@ -80,7 +81,8 @@ function launchCell(
   const disconnected = Promise.withResolvers<void>();
   let hear: (message: ToCell) => void = () => {};
   let unsaid: FromCell[] = [];
-  let isDead = false;
+  /** When the last of what the cell has said so far is heard: a channel keeps the order. */
+  let heardAt = 0;
 
   const cell = world.spawn(
     `cell${world.processes.length}`,
@@ -104,10 +106,12 @@ function launchCell(
   const flush = () => {
     const said = unsaid;
     unsaid = [];
-    if (said.length > 0 && cell.alive)
-      host.tick(random.integer(1, CHANNEL_MS), () => {
-        if (!isDead) for (const listener of heard) listener(said);
-      });
+    if (said.length === 0 || !cell.alive) return;
+    const longestMs = world.fault('cellHeardLate', cell.name) ? LATE_WORDS_MS : CHANNEL_MS;
+    heardAt = Math.max(heardAt, world.now + random.integer(1, longestMs));
+    host.tick(heardAt - world.now, () => {
+      for (const listener of heard) listener(said);
+    });
   };
   const say = (message: FromCell) => {
     unsaid.push(message);
@@ -118,7 +122,7 @@ function launchCell(
     host.tick(random.integer(1, NOTICE_MS), () => {
       for (const listener of exits) listener({ code: null, signal: 'SIGKILL' });
     });
-    host.tick(random.integer(NOTICE_MS, DRAIN_MS), disconnected.resolve);
+    host.tick(Math.max(heardAt - world.now, random.integer(NOTICE_MS, DRAIN_MS)), disconnected.resolve);
   });
   host.onDeath(() => world.at(random.integer(0, ORPHANED_MS), () => cell.die()));
 
@@ -140,8 +144,6 @@ function launchCell(
     onMessage: (listener) => void heard.push(listener),
     onExit: (listener) => void exits.push(listener),
     disconnected: disconnected.promise,
-    forget() {
-      isDead = true;
-    },
+    forget() {},
   };
 }

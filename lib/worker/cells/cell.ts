@@ -137,6 +137,8 @@ export function startCell(options: CellOptions): Cell {
   };
 
   process.onMessage((heard) => {
+    // Its runs have been given to others: what is heard so late is about none of them.
+    if (life.dead) return;
     for (const message of readFromCell(heard, limits)) hear(message);
   });
   process.onExit((ending) => void die(ending));

@@ -1,4 +1,5 @@
 import { systemChance, systemClock } from '../aws/clock.ts';
+import { ask } from './ask.ts';
 import type { Terminal } from './terminal.ts';
 
 const COLUMNS_OFF_SCREEN = 120;
@@ -26,11 +27,7 @@ export function processTerminal(): Terminal {
     clock: systemClock,
     chance: systemChance,
     interrupted: interrupt.signal,
-    async ask(question) {
-      const { confirm, isCancel } = await import('@clack/prompts');
-      const answer = await confirm({ message: question, initialValue: false, output: process.stderr });
-      return !isCancel(answer) && answer;
-    },
+    ask: (question) => ask(question, process.stdin, process.stderr),
   };
 }
 

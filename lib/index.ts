@@ -23,5 +23,6 @@ export {
   type JobContext,
   type JobDefinition,
   type JobOptions,
+  type Schema,
 } from './worker/define-job.ts';
 export { createRegistry, type Registry, RegistryError, UnknownTypeError } from './worker/registry.ts';

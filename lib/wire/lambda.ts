@@ -31,4 +31,5 @@ export interface SqsBatchResponse {
   readonly batchItemFailures: { itemIdentifier: string }[];
 }
 
+/** A function that is fed from a queue, and says which messages stay in it. */
 export type SqsHandler = (event: SqsEvent, context: LambdaContext) => Promise<SqsBatchResponse>;

@@ -2,6 +2,7 @@ import '../node-version.ts';
 
 /** The hosts that run your jobs: as a Lambda function, or in a long-lived process. */
 export { type Configuration, configurationFromEnvironment } from '../settings/environment.ts';
+export type { SqsHandler } from '../wire/lambda.ts';
 export { type ComposedWorker, type ComposeOptions, composeWorker } from './compose-worker.ts';
 export { createDeadLetterHandler } from './hosts/dead-letter-host.ts';
 export { createWorkerHandler } from './hosts/lambda-host.ts';

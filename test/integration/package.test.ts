@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freshProject, packTarball } from '../support/tarball.ts';
 
 interface Entry {
   readonly types: string;
@@ -14,45 +15,106 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | Readonly<Record<'import' | 'require', Entry>>>>;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 const root = join(import.meta.dirname, '..', '..');
-// Below the project, so that what is built finds its dependencies.
-const out = join(root, '.cache', `package-${process.pid}`);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
-const built = (path: string) => path.replace('./dist', out);
 
-describe('the published package', () => {
+/**
+ * The tarball in a project of somebody else's, outside the repository. It finds what it declares as dependencies, and the CDK;
+ * what it imports besides is not there. `npm run test:deep` installs it with npm and pnpm.
+ */
+describe('the tarball', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-package-'));
+  const project = freshProject('commonjs');
+  const modules = join(project.folder, 'node_modules');
+  const installed = join(modules, 'leasehold');
   beforeAll(() => {
-    execFileSync(process.execPath, [join(root, 'bin', 'build.ts'), out], { stdio: 'pipe' });
+    const tarball = packTarball(folder);
+    mkdirSync(installed, { recursive: true });
+    execFileSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+    for (const name of [...Object.keys(manifest.dependencies), 'aws-cdk-lib', 'constructs', 'zod']) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(join(root, 'node_modules', name), join(modules, name));
+    }
   });
-  afterAll(() => rmSync(out, { recursive: true, force: true }));
+  afterAll(() => {
+    project.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
-    typeof entry === 'string'
-      ? []
-      : (['import', 'require'] as const).map((how) => [name, how, entry[how]] as const),
+    typeof entry === 'string' ? [] : [{ name: name.replace('.', 'leasehold'), entry }],
   );
 
-  it.each(entries)('brings code and types for %s by %s', async (_name, _how, { types, default: code }) => {
-    expect(existsSync(built(types))).toBe(true);
-    const module = (await import(pathToFileURL(built(code)).href)) as object;
-    expect(Object.keys(module).length).toBeGreaterThan(0);
+  it('brings code and types for each of its entries', () => {
+    for (const { entry } of entries)
+      for (const { types, default: code } of [entry.import, entry.require])
+        for (const file of [types, code]) expect(existsSync(join(installed, file)), file).toBe(true);
+  });
+
+  it('loads by import and by require, as one copy of each', () => {
+    project.write(
+      'load.cjs',
+      `void (async () => {
+         for (const name of ${JSON.stringify(entries.map(({ name }) => name))}) {
+           const [required, imported] = [require(name), await import(name)];
+           const names = Object.keys(imported).filter((each) => !['default', 'module.exports', '__esModule'].includes(each));
+           console.log(name, names.length > 0 && names.every((each) => required[each] === imported[each]));
+         }
+       })();`,
+    );
+    const said = project.run(process.execPath, 'load.cjs');
+    expect(said.trim().split('\n')).toEqual(entries.map(({ name }) => `${name} true`));
+  });
+
+  it('loads as CommonJS where Node cannot require ES modules, as in Jest', () => {
+    project.write(
+      'plain.cjs',
+      `const { join } = require('node:path');
+       for (const file of ${JSON.stringify(entries.map(({ entry }) => entry.require.default))})
+         console.log(Object.keys(require(join(${JSON.stringify(installed)}, file))).length > 0);`,
+    );
+    const said = project.run(process.execPath, '--no-experimental-require-module', 'plain.cjs');
+    expect(said.trim().split('\n')).toEqual(entries.map(() => 'true'));
+  });
+
+  it('tests a job of one’s own', () => {
+    project.write(
+      'use.mjs',
+      `import { defineJob, NonRetryableError } from 'leasehold';
+       import { testJob } from 'leasehold/testing';
+       import * as z from 'zod';
+       const greet = defineJob({
+         type: 'greet',
+         payload: z.object({ name: z.string() }),
+         async run({ payload }, { save }) {
+           if (payload.name === '') throw new NonRetryableError('no name');
+           await save({ at: 1 });
+           return { said: payload.name };
+         },
+       });
+       const tested = testJob(greet, { name: 'Ada' });
+       const ended = [await tested.run({ mishap: 'hostDies', after: 1 }), (await tested.finish()).status];
+       console.log(...ended, (await testJob(greet, { name: '' }).finish()).status);`,
+    );
+    expect(project.run(process.execPath, 'use.mjs').trim()).toBe('crashed done failed');
   });
 
   it('brings every function as a bundle, so that users need no bundler for them', () => {
     for (const name of ['worker', 'reaper', 'dead-letter'])
-      expect(existsSync(join(out, 'functions', name, 'index.mjs')), name).toBe(true);
+      expect(existsSync(join(installed, 'dist', 'functions', name, 'index.mjs')), name).toBe(true);
   });
 
   it('runs its command without reading TypeScript', () => {
-    const printed = execFileSync(process.execPath, [built(manifest.bin.leasehold ?? ''), '--version'], {
-      encoding: 'utf8',
-    });
-    expect(printed.trim()).toBe(manifest.version);
+    const command = join(installed, manifest.bin.leasehold ?? '');
+    expect(project.run(process.execPath, command, '--version').trim()).toBe(manifest.version);
+    project.run(process.execPath, command, 'init', 'mine');
+    expect(existsSync(join(project.folder, 'mine', 'src', 'jobs.ts'))).toBe(true);
   });
+});
 
-  it('keeps to a dozen scripts that a contributor would call', () => {
-    expect(Object.keys(manifest.scripts).filter((name) => name !== 'prepack').length).toBeLessThanOrEqual(12);
-  });
+it('keeps to a dozen scripts that a contributor would call', () => {
+  expect(Object.keys(manifest.scripts).filter((name) => name !== 'prepack').length).toBeLessThanOrEqual(12);
 });

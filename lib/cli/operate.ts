@@ -2,7 +2,7 @@ import { type Acted, actOnJob } from '../client/act-on-job.ts';
 import { unknownJob } from '../client/look-up.ts';
 import { whyRefused } from '../inspect/why-refused.ts';
 import type { Dispatch } from '../protocol/decisions/dispatch.ts';
-import { BadRowError } from '../protocol/errors.ts';
+import { concernsOneRow } from '../protocol/errors.ts';
 import type { Job, OperatorAct } from '../protocol/job.ts';
 import type { Hint } from '../protocol/ports.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
@@ -47,8 +47,8 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
     };
   } catch (error) {
     // A row that cannot be read concerns this job alone; a store that does not answer concerns them all.
-    if (!(error instanceof BadRowError)) throw error;
-    return { jobId, outcome: 'failed', says: error.message };
+    if (!concernsOneRow(error)) throw error;
+    return { jobId, outcome: 'failed', says: (error as Error).message };
   }
 }
 

@@ -1,4 +1,4 @@
-import { BadRowError } from '../protocol/errors.ts';
+import { concernsOneRow } from '../protocol/errors.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { Clock, Cursor, JobStore, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
@@ -172,7 +172,7 @@ export class Watcher {
       if (job === undefined) this.jobs.remove(jobId);
       else this.jobs.takeRow(job);
     } catch (error) {
-      if (!(error instanceof BadRowError)) throw error;
+      if (!concernsOneRow(error)) throw error;
       this.#tell(error);
     }
   }

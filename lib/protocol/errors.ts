@@ -20,6 +20,10 @@ export class NewerFormatError extends LeaseholdError {
   }
 }
 
+/** Whether an error concerns one row alone: others can still be worked on. */
+export const concernsOneRow = (error: unknown): boolean =>
+  error instanceof BadRowError || error instanceof NewerFormatError;
+
 /** A job's payload or checkpoint, kept in rows of their own, is gone. */
 export class MissingDataError extends LeaseholdError {
   constructor(jobId: string, names: readonly string[]) {

@@ -153,6 +153,8 @@ export interface FoundRow {
   readonly releases: number;
   /** How often in a row its lapse was nobody's fault. */
   readonly excuses: number;
+  /** Data of it could expire before the job is done with it. */
+  readonly expiresSoon: boolean;
 }
 
 /** The claim that a worker holds: what every one of its writes must name. */

@@ -4,7 +4,7 @@ import type { MetricName, TypeMetricName } from '../wire/metrics.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
-import type { QueueUnavailableError } from './errors.ts';
+import type { NewerFormatError, QueueUnavailableError } from './errors.ts';
 import type { Claim, ClaimCounts, Job, LeaseEntry, PendingJob, RunningJob } from './job.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
@@ -110,6 +110,8 @@ export type ReapOutcome =
   | { readonly outcome: 'written'; readonly action?: ReapAction }
   /** The row had moved on: a stale index read, or a rival reaper. */
   | { readonly outcome: 'moved' }
+  /** A newer version wrote the row: it is left alone. */
+  | { readonly outcome: 'newer'; readonly error: NewerFormatError }
   | { readonly outcome: 'failed'; readonly error: Error };
 
 export type OperatorOutcome =
@@ -136,10 +138,14 @@ export interface JobStore {
   claimMany(
     requests: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
-  /** Keeps a job for later. Refused when it has a row already, which is as good. */
+  /**
+   * Keeps a job for later. Refused when it has a row already, which is as good. `again`: its message was received before, so
+   * there may be one, and data for another would be written in vain.
+   */
   schedule(
     job: NewJob,
     dispatch: Dispatch,
+    again?: boolean,
   ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
   /** Extends the lease to `leaseUntil`. */
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;

@@ -63,7 +63,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['running'],
     to: 'running',
-    when: `${MINE}; moves texts to rows of their own, or renews those before they expire`,
+    when: `${MINE}, no checkpoint since; moves texts to rows of their own, or renews those before they expire`,
     proof: CHANGED_BY,
   },
   retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },

@@ -86,10 +86,11 @@ export function createReapWriter(deps: ReaperDeps, context: WriterContext): Reap
 
 /** Decides on each entry and writes what was decided; returns what the store took. */
 async function writeChunk(
-  { store, clock, settings }: ReaperDeps,
+  deps: ReaperDeps,
   context: WriterContext,
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
+  const { store, clock, settings } = deps;
   const { excused } = context;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
@@ -101,12 +102,13 @@ async function writeChunk(
     .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
   return verdicts.flatMap(({ entry, action }, i): Verdict[] => {
     const outcome = outcomes[i];
-    if (!isWritten(context, entry, outcome)) return [];
+    if (!isWritten(deps, context, entry, outcome)) return [];
     return [{ entry, action: (outcome?.outcome === 'written' ? outcome.action : undefined) ?? action }];
   });
 }
 
 function isWritten(
+  { telemetry }: ReaperDeps,
   { tally, memory }: WriterContext,
   entry: LeaseEntry,
   outcome: ReapOutcome | undefined,
@@ -117,6 +119,12 @@ function isWritten(
     case 'moved':
       tally.skipped.moved += 1;
       memory.unmoved.set(asSeen(entry), 'moved');
+      return false;
+    case 'newer':
+      telemetry.error('job left alone', outcome.error, { jobId: entry.jobId });
+      telemetry.count('RowsTooNew');
+      leaveBehind(tally, 'newer', [entry]);
+      memory.unmoved.set(asSeen(entry), 'refused');
       return false;
     case 'failed':
       tally.firstError ??= outcome.error;

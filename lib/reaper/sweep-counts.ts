@@ -6,6 +6,8 @@ interface Skipped {
   readonly moved: number;
   /** The row cannot be read. */
   readonly bad: number;
+  /** A newer version wrote the row. */
+  readonly newer: number;
   /** The write failed: throttled, or unanswered, or refused as a whole. */
   readonly unwritten: number;
   /** The breaker is open. At least so many. */
@@ -57,7 +59,7 @@ export const createSweepTally = (): SweepTally => ({
   cancelled: 0,
   hintsSent: 0,
   hintsFailed: 0,
-  skipped: { moved: 0, bad: 0, unwritten: 0, heldBack: 0, before: 0, stopped: 0 },
+  skipped: { moved: 0, bad: 0, newer: 0, unwritten: 0, heldBack: 0, before: 0, stopped: 0 },
   errors: 0,
   unwrittenShards: new Set(),
 });
@@ -65,7 +67,7 @@ export const createSweepTally = (): SweepTally => ({
 /** Counts an entry that stays lapsed. */
 export function leaveBehind(
   tally: SweepTally,
-  why: 'unwritten' | 'heldBack' | 'before' | 'stopped',
+  why: 'newer' | 'unwritten' | 'heldBack' | 'before' | 'stopped',
   entries: readonly Pick<LeaseEntry, 'leaseUntil'>[],
 ): void {
   tally.skipped[why] += entries.length;

@@ -1,46 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
-import type { Table } from '../../lib/protocol/ports.ts';
-import { dataKeys, isDataPointer, MAX_INLINE_ROW_BYTES } from '../../lib/protocol/rows/data-pointer.ts';
+import { MAX_INLINE_ROW_BYTES } from '../../lib/protocol/rows/data-pointer.ts';
 import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
-import { createJobStore } from '../../lib/protocol/store/job-store.ts';
-import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { newJob } from '../support/jobs.ts';
-import { claimedJob, contractSettings, entryOf, type Harness } from './harness.ts';
-
-const KIB = 1024;
-const DAY = 86_400_000;
-const textOf = (bytes: number, letter = 'x'): string => JSON.stringify(letter.repeat(bytes - 2));
-const large = (jobId: string, letter = 'x', bytes = 20 * KIB) => ({
-  ...newJob(jobId),
-  payload: textOf(bytes, letter),
-});
-
-/** A store whose table is watched, and can be made to fail. */
-function watched(harness: Harness, on: Partial<Table> = {}, settings = contractSettings) {
-  const writes: RowWrite[] = [];
-  const table: Table = {
-    ...harness.table,
-    apply(write) {
-      writes.push(write);
-      return (on.apply ?? harness.table.apply)(write);
-    },
-  };
-  const store = createJobStore({ table, clock: harness.clock, chance: systemChance, settings, actor: 'w' });
-  return { store, writes, names: () => writes.map(({ transition }) => transition) };
-}
-
-const pointerAt = (row: Row | undefined, name: string) => {
-  const pointer = row?.[name];
-  if (row === undefined || !isDataPointer(pointer)) throw new Error(`'${name}' should be elsewhere`);
-  return { ...pointer, keys: dataKeys(String(row.jobId), pointer) };
-};
+import { KIB, large, pointerAt, rowOf, textOf, watched } from './data-harness.ts';
+import { claimedJob, entryOf, type Harness } from './harness.ts';
 
 /** What is too large for a job's row lives beside it: written first, pointed to by a fenced write, never overwritten. */
 export function describeDataRows(open: () => Harness): void {
-  const rowOf = async ({ table }: Harness, jobId: string): Promise<Row> => (await table.read(jobId)) ?? {};
-
   it('a payload goes beside the row where it would make that larger than 1,000 bytes, and nowhere else', async () => {
     const harness = open();
     const { store, names } = watched(harness);
@@ -268,58 +235,6 @@ export function describeDataRows(open: () => Harness): void {
     });
   });
 
-  describe('data that goes', () => {
-    it('fails the job with a reason when it is claimed, and is named when it is read', async () => {
-      const harness = open();
-      const jobId = harness.jobId();
-      await harness.store.schedule(large(jobId), harness.dispatch());
-      const gone = watched(harness);
-      const [key = ''] = pointerAt(await rowOf(harness, jobId), 'payload').keys;
-      await harness.put({ jobId: key, expiresAt: 1 });
-      expect((await harness.store.read(jobId))?.elsewhere).toEqual(['payload']);
-      expect(await gone.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'finished' });
-      expect(await harness.store.read(jobId)).toMatchObject({
-        status: 'failed',
-        errors: 0,
-        lastError: expect.stringContaining('MissingDataError: the payload of job'),
-      });
-    });
-
-    it('is used behind a live pointer whatever its expiry says, and renewed by the next claim', async () => {
-      const harness = open();
-      const jobId = harness.jobId();
-      await harness.store.schedule(large(jobId), harness.dispatch());
-      const before = pointerAt(await rowOf(harness, jobId), 'payload');
-      await harness.clock.advance(40 * DAY);
-      const claimed = await claimedJob(harness.store, { job: { jobId }, owner: 'w/1' });
-      expect(claimed.payload).toBe(textOf(20 * KIB));
-      const after = pointerAt(await rowOf(harness, jobId), 'payload');
-      expect(after.in).not.toBe(before.in);
-      expect(after.until - before.until).toBeGreaterThanOrEqual((40 * DAY) / 1000 - 1);
-      expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB));
-    });
-
-    it('lives for the retention and 30 days from when the job may run, and a revival renews it', async () => {
-      const harness = open();
-      const jobId = harness.jobId();
-      const notBefore = harness.clock.now() + 200 * DAY;
-      await harness.store.schedule(large(jobId), { notBefore, leaseUntil: notBefore, dispatches: 0 });
-      const scheduled = pointerAt(await rowOf(harness, jobId), 'payload');
-      expect(scheduled.until * 1000).toBeGreaterThanOrEqual(
-        notBefore + contractSettings.rowRetentionMs + 30 * DAY,
-      );
-      const job = harness.jobId();
-      const claim = claimOf(await claimedJob(harness.store, { job: large(job), owner: 'w/1' }));
-      await harness.clock.advance(20 * DAY);
-      await harness.store.fail(claim, { errors: 1, lastError: 'boom' });
-      await harness.clock.advance(10 * DAY);
-      const before = pointerAt(await rowOf(harness, job), 'payload');
-      expect(await harness.store.revive(job, harness.dispatch())).toMatchObject({ outcome: 'written' });
-      expect(pointerAt(await rowOf(harness, job), 'payload').until).toBeGreaterThan(before.until);
-      expect((await harness.store.read(job))?.payload).toBe(textOf(20 * KIB));
-    });
-  });
-
   describe('a row stays small', () => {
     const ended = async (harness: Harness, job: RunningJob, lastError: string, errors: number) =>
       harness.store.retry(claimOf(job), { errors, lastError, dispatch: harness.dispatch() });
@@ -397,33 +312,6 @@ export function describeDataRows(open: () => Harness): void {
       outcome: 'written',
     });
     expect(await harness.store.read(jobId)).toMatchObject({ crashes: 0, releases: 3, checkpoint: 'page 4' });
-  });
-
-  describe('a row of a newer version', () => {
-    it('is left alone by workers, reapers and operators, and they say so', async () => {
-      const harness = open();
-      const [pending, running] = [harness.jobId(), harness.jobId()];
-      await harness.prepared('pending', pending);
-      await harness.prepared('running', running);
-      for (const jobId of [pending, running])
-        await harness.put({ ...(await rowOf(harness, jobId)), format: 3 });
-      const before = await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)));
-      const claims = await harness.store.claimMany([
-        { job: newJob(pending), owner: 'w/9' },
-        { job: { jobId: running }, owner: 'w/9' },
-      ]);
-      expect(claims).toMatchObject([{ outcome: 'newer' }, { outcome: 'newer' }]);
-      const entries = before.map((row) => entryOf({ ...row, format: 2 }));
-      const dispatch = harness.dispatch();
-      const verdicts = entries.map((entry) => ({ entry, action: { kind: 'redispatch' as const, dispatch } }));
-      expect(await harness.store.reapMany(verdicts)).toMatchObject([
-        { outcome: 'failed', error: { code: 'NEWER_FORMAT' } },
-        { outcome: 'failed', error: { code: 'NEWER_FORMAT' } },
-      ]);
-      for (const verb of ['cancel', 'revive', 'takeBack'] as const)
-        await expect(harness.store[verb](running, dispatch)).rejects.toMatchObject({ code: 'NEWER_FORMAT' });
-      expect(await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)))).toEqual(before);
-    });
   });
 
   it('terms that the settings gave are replaced by the type’s at the first claim, those of the producer stay', async () => {

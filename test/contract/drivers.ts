@@ -82,7 +82,7 @@ export const drivers: Record<JobTransitionName, Driver> = {
   heartbeat: by('extended', (store, { claim, entry }) => store.heartbeat(claim, entry.leaseUntil + 1)),
   checkpoint: written((store, { claim }) => store.checkpoint(claim, { seq: 7, checkpoint: { page: 2 } })),
   tidy: async (harness, { claim }) => {
-    const write = tidyWrite(claim, { texts: {}, remove: ['claim19'] }, context(harness));
+    const write = tidyWrite(claim, { texts: {}, remove: ['claim19'], checkpointSeq: 0 }, context(harness));
     return wasApplied(write, await harness.table.apply(write));
   },
   complete: written((store, { claim }) => store.complete(claim, { ok: 1 })),

@@ -1,6 +1,7 @@
 import { beforeAll, describe } from 'vitest';
 import { describeBadRows } from './bad-rows.ts';
 import { describeBatches } from './batches.ts';
+import { describeDataExpiry } from './data-expiry.ts';
 import { describeDataRows } from './data-rows.ts';
 import { describeExcusedLapses } from './excused-lapses.ts';
 import { describeFencing } from './fencing.ts';
@@ -38,6 +39,7 @@ export function describeJobStore(
   describe('the reaper’s own row', () => describeReaperRow(open(true)));
   describe('rows of the version before', () => describeUpgrade(open(true)));
   describe('data beside the row', () => describeDataRows(open(true)));
+  describe('data', () => describeDataExpiry(open(true)));
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));
   describe.each(WAYS)('with batches: %s', (batches) => {

@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { systemChance } from '../../lib/aws/clock.ts';
 import { rowChecks } from '../../lib/cli/doctor/row-checks.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { MAX_INLINE_ROW_BYTES } from '../../lib/protocol/rows/data-pointer.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
+import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { ReapAction } from '../../lib/protocol/writes/reaper-writes.ts';
-import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { defined } from '../../lib/wire/defined.ts';
+import { newJob } from '../support/jobs.ts';
+import { rowOf } from './data-harness.ts';
 import { claimedJob, contractSettings, entryOf, type Harness } from './harness.ts';
 
 const fixture = JSON.parse(
@@ -168,5 +172,58 @@ export function describeUpgrade(open: () => Harness): void {
     });
     const bad = await oldRow(harness, 'bad:message-1');
     expect(await harness.store.revive(bad.jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('many are reclaimed by two batches instead of one, and none by itself', async () => {
+    const harness = open();
+    const rows = await Promise.all(Array.from({ length: 25 }, () => oldRow(harness, 'running')));
+    await harness.clock.advance(120_000);
+    const writes: number[] = [];
+    const table = {
+      ...harness.table,
+      apply: () => Promise.reject(new Error('one by one')),
+      applyMany: (many: readonly RowWrite[]) => {
+        writes.push(many.length);
+        return harness.table.applyMany(many);
+      },
+    };
+    const { clock } = harness;
+    const reaper = { table, clock, chance: systemChance, settings: contractSettings, actor: 'reaper' };
+    const action: ReapAction = {
+      ...{ kind: 'reclaim', chargedTo: 'crashes', crashes: 1, releases: 0, lastError: 'lapsed' },
+      dispatch: harness.dispatch(),
+    };
+    const outcomes = await createJobStore(reaper).reapMany(
+      rows.map(({ row }) => ({ entry: entryOf(row), action })),
+    );
+    expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['written']));
+    expect(writes).toEqual([25, 25]);
+  });
+
+  describe('a row of a newer version', () => {
+    it('is left alone by workers, reapers and operators, and they say so', async () => {
+      const harness = open();
+      const [pending, running] = [harness.jobId(), harness.jobId()];
+      await harness.prepared('pending', pending);
+      await harness.prepared('running', running);
+      for (const jobId of [pending, running])
+        await harness.put({ ...(await rowOf(harness, jobId)), format: 3 });
+      const before = await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)));
+      const claims = await harness.store.claimMany([
+        { job: newJob(pending), owner: 'w/9' },
+        { job: { jobId: running }, owner: 'w/9' },
+      ]);
+      expect(claims).toMatchObject([{ outcome: 'newer' }, { outcome: 'newer' }]);
+      const entries = before.map((row) => entryOf({ ...row, format: 2 }));
+      const dispatch = harness.dispatch();
+      const verdicts = entries.map((entry) => ({ entry, action: { kind: 'redispatch' as const, dispatch } }));
+      expect(await harness.store.reapMany(verdicts)).toMatchObject([
+        { outcome: 'newer', error: { code: 'NEWER_FORMAT' } },
+        { outcome: 'newer', error: { code: 'NEWER_FORMAT' } },
+      ]);
+      for (const verb of ['cancel', 'revive', 'takeBack'] as const)
+        await expect(harness.store[verb](running, dispatch)).rejects.toMatchObject({ code: 'NEWER_FORMAT' });
+      expect(await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)))).toEqual(before);
+    });
   });
 }

@@ -156,6 +156,26 @@ describeOnOneEngine('mending', (engine) => {
       expect((await system.run(['reap', '--dry-run'])).stdout).toContain('No lease has lapsed');
     });
 
+    it('leaves rows of a newer version alone and says so, as every verb does', async () => {
+      await lapse('newer', { format: 3 });
+      await lapse('dead', {});
+      const before = await system.table.read('newer');
+      const reap = await system.run(['reap']);
+      expect([reap.code, reap.stdout]).toEqual([1, expect.stringContaining('1 of a newer version')]);
+      expect(reap.stdout).toContain('1 job reclaimed');
+      expect(reap.stderr).toContain("row 'newer' has format 3; this version knows up to 2");
+      for (const verb of ['cancel', 'take-back', 'revive', 'show', 'explain']) {
+        const run = await system.run([verb, 'newer']);
+        expect([verb, run.code === 0]).toEqual([verb, false]);
+        expect(run.stderr).toContain('has format 3');
+      }
+      // One such row does not keep a verb from the others.
+      const both = await system.run(['cancel', '--yes', 'newer', 'dead']);
+      expect([both.code, both.stdout]).toEqual([1, expect.stringContaining('✓ dead')]);
+      expect(await system.table.read('newer')).toEqual(before);
+      expect((await system.run(['doctor'])).stdout).toContain("'newer' has format 3");
+    });
+
     it('refuses by a clock that could take live leases', async () => {
       await edited('live', {});
       const run = await system.run(['reap'], { clock: createHandClock() });

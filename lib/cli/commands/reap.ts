@@ -59,7 +59,8 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
   report(output, result, terminal.clock.now());
   const { skipped } = result;
   const isWhole =
-    result.complete && result.errors + skipped.unwritten + skipped.bad + result.hintsFailed === 0;
+    result.complete &&
+    result.errors + skipped.unwritten + skipped.newer + skipped.bad + result.hintsFailed === 0;
   return isWhole ? exitCodes.ok : exitCodes.refused;
 }
 
@@ -113,6 +114,7 @@ function report(output: Output, result: SweepResult, now: number): void {
 const whyLeft: Readonly<Record<string, string>> = {
   moved: 'changed meanwhile',
   bad: "cannot be read (run 'leasehold doctor')",
+  newer: 'of a newer version',
   unwritten: 'could not be written',
   heldBack: 'held back by the breaker',
   stopped: 'not reached',

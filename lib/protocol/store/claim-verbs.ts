@@ -82,9 +82,11 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
       return outcomes;
     },
 
-    async schedule(job, dispatch) {
+    async schedule(job, dispatch, again = false) {
       const inline = scheduleWrite(job, dispatch, context());
       const { notBefore } = dispatch;
+      const there = again && !isSmall(inline) ? await table.read(job.jobId) : undefined;
+      if (there !== undefined) return { outcome: 'exists', job: lost(there).job };
       const write = isSmall(inline)
         ? inline
         : scheduleWrite(

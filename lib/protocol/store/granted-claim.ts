@@ -1,7 +1,7 @@
 import type { ClaimOutcome } from '../decisions/decide-claim.ts';
 import { MissingDataError } from '../errors.ts';
 import { claimOf, type FoundRow, type RunningJob } from '../job.ts';
-import type { DataName } from '../rows/data-pointer.ts';
+import { type DataName, pointersOf } from '../rows/data-pointer.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { attributeBytes, rowBytes } from '../rows/row-bytes.ts';
 import type { Row } from '../writes/row-write.ts';
@@ -19,12 +19,12 @@ export async function grantedClaim(
   known?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
   const { row: whole, missing } = await parts.data.resolve(row, [...NEEDED, 'progress'], known);
-  const job: RunningJob = { ...(parseJob(whole) as RunningJob), found: foundOn(row, whole) };
+  const job: RunningJob = { ...(parseJob(whole) as RunningJob), found: foundOn(parts, row, whole) };
   const gone = missing.filter((name) => NEEDED.includes(name));
   if (gone.length > 0) return failWithoutData(parts, job, gone);
   return {
     outcome: 'claimed',
-    job: { ...job, found: foundOn(await tidyRow(parts, job, row, whole), whole) },
+    job: { ...job, found: foundOn(parts, await tidyRow(parts, job, row, whole), whole) },
   };
 }
 
@@ -46,7 +46,7 @@ async function failWithoutData(
 }
 
 /** `row` as it is stored, `whole` with its data in place. */
-const foundOn = (row: Row, whole: Row): FoundRow => {
+const foundOn = ({ data }: StoreParts, row: Row, whole: Row): FoundRow => {
   const checkpointBytes = attributeBytes('checkpoint', row.checkpoint);
   const progressBytes = attributeBytes('progress', row.progress);
   return {
@@ -57,5 +57,6 @@ const foundOn = (row: Row, whole: Row): FoundRow => {
     crashes: Number(row.crashes),
     releases: Number(row.releases),
     excuses: Number(row.excuses ?? 0),
+    expiresSoon: pointersOf(row).some(([, pointer]) => data.expiresSoon(pointer)),
   };
 };

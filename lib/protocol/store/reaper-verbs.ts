@@ -12,6 +12,15 @@ interface Reaping {
   readonly action: ReapAction;
 }
 
+/** One way to carry a verdict out. */
+interface Try {
+  readonly write: RowWrite;
+  /** What is written instead where the row turns out to be otherwise than the index could tell. */
+  after(row: Row): Try | undefined;
+  /** What is told where this was written. */
+  readonly written: ReapOutcome;
+}
+
 /** What a reaper does with lapsed leases. */
 export function reaperVerbs({ table, context, expiresAt }: StoreParts): Pick<JobStore, 'reap' | 'reapMany'> {
   const writeFor = ({ entry, action }: Reaping, excuses?: number) => {
@@ -19,52 +28,75 @@ export function reaperVerbs({ table, context, expiresAt }: StoreParts): Pick<Job
     return reapWrite(entry, action, expiresAt(at.now), at, excuses);
   };
 
-  /** The index does not tell a row's format. One of version 0.1 refuses a write that names today's, and is written once more. */
-  const orOlder = async (write: RowWrite, result: BatchResult): Promise<BatchResult> => {
-    if (result.applied !== false || result.row === undefined || result.row.format !== undefined)
-      return result;
-    return table.apply(ofFormat(hasNoFormat, write));
-  };
+  /** The index tells neither a row's format nor how often its job was excused: the most likely is tried first. */
+  const firstTry = (reaping: Reaping): Try =>
+    ofAnyFormat({
+      write: writeFor(reaping),
+      written: { outcome: 'written' },
+      after: (row) => afterExcuses(reaping, row),
+    });
 
-  const applied = async (reaping: Reaping, excuses?: number): Promise<ReapOutcome> => {
-    const write = writeFor(reaping, excuses);
-    const result = await table.apply(ofFormat(formatIsToday, write));
-    return reapOutcome(write, await orOlder(write, result));
-  };
-
-  /** Nor does it tell how often a job was excused: one that was refuses its first excuse, and shows the number. */
-  const judged = async (reaping: Reaping, write: RowWrite, first: BatchResult): Promise<ReapOutcome> => {
-    const result = await orOlder(write, first);
+  /** A job that was excused before refuses its first excuse, and shows the number. */
+  const afterExcuses = (reaping: Reaping, row: Row): Try | undefined => {
     const otherwise = reaping.action.kind === 'reclaim' ? reaping.action.otherwise : undefined;
-    const excuses = otherwise && result.applied === false && excusesOn(result.row, reaping.entry);
-    if (typeof excuses !== 'number' || wasApplied(write, result as never)) return reapOutcome(write, result);
-    if (excuses < MOST_EXCUSES) return applied(reaping, excuses);
-    const { entry, action } = { entry: reaping.entry, action: otherwise as ReapAction };
-    const outcome = await applied({ entry, action });
-    return outcome.outcome === 'written' ? { outcome: 'written', action } : outcome;
+    const excuses = otherwise && excusesOn(row, reaping.entry);
+    if (otherwise === undefined || excuses === undefined) return undefined;
+    const charged = { entry: reaping.entry, action: otherwise };
+    return ofAnyFormat(
+      excuses < MOST_EXCUSES
+        ? { write: writeFor(reaping, excuses), written: { outcome: 'written' }, after: () => undefined }
+        : {
+            write: writeFor(charged),
+            written: { outcome: 'written', action: otherwise },
+            after: () => undefined,
+          },
+    );
   };
 
   return {
     async reap(entry, action) {
-      const write = writeFor({ entry, action });
-      return judged({ entry, action }, write, await table.apply(ofFormat(formatIsToday, write)));
+      let next = firstTry({ entry, action });
+      for (;;) {
+        const judged = judge(next, await table.apply(next.write));
+        if ('outcome' in judged) return judged;
+        next = judged;
+      }
     },
 
     async reapMany(verdicts) {
-      const writes = verdicts.map((verdict) => writeFor(verdict));
-      const results = await table.applyMany(writes.map((write) => ofFormat(formatIsToday, write)));
-      return Promise.all(
-        results.map(async (result, i) => {
-          try {
-            return await judged(verdicts[i] as Reaping, writes[i] as RowWrite, result);
-          } catch (error) {
-            return { outcome: 'failed' as const, error: error as Error };
-          }
-        }),
-      );
+      const outcomes: ReapOutcome[] = new Array(verdicts.length);
+      let open = verdicts.map((verdict, place) => ({ place, next: firstTry(verdict) }));
+      // Those that take another try are written together as well: after an upgrade that is all of them.
+      while (open.length > 0) {
+        const results = await table.applyMany(open.map(({ next }) => next.write));
+        const again: typeof open = [];
+        for (const [i, { place, next }] of open.entries()) {
+          const judged = judge(next, results[i] as BatchResult);
+          if ('outcome' in judged) outcomes[place] = judged;
+          else again.push({ place, next: judged });
+        }
+        open = again;
+      }
+      return outcomes;
     },
   };
 }
+
+function judge(tried: Try, result: BatchResult): ReapOutcome | Try {
+  if (result.applied === 'failed') return { outcome: 'failed', error: result.error };
+  if (wasApplied(tried.write, result)) return tried.written;
+  if (result.row === undefined) return { outcome: 'moved' };
+  if (isNewer(result.row)) return { outcome: 'newer', error: newerFormat(result.row) };
+  return tried.after(result.row) ?? { outcome: 'moved' };
+}
+
+/** A row of version 0.1 says no format. It refuses a write that names today's, and is written once more. */
+const ofAnyFormat = (tried: Try): Try => ({
+  ...tried,
+  write: ofFormat(formatIsToday, tried.write),
+  after: (row) =>
+    row.format === undefined ? { ...tried, write: ofFormat(hasNoFormat, tried.write) } : tried.after(row),
+});
 
 const ofFormat = (format: Clause, write: RowWrite): RowWrite => ({
   ...write,
@@ -72,14 +104,7 @@ const ofFormat = (format: Clause, write: RowWrite): RowWrite => ({
 });
 
 /** How often the job was excused, where its lease is still the one that was seen. */
-const excusesOn = (row: Row | undefined, entry: LeaseEntry): number | undefined =>
-  row?.status === entry.status && row.attempt === entry.attempt && row.leaseUntil === entry.leaseUntil
+const excusesOn = (row: Row, entry: LeaseEntry): number | undefined =>
+  row.status === entry.status && row.attempt === entry.attempt && row.leaseUntil === entry.leaseUntil
     ? (row.excuses as number | undefined)
     : undefined;
-
-function reapOutcome(write: RowWrite, result: BatchResult): ReapOutcome {
-  if (result.applied === 'failed') return { outcome: 'failed', error: result.error };
-  if (result.row !== undefined && isNewer(result.row))
-    return { outcome: 'failed', error: newerFormat(result.row) };
-  return { outcome: wasApplied(write, result) ? 'written' : 'moved' };
-}

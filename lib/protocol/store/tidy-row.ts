@@ -63,5 +63,5 @@ async function planTidy({ data }: StoreParts, job: RunningJob, row: Row, whole: 
     texts[name] = pointer;
     bytes += attributeBytes(name, pointer) - attributeBytes(name, text);
   }
-  return { texts, remove };
+  return { texts, remove, checkpointSeq: row.checkpointSeq as number | undefined };
 }

@@ -19,6 +19,7 @@ import {
 import { checkpointVerb } from './checkpoint-verb.ts';
 import { ClaimState } from './claim-state.ts';
 import { grantedClaim } from './granted-claim.ts';
+import { createDataRenewal } from './renew-data.ts';
 import {
   fencedOutcome,
   isAtLeast,
@@ -49,6 +50,7 @@ const WITH_DATA_AT_ONCE = 8;
 /** What the holder of a claim may do with it. */
 export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
   const { table, data, context, expiresAt, shortened, fenced } = parts;
+  const renewData = createDataRenewal(parts);
 
   const storedError = async ({ jobId, attempt }: Claim, error: string): Promise<StoredText> => {
     const text = shortened(error);
@@ -64,7 +66,9 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
       const result = await table.apply(heartbeatWrite(claim, leaseUntil, context()));
       const { row } = result;
       const stands = result.applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
-      return stands ? { outcome: 'extended', cancelRequested: row?.cancelRequested === true } : lost(row);
+      if (!stands) return lost(row);
+      renewData(claim);
+      return { outcome: 'extended', cancelRequested: row?.cancelRequested === true };
     },
 
     retry: async (claim, next) =>

@@ -80,6 +80,12 @@ export const checkpointIsNewer = (seq: number): Clause => ({
   value: seq,
 });
 
+/** No checkpoint came since the row was read; a row of an old or foreign writer may have no number. */
+export const checkpointIsStill = (seq: number | undefined): Clause =>
+  seq === undefined
+    ? { attribute: 'checkpointSeq', is: 'absent' }
+    : { attribute: 'checkpointSeq', is: 'equal', value: seq };
+
 /** As many acts of operators as were read; a row on which nobody has acted has no count. */
 export const actedIs = (acted: number): Clause =>
   acted === 0 ? { attribute: 'acted', is: 'absent' } : { attribute: 'acted', is: 'equal', value: acted };

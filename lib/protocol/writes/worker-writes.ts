@@ -11,6 +11,7 @@ import {
   attemptIs,
   cancelIsRequested,
   checkpointIsNewer,
+  checkpointIsStill,
   formatIsKnown,
   isDue,
   isNotToBeCancelled,
@@ -195,18 +196,20 @@ export const checkpointWrite = (
   returns: 'nothing',
 });
 
-/** Moves texts of the row to rows of their own, or points to newer copies of those. */
+/** Moves texts of the row to rows of their own, or points to newer copies of those. Never puts an older checkpoint back. */
 export const tidyWrite = (
   claim: Claim,
   tidied: {
     readonly texts: Readonly<Partial<Record<DataName, StoredText>>>;
     readonly remove: readonly string[];
+    /** As it was read. */
+    readonly checkpointSeq: number | undefined;
   },
   { changedBy }: WriteContext,
 ): RowWrite => ({
   transition: 'tidy',
   jobId: claim.jobId,
-  when: [leaseIsMine(claim)],
+  when: [[...leaseIsMine(claim), checkpointIsStill(tidied.checkpointSeq)]],
   set: { ...(tidied.texts as Readonly<Record<string, JsonValue>>), changedBy },
   remove: tidied.remove,
   returns: 'nothing',

@@ -57,7 +57,7 @@ async function keep(parts: DeadLetterParts, message: ReceivedMessage): Promise<b
       case 'new':
       case 'later': {
         const dispatch = planDispatch(now, read.kind === 'later' ? read.notBefore : now, settings);
-        const scheduled = await store.schedule(read.job, dispatch);
+        const scheduled = await store.schedule(read.job, dispatch, true);
         if (scheduled.outcome === 'written') await sendHint(parts, read.job, dispatch);
         telemetry.info('message taken from the dead-letter queue', {
           jobId: read.job.jobId,

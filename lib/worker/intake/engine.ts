@@ -85,7 +85,7 @@ export function createEngine(parts: WorkerParts): Engine {
     if (read.kind === 'new') return { kind: 'claimable', message, job, check, dueAt: read.dueAt };
     cells.forget(check);
     const dispatch = planDispatch(clock.now(), read.notBefore, settings);
-    const kept = await store.schedule(job, dispatch);
+    const kept = await store.schedule(job, dispatch, message.receiveCount > 1);
     if (kept.outcome === 'written') await sendHint(parts, job, dispatch);
     return SETTLED;
   };

@@ -171,7 +171,14 @@ export interface JobStore {
   /** After the death of a cell: ends the claim and grants the next one, without the queue. */
   restart(
     claim: Claim,
-    next: { owner: string; leaseMs: number; crashes: number; releases: number; lastError: string },
+    next: {
+      owner: string;
+      leaseMs: number;
+      crashes: number;
+      releases: number;
+      lastError: string;
+      diedAt: number;
+    },
   ): Promise<RestartOutcome>;
   release(
     claim: Claim,

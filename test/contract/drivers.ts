@@ -90,10 +90,11 @@ export const drivers: Record<JobTransitionName, Driver> = {
     store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
   ),
   fail: written((store, { claim }) => store.fail(claim, { errors: 1, lastError: 'boom' })),
-  restart: by('restarted', (store, { claim }) =>
+  restart: by('restarted', (store, { claim }, harness) =>
     store.restart(claim, {
       ...{ owner: 'worker/next', leaseMs: 30_000, crashes: 1, releases: 0 },
       lastError: 'crashed: out of memory (heap)',
+      diedAt: harness.clock.now(),
     }),
   ),
   release: written((store, { claim }, harness) =>

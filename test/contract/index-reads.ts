@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Cursor, IndexQuery } from '../../lib/protocol/ports.ts';
 import { allFailures } from '../../lib/protocol/store/all-failures.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
-import type { Positions } from '../../lib/protocol/store/merged-shards.ts';
+import type { Place } from '../../lib/protocol/store/merged-shards.ts';
 import { row } from '../support/rows.ts';
 import { allEntries, type Harness } from './harness.ts';
 
@@ -114,9 +114,9 @@ export function describeIndexReads(open: () => Harness): void {
       }),
     );
     const request = { shards: 64, since: start, before: start + 3 };
-    const listed = async (pageSize: number, positions?: Positions) => {
-      const found: { readonly at: number; readonly jobId: string; readonly positions: Positions }[] = [];
-      for await (const each of allFailures(harness.table, { ...request, pageSize, positions }))
+    const listed = async (pageSize: number, from?: Place) => {
+      const found: { readonly at: number; readonly jobId: string; readonly place: Place }[] = [];
+      for await (const each of allFailures(harness.table, { ...request, pageSize, from }))
         found.push({ ...each, at: each.failure.failedAt - start, jobId: each.failure.jobId });
       return found;
     };
@@ -124,7 +124,7 @@ export function describeIndexReads(open: () => Harness): void {
       const found = await listed(pageSize);
       expect(found.map(({ at }) => at)).toEqual([3, 2, 2, 1]);
       expect(found.map(({ jobId }) => jobId).sort()).toEqual(ids.slice(0, 4).sort());
-      expect((await listed(pageSize, found[1]?.positions)).map(({ at }) => at)).toEqual([2, 1]);
+      expect((await listed(pageSize, found[1]?.place)).map(({ at }) => at)).toEqual([2, 1]);
     }
   });
 }

@@ -1,11 +1,11 @@
-import type { ClaimCounts } from '../job.ts';
+import type { Budgets, ClaimCounts } from '../job.ts';
 import type { Table } from '../ports.ts';
 import { allShards } from '../shards.ts';
 import type { Row } from '../writes/row-write.ts';
-import { mergedShards, type Positions } from './merged-shards.ts';
+import { mergedShards, type Place } from './merged-shards.ts';
 
 /** What the index tells of a failed job. Why it failed is in its row alone: error texts would make the index dear. */
-export interface FailureEntry extends ClaimCounts {
+export interface FailureEntry extends ClaimCounts, Pick<Budgets, 'maxCrashes'> {
   readonly jobId: string;
   readonly type: string;
   readonly failedAt: number;
@@ -22,18 +22,19 @@ export async function* allFailures(
     readonly since?: number;
     /** Only those that failed at this instant or earlier. */
     readonly before?: number;
-    readonly positions?: Positions;
+    /** Where an earlier reader stopped. */
+    readonly from?: Place;
   },
-): AsyncGenerator<{ readonly failure: FailureEntry; readonly positions: Positions }> {
+): AsyncGenerator<{ readonly failure: FailureEntry; readonly place: Place }> {
   const { shards, since, before, ...rest } = request;
-  for await (const { row, positions } of mergedShards(table, {
+  for await (const { row, place } of mergedShards(table, {
     ...rest,
     shards: allShards(shards).failed,
     after: since === undefined ? undefined : since - 1,
     upTo: before,
     newestFirst: true,
   }))
-    yield { failure: failureEntry(row), positions };
+    yield { failure: failureEntry(row), place };
 }
 
 /** Reads leniently: a listing shows what is there, `doctor` judges it. */
@@ -47,6 +48,7 @@ function failureEntry(row: Row): FailureEntry {
     errors: number(row.errors),
     crashes: number(row.crashes),
     releases: number(row.releases),
+    maxCrashes: typeof row.maxCrashes === 'number' ? row.maxCrashes : Number.POSITIVE_INFINITY,
     leaseOwner: typeof row.leaseOwner === 'string' ? row.leaseOwner : undefined,
   };
 }

@@ -1,13 +1,20 @@
 import type { Cursor, IndexQuery, Table } from '../ports.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/** How far each shard has been read: the last entry seen of it. A shard not named starts at its beginning. */
-export type Positions = Readonly<Record<string, { readonly jobId: string; readonly leaseUntil: number }>>;
+/**
+ * How far a list has been read. All entries before `at` were; of those at that very instant, each shard named here was read up
+ * to this job, and the others have not begun with it.
+ */
+export interface Place {
+  readonly at: number;
+  readonly upTo: Readonly<Record<string, string>>;
+}
 
 export interface ShardsRequest extends Pick<IndexQuery, 'after' | 'upTo' | 'newestFirst'> {
   readonly shards: readonly string[];
   readonly pageSize: number;
-  readonly positions?: Positions;
+  /** Where an earlier reader stopped. @default - the beginning */
+  readonly from?: Place;
 }
 
 interface Lane {
@@ -20,24 +27,20 @@ interface Lane {
 
 /**
  * The entries of several shards of the index as one list in the order of the index. Reads only as far as the list is
- * consumed, and goes on from `positions` where an earlier reader stopped.
+ * consumed, and goes on from where an earlier reader stopped.
  */
 export async function* mergedShards(
   table: Pick<Table, 'query'>,
-  { shards, pageSize, positions: from = {}, ...range }: ShardsRequest,
-): AsyncGenerator<{ readonly row: Row; readonly positions: Positions }> {
-  const positions: Record<string, Positions[string]> = { ...from };
+  { shards, pageSize, from, ...range }: ShardsRequest,
+): AsyncGenerator<{ readonly row: Row; readonly place: Place }> {
+  const rest = from === undefined ? range : beginningAt(from.at, range);
   const direction = range.newestFirst === true ? -1 : 1;
   const lanes = shards.map((shard): Lane => {
-    const place = positions[shard];
-    return {
-      shard,
-      rows: [],
-      next: 0,
-      cursor: place && { ...place, leaseShard: shard },
-      isOpen: true,
-    };
+    const jobId = from?.upTo[shard];
+    const cursor = jobId === undefined ? undefined : { jobId, leaseUntil: from?.at, leaseShard: shard };
+    return { shard, rows: [], next: 0, cursor, isOpen: true };
   });
+  let place = from;
   for (;;) {
     const empty = lanes.filter((lane) => lane.isOpen && lane.next >= lane.rows.length);
     if (empty.length > 0) {
@@ -47,7 +50,7 @@ export async function* mergedShards(
             partition: lane.shard,
             limit: pageSize,
             cursor: lane.cursor,
-            ...range,
+            ...rest,
           });
           lane.rows = page.rows;
           lane.next = 0;
@@ -65,10 +68,18 @@ export async function* mergedShards(
       );
     const row = lane?.rows[lane.next++];
     if (lane === undefined || row === undefined) return;
-    positions[lane.shard] = { jobId: String(row.jobId), leaseUntil: Number(row.leaseUntil) };
-    yield { row, positions: { ...positions } };
+    const at = Number(row.leaseUntil);
+    const before = place?.at === at ? place.upTo : {};
+    place = { at, upTo: { ...before, [lane.shard]: String(row.jobId) } };
+    yield { row, place };
   }
 }
+
+/** What lies before the place was read in every shard. */
+const beginningAt = (at: number, range: Pick<IndexQuery, 'after' | 'upTo' | 'newestFirst'>) =>
+  range.newestFirst === true
+    ? { ...range, upTo: Math.min(at, range.upTo ?? at) }
+    : { ...range, after: Math.max(at - 1, range.after ?? 0) };
 
 /** Of a lane that has an entry left. */
 const headOf = (lane: Lane): number => Number(lane.rows[lane.next]?.leaseUntil);

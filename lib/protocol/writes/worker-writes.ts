@@ -291,6 +291,8 @@ export const restartWrite = (
     readonly crashes: number;
     readonly releases: number;
     readonly lastError: StoredText;
+    /** When the cell died: the wait before this write is no part of the attempt. */
+    readonly diedAt: number;
   },
   { changedBy, now }: WriteContext,
 ): RowWrite => ({
@@ -306,7 +308,7 @@ export const restartWrite = (
     crashes: next.crashes,
     releases: next.releases,
     lastError: storedValue(next.lastError),
-    ...claimEnded(claim, now, 'crashed', next.lastError),
+    ...claimEnded(claim, next.diedAt, 'crashed', next.lastError),
     changedBy,
   },
   returns: 'row',

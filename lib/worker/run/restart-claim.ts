@@ -20,6 +20,13 @@ interface Circumstances {
   readonly progressed: boolean;
 }
 
+interface Restart {
+  readonly crashes: number;
+  readonly releases: number;
+  readonly lastError: string;
+  readonly diedAt: number;
+}
+
 /** The first death costs no wait; the second one this long, doubled for each that follows. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
@@ -34,6 +41,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     { deaths, bounds, progressed }: Circumstances,
   ): Promise<AfterDeath> => {
     const { job } = held;
+    const diedAt = clock.now();
     const lastError = `crashed: ${death.cause}`;
     if (death.isToBlame) brake.convicted(job);
     if (!held.lease.isHeld()) return ended('lost');
@@ -49,7 +57,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
       return ended(await ends.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
     if (deaths > 1 && !bounds.stopping.aborted)
       await clock.sleep(waitAfter(deaths) / settings.timeScale, bounds.stopping).catch(() => {});
-    const next = await restart(held, { ...verdict, lastError });
+    const next = await restart(held, { ...verdict, lastError, diedAt });
     if (next.kind === 'ended') return next;
     telemetry.count('JobsRestarted');
     // What cannot be run here is released, with the crash on its row.
@@ -64,11 +72,11 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
   /** Ends the claim and makes the next one with one write, offered for as long as the lease lasts. */
   const restart = async (
     held: HeldClaim,
-    { crashes, releases, lastError }: { crashes: number; releases: number; lastError: string },
+    { crashes, releases, lastError, diedAt }: Restart,
   ): Promise<AfterDeath> => {
     const { job, claim } = held;
     const owner = `${parts.worker}/${chance.unique()}`;
-    const next = { owner, leaseMs: job.leaseMs, crashes, releases, lastError };
+    const next = { owner, leaseMs: job.leaseMs, crashes, releases, lastError, diedAt };
     const sentAt = { latest: readClock(clock) };
     const answer = await offer(parts, held, () => {
       sentAt.latest = readClock(clock);

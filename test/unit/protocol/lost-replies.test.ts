@@ -73,13 +73,27 @@ describe('a write whose reply was lost is known as done by the row that refuses 
     [
       'restart',
       ({ store, r }) =>
-        store.restart(r, { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' }),
+        store.restart(r, {
+          owner: 'w/2',
+          leaseMs: 1000,
+          crashes: 1,
+          releases: 0,
+          lastError: 'crashed',
+          diedAt: 5,
+        }),
       { outcome: 'restarted', job: { attempt: 2, crashes: 1, leaseOwner: 'w/2' } },
     ],
     [
       'restart',
       ({ store, x }) =>
-        store.restart(x, { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' }),
+        store.restart(x, {
+          owner: 'w/2',
+          leaseMs: 1000,
+          crashes: 1,
+          releases: 0,
+          lastError: 'crashed',
+          diedAt: 5,
+        }),
       { outcome: 'cancelRequested' },
     ],
     ['releaseUnknown', ({ store }) => store.releaseUnknown('r', 'w/1', dispatch), { outcome: 'written' }],
@@ -170,7 +184,7 @@ describe('a row that refuses proves nothing', () => {
     ['of a later attempt', { attempt: 3 }],
     ['of a job that is running no more', { status: 'pending' }],
   ])('to a restart %s', async (_, over) => {
-    const next = { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed' };
+    const next = { owner: 'w/2', leaseMs: 1000, crashes: 1, releases: 0, lastError: 'crashed', diedAt: 5 };
     const mine = { ...held, leaseOwner: 'w/2', attempt: 2 };
     expect(await refusing(row(mine)).restart(claim, next)).toMatchObject({ outcome: 'restarted' });
     expect(await refusing(row({ ...mine, ...over })).restart(claim, next)).toMatchObject({ outcome: 'lost' });

@@ -1,20 +1,49 @@
+import type { Place } from '../protocol/store/merged-shards.ts';
 import { BadRequestError } from './errors.ts';
 
-/** A place in a listing, as one word that can be given to the next. */
-export const encodeCursor = (place: object): string =>
-  Buffer.from(JSON.stringify(place)).toString('base64url');
+/** A place in a listing of the index, as one short word that a shell takes as it is. */
+export const encodePlace = ({ at, upTo }: Place): string =>
+  [String(at), ...Object.entries(upTo).map(([shard, jobId]) => `${shard}:${wordOf(jobId)}`)].join('/');
 
-export function decodeCursor<T extends object>(text: string | undefined): T | undefined {
+const PLACE = /^(-?\d+(?:\.\d+)?)((?:\/[a-z]\d+:[^/]+)*)$/;
+
+export function decodePlace(text: string | undefined): Place | undefined {
   if (text === undefined) return undefined;
+  const [, at, ties = ''] = PLACE.exec(text) ?? [];
+  const upTo = ties
+    .split('/')
+    .slice(1)
+    .map((tie) => {
+      const colon = tie.indexOf(':');
+      return [tie.slice(0, colon), idOf(tie.slice(colon + 1), text)] as const;
+    });
+  if (at === undefined) throw notACursor(text);
+  return { at: Number(at), upTo: Object.fromEntries(upTo) };
+}
+
+/** A scan goes on after a key. */
+export const encodeKey = (jobId: string): string => `~${wordOf(jobId)}`;
+
+export function decodeKey(text: string | undefined): { readonly jobId: string } | undefined {
+  if (text === undefined) return undefined;
+  if (!text.startsWith('~') || text.length === 1) throw notACursor(text);
+  return { jobId: idOf(text.slice(1), text) };
+}
+
+/** Ids of jobs are words already; only a row that was written by hand has others. */
+const wordOf = (jobId: string): string => encodeURIComponent(jobId).replaceAll('%3A', ':');
+
+function idOf(word: string, text: string): string {
   try {
-    const place = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown;
-    if (typeof place === 'object' && place !== null) return place as T;
+    return decodeURIComponent(word);
   } catch {
-    // Said below.
+    throw notACursor(text);
   }
-  throw new BadRequestError(
+}
+
+const notACursor = (text: string) =>
+  new BadRequestError(
     'the cursor',
     text,
-    'one that an earlier listing gave; leave it out to start anew',
+    'one that an earlier listing of the same jobs gave; leave it out to start anew',
   );
-}

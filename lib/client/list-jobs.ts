@@ -1,14 +1,14 @@
-import { workerOf } from '../inspect/worker-name.ts';
+import { isQuarantined } from '../inspect/timeline.ts';
+import { shortWorkerOf, workerOf } from '../inspect/worker-name.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
-import type { Cursor } from '../protocol/ports.ts';
+import { isDataPointer } from '../protocol/rows/data-pointer.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures, type FailureEntry } from '../protocol/store/all-failures.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
-import type { Positions } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import type { ClientParts } from './client-parts.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { decodeKey, decodePlace, encodeKey, encodePlace } from './cursor.ts';
 import { BadRequestError, ScanNeededError } from './errors.ts';
 import { scanCostOf } from './scan-cost.ts';
 
@@ -17,10 +17,13 @@ export interface ListedJob {
   readonly jobId: string;
   readonly type: string;
   readonly status: string;
+  /** Failed, because its workers died too often. */
+  readonly quarantined?: boolean;
   readonly attempt: number;
   readonly owner?: string;
   /** When it got into this status, as far as the source tells. */
   readonly since?: number;
+  /** Why it failed, or what went wrong last. Not told of a job that is done. */
   readonly lastError?: string;
   readonly lease?: LeaseEntry;
 }
@@ -35,7 +38,10 @@ export interface Listing {
   readonly looked: number;
 }
 
-export const listStatuses = ['unfinished', 'pending', 'running', 'failed', 'done', 'cancelled'] as const;
+export const listStatuses = [
+  ...['unfinished', 'pending', 'running'],
+  ...['failed', 'quarantined', 'done', 'cancelled'],
+] as const;
 
 export interface ListRequest {
   readonly limit: number;
@@ -56,9 +62,14 @@ const matches = (job: ListedJob, request: ListRequest): boolean =>
   (request.owner === undefined || ownerMatches(job.owner, request.owner)) &&
   (request.before === undefined || (job.since !== undefined && job.since <= request.before));
 
-/** A claim's whole owner, or the worker that made it. */
-const ownerMatches = (owner: string | undefined, wanted: string): boolean =>
-  owner !== undefined && (owner === wanted || workerOf(owner) === wanted);
+/** A claim's whole owner, or the worker that made it: in full, or as a listing shows it, with its middle left out. */
+function ownerMatches(owner: string | undefined, wanted: string): boolean {
+  if (owner === undefined) return false;
+  const [begins = '', ends = ''] = wanted.split('…', 2);
+  const isMeant = (name: string) =>
+    wanted.includes('…') ? name.startsWith(begins) && name.endsWith(ends) : name === wanted;
+  return [owner, workerOf(owner), shortWorkerOf(owner)].some(isMeant);
+}
 
 /** The most jobs of one listing. */
 export const MAX_LISTED = 10_000;
@@ -86,7 +97,10 @@ export async function listJobs(
     case 'running':
       return listUnfinished(parts, [status], request);
     case 'failed':
-      return scan ? listByScan(parts, status, request) : listFailed(parts, request);
+    case 'quarantined': {
+      const failed = { ...request, onlyQuarantined: status === 'quarantined' };
+      return scan ? listByScan(parts, 'failed', failed) : listFailed(parts, failed);
+    }
     case 'done':
     case 'cancelled':
       if (!scan) throw new ScanNeededError(status, await scanCostOf(parts));
@@ -104,11 +118,11 @@ async function listUnfinished(
   const jobs: ListedJob[] = [];
   const bad: string[] = [];
   let looked = 0;
-  let positions: Positions | undefined = decodeCursor<Positions>(request.cursor);
+  let place = decodePlace(request.cursor);
   const leases = allLeases(parts.table, {
     shards: statuses.flatMap((status) => all[status]),
     pageSize: Math.min(PAGE, request.limit + 1),
-    positions,
+    from: place,
   });
   for await (const found of leases) {
     if (found.entry === undefined) {
@@ -118,11 +132,11 @@ async function listUnfinished(
     const job = listedLease(found.entry, parts);
     if (matches(job, request)) {
       // One more than asked for shows that there is more.
-      if (jobs.length === request.limit) return { jobs, bad, looked, cursor: encodeCursor(positions ?? {}) };
+      if (jobs.length === request.limit) return { jobs, bad, looked, cursor: place && encodePlace(place) };
       jobs.push(job);
     }
     looked++;
-    positions = found.positions;
+    place = found.place;
   }
   return { jobs, bad, looked };
 }
@@ -147,83 +161,98 @@ function listedLease(entry: LeaseEntry, { settings }: ListParts): ListedJob {
  */
 export async function listFailed(
   { table, settings }: Pick<ListParts, 'table' | 'settings'>,
-  request: ListRequest & { readonly since?: number },
+  request: ListRequest & {
+    readonly since?: number;
+    readonly onlyQuarantined?: boolean;
+  },
 ): Promise<Listing> {
   const found: FailureEntry[] = [];
   let looked = 0;
   let cursor: string | undefined;
-  let positions = decodeCursor<Positions>(request.cursor);
+  let place = decodePlace(request.cursor);
   const failures = allFailures(table, {
     shards: settings.shards,
     pageSize: Math.min(PAGE, request.limit + 1),
     since: request.since,
     before: request.before,
-    positions,
+    from: place,
   });
-  for await (const { failure, positions: reached } of failures) {
-    if (matches(listedFailure(failure), request)) {
+  for await (const { failure, place: reached } of failures) {
+    if (
+      matches(listedFailure(failure), request) &&
+      (isQuarantined(failure) || request.onlyQuarantined !== true)
+    ) {
       if (found.length === request.limit) {
-        cursor = encodeCursor(positions ?? {});
+        cursor = place && encodePlace(place);
         break;
       }
       found.push(failure);
     }
     looked++;
-    positions = reached;
+    place = reached;
   }
   const rows = await table.readMany(found.map(({ jobId }) => jobId));
   return { jobs: found.map((failure, i) => listedFailure(failure, rows[i])), bad: [], looked, cursor };
 }
 
-const listedFailure = (
-  { jobId, type, attempt, failedAt, leaseOwner }: FailureEntry,
-  row?: Row,
-): ListedJob => ({
-  jobId,
-  type,
+const listedFailure = (failure: FailureEntry, row?: Row): ListedJob => ({
+  jobId: failure.jobId,
+  type: failure.type,
   status: 'failed',
-  attempt,
-  owner: leaseOwner,
-  since: failedAt,
+  quarantined: isQuarantined(failure),
+  attempt: failure.attempt,
+  owner: failure.leaseOwner,
+  since: failure.failedAt,
   lastError: row && listedRow(row).lastError,
 });
 
 /** Jobs by a scan of the whole table: the only way to those that are in no index. */
-async function listByScan(parts: ListParts, status: string, request: ListRequest): Promise<Listing> {
-  let cursor = decodeCursor<Cursor>(request.cursor);
+async function listByScan(
+  parts: ListParts,
+  status: string,
+  request: ListRequest & { readonly onlyQuarantined?: boolean },
+): Promise<Listing> {
+  let key = decodeKey(request.cursor);
   const jobs: ListedJob[] = [];
   let looked = 0;
   do {
-    const page = await parts.inspection.scan({ status, cursor });
+    const page = await parts.inspection.scan({ status, cursor: key });
     for (const row of page.rows) {
       const job = listedRow(row);
-      if (matches(job, request)) {
+      if (matches(job, request) && (job.quarantined === true || request.onlyQuarantined !== true)) {
         if (jobs.length === request.limit)
-          return { jobs, bad: [], looked, cursor: encodeCursor(cursor ?? {}) };
+          return { jobs, bad: [], looked, cursor: key && encodeKey(key.jobId) };
         jobs.push(job);
       }
       looked++;
-      cursor = { jobId: row.jobId };
+      key = { jobId: String(row.jobId) };
     }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+    key = page.cursor === undefined ? undefined : { jobId: String(page.cursor.jobId) };
+  } while (key !== undefined);
   return { jobs, bad: [], looked };
 }
+
+/** Of an error that is kept elsewhere, its beginning. */
+const errorIn = (kept: unknown): string | undefined =>
+  isDataPointer(kept) ? kept.head : typeof kept === 'string' ? kept : undefined;
 
 /** Reads leniently: a listing shows what is there, `doctor` judges it. */
 function listedRow(row: Row): ListedJob {
   const text = (name: string) => (typeof row[name] === 'string' ? (row[name] as string) : undefined);
   const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : undefined);
-  const since = number('finishedAt') ?? number('startedAt') ?? number('createdAt');
-  const owner = text('leaseOwner');
-  const lastError = text('lastError');
+  const status = text('status') ?? '?';
+  const { crashes = 0, maxCrashes = Number.POSITIVE_INFINITY } = {
+    crashes: number('crashes'),
+    maxCrashes: number('maxCrashes'),
+  };
   return {
     jobId: text('jobId') ?? '(no jobId)',
     type: text('type') ?? '?',
-    status: text('status') ?? '?',
+    status,
+    quarantined: status === 'failed' ? isQuarantined({ crashes, maxCrashes }) : undefined,
     attempt: number('attempt') ?? 0,
-    owner,
-    since,
-    lastError,
+    owner: text('leaseOwner'),
+    since: number('finishedAt') ?? number('startedAt') ?? number('createdAt'),
+    lastError: status === 'done' ? undefined : errorIn(row.lastError),
   };
 }

@@ -30,7 +30,19 @@ export interface Overview {
   readonly failed: Readonly<Record<string, Count>>;
   readonly queue?: QueueCounts;
   readonly deadLetters?: QueueCounts;
-  readonly reaper?: { readonly leader: string; readonly leaderUntil: number; readonly epoch: number };
+  /** Undefined: none has run yet. */
+  readonly reaper?: ReaperState;
+}
+
+/** What the reaper's own row says. */
+export interface ReaperState {
+  /** The reaper that led last, in a process. */
+  readonly leader?: string;
+  /** 0: it has handed over. */
+  readonly leaderUntil: number;
+  readonly epoch: number;
+  /** When the next reaper on Lambda starts. */
+  readonly wakeAt?: number;
 }
 
 type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs'>;
@@ -117,15 +129,14 @@ async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Pro
 }
 
 /** The reaper's leader row, if a reaper ever ran. */
-async function readLeader(
-  table: Table,
-): Promise<{ leader: string; leaderUntil: number; epoch: number } | undefined> {
+async function readLeader(table: Table): Promise<ReaperState | undefined> {
   const row = await table.read(LEADER_KEY);
   if (row === undefined) return undefined;
   return {
-    leader: String(row.leader ?? 'unknown'),
+    leader: typeof row.leader === 'string' ? row.leader : undefined,
     leaderUntil: Number(row.leaderUntil ?? 0),
     epoch: Number(row.epoch ?? 0),
+    wakeAt: typeof row.wakeAt === 'number' ? row.wakeAt : undefined,
   };
 }
 

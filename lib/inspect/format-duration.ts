@@ -1,5 +1,4 @@
-/** A span in its two largest units: `1 h 30 min`, `12 s`, `340 ms`. */
-export function formatDuration(ms: number): string {
+const inUnits = (ms: number, units: 1 | 2): string => {
   const size = Math.abs(ms);
   if (size < 1000) return `${Math.round(size)} ms`;
   if (size < 10_000) return `${Number((size / 1000).toFixed(1))} s`;
@@ -12,15 +11,21 @@ export function formatDuration(ms: number): string {
   ];
   const first = parts.findIndex(([amount]) => amount > 0);
   return parts
-    .slice(first, first + 2)
+    .slice(first, first + units)
     .filter(([amount]) => amount > 0)
     .map(([amount, unit]) => `${amount} ${unit}`)
     .join(' ');
-}
+};
+
+/** A span in its two largest units: `1 h 30 min`, `12 s`, `340 ms`. */
+export const formatDuration = (ms: number): string => inUnits(ms, 2);
+
+/** A span in its largest unit: `1 h`, for a narrow column. */
+export const formatRoughly = (ms: number): string => inUnits(ms, 1);
 
 /** `12 s ago`, `in 3 min`, `now`. */
-export function formatAge(at: number, now: number): string {
+export function formatAge(at: number, now: number, format = formatDuration): string {
   const distance = at - now;
   if (Math.abs(distance) < 500) return 'now';
-  return distance < 0 ? `${formatDuration(distance)} ago` : `in ${formatDuration(distance)}`;
+  return distance < 0 ? `${format(distance)} ago` : `in ${format(distance)}`;
 }

@@ -1,4 +1,5 @@
 import type { ClaimEnd } from '../protocol/job.ts';
+import { formatDuration } from './format-duration.ts';
 
 /** What a moment in the life of a job may be. How a claim ended is its own kind, except for a lapse: that is a reclaim. */
 export type MomentKind =
@@ -29,6 +30,8 @@ export interface Moment {
   readonly by?: string;
   /** More in words: an error, a reason, a line of a log. */
   readonly text?: string;
+  /** After a worker's death: how long it took until the next attempt began. */
+  readonly ranAgainMs?: number;
 }
 
 /** The kind of moment for each way in which a claim ends. */
@@ -42,6 +45,20 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   lapsed: 'reclaimed',
   crashed: 'crashed',
 };
+
+/** What a worker writes before the cause of a crash. */
+const CRASHED = 'crashed: ';
+
+const isCrash = (text: string | undefined): boolean => text?.startsWith(CRASHED) === true;
+
+/** A moment in one line: its sentence, the first line of its text, and when the job ran again. */
+export function inOneLine(moment: Moment & { readonly says: string }): string {
+  const [text = ''] = (moment.text ?? '').split('\n');
+  const cause = isCrash(text) ? text.slice(CRASHED.length) : text;
+  const again =
+    moment.ranAgainMs === undefined ? '' : `; ran again after ${formatDuration(moment.ranAgainMs)}`;
+  return `${moment.says}${cause === '' ? '' : `: ${cause}`}${again}`;
+}
 
 /** What each kind of moment means, in one sentence without its text. */
 export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>> = {
@@ -63,9 +80,9 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   log: () => 'log',
   done: () => 'its handler returned',
   retried: () => 'its handler threw; the job will be retried',
-  failed: () => 'its handler threw; the job failed',
+  failed: ({ text }) => (isCrash(text) ? 'crashed; the job failed' : 'its handler threw; the job failed'),
   released: () => 'released by its worker (deadline or shutdown)',
-  takenBack: () => 'an operator took the job back',
-  crashed: () => 'its cell died; its host started the job again',
+  takenBack: ({ by }) => `taken back by ${by ?? 'an operator'}`,
+  crashed: () => 'crashed',
   cancelled: () => 'stopped, because an operator cancelled it',
 };

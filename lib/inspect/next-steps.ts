@@ -13,6 +13,20 @@ import { isQuarantined } from './timeline.ts';
 
 /** Something that will happen, or that an operator can do. */
 export interface NextStep {
+  /** For programs. */
+  readonly what:
+    | 'nothing'
+    | 'removal'
+    | 'cancelSeen'
+    | 'leaseEnd'
+    | 'reclaimable'
+    | 'recovered'
+    | 'overdue'
+    | 'cancelled'
+    | 'due'
+    | 'dispatch'
+    | 'claim'
+    | 'nextHint';
   /** Undefined: not bound to a moment. */
   readonly at?: number;
   readonly says: string;
@@ -29,8 +43,8 @@ export function nextSteps(job: Job, now: number, settings: Settings): NextStep[]
     case 'failed':
     case 'cancelled':
       return [
-        { says: nextOfFinished(job) },
-        { at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+        { what: 'nothing', says: nextOfFinished(job) },
+        { what: 'removal', at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
       ];
   }
 }
@@ -52,24 +66,34 @@ export const recoveredBy = (job: RunningJob, settings: Settings): number =>
 function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {
   const lapse = lapsesAt(job, settings);
   const by = recoveredBy(job, settings);
-  const then = {
+  const then: NextStep = {
+    what: 'recovered',
     at: by,
     says: `if the worker is dead, the reaper has acted by then: ${verdictOf(job, lapse, settings)}`,
   };
-  const cancel = job.cancelRequested
-    ? [{ says: 'the worker sees the cancellation in the reply to its next heartbeat' }]
+  const cancel: NextStep[] = job.cancelRequested
+    ? [{ what: 'cancelSeen', says: 'the worker sees the cancellation in the reply to its next heartbeat' }]
     : [];
   if (now < job.leaseUntil)
     return [
       ...cancel,
-      { at: job.leaseUntil, says: 'its lease ends, unless a heartbeat renews it before then' },
+      {
+        what: 'leaseEnd',
+        at: job.leaseUntil,
+        says: 'its lease ends, unless a heartbeat renews it before then',
+      },
       then,
     ];
   if (now < by)
-    return [...cancel, { at: lapse, says: 'its lease has ended; the reaper may reclaim it' }, then];
+    return [
+      ...cancel,
+      { what: 'reclaimable', at: lapse, says: 'its lease has ended; the reaper may reclaim it' },
+      then,
+    ];
   return [
     ...cancel,
     {
+      what: 'overdue',
       at: by,
       says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
     },
@@ -79,22 +103,33 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
 function nextOfPending(job: PendingJob, now: number, settings: Settings): NextStep[] {
   if (job.cancelRequested)
     return [
-      { at: job.leaseUntil, says: 'it is cancelled by whoever handles it next, at the latest by the reaper' },
+      {
+        what: 'cancelled',
+        at: job.leaseUntil,
+        says: 'it is cancelled by whoever handles it next, at the latest by the reaper',
+      },
     ];
-  const due = now < job.notBefore ? [{ at: job.notBefore, says: 'it becomes due' }] : [];
+  const due: NextStep[] =
+    now < job.notBefore ? [{ what: 'due', at: job.notBefore, says: 'it becomes due' }] : [];
   if (job.dispatches === 0 && now < job.leaseUntil)
     return [
       ...due,
-      { at: job.leaseUntil, says: 'the reaper sends it to the queue (SQS itself holds nothing that long)' },
+      {
+        what: 'dispatch',
+        at: job.leaseUntil,
+        says: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
+      },
     ];
   const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0, skewMs: 0, graceMs: 0 });
   const isOverdue = now > job.leaseUntil + worstMs;
   return [
     ...due,
     {
+      what: 'claim',
       says: `a worker claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
     },
     {
+      what: isOverdue ? 'overdue' : 'nextHint',
       at: job.leaseUntil,
       says: isOverdue
         ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now"

@@ -27,9 +27,11 @@ const event = (moment: Moment, says = sentences[moment.kind](moment)): TimelineE
   defined({ ...moment, says }) as TimelineEvent;
 
 function toldByRow(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>): TimelineEvent[] {
+  const begun = new Map(job.claims.map(({ attempt, from }) => [attempt, from]));
+  if (job.status === 'running') begun.set(job.attempt, job.startedAt);
   return [
     event({ at: job.createdAt, kind: 'created' }, creationOf(job)),
-    ...job.claims.flatMap((claim) => ofClaim(claim, job)),
+    ...job.claims.flatMap((claim) => ofClaim(claim, job, begun)),
     ...job.acts.flatMap(ofAct),
     ...ofRun(job, growth),
     ...ofEnd(job),
@@ -41,14 +43,17 @@ const creationOf = (job: Job): string =>
     ? 'a message arrived that cannot be run; it is kept here'
     : `first seen as a '${job.type}' job`;
 
-function ofClaim(claim: PastClaim, job: Job): TimelineEvent[] {
+/** `begun`: when each attempt that the row remembers began. */
+function ofClaim(claim: PastClaim, job: Job, begun: ReadonlyMap<number, number>): TimelineEvent[] {
   const { attempt, owner: by, from, to, outcome } = claim;
   const isLast = claim === job.claims.at(-1) && job.status !== 'running';
   const ended: Moment = {
     at: to,
     kind: endingKinds[outcome] ?? 'released',
     attempt,
+    by: outcome === 'takenBack' ? takerOf(job, to) : undefined,
     text: (isLast ? causeOf(outcome, job) : undefined) ?? claim.cause,
+    ranAgainMs: outcome === 'crashed' || outcome === 'lapsed' ? since(to, begun.get(attempt + 1)) : undefined,
   };
   return [
     event({ at: from, kind: 'claimed', attempt, by }),
@@ -56,6 +61,14 @@ function ofClaim(claim: PastClaim, job: Job): TimelineEvent[] {
     ...(outcome === 'lapsed' ? [event({ at: to, kind: 'fenced', attempt, by })] : []),
   ];
 }
+
+/** Clocks may disagree: nothing is told of an attempt that seems to have begun before the one before it ended. */
+const since = (ended: number, begun: number | undefined): number | undefined =>
+  begun === undefined || begun < ended ? undefined : begun - ended;
+
+/** Who took it back, as far as the row remembers: both were written at once. */
+const takerOf = (job: Job, at: number): string | undefined =>
+  job.acts.find((each) => each.act === 'takeBack' && each.at === at)?.by;
 
 /** A job that was taken back has that in the end of its claim. */
 function ofAct({ act, by, at }: OperatorAct): TimelineEvent[] {
@@ -72,6 +85,8 @@ const causeOf = (outcome: PastClaim['outcome'], job: Job): string | undefined =>
 /** A later version may know outcomes that this one does not. */
 function sentenceOf(ended: Moment, outcome: PastClaim['outcome'], last: Job | undefined): string {
   if (!Object.hasOwn(endingKinds, outcome)) return `ended (${outcome})`;
+  if (outcome === 'failed' && last !== undefined && isQuarantined(last))
+    return 'crashed; the job is quarantined';
   if (outcome !== 'lapsed' || last === undefined) return sentences[ended.kind](ended);
   if (last.status === 'failed')
     return `its lease lapsed; the reaper ${isQuarantined(last) ? 'quarantined' : 'failed'} the job`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factsOf } from '../../../lib/inspect/facts.ts';
+import { factsOf, tellFacts } from '../../../lib/inspect/facts.ts';
 import { nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { leaseEntryOf } from '../../../lib/protocol/job.ts';
@@ -17,7 +17,7 @@ const claim = (attempt: number, outcome: string, from = attempt * 1_000) => ({
 });
 const told = (over: Record<string, unknown>) => {
   const job = parseJob(row({ createdAt: 100, ...over }));
-  return { events: timelineOf(job, settings), facts: factsOf(job) };
+  return { events: timelineOf(job, settings), facts: tellFacts(factsOf(job), job.status) };
 };
 const running = { status: 'running', startedAt: 60_000, heartbeatAt: 61_000, leaseUntil: 100_000 };
 
@@ -44,6 +44,7 @@ describe('the story of a job', () => {
         at: 1_500,
         kind: 'reclaimed',
         attempt: 1,
+        ranAgainMs: 500,
         says: 'its lease lapsed; the reaper reclaimed the job',
       },
       {
@@ -140,15 +141,20 @@ describe('the story of a job', () => {
 describe('what happens next, word for word', () => {
   const usual = resolveSettings();
   const next = (over: Record<string, unknown>, now: number) => nextSteps(parseJob(row(over)), now, usual);
-  const removed = { at: 2_000_000_000_000, says: 'DynamoDB removes the row some time after' };
+  const removed = {
+    what: 'removal',
+    at: 2_000_000_000_000,
+    says: 'DynamoDB removes the row some time after',
+  };
   const dead = {
+    what: 'recovered',
     at: 222_500,
     says: 'if the worker is dead, the reaper has acted by then: given to the next worker (crash 1 of 3)',
   };
 
   it('to a finished job', () => {
-    const revive = { says: "nothing, until an operator runs 'leasehold revive j1'" };
-    expect(next({ status: 'done' }, 0)).toEqual([{ says: 'nothing: it is done' }, removed]);
+    const revive = { what: 'nothing', says: "nothing, until an operator runs 'leasehold revive j1'" };
+    expect(next({ status: 'done' }, 0)).toEqual([{ what: 'nothing', says: 'nothing: it is done' }, removed]);
     expect(next({ status: 'failed' }, 0)).toEqual([revive, removed]);
     expect(next({ status: 'cancelled' }, 0)).toEqual([revive, removed]);
     expect(next({ status: 'done', crashes: 2 }, 0)[0]?.says).toBe(
@@ -160,13 +166,22 @@ describe('what happens next, word for word', () => {
   });
 
   it('to a running job, to the tick', () => {
-    const ends = { at: 100_000, says: 'its lease ends, unless a heartbeat renews it before then' };
-    const ended = { at: 102_000, says: 'its lease has ended; the reaper may reclaim it' };
+    const ends = {
+      what: 'leaseEnd',
+      at: 100_000,
+      says: 'its lease ends, unless a heartbeat renews it before then',
+    };
+    const ended = {
+      what: 'reclaimable',
+      at: 102_000,
+      says: 'its lease has ended; the reaper may reclaim it',
+    };
     expect(next(running, 99_999)).toEqual([ends, dead]);
     expect(next(running, 100_000)).toEqual([ended, dead]);
     expect(next(running, 222_499)).toEqual([ended, dead]);
     expect(next(running, 222_500)).toEqual([
       {
+        what: 'overdue',
         at: 222_500,
         says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
       },
@@ -174,17 +189,23 @@ describe('what happens next, word for word', () => {
   });
 
   it('to a pending job, to the tick', () => {
-    const due = { at: 50, says: 'it becomes due' };
+    const due = { what: 'due', at: 50, says: 'it becomes due' };
     const claims = {
+      what: 'claim',
       says: 'a worker claims it as soon as it receives its hint from the queue (sent once)',
     };
-    const hints = { at: 100_000, says: 'if no worker has claimed it, the reaper sends another hint' };
+    const hints = {
+      what: 'nextHint',
+      at: 100_000,
+      says: 'if no worker has claimed it, the reaper sends another hint',
+    };
     expect(next({ notBefore: 50 }, 49)).toEqual([due, claims, hints]);
     expect(next({ notBefore: 50 }, 50)).toEqual([claims, hints]);
     expect(next({}, 220_500)).toEqual([claims, hints]);
     expect(next({}, 220_501)).toEqual([
       claims,
       {
+        what: 'overdue',
         at: 100_000,
         says: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factsOf } from '../../../lib/inspect/facts.ts';
+import { factsOf, tellFacts } from '../../../lib/inspect/facts.ts';
 import { leaseHolders } from '../../../lib/inspect/lease-holders.ts';
 import { leasePhase } from '../../../lib/inspect/lease-phase.ts';
 import { nextSteps } from '../../../lib/inspect/next-steps.ts';
@@ -9,7 +9,7 @@ import { workerOf } from '../../../lib/inspect/worker-name.ts';
 import { leaseEntryOf } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases } from '../../../lib/protocol/store/all-leases.ts';
-import type { Positions } from '../../../lib/protocol/store/merged-shards.ts';
+import type { Place } from '../../../lib/protocol/store/merged-shards.ts';
 import { lastBeatAt, leaseLength } from '../../../lib/settings/lease-length.ts';
 import { reclaimDelayBound, recoveryBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
@@ -58,14 +58,13 @@ describe('all leases', () => {
   for (const [n, leaseUntil] of [5, 1, 3, 4, 2, 6].entries())
     table.put(row({ jobId: `j${n}`, leaseShard: `r${n % 2}`, leaseUntil }));
   table.put(row({ jobId: 'bad', leaseShard: 'r1', leaseUntil: 0, attempt: 'x' }));
-  const read = async (request: { upTo?: number; positions?: Positions }) => {
+  const read = async (request: { upTo?: number; from?: Place }) => {
     const ends: (number | string)[] = [];
-    let last: Positions = {};
+    let last: Place | undefined;
     for await (const found of allLeases(table, { shards: ['r0', 'r1', 'r2'], pageSize: 1, ...request })) {
       ends.push(found.entry?.leaseUntil ?? 'bad');
-      last = found.positions ?? last;
-      if (found.entry?.leaseUntil === 3 && request.positions === undefined && request.upTo === undefined)
-        break;
+      last = found.place ?? last;
+      if (found.entry?.leaseUntil === 3 && request.from === undefined && request.upTo === undefined) break;
     }
     return { ends, last };
   };
@@ -78,7 +77,7 @@ describe('all leases', () => {
   it('go on where an earlier reader stopped', async () => {
     const { ends, last } = await read({});
     expect(ends).toEqual(['bad', 1, 2, 3]);
-    expect((await read({ positions: last })).ends).toEqual([4, 5, 6]);
+    expect((await read({ from: last })).ends).toEqual([4, 5, 6]);
   });
 });
 
@@ -207,7 +206,7 @@ describe('the timeline of a job', () => {
     const events = timelineOf(job, settings).map(
       ({ kind, says, text }) => `${kind}: ${says}${text === undefined ? '' : `: ${text}`}`,
     );
-    return { events, facts: factsOf(job).join(' | ') };
+    return { events, facts: tellFacts(factsOf(job), job.status).join(' | ') };
   };
 
   it('tells every claim that the row remembers, and how it ended', () => {
@@ -253,7 +252,7 @@ describe('the timeline of a job', () => {
     });
     expect(events.filter((each) => !each.startsWith('claimed')).slice(1)).toEqual([
       'retried: its handler threw; the job will be retried: Error: no route',
-      'takenBack: an operator took the job back',
+      'takenBack: taken back by cli-ann',
       'cancelRequested: cancellation requested by cli-ann',
       'revived: revived by console',
     ]);

@@ -43,6 +43,7 @@ describe('a timeline with what was seen', () => {
         kind: 'reclaimed',
         attempt: 1,
         text: '250 ms after',
+        ranAgainMs: 1_000,
         says: 'its lease lapsed; the reaper reclaimed the job',
       },
     ]);
@@ -112,6 +113,10 @@ describe('the page of a job whose lease has ended', () => {
       }),
     );
     const { next } = detailOf(running, 31_000, { ...settings, skewMs: 2_000, graceMs: 5_000 });
-    expect(next[0]).toEqual({ at: 38_000, says: 'its lease has ended; the reaper may reclaim it' });
+    expect(next[0]).toEqual({
+      what: 'reclaimable',
+      at: 38_000,
+      says: 'its lease has ended; the reaper may reclaim it',
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import type { SystemOptions } from './find-system.ts';
-import { createOutput, type Output } from './output.ts';
+import { createOutput, type Output, type OutputOptions } from './output.ts';
 import { openSystem, type System } from './system.ts';
 import type { Terminal } from './terminal.ts';
 import { parseDuration, parseInstant } from './time.ts';
@@ -16,6 +16,10 @@ export interface CliContext {
 /** Adds `--json`, which every command has. */
 export const withJson = (command: Command): Command =>
   command.option('--json', 'print one JSON document instead of text');
+
+/** Adds `--wide`, for commands that print tables. */
+export const withWide = (command: Command): Command =>
+  command.option('--wide', 'cut nothing and leave no column out, however wide the lines get');
 
 /** Adds the options that say which system to work on. */
 export function withSystem(command: Command): Command {
@@ -41,7 +45,7 @@ export async function onSystem(
   options: SystemOptions,
   body: (system: System, output: Output) => Promise<ExitCode | undefined>,
 ): Promise<void> {
-  const output = createOutput(context.terminal, options.json === true);
+  const output = createOutput(context.terminal, options);
   const system = await openSystem(options, context.terminal);
   try {
     context.end((await body(system, output)) ?? exitCodes.ok);
@@ -53,10 +57,10 @@ export async function onSystem(
 /** Runs a command's body that needs no system. */
 export async function withoutSystem(
   context: CliContext,
-  options: { readonly json?: boolean },
+  options: OutputOptions,
   body: (output: Output) => Promise<ExitCode | undefined>,
 ): Promise<void> {
-  context.end((await body(createOutput(context.terminal, options.json === true))) ?? exitCodes.ok);
+  context.end((await body(createOutput(context.terminal, options))) ?? exitCodes.ok);
 }
 
 /** Reads a duration option; commander shows the message with the option's name. */
@@ -67,13 +71,16 @@ export function durationOption(text: string): number {
 }
 
 /** Reads an instant option, kept as text until the clock is known. */
-export function instantOption(text: string): string {
-  if (parseInstant(text, 0) === undefined)
-    throw new InvalidArgumentError(
-      'Give an ISO 8601 instant such as 2026-03-01T09:00, or how long ago, such as 2h.',
-    );
-  return text;
-}
+const instantOption =
+  (orElse: string) =>
+  (text: string): string => {
+    if (parseInstant(text, 0, 'ago') === undefined)
+      throw new InvalidArgumentError(`Give an ISO 8601 instant such as 2026-03-01T09:00, or ${orElse}.`);
+    return text;
+  };
+
+export const pastOption = instantOption('how long ago, such as 2h');
+export const futureOption = instantOption('how long from now, such as 2h');
 
 /** Reads a whole number within limits. */
 export const numberOption =

@@ -13,6 +13,7 @@ export interface SystemOptions {
   readonly dynamodbEndpoint?: string;
   readonly sqsEndpoint?: string;
   readonly json?: boolean;
+  readonly wide?: boolean;
 }
 
 /** Where a system is: its resources, and the variables by which clients reach it and settings are read. */

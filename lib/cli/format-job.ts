@@ -1,43 +1,51 @@
-import { formatAge } from '../inspect/format-duration.ts';
+import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
 import { leasePhase } from '../inspect/lease-phase.ts';
 import type { JobStatus, LeaseEntry } from '../protocol/job.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Colours } from './output.ts';
 
+type Paint = (text: string) => string;
+
 /** The status in its colour: green is good, red needs attention, yellow is under way. */
-export function paintStatus(status: string, colours: Colours): string {
-  const paint: Partial<Record<string, (text: string) => string>> = {
+export function statusCell(status: string, colours: Colours): readonly [string, Paint] {
+  const paint: Partial<Record<string, Paint>> = {
     pending: colours.cyan,
     running: colours.yellow,
     done: colours.green,
     failed: colours.red,
+    quarantined: colours.red,
     cancelled: colours.magenta,
-  } satisfies Partial<Record<JobStatus, (text: string) => string>>;
-  return (paint[status] ?? String)(status);
+  } satisfies Record<JobStatus | 'quarantined', Paint>;
+  return [status, paint[status] ?? String];
+}
+
+export function paintStatus(status: string, colours: Colours): string {
+  const [text, paint] = statusCell(status, colours);
+  return paint(text);
 }
 
 /** What the lease of an unfinished job says about its next moment. */
-export function describeLease(
+export function leaseCell(
   entry: Pick<LeaseEntry, 'status' | 'leaseUntil' | 'notBefore' | 'dispatches'>,
   now: number,
   settings: Pick<Settings, 'skewMs' | 'graceMs'>,
   colours: Colours,
-): string {
-  const age = (at: number) => formatAge(at, now);
+): readonly [string, Paint] {
+  const age = (at: number) => formatAge(at, now, formatRoughly);
   if (entry.status === 'running') {
     const when = age(entry.leaseUntil);
     switch (leasePhase(entry.leaseUntil, now, settings)) {
       case 'live':
-        return `lease ends ${when}`;
+        return [`lease ends ${when}`, String];
       case 'ended':
-        return colours.yellow(`lease ended ${when}`);
+        return [`lease ended ${when}`, colours.yellow];
       case 'lapsed':
-        return colours.red(`LAPSED ${when}`);
+        return [`LAPSED ${when}`, colours.red];
     }
   }
-  if (now < entry.notBefore) return `due ${age(entry.notBefore)}`;
-  if (now < entry.leaseUntil) return `in the queue, next hint ${age(entry.leaseUntil)}`;
-  return colours.yellow(
-    entry.dispatches === 0 ? 'due, waiting for the reaper' : `hint overdue since ${age(entry.leaseUntil)}`,
-  );
+  if (now < entry.notBefore) return [`due ${age(entry.notBefore)}`, String];
+  if (now < entry.leaseUntil) return [`queued, next hint ${age(entry.leaseUntil)}`, String];
+  return entry.dispatches === 0
+    ? ['due, waiting for the reaper', colours.yellow]
+    : [`hint overdue since ${age(entry.leaseUntil)}`, colours.yellow];
 }

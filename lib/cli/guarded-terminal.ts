@@ -1,12 +1,12 @@
 import type { Terminal } from './terminal.ts';
 
-/** A colour as picocolors writes it, or a control character, which may come from a job, a message or AWS. */
+/** A colour as picocolors writes it; a control character, or one that turns the text around. They may come from a job, a message or AWS. */
 const ESCAPE = String.fromCodePoint(0x1b);
-const CONTROLS = new RegExp(`(${ESCAPE}\\[\\d{1,2}m)|[\\p{Cc}\\u2028\\u2029]`, 'gu');
+const CONTROLS = new RegExp(`(${ESCAPE}\\[\\d{1,2}m)|[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]`, 'gu');
 const KEPT = ['\n', '\t'];
 
 /** The text with every control character spelled out, but for line ends, tabs and, on a screen with colours, those. */
-const printable = (text: string, hasColours: boolean): string =>
+export const printable = (text: string, hasColours: boolean): string =>
   text.replace(CONTROLS, (match, colour: string | undefined) =>
     KEPT.includes(match) || (colour !== undefined && hasColours) ? match : spelledOut(match),
   );
@@ -26,6 +26,6 @@ const spelledOut = (text: string): string =>
 export const guardedTerminal = (terminal: Terminal): Terminal => ({
   ...terminal,
   write: (text) => terminal.write(printable(text, terminal.hasColours)),
-  note: (text) => terminal.note(printable(text, terminal.hasColours)),
+  note: (text) => terminal.note(printable(text, terminal.noteHasColours)),
   ask: (question) => terminal.ask(printable(question, false)),
 });

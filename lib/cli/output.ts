@@ -1,6 +1,8 @@
-import Table from 'cli-table3';
 import pc from 'picocolors';
+import { cutEnd, widthOf, wrapText } from './fit-text.ts';
+import { printable } from './guarded-terminal.ts';
 import type { Terminal } from './terminal.ts';
+import { renderTable, type TextTable } from './text-table.ts';
 
 export type Colours = ReturnType<typeof pc.createColors>;
 
@@ -8,71 +10,55 @@ export type Colours = ReturnType<typeof pc.createColors>;
 export interface Output {
   readonly isJson: boolean;
   readonly colours: Colours;
+  /** How wide a line may be; infinite off a screen and with --wide. */
+  readonly width: number;
   /** Text for people; nothing in JSON. */
   line(text?: string): void;
-  table(table: TextTable): void;
+  /** Text after a mark, wrapped between words and aligned with its own beginning. */
+  say(mark: string, text: string, paint?: (text: string) => string): void;
+  /** Returns the titles of the columns that had no room. */
+  table(table: TextTable): readonly string[];
   /** The result for programs; nothing in text. */
   json(value: unknown): void;
   /** A remark that belongs to neither result; goes to stderr. */
   note(text: string): void;
 }
 
-interface TextTable {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  /** Columns that are aligned right. */
-  readonly right?: readonly number[];
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly wide?: boolean;
 }
 
-export function createOutput(terminal: Terminal, isJson: boolean): Output {
+export function createOutput(terminal: Terminal, options: OutputOptions): Output {
+  const isJson = options.json === true;
   const colours = pc.createColors(terminal.hasColours && !isJson);
+  const width = options.wide === true ? Number.POSITIVE_INFINITY : terminal.columns;
+  const line = (text = '') => {
+    if (!isJson) terminal.write(`${text}\n`);
+  };
   return {
-    isJson,
-    colours,
-    line(text = '') {
-      if (!isJson) terminal.write(`${text}\n`);
+    ...{ isJson, colours, width, line },
+    say(mark, text, paint = String) {
+      const indent = ' '.repeat(widthOf(mark));
+      const lines = wrapText(printable(text, terminal.hasColours), Math.max(20, width - indent.length));
+      for (const [i, each] of lines.entries()) line((i === 0 ? mark : indent) + paint(each));
     },
     table(table) {
-      if (!isJson) terminal.write(`${renderTable(table, colours)}\n`);
+      const { text, leftOut } = renderTable(table, width, colours);
+      line(text);
+      return leftOut;
     },
     json(value) {
       if (isJson) terminal.write(`${JSON.stringify(value)}\n`);
     },
-    note: (text) => terminal.note(`${text}\n`),
+    note: (text) => noteOn(terminal, text),
   };
 }
 
-const NO_BORDERS = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
-  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
-  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
-};
-
-/** Columns without lines, so that a cell can be picked out with a double click and a row with grep. */
-function renderTable({ head, rows, right = [] }: TextTable, colours: Colours): string {
-  const table = new Table({
-    head: head.map((title) => colours.dim(title)),
-    chars: NO_BORDERS,
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
-    colAligns: head.map((_, i) => (right.includes(i) ? 'right' : 'left')),
-  });
-  for (const row of rows) table.push([...row]);
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-/** Keeps the ends of a long name, which tell names apart, and drops its middle. */
-export function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const tail = Math.floor((length - 1) / 3);
-  return `${text.slice(0, length - 1 - tail)}…${text.slice(text.length - tail)}`;
-}
+/** Notes are wrapped, too: an operator reads them, and no program should. */
+export const noteOn = (terminal: Terminal, text: string): void =>
+  terminal.note(`${wrapText(printable(text, terminal.noteHasColours), terminal.noteColumns).join('\n')}\n`);
 
 /** One line of a text that may have many. */
-export const firstLine = (text: string, length = 80): string => {
-  const [line = ''] = text.split('\n');
-  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
-};
+export const firstLine = (text: string, length = Number.POSITIVE_INFINITY): string =>
+  cutEnd(text.split('\n')[0] ?? '', length);

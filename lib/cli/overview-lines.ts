@@ -1,16 +1,27 @@
 import type { QueueCounts } from '../aws/sqs/queue-inspection.ts';
 import type { Count, Overview } from '../client/overview.ts';
 import { formatAge } from '../inspect/format-duration.ts';
-import type { Colours } from './output.ts';
+import { cutEnd } from './fit-text.ts';
+import type { Colours, Output } from './output.ts';
 
 const LABEL = 22;
+const COUNT = 9;
+
+/** A wake that is so late has been lost; the next tick of the schedule mends it. */
+const LATE_MS = 5000;
 
 /** The overview as lines for a screen. */
-export function overviewLines(overview: Overview, now: number, colours: Colours): string[] {
-  const row = (label: string, value: string, remark = '') =>
-    `${colours.dim(label.padEnd(LABEL))} ${value.padStart(9)}  ${remark}`.trimEnd();
+export function overviewLines(
+  overview: Overview,
+  now: number,
+  { colours, width }: Pick<Output, 'colours' | 'width'>,
+): string[] {
+  const row = (label: string, value: string, remark = '', paint = String as (text: string) => string) => {
+    const fitting = cutEnd(remark, width - LABEL - COUNT - 3);
+    return `${colours.dim(label.padEnd(LABEL))} ${value.padStart(COUNT)}  ${paint(fitting)}`.trimEnd();
+  };
   const alarming = (count: Count) =>
-    count.count > 0 ? colours.red(formatCount(count).padStart(9)) : formatCount(count).padStart(9);
+    count.count > 0 ? colours.red(formatCount(count).padStart(COUNT)) : formatCount(count).padStart(COUNT);
   const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
   return [
     row('running', formatCount(overview.running), soonestEnd(overview, now)),
@@ -27,7 +38,7 @@ export function overviewLines(overview: Overview, now: number, colours: Colours)
     ...(overview.deadLetters === undefined
       ? []
       : [row('dead-letter queue', ...queueCells(overview.deadLetters))]),
-    row('reaper', '', reaperState(overview, now, colours)),
+    row('reaper', '', ...reaperState(overview, now, colours)),
   ];
 }
 
@@ -45,12 +56,18 @@ const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, strin
   `${inFlight} in flight, ${delayed} delayed (approximate)`,
 ];
 
-function reaperState({ reaper }: Overview, now: number, colours: Colours): string {
-  if (reaper === undefined) return colours.yellow('none has run yet');
-  const { leader, leaderUntil, epoch } = reaper;
+type Painted = [text: string, paint?: (text: string) => string];
+
+function reaperState({ reaper }: Overview, now: number, colours: Colours): Painted {
+  if (reaper === undefined) return ['none has run yet', colours.yellow];
+  const { leader, leaderUntil, epoch, wakeAt } = reaper;
+  if (wakeAt !== undefined && leaderUntil <= now)
+    return wakeAt > now - LATE_MS
+      ? [`next sweep ${formatAge(wakeAt, now)}`]
+      : [`its wake was due ${formatAge(wakeAt, now)}; the next tick mends it`, colours.yellow];
   if (leaderUntil > now)
-    return `${leader} leads (term ${epoch}); its lead ends ${formatAge(leaderUntil, now)}`;
+    return [`${leader} leads (term ${epoch}); its lead ends ${formatAge(leaderUntil, now)}`];
   return leaderUntil === 0
-    ? `${leader} led last (term ${epoch}) and handed over`
-    : `${leader} led last (term ${epoch}); its lead ended ${formatAge(leaderUntil, now)}`;
+    ? [`${leader} led last (term ${epoch}) and handed over`]
+    : [`${leader} led last (term ${epoch}); its lead ended ${formatAge(leaderUntil, now)}`];
 }

@@ -2,7 +2,8 @@ import { systemChance, systemClock } from '../aws/clock.ts';
 import { ask } from './ask.ts';
 import type { Terminal } from './terminal.ts';
 
-const COLUMNS_OFF_SCREEN = 120;
+/** What a screen has that does not say. */
+const USUAL = { columns: 80, rows: 24 };
 
 /** The terminal of this process. The first Ctrl-C asks the command to end, the second ends the process. */
 export function processTerminal(): Terminal {
@@ -23,13 +24,19 @@ export function processTerminal(): Terminal {
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isScreen: process.stdout.isTTY === true,
     hasColours: wantsColours(env, process.stdout.isTTY === true),
-    columns: process.stdout.columns ?? COLUMNS_OFF_SCREEN,
+    columns: columnsOf(process.stdout),
+    rows: process.stdout.rows || USUAL.rows,
+    noteHasColours: wantsColours(env, process.stderr.isTTY === true),
+    noteColumns: columnsOf(process.stderr),
     clock: systemClock,
     chance: systemChance,
     interrupted: interrupt.signal,
     ask: (question) => ask(question, process.stdin, process.stderr),
   };
 }
+
+const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly columns: number }): number =>
+  isTTY === true ? columns || USUAL.columns : Number.POSITIVE_INFINITY;
 
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 

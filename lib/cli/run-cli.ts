@@ -3,6 +3,7 @@ import pc from 'picocolors';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import { guardedTerminal } from './guarded-terminal.ts';
+import { noteOn } from './output.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,7 +29,8 @@ export async function runCli(args: readonly string[], screen: Terminal): Promise
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.unusable;
     if (terminal.interrupted.aborted) return exitCodes.ok;
     const { message, exitCode } = explained(error);
-    terminal.note(`${pc.createColors(terminal.hasColours).red('error:')} ${message}\n`);
+    const { red } = pc.createColors(terminal.noteHasColours);
+    noteOn(terminal, `${red('error:')} ${message}`);
     return exitCode;
   }
 }

@@ -1,11 +1,12 @@
-import asciichart from 'asciichart';
 import { formatDollars } from '../cost/format-dollars.ts';
 import type { LeaseChoice } from '../cost/lease-trade.ts';
 import type { Plan, PlanSettings, Workload } from '../cost/plan.ts';
 import type { Prices } from '../cost/prices.ts';
 import { formatDuration } from '../inspect/format-duration.ts';
 import { carriedAtOnce } from '../settings/partitions.ts';
-import type { Colours, Output } from './output.ts';
+import type { Output } from './output.ts';
+import { plotCurve } from './plot-curve.ts';
+import type { Cell } from './text-table.ts';
 
 interface Shown {
   readonly workload: Workload;
@@ -16,24 +17,23 @@ interface Shown {
   readonly prices: Prices;
 }
 
-const PLOT_HEIGHT = 8;
-const LABEL_WIDTH = 10;
-
-/** The plan for people: figures, cost by part, and the trade-off between lease lengths as a table and a plot. */
+/** The plan for people: figures, cost by part, and what a shorter or longer lease would change, as a table and a curve. */
 export function showPlan(output: Output, shown: Shown): void {
   showFigures(output, shown);
   showCosts(output, shown);
   showTrade(output, shown);
-  showPlots(output, shown);
+  showCurve(output, shown);
 }
 
 const round = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
 
+const NAMES = 16;
+
 function showFigures(output: Output, { workload, settings, plan }: Shown): void {
   const { colours } = output;
   const { table, index } = plan.writeUnitsPerSecond;
-  const row = (name: string, value: string) => output.line(`${colours.dim(name.padEnd(18))} ${value}`);
+  const row = (name: string, value: string) => output.say(colours.dim(name.padEnd(NAMES)), value);
   row(
     'workload',
     `${round(workload.rate)} jobs a second, ${formatDuration(workload.durationMs)} each, ${round(plan.running)} running`,
@@ -53,26 +53,45 @@ function showFigures(output: Output, { workload, settings, plan }: Shown): void 
 const recovery = ({ recovery: { usualMs, worstMs } }: Plan): string =>
   `${formatDuration(usualMs)} after a worker's death; ${formatDuration(worstMs)} at worst, when the reaper dies as well`;
 
-function showCosts(output: Output, { plan, prices }: Shown): void {
+/** What each group of lines is paid for. */
+const groups = {
+  coordination: 'Coordination: rows, queue, reaper',
+  operations: 'Operations: alarms, logs, backups',
+  compute: 'Compute: your handlers',
+} as const;
+
+function showCosts(output: Output, { workload, plan, prices }: Shown): void {
   const { colours } = output;
   output.line();
-  output.table({
-    head: ['A MONTH', 'FOR', 'AMOUNT', 'UNIT', 'COST'],
-    rows: [
-      ...plan.lines.map(({ what, group, amount, unit, dollars }) => [
-        what,
-        group,
+  const rows = Object.entries(groups).flatMap(([group, title]): Cell[][] => {
+    const lines = plan.lines.filter((line) => line.group === group);
+    if (lines.length === 0) return [];
+    const sum = plan.dollars[group as keyof typeof groups];
+    return [
+      [[title, colours.bold], '', '', [formatDollars(sum), colours.bold]],
+      ...lines.map(({ what, amount, unit, dollars }): Cell[] => [
+        `  ${what}`,
         round(amount),
         unit,
-        formatDollars(dollars),
+        [formatDollars(dollars), colours.dim],
       ]),
-      [colours.bold('total'), '', '', '', colours.bold(formatDollars(plan.monthlyDollars))],
-    ],
-    right: [2, 4],
+    ];
   });
-  output.line(
+  output.table({
+    columns: [
+      { title: 'A MONTH', min: 30 },
+      { title: 'AMOUNT', right: true, leaveOut: 1 },
+      { title: 'UNIT', leaveOut: 2 },
+      { title: 'COST', right: true },
+    ],
+    rows: [...rows, [['Together', colours.bold], '', '', [formatDollars(plan.monthlyDollars), colours.bold]]],
+  });
+  const { coordination, operations } = plan.dollars;
+  const jobs = plan.dollarsPerMillionJobs / plan.monthlyDollars;
+  output.say(
+    '',
     colours.dim(
-      `${formatDollars(plan.dollarsPerMillionJobs)} for a million jobs. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
+      `A million jobs: ${formatDollars((coordination + operations) * jobs)} for Leasehold, ${workload.host.kind === 'lambda' ? `${formatDollars(plan.dollars.compute * jobs)} for compute` : 'compute is paid for elsewhere'}. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
     ),
   );
 }
@@ -82,70 +101,44 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
   output.line();
   output.line(colours.bold('Shorter leases find a dead worker sooner and cost more heartbeats'));
   output.table({
-    head: [
+    columns: [
       '',
-      'LEASE',
-      'HEARTBEAT',
-      'BEATS A JOB',
-      'INDEX UNITS/S',
-      'SHARDS',
-      'HEARTBEATS',
-      'TOTAL',
-      'RECOVERY',
-      'AT WORST',
+      { title: 'LEASE', right: true },
+      { title: 'HEARTBEAT', right: true, leaveOut: 3 },
+      { title: 'RECOVERY', right: true },
+      { title: 'AT WORST', right: true },
+      { title: 'COORDINATION', right: true },
+      { title: 'BEATS A JOB', right: true, leaveOut: 4 },
+      { title: 'INDEX UNITS/S', right: true, leaveOut: 1 },
+      { title: 'SHARDS', right: true, leaveOut: 2 },
     ],
     rows: choices.map(({ leaseMs, heartbeatMs, plan }) => {
       const isChosen = leaseMs === settings.leaseMs;
-      const cells = [
+      const paint = isChosen ? colours.green : String;
+      return [
+        isChosen ? '→' : '',
         formatDuration(leaseMs),
         formatDuration(heartbeatMs),
+        formatDuration(plan.recovery.usualMs),
+        formatDuration(plan.recovery.worstMs),
+        formatDollars(plan.dollars.coordination),
         round(plan.beatsPerJob),
         round(plan.writeUnitsPerSecond.index),
         String(plan.shards),
-        formatDollars(plan.heartbeatDollars),
-        formatDollars(plan.monthlyDollars),
-        formatDuration(plan.recovery.usualMs),
-        formatDuration(plan.recovery.worstMs),
-      ];
-      return isChosen ? [colours.green('→'), ...cells.map((cell) => colours.green(cell))] : ['', ...cells];
+      ].map((text): Cell => [text, paint]);
     }),
-    right: [1, 2, 3, 4, 5, 6, 7, 8, 9],
   });
 }
 
-function showPlots(output: Output, { curve }: Shown): void {
+function showCurve(output: Output, { plan, curve }: Shown): void {
   const { colours } = output;
-  const dollars = curve.map(({ plan }) => plan.heartbeatDollars);
-  const seconds = curve.map(({ plan }) => plan.recovery.usualMs / 1000);
+  const pointOf = (of: Plan) => ({ x: of.recovery.usualMs, y: of.dollars.coordination });
   output.line();
-  output.line(colours.bold('Heartbeats, $ a month'));
-  output.line(colours.yellow(plot(dollars)));
-  output.line(axis(curve, colours));
-  output.line();
-  output.line(colours.bold('Recovery, seconds'));
-  output.line(colours.cyan(plot(seconds)));
-  output.line(axis(curve, colours));
-}
-
-const plot = (values: readonly number[]): string =>
-  asciichart
-    .plot([...values], {
-      height: PLOT_HEIGHT,
-      format: (value: number) => round(Math.max(0, value)).padStart(LABEL_WIDTH),
-    })
-    .split('\n')
-    .map((line: string) => line.trimEnd())
-    .join('\n');
-
-/** Lease lengths under the plot: its ends and its middle, evenly spaced because the axis is logarithmic. */
-function axis(curve: readonly LeaseChoice[], colours: Colours): string {
-  const at = (index: number) => formatDuration(curve[index]?.leaseMs ?? 0);
-  const width = curve.length;
-  const [first, middle, last] = [at(0), at(Math.floor(width / 2)), at(width - 1)];
-  const left =
-    first +
-    ' '.repeat(Math.max(1, Math.floor(width / 2) - first.length - Math.floor(middle.length / 2))) +
-    middle;
-  const line = left + ' '.repeat(Math.max(1, width - left.length - last.length)) + last;
-  return colours.dim(`${' '.repeat(LABEL_WIDTH + 2)}${line}  lease`);
+  output.line(colours.bold('Coordination a month, against recovery after a worker’s death (◆ this plan)'));
+  for (const line of plotCurve(
+    curve.map((each) => pointOf(each.plan)),
+    pointOf(plan),
+    output.width,
+  ))
+    output.line(line);
 }

@@ -16,7 +16,12 @@ export interface Terminal {
   /** Results go to a screen, which may be redrawn. */
   readonly isScreen: boolean;
   readonly hasColours: boolean;
+  /** How wide a line may be; infinite where results go to no screen, so that a program gets them whole. */
   readonly columns: number;
+  readonly rows: number;
+  /** The same for notes. */
+  readonly noteHasColours: boolean;
+  readonly noteColumns: number;
   /** Undefined: the machine's own zone. */
   readonly timeZone?: string;
   readonly clock: Clock;

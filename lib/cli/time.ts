@@ -29,8 +29,10 @@ export interface Zone {
   readonly timeZone?: string;
 }
 
-/** `2026-11-16 05:04:08.120 GMT+1` in the reader's zone. */
-export function formatInstant(at: number, { timeZone }: Zone, precision: 'ms' | 's' = 's'): string {
+type Part = Intl.DateTimeFormatPartTypes | 'fractionalSecond';
+
+/** The parts of an instant in the reader's zone. */
+function partsOf(at: number, { timeZone }: Zone): (type: Part) => string {
   const parts = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     year: 'numeric',
@@ -43,20 +45,37 @@ export function formatInstant(at: number, { timeZone }: Zone, precision: 'ms' | 
     hourCycle: 'h23',
     timeZoneName: 'short',
   }).formatToParts(new Date(at));
-  const part = (type: Intl.DateTimeFormatPartTypes | 'fractionalSecond') =>
-    parts.find((each) => each.type === type)?.value ?? '';
-  const seconds = precision === 'ms' ? `${part('second')}.${part('fractionalSecond')}` : part('second');
-  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}:${seconds} ${part('timeZoneName')}`;
+  return (type) => parts.find((each) => each.type === type)?.value ?? '';
 }
+
+/** `2026-11-16 05:04:08 GMT+1` in the reader's zone. */
+export function formatInstant(at: number, zone: Zone): string {
+  const part = partsOf(at, zone);
+  return `${dateIn(part)} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
+}
+
+/** `2026-11-16 GMT+1`: what the times below it have in common. */
+export function formatDay(at: number, zone: Zone): string {
+  const part = partsOf(at, zone);
+  return `${dateIn(part)} ${part('timeZoneName')}`;
+}
+
+/** `05:04:08.120`. */
+export function formatTime(at: number, zone: Zone): string {
+  const part = partsOf(at, zone);
+  return `${part('hour')}:${part('minute')}:${part('second')}.${part('fractionalSecond')}`;
+}
+
+const dateIn = (part: (type: Part) => string): string => `${part('year')}-${part('month')}-${part('day')}`;
 
 /** The instant with its distance from now: `2026-11-16 05:04:08 UTC (12 s ago)`. */
 export const formatInstantAndAge = (at: number, now: number, zone: Zone): string =>
   `${formatInstant(at, zone)} (${formatAge(at, now)})`;
 
-/** An instant given as ISO 8601, or as a duration before now (`2h`); undefined for anything else. */
-export function parseInstant(text: string, now: number): number | undefined {
-  const ago = parseDuration(text);
-  if (ago !== undefined) return now - ago;
+/** An instant given as ISO 8601, or as a duration before or after now (`2h`); undefined for anything else. */
+export function parseInstant(text: string, now: number, direction: 'ago' | 'ahead'): number | undefined {
+  const distance = parseDuration(text);
+  if (distance !== undefined) return direction === 'ago' ? now - distance : now + distance;
   if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;

@@ -1,5 +1,6 @@
 import type { Settings } from '../settings/settings.ts';
 import { declarations } from '../settings/settings.ts';
+import type { Watching } from './operations-bill.ts';
 import { type Plan, type PlanSettings, planFor, type Workload } from './plan.ts';
 import type { Prices } from './prices.ts';
 
@@ -20,11 +21,16 @@ export const withLease = <S extends Pick<Settings, 'leaseMs' | 'heartbeatMs'>>(
 ): S => ({ ...settings, leaseMs, heartbeatMs: Math.floor(leaseMs / 3) });
 
 /** The same workload under every lease length, the chosen one among them. */
-export function leaseChoices(workload: Workload, settings: PlanSettings, prices: Prices): LeaseChoice[] {
+export function leaseChoices(
+  workload: Workload,
+  settings: PlanSettings,
+  prices: Prices,
+  watching: Watching = {},
+): LeaseChoice[] {
   const leases = [...new Set([...LEASES_MS, settings.leaseMs])].sort((a, b) => a - b);
   return leases.map((leaseMs) => {
     const chosen = leaseMs === settings.leaseMs ? settings : withLease(settings, leaseMs);
-    return { leaseMs, heartbeatMs: chosen.heartbeatMs, plan: planFor(workload, chosen, prices) };
+    return { leaseMs, heartbeatMs: chosen.heartbeatMs, plan: planFor(workload, chosen, prices, watching) };
   });
 }
 

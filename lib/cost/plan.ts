@@ -51,6 +51,8 @@ export interface Plan {
   readonly shards: number;
   readonly recovery: RecoveryBound;
   readonly lines: readonly CostLine[];
+  /** What each group of lines costs. */
+  readonly dollars: Readonly<Record<CostLine['group'], number>>;
   readonly monthlyDollars: number;
   readonly heartbeatDollars: number;
   readonly dollarsPerMillionJobs: number;
@@ -110,6 +112,8 @@ export function planFor(
     ),
   );
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
+  const dollarsFor = (group: CostLine['group']) =>
+    lines.reduce((sum, line) => sum + (line.group === group ? line.dollars : 0), 0);
   return {
     running,
     beatsPerJob: beats,
@@ -117,6 +121,11 @@ export function planFor(
     shards,
     recovery: recoveryBound(settings),
     lines,
+    dollars: {
+      coordination: dollarsFor('coordination'),
+      operations: dollarsFor('operations'),
+      compute: dollarsFor('compute'),
+    },
     monthlyDollars,
     heartbeatDollars: lines.find((line) => line.what === HEARTBEATS)?.dollars ?? 0,
     dollarsPerMillionJobs: jobs === 0 ? 0 : (monthlyDollars / jobs) * 1e6,

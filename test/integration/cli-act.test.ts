@@ -192,7 +192,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       await clock.advance(6000);
       const run = await system.run(['workers']);
       expect(run.code).toBe(0);
-      expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1, old-2/);
+      expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1 \(ended\), old-2 \(ended\)/);
       expect(run.stdout).toMatch(/worker-live +live +6 s ago +1 +new-1/);
       const { workers } = (await system.run(['workers', '--stale', '--json'])).json<{
         workers: { worker: string }[];

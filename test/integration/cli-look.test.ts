@@ -47,7 +47,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
     it('lists unfinished jobs from the index, soonest lease end first', async () => {
       const run = await system.run(['ls']);
       expect(run.code).toBe(0);
-      expect(run.stdout).toMatch(/run-0 +email +running +1 +1 min ago +worker-a\/0 +LAPSED 30 s ago/);
+      expect(run.stdout).toMatch(/run-0 +email +running +1 +1 min +worker-a\/0 +LAPSED 30 s ago/);
       expect(run.stdout).toMatch(/fresh +report +running .* lease ends in 30 s/);
       expect(run.stdout).toMatch(/later +report +pending .* due in 1 h/);
       expect(run.stdout).toContain('7 jobs');
@@ -171,6 +171,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
       await clock.advance(2000);
       const { stdout } = await system.run(['explain', 'victim']);
       expect(stdout).toMatch(/#1 +claimed by worker-a\/11/);
+      expect(stdout).toMatch(/#1 +its lease lapsed; the reaper reclaimed the job; ran again after 1 s/);
       expect(stdout).toMatch(/#1 +fenced: whatever worker-a\/11 still writes is refused/);
       expect(stdout).toMatch(/#2 +claimed by worker-c\/1/);
       expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
@@ -181,11 +182,14 @@ describeOnOneEngine('looking at jobs', (engine) => {
     it('gives the same as JSON, with times', async () => {
       const told = (await system.run(['explain', 'broken', '--json'])).json<{
         status: string;
-        events: { at: number; what: string }[];
-        next: { says: string }[];
+        lastError: string;
+        events: { at: number; kind: string }[];
+        facts: { errors: number };
+        next: { what: string; says: string }[];
       }>();
       expect(told.status).toBe('failed');
-      expect(told.events.map((event) => event.what)).toEqual(['created', 'claimed', 'ended', 'finished']);
+      expect(told.events.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'failed', 'finished']);
+      expect([told.lastError.split('\n')[0], told.facts.errors]).toEqual(['Error: no such mailbox', 1]);
       expect(told.next[0]?.says).toContain("'leasehold revive broken'");
     });
 

@@ -144,13 +144,15 @@ describe('the trade between leases', () => {
 });
 
 describe('plan', () => {
-  it('takes two of running, rate and duration and shows figures, table and plots', async () => {
+  it('takes two of running, rate and duration and shows figures, table and curve', async () => {
     const run = await runInProcess(['plan', '--running', '600', '--duration', '1m', '--payload', '100']);
     expect(run.code).toBe(0);
     expect(run.stdout).toContain('10 jobs a second, 1 min each, 600 running');
-    expect(run.stdout).toMatch(/→ +30 s +10 s +6 /);
-    expect(run.stdout).toContain('Heartbeats, $ a month');
-    expect(run.stdout).toContain('┤');
+    expect(run.stdout).toMatch(/→ +30 s +10 s +34 s +2 min 33 s +\$\d+\.\d\d +6 /);
+    expect(run.stdout).toMatch(/Coordination: .* \$\d+\.\d\d\n/);
+    expect(run.stdout).toMatch(/Compute: .* \$[\d,]+\.\d\d\n/);
+    expect(run.stdout).toMatch(/\$500 ┤.*\n.*◆/s);
+    expect(run.stdout).toMatch(/^ +20 s +1 min +2 min +5 min +10 min +30 min +1 h$/m);
     expect(run.stdout).toContain('us-east-1');
   });
 

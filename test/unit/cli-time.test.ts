@@ -1,9 +1,10 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { createOutput, firstLine, shorten } from '../../lib/cli/output.ts';
+import { cutEnd, cutMiddle } from '../../lib/cli/fit-text.ts';
+import { createOutput, firstLine } from '../../lib/cli/output.ts';
 import { wantsColours } from '../../lib/cli/process-terminal.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
-import { formatInstant, parseDuration, parseInstant } from '../../lib/cli/time.ts';
+import { formatDay, formatInstant, formatTime, parseDuration, parseInstant } from '../../lib/cli/time.ts';
 import { counted } from '../../lib/inspect/counted.ts';
 import { formatAge, formatDuration } from '../../lib/inspect/format-duration.ts';
 
@@ -31,7 +32,9 @@ describe('instants', () => {
   const at = Date.parse('2026-03-29T00:30:00.120Z');
 
   it('are told in the zone of the reader, through its summer time', () => {
-    expect(formatInstant(at, { timeZone: 'UTC' }, 'ms')).toBe('2026-03-29 00:30:00.120 UTC');
+    expect(formatInstant(at, { timeZone: 'UTC' })).toBe('2026-03-29 00:30:00 UTC');
+    expect(formatDay(at, { timeZone: 'Asia/Tokyo' })).toMatch(/^2026-03-29 (GMT\+9|JST)$/);
+    expect(formatTime(at, { timeZone: 'UTC' })).toBe('00:30:00.120');
     expect(formatInstant(at, { timeZone: 'Europe/Berlin' })).toBe('2026-03-29 01:30:00 CET');
     expect(formatInstant(at + 3_600_000, { timeZone: 'Europe/Berlin' })).toBe('2026-03-29 03:30:00 CEST');
     expect(formatInstant(at, { timeZone: 'Asia/Kolkata' })).toMatch(/^2026-03-29 06:00:00 (IST|GMT\+5:30)$/);
@@ -43,47 +46,62 @@ describe('instants', () => {
     ]);
   });
 
-  it('are read as ISO 8601 or as a duration ago', () => {
-    expect(parseInstant('2026-03-29T00:30:00.120Z', 0)).toBe(at);
-    expect(parseInstant('2h', at)).toBe(at - 7_200_000);
-    for (const text of ['yesterday', '1', '2026-99-99', '']) expect(parseInstant(text, at)).toBeUndefined();
+  it('are read as ISO 8601, or as a duration ago or ahead', () => {
+    for (const direction of ['ago', 'ahead'] as const) {
+      expect(parseInstant('2026-03-29T00:30:00.120Z', 0, direction)).toBe(at);
+      for (const text of ['yesterday', '1', '2026-99-99', ''])
+        expect(parseInstant(text, at, direction)).toBeUndefined();
+    }
+    expect(parseInstant('2h', at, 'ago')).toBe(at - 7_200_000);
+    expect(parseInstant('2h', at, 'ahead')).toBe(at + 7_200_000);
   });
 });
 
 describe('output', () => {
   const written: string[] = [];
-  const terminal = { write: (text: string) => written.push(text), note: () => {}, hasColours: true };
+  const on = (columns: number, hasColours = false) =>
+    ({
+      ...{ write: (text: string) => written.push(text), note: (text: string) => written.push(text) },
+      ...{ columns, noteColumns: columns, hasColours, noteHasColours: hasColours },
+    }) as unknown as Terminal;
+  const told = () => written.splice(0).join('').split('\n').slice(0, -1);
 
   it('in JSON is one document and nothing else', () => {
-    const output = createOutput(terminal as unknown as Terminal, true);
+    const output = createOutput(on(80, true), { json: true });
     output.line('text');
-    output.table({ head: ['A'], rows: [['1']] });
+    output.say('- ', 'text');
+    output.table({ columns: ['A'], rows: [['1']] });
     output.json({ a: 1 });
-    expect(written.splice(0)).toEqual(['{"a":1}\n']);
+    expect(told()).toEqual(['{"a":1}']);
     expect(output.colours.red('x')).toBe('x');
   });
 
   it('lines columns up by what is seen, not by colour codes, and leaves no trailing blanks', () => {
     const { red } = pc.createColors(true);
-    createOutput({ ...terminal, hasColours: false } as unknown as Terminal, false).table({
-      head: ['A', 'N', 'B'],
+    createOutput(on(80), {}).table({
+      columns: ['A', { title: 'N', right: true }, 'B'],
       rows: [
-        [red('long one'), '1', 'x'],
+        [['long one', red], '1', 'x'],
         ['b', '22', ''],
       ],
-      right: [1],
     });
-    expect(written.splice(0).join('').split('\n')).toEqual([
-      'A          N  B',
-      `${red('long one')}   1  x`,
-      'b         22',
-      '',
+    expect(told()).toEqual(['A          N  B', `${red('long one')}   1  x`, 'b         22']);
+  });
+
+  it('wraps notes and sentences between words, under their beginning', () => {
+    const output = createOutput(on(24), {});
+    output.say('· ', 'one two three four five six');
+    output.note(`a b\n  ${'x'.repeat(30)}`);
+    expect(told()).toEqual([
+      ...['· one two three four', '  five six', 'a b', `  ${'x'.repeat(22)}`, `  ${'x'.repeat(8)}`],
     ]);
   });
 
   it('shortens what would not fit', () => {
-    expect(shorten('abcdefghij', 10)).toBe('abcdefghij');
-    expect(shorten('abcdefghijk', 10)).toBe('abcdef…ijk');
+    expect(cutMiddle('abcdefghij', 10)).toBe('abcdefghij');
+    expect(cutMiddle('abcdefghijk', 10)).toBe('abcdef…ijk');
+    expect(cutMiddle('日本語のジョブです', 10)).toBe('日本語…す');
+    expect(cutEnd('日本語', 4)).toBe('日…');
     expect(firstLine('one\ntwo')).toBe('one');
     expect(firstLine('abcdef', 4)).toBe('abc…');
     expect([counted(1, 'job'), counted(1234, 'job')]).toEqual(['1 job', '1,234 jobs']);

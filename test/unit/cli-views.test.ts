@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
-import { decodeCursor, encodeCursor } from '../../lib/client/cursor.ts';
-import { factsOf } from '../../lib/inspect/facts.ts';
+import { decodeKey, decodePlace, encodeKey, encodePlace } from '../../lib/client/cursor.ts';
+import { factsOf, tellFacts } from '../../lib/inspect/facts.ts';
 import { leaseHolders } from '../../lib/inspect/lease-holders.ts';
 import { nextSteps } from '../../lib/inspect/next-steps.ts';
 import { workerOf } from '../../lib/inspect/worker-name.ts';
@@ -50,9 +50,9 @@ describe('all leases', () => {
     for (const stop of [1, 10, 29]) {
       let seen = 0;
       const rest: string[] = [];
-      for await (const { positions } of allLeases(table, { shards, pageSize: 3 })) {
-        if (++seen < stop || positions === undefined) continue;
-        for await (const found of allLeases(table, { shards, pageSize: 3, positions }))
+      for await (const { place } of allLeases(table, { shards, pageSize: 3 })) {
+        if (++seen < stop || place === undefined) continue;
+        for await (const found of allLeases(table, { shards, pageSize: 3, from: place }))
           rest.push(found.entry?.jobId ?? '');
         break;
       }
@@ -73,11 +73,19 @@ describe('all leases', () => {
 
 describe('a place in a listing', () => {
   it('survives being pasted, and is refused when it is not one', () => {
-    const place = { r0: { jobId: 'a', leaseUntil: 1 } };
-    expect(decodeCursor(encodeCursor(place))).toEqual(place);
-    expect(decodeCursor(undefined)).toBeUndefined();
-    for (const text of ['', 'x', encodeCursor([]).slice(3), Buffer.from('3').toString('base64url')])
-      expect(() => decodeCursor(text)).toThrow('the cursor is');
+    const ties: Record<string, string>[] = [{ r0: 'a' }, { f12: 'bad:a-b.c_D', q3: 'by hand/ü 100%:x' }, {}];
+    for (const upTo of ties) {
+      const place = { at: 1_800_000_000_123, upTo };
+      expect(decodePlace(encodePlace(place))).toEqual(place);
+    }
+    expect(encodePlace({ at: 1_800_000_000_123, upTo: { r0: 'invoice-1' } })).toBe(
+      '1800000000123/r0:invoice-1',
+    );
+    expect(decodePlace(undefined)).toBeUndefined();
+    for (const text of ['', 'x', '1/', '1/r0', '1/r0:', '1/r0:%', '/r0:a', '~a'])
+      expect(() => decodePlace(text)).toThrow('the cursor is');
+    for (const jobId of ['a', 'by hand ü%']) expect(decodeKey(encodeKey(jobId))).toEqual({ jobId });
+    for (const text of ['', '~', '~%', '1/r0:a']) expect(() => decodeKey(text)).toThrow('the cursor is');
   });
 });
 
@@ -116,7 +124,7 @@ describe('the facts of a job', () => {
     const { clock, store, claim, read } = setUp();
     await claim('j', 'w/0');
     await store.releaseUnknown('j', 'w/0', planDispatch(clock.now(), clock.now(), settings));
-    const facts = factsOf(await read('j'));
+    const facts = tellFacts(factsOf(await read('j')), 'pending');
     expect(facts).toContain(
       'attempt 1 left no entry: its claim was released before its worker learned of it',
     );
@@ -126,7 +134,9 @@ describe('the facts of a job', () => {
       const dispatch = planDispatch(clock.now(), clock.now(), settings);
       await store.release(claimOf(outcome.job), { errors: 0, releases: n, dispatch });
     }
-    expect(factsOf(await read('j'))).toContain('attempts 1 to 3 are older than the row remembers');
+    expect(tellFacts(factsOf(await read('j')), 'pending')).toContain(
+      'attempts 1 to 3 are older than the row remembers',
+    );
   });
 
   it('tells checkpoint, progress and a wished cancellation', async () => {
@@ -134,7 +144,7 @@ describe('the facts of a job', () => {
     const claimed = claimOf(await claim('j', 'w/0'));
     await store.checkpoint(claimed, { seq: 2, checkpoint: 5, progress: { done: 3 } });
     await store.cancel('j');
-    const facts = factsOf(await read('j'));
+    const facts = tellFacts(factsOf(await read('j')), 'pending');
     const next = nextSteps(await read('j'), clock.now(), settings);
     expect(facts).toContain('checkpoint 2 is saved: the next attempt continues from there');
     expect(facts).toContain('progress: {"done":3}');

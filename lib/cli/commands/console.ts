@@ -23,7 +23,7 @@ export function consoleCommand(context: CliContext): Command {
     .option('--scan', 'read the whole table once, to list jobs that have finished')
     .action(async (options: ConsoleCommandOptions) => {
       const { terminal } = context;
-      const output = createOutput(terminal, options.json === true);
+      const output = createOutput(terminal, options);
       const local = namesNoSystem(options) ? findLocalState(terminal.directory) : undefined;
       if (local !== undefined && local.consoleUrl !== '') {
         output.json({ url: local.consoleUrl, startedBy: 'leasehold dev' });

@@ -14,6 +14,7 @@ import {
   positiveOption,
   withExamples,
   withSystem,
+  withWide,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { firstLine, type Output } from '../output.ts';
@@ -47,7 +48,7 @@ export function dlqCommand(context: CliContext): Command {
 
 const withQueue = (command: Command) =>
   withSystem(
-    command
+    withWide(command)
       .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
       .option('-n, --limit <n>', 'at most this many messages', numberOption(1, 1_000_000), 100),
   );
@@ -130,12 +131,17 @@ function show(
   });
   if (described.length > 0)
     output.table({
-      head: ['MESSAGE', 'SENT', 'WHAT', 'JOB'],
+      columns: [
+        { title: 'MESSAGE', leaveOut: 1 },
+        'SENT',
+        { title: 'WHAT', min: 10, cut: 'middle' },
+        { title: 'JOB', min: 24, cut: 'middle' },
+      ],
       rows: described.map(({ messageId, sentAt, what, job, reason }) => [
         messageId,
         formatAge(sentAt, now),
-        what === 'unreadable' ? output.colours.red(what) : what,
-        job ?? firstLine(reason ?? '', 60),
+        what === 'unreadable' ? [what, output.colours.red] : what,
+        job ?? firstLine(reason ?? ''),
       ]),
     });
   output.line(output.colours.dim(counted(messages.length, 'message')));

@@ -48,7 +48,7 @@ export function doctorCommand(context: CliContext): Command {
 
 async function doctor(context: CliContext, options: DoctorCommandOptions): Promise<void> {
   const { terminal } = context;
-  const output = createOutput(terminal, options.json === true);
+  const output = createOutput(terminal, options);
   const system = await openDespiteSettings(context, options);
   try {
     const results = await runDoctor(system, terminal, {

@@ -4,7 +4,8 @@ import { type ListedJob, type Listing, listJobs, listStatuses, MAX_LISTED } from
 import { type ScanCost, scanCostOf } from '../../client/scan-cost.ts';
 import { formatDollars } from '../../cost/format-dollars.ts';
 import { counted } from '../../inspect/counted.ts';
-import { formatAge } from '../../inspect/format-duration.ts';
+import { formatRoughly } from '../../inspect/format-duration.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -14,13 +15,17 @@ import {
   onSystem,
   withExamples,
   withSystem,
+  withWide,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { describeLease, paintStatus } from '../format-job.ts';
-import { firstLine, type Output, shorten } from '../output.ts';
+import { leaseCell, statusCell } from '../format-job.ts';
+import { firstLine, type Output } from '../output.ts';
+import { type RedrawOptions, redraw, withRedraw } from '../redraw.ts';
 import type { System } from '../system.ts';
+import type { Cell, Column } from '../text-table.ts';
+import { formatInstant } from '../time.ts';
 
-interface LsOptions extends SystemOptions {
+interface LsOptions extends SystemOptions, RedrawOptions {
   readonly status: (typeof listStatuses)[number];
   readonly type?: readonly string[];
   readonly owner?: string;
@@ -28,6 +33,7 @@ interface LsOptions extends SystemOptions {
   readonly limit: number;
   readonly cursor?: string;
   readonly scan?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `leasehold ls`: jobs by status, from the indexes; by a scan only when asked for it. */
@@ -42,9 +48,20 @@ export function lsCommand(context: CliContext): Command {
     .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
     .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
+    .option('-w, --watch', 'list again and again until Ctrl-C; --json prints one document a line')
     .action((options: LsOptions) =>
       onSystem(context, options, async (system, output) => {
-        const now = context.terminal.clock.now();
+        const { clock } = context.terminal;
+        if (options.watch === true) {
+          refuseDear(options);
+          await redraw(context, options, async (drawing) => {
+            const now = clock.now();
+            drawing.line(drawing.colours.dim(`${formatInstant(now, context.terminal)}   Ctrl-C to stop`));
+            show(system, drawing, await list(system, drawing, options, now), now);
+          });
+          return exitCodes.ok;
+        }
+        const now = clock.now();
         const listing = await list(system, output, options, now);
         show(system, output, listing, now);
         if (options.status === 'unfinished' && listing.jobs.length === 0)
@@ -55,11 +72,18 @@ export function lsCommand(context: CliContext): Command {
       }),
     );
   return withExamples(
-    withSystem(command),
+    withSystem(withWide(withRedraw(command))),
     'leasehold ls --status running --older-than 10m',
     'leasehold ls --status failed --type email --json',
     'leasehold ls --status done --scan --limit 20',
+    'leasehold ls --status running --watch --every 5s',
   );
+}
+
+/** What is cheap once is not every two seconds. */
+function refuseDear({ scan }: LsOptions): void {
+  if (scan === true)
+    throw new CliError('--watch would read the whole table again and again. Leave out --scan or --watch');
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
@@ -87,34 +111,42 @@ async function list(system: System, output: Output, options: LsOptions, now: num
 const priceOf = ({ rows, readUnits, dollars }: ScanCost): string =>
   `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
 
+/** The columns, and which of them give way first on a narrow screen. An id stays whole: it is what people copy. */
+const COLUMNS: readonly Column[] = [
+  { title: 'JOB', min: 36, cut: 'middle' },
+  { title: 'TYPE', min: 8, cut: 'middle' },
+  'STATUS',
+  { title: '#', right: true, leaveOut: 2 },
+  { title: 'FOR', leaveOut: 3 },
+  { title: 'OWNER', min: 10, cut: 'middle', leaveOut: 1 },
+  { title: 'STATE', min: 18 },
+];
+
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
   output.json({ jobs: jobs.map(asJson), cursor, bad });
-  if (jobs.length > 0) {
-    output.table({
-      head: ['JOB', 'TYPE', 'STATUS', 'ATTEMPT', 'SINCE', 'OWNER', 'STATE'],
-      rows: jobs.map((job) => rowOf(job, system, output, now)),
-      right: [3],
-    });
-  }
+  if (output.isJson) return;
+  const leftOut =
+    jobs.length === 0
+      ? []
+      : output.table({ columns: COLUMNS, rows: jobs.map((job) => rowOf(job, system, output, now)) });
   const filtered = looked > jobs.length ? ` of ${looked} read` : '';
-  output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}`));
-  if (cursor !== undefined) output.line(output.colours.dim(`more: add --cursor ${cursor}`));
+  const wide = leftOut.length === 0 ? '' : `; --wide shows ${leftOut.join(', ')}`;
+  output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}${wide}`));
+  if (cursor !== undefined) output.line(output.colours.dim(`more: --cursor ${cursor}`));
   for (const message of bad) output.note(message);
 }
 
-function rowOf(job: ListedJob, { settings }: System, { colours }: Output, now: number): string[] {
-  const state =
-    job.lease === undefined
-      ? firstLine(job.lastError ?? '', 60)
-      : describeLease(job.lease, now, settings, colours);
+function rowOf(job: ListedJob, { settings }: System, { colours, width }: Output, now: number): Cell[] {
+  const isAhead = job.since !== undefined && job.since > now;
+  const owner = job.owner ?? '';
   return [
     job.jobId,
     job.type,
-    paintStatus(job.status, colours),
+    statusCell(job.quarantined === true ? 'quarantined' : job.status, colours),
     String(job.attempt),
-    job.since === undefined || job.since === 0 ? '' : formatAge(job.since, now),
-    shorten(job.owner ?? '', 32),
-    state,
+    job.since === undefined || job.since === 0 || isAhead ? '' : formatRoughly(now - job.since),
+    width === Number.POSITIVE_INFINITY ? owner : shortWorkerOf(owner),
+    job.lease === undefined ? firstLine(job.lastError ?? '') : leaseCell(job.lease, now, settings, colours),
   ];
 }
 

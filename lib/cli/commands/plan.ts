@@ -43,7 +43,8 @@ interface PlanOptions {
   readonly json?: boolean;
 }
 
-const POINTS = 60;
+/** More than a plot has columns, so that none is empty. */
+const POINTS = 240;
 
 /** `leasehold plan`: capacity, cost and recovery time before anything is deployed. */
 export function planCommand(context: CliContext): Command {
@@ -101,7 +102,7 @@ function plan(
   const settings = settingsOf(options, environment);
   const { leaseMs, heartbeatMs } = settings;
   const planned = planFor(workload, settings, prices, options);
-  const choices = leaseChoices(workload, settings, prices);
+  const choices = leaseChoices(workload, settings, prices, options);
   output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
   const curve = leaseCurve(workload, settings, prices, POINTS);
   if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, curve, prices });

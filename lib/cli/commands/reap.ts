@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { decideReap, type ReapVerdict } from '../../protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import type { Events, Telemetry } from '../../protocol/ports.ts';
@@ -9,7 +10,7 @@ import { allLeases } from '../../protocol/store/all-leases.ts';
 import type { SweepResult } from '../../reaper/sweep.ts';
 import { resourceVariables } from '../../wire/environment.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
 import { clientConfig, type SystemOptions } from '../find-system.ts';
 import type { Output } from '../output.ts';
 import type { System } from '../system.ts';
@@ -28,7 +29,7 @@ export function reapCommand(context: CliContext): Command {
         options.dryRun === true ? dryRun(context, system, output) : reap(context, system, output),
       ),
     );
-  return withExamples(withSystem(command), 'leasehold reap --dry-run', 'leasehold reap --json');
+  return withExamples(withSystem(withWide(command)), 'leasehold reap --dry-run', 'leasehold reap --json');
 }
 
 async function reap({ terminal }: CliContext, system: System, output: Output) {
@@ -143,14 +144,22 @@ async function dryRun({ terminal }: CliContext, system: System, output: Output) 
   });
   if (verdicts.length > 0)
     output.table({
-      head: ['JOB', 'TYPE', 'LEASE ENDED', 'OWNER', 'WOULD BE'],
+      columns: [
+        { title: 'JOB', min: 36, cut: 'middle' },
+        { title: 'TYPE', min: 8, cut: 'middle', leaveOut: 2 },
+        { title: 'LEASE ENDED', leaveOut: 3 },
+        { title: 'OWNER', min: 10, cut: 'middle', leaveOut: 1 },
+        { title: 'WOULD BE', min: 20 },
+      ],
       rows: verdicts
         .slice(0, NAMED)
         .map(({ entry, verdict }) => [
           entry.jobId,
           entry.type,
           formatAge(entry.leaseUntil, now),
-          entry.leaseOwner ?? '',
+          output.width === Number.POSITIVE_INFINITY
+            ? (entry.leaseOwner ?? '')
+            : shortWorkerOf(entry.leaseOwner ?? ''),
           wouldBe(verdict, entry),
         ]),
     });

@@ -8,13 +8,14 @@ import { CliError, exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirmed.ts';
 import {
   type CliContext,
-  instantOption,
   listOption,
   numberOption,
   onSystem,
+  pastOption,
   positiveOption,
   withExamples,
   withSystem,
+  withWide,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { type Operated, operate, sendHintsFor } from '../operate.ts';
@@ -48,12 +49,12 @@ export function redriveCommand(context: CliContext): Command {
     .option(
       '--since <instant>',
       'only those that failed since then (ISO 8601, or a duration ago)',
-      instantOption,
+      pastOption,
     )
     .option(
       '--until <instant>',
       'only those that failed until then (ISO 8601, or a duration ago)',
-      instantOption,
+      pastOption,
     )
     .option('-n, --limit <n>', 'at most this many jobs', numberOption(1, 1_000_000), 10_000)
     .option('--rate <n>', 'jobs per second', positiveOption, 50)
@@ -63,7 +64,7 @@ export function redriveCommand(context: CliContext): Command {
       onSystem(context, options, (system, output) => redrive(context, system, output, options)),
     );
   return withExamples(
-    withSystem(command),
+    withSystem(withWide(command)),
     'leasehold redrive --type email --error ETIMEDOUT --since 2h --dry-run',
     'leasehold redrive --type email --since 2h --rate 20 --yes',
   );
@@ -110,8 +111,8 @@ async function choose(
   options: RedriveOptions,
   now: number,
 ): Promise<ListedJob[]> {
-  const since = options.since === undefined ? undefined : parseInstant(options.since, now);
-  const before = options.until === undefined ? undefined : parseInstant(options.until, now);
+  const since = options.since === undefined ? undefined : parseInstant(options.since, now, 'ago');
+  const before = options.until === undefined ? undefined : parseInstant(options.until, now, 'ago');
   const chosen: ListedJob[] = [];
   let cursor: string | undefined;
   const wanted = options.error?.toLowerCase();
@@ -134,7 +135,12 @@ function sayOnly(output: Output, chosen: readonly ListedJob[], now: number) {
   output.json({ revived: 0, dryRun: true, wouldRevive: chosen.map((job) => job.jobId) });
   if (chosen.length > 0)
     output.table({
-      head: ['JOB', 'TYPE', 'FAILED', 'LAST ERROR'],
+      columns: [
+        { title: 'JOB', min: 36, cut: 'middle' },
+        { title: 'TYPE', min: 8, cut: 'middle', leaveOut: 1 },
+        { title: 'FAILED', leaveOut: 2 },
+        { title: 'LAST ERROR', min: 20 },
+      ],
       rows: chosen
         .slice(0, NAMED)
         .map((job) => [

@@ -6,10 +6,18 @@ import { defined } from '../../wire/defined.ts';
 import { resourceVariables } from '../../wire/environment.ts';
 import { scheduleGroupOf } from '../../wire/schedule-group.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { type CliContext, numberOption, withExamples, withJson, withoutSystem } from '../define-command.ts';
+import {
+  type CliContext,
+  numberOption,
+  withExamples,
+  withJson,
+  withoutSystem,
+  withWide,
+} from '../define-command.ts';
 import { clientConfig, findLocalState } from '../find-system.ts';
 import type { Output } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import type { Cell } from '../text-table.ts';
 import { formatInstant } from '../time.ts';
 
 interface SchedulesOptions {
@@ -17,6 +25,7 @@ interface SchedulesOptions {
   readonly region?: string;
   readonly ticks: number;
   readonly json?: boolean;
+  readonly wide?: boolean;
 }
 
 /** A schedule as it is listed. */
@@ -32,7 +41,7 @@ interface ListedSchedule {
 
 /** `leasehold schedules`: the recurring jobs, and when they come next. */
 export function schedulesCommand(context: CliContext): Command {
-  const command = withJson(new Command('schedules'))
+  const command = withJson(withWide(new Command('schedules')))
     .description('list recurring jobs and their next ticks')
     .option(
       '--service <name>',
@@ -133,13 +142,17 @@ function show(output: Output, listed: readonly ListedSchedule[], terminal: Termi
   const shown = (at: number, i: number) =>
     i === 0 ? `${formatInstant(at, terminal)} (${formatAge(at, now)})` : formatInstant(at, terminal);
   output.table({
-    head: ['NAME', 'WHEN', 'TIME ZONE', 'TYPE', 'NEXT'],
-    rows: listed.map(({ name, when, timeZone = 'UTC', type, isEnabled, next }) => [
-      name,
-      when,
-      timeZone,
-      type,
-      isEnabled ? next.map(shown).join('\n') || '–' : colours.yellow('disabled'),
-    ]),
+    columns: [
+      { title: 'NAME', min: 12, cut: 'middle' },
+      { title: 'WHEN', min: 12 },
+      { title: 'TIME ZONE', leaveOut: 2 },
+      { title: 'TYPE', min: 8, cut: 'middle', leaveOut: 1 },
+      { title: 'NEXT', min: 23 },
+    ],
+    rows: listed.flatMap(({ name, when, timeZone = 'UTC', type, isEnabled, next }): Cell[][] => {
+      const [first, ...others] = isEnabled ? next.map(shown) : [];
+      const soonest: Cell = isEnabled ? (first ?? '–') : ['disabled', colours.yellow];
+      return [[name, when, timeZone, type, soonest], ...others.map((tick) => ['', '', '', '', tick])];
+    }),
   });
 }

@@ -7,7 +7,7 @@ import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
   durationOption,
-  instantOption,
+  futureOption,
   numberOption,
   onSystem,
   withExamples,
@@ -44,7 +44,7 @@ export function sendCommand(context: CliContext): Command {
     )
     .option('--job-id <id>', 'your own id: sending it again does not run the job twice')
     .option('--delay <duration>', 'not before this time from now', durationOption)
-    .option('--at <instant>', 'not before this instant (ISO 8601)', instantOption)
+    .option('--at <instant>', 'not before this instant (ISO 8601), or this time from now (2h)', futureOption)
     .option('--lease <duration>', 'lease length of this job', durationOption)
     .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
@@ -114,7 +114,7 @@ function fieldsOf(options: SendCommandOptions, now: number) {
   return {
     jobId: options.jobId,
     delayMs: options.delay,
-    notBefore: options.at === undefined ? undefined : parseInstant(options.at, now),
+    notBefore: options.at === undefined ? undefined : parseInstant(options.at, now, 'ahead'),
     leaseMs: options.lease,
     maxAttempts: options.maxAttempts,
     maxCrashes: options.maxCrashes,

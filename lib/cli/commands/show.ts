@@ -4,7 +4,7 @@ import { isFinished, type Job, leaseEntryOf } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { describeLease, paintStatus } from '../format-job.ts';
+import { leaseCell, paintStatus } from '../format-job.ts';
 import type { Output } from '../output.ts';
 import { readJob } from '../read-job.ts';
 import type { System } from '../system.ts';
@@ -41,7 +41,7 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
     [
       'status',
       paintStatus(job.status, colours) +
-        (isFinished(job) ? '' : `, ${describeLease(leaseEntryOf(job), now, settings, colours)}`),
+        (isFinished(job) ? '' : `, ${painted(leaseCell(leaseEntryOf(job), now, settings, colours))}`),
     ],
     ['attempt', `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, releases ${job.releases})`],
     ['budgets', `${job.maxAttempts} errors and crashes, ${job.maxCrashes} crashes`],
@@ -63,6 +63,8 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
       output.line(`${colours.dim(name.padEnd(16))} ${value.replaceAll('\n', `\n${' '.repeat(17)}`)}`);
   showValues(output, job);
 }
+
+const painted = ([text, paint]: ReturnType<typeof leaseCell>): string => paint(text);
 
 function showValues(output: Output, job: Job): void {
   const values: [string, unknown][] = [

@@ -18,7 +18,7 @@ export function statsCommand(context: CliContext): Command {
         const now = context.terminal.clock.now();
         const overview = await readOverview(system, now, { types: options.type, pagesEach: PAGES_EACH });
         output.json(overview);
-        for (const line of overviewLines(overview, now, output.colours)) output.line(line);
+        for (const line of overviewLines(overview, now, output)) output.line(line);
         return exitCodes.ok;
       }),
     );

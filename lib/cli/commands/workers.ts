@@ -2,11 +2,19 @@ import { Command } from 'commander';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
 import { type LeaseHolder, leaseHolders } from '../../inspect/lease-holders.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import type { LeaseEntry } from '../../protocol/job.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { allLeases } from '../../protocol/store/all-leases.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
+import {
+  type CliContext,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import type { Output } from '../output.ts';
 import type { System } from '../system.ts';
@@ -40,7 +48,7 @@ export function workersCommand(context: CliContext): Command {
         return exitCodes.ok;
       }),
     );
-  return withExamples(withSystem(command), 'leasehold workers', 'leasehold workers --stale --json');
+  return withExamples(withSystem(withWide(command)), 'leasehold workers', 'leasehold workers --stale --json');
 }
 
 async function readRunning(
@@ -57,22 +65,34 @@ async function readRunning(
   return { entries, isCut: false };
 }
 
+/** Those whose lease has ended come first. */
+function holdsOf(jobs: LeaseHolder['jobs']): string {
+  const named = jobs
+    .toSorted((a, b) => Number(b.isLapsed) - Number(a.isLapsed))
+    .slice(0, NAMED)
+    .map(({ jobId, isLapsed }) => (isLapsed ? `${jobId} (ended)` : jobId));
+  return named.join(', ') + (jobs.length > named.length ? `, +${jobs.length - named.length}` : '');
+}
+
 function show(output: Output, views: readonly LeaseHolder[], now: number): void {
   const { colours } = output;
+  const isWide = output.width === Number.POSITIVE_INFINITY;
   if (views.length > 0)
     output.table({
-      head: ['WORKER', 'STATE', 'LAST HEARTBEAT', 'JOBS', 'HOLDS'],
+      columns: [
+        { title: 'WORKER', min: 22, cut: 'middle' },
+        'STATE',
+        'LAST BEAT',
+        { title: 'JOBS', right: true },
+        { title: 'HOLDS', min: 16 },
+      ],
       rows: views.map(({ worker, state, lastHeartbeatAt, jobs }) => [
-        worker,
-        state === 'live' ? colours.green(state) : colours.red(state),
+        isWide ? worker : shortWorkerOf(`${worker}/`),
+        [state, state === 'live' ? colours.green : colours.red],
         formatAge(lastHeartbeatAt, now),
         String(jobs.length),
-        jobs
-          .slice(0, NAMED)
-          .map((job) => (job.isLapsed ? colours.red(job.jobId) : job.jobId))
-          .join(', ') + (jobs.length > NAMED ? `, +${jobs.length - NAMED}` : ''),
+        [holdsOf(jobs), jobs.some((job) => job.isLapsed) ? colours.red : String],
       ]),
-      right: [3],
     });
   output.line(
     colours.dim(

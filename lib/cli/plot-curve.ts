@@ -65,8 +65,8 @@ function tickLabels(ticks: readonly number[], columnOf: (x: number) => number, c
   return line;
 }
 
-/** The least of 1, 2, 2.5 and 5 times a power of ten that is at least this. @internal */
-export function roundStep(atLeast: number): number {
+/** The least of 1, 2, 2.5 and 5 times a power of ten that is at least this. */
+function roundStep(atLeast: number): number {
   if (!(atLeast > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(atLeast));
   return power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= atLeast * (1 - 1e-9)) ?? 10);

@@ -35,7 +35,7 @@ export interface Overview {
 }
 
 /** What the reaper's own row says. */
-export interface ReaperState {
+interface ReaperState {
   /** The reaper that led last, in a process. */
   readonly leader?: string;
   /** 0: it has handed over. */

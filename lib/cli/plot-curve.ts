@@ -7,27 +7,30 @@ interface Point {
   readonly y: number;
 }
 
-const HEIGHT = 9;
+/** About so many rows. */
+const HEIGHT = 8;
 const WIDEST = 72;
 /** Times that people think in; those within the plot are its ticks. */
 const TIMES_MS = [10, 20, 60, 120, 300, 600, 1800, 3600, 7200].map((seconds) => seconds * 1000);
 
 /** A curve of dollars against time, on a logarithmic axis of time, with round numbers on both; one point is marked. */
 export function plotCurve(points: readonly Point[], marked: Point, width: number): string[] {
-  const step = roundStep(Math.max(...points.map(({ y }) => y)) / 4);
-  const top = step * Math.max(1, Math.ceil(Math.max(...points.map(({ y }) => y)) / step - 1e-9));
-  const label = (row: number) => {
-    const dollars = (top * (HEIGHT - 1 - row)) / (HEIGHT - 1);
-    const isTick = Math.abs(dollars / step - Math.round(dollars / step)) < 1e-6;
-    return isTick ? tickOf(dollars, step) : '';
-  };
-  const labels = Array.from({ length: HEIGHT }, (_, row) => label(row));
+  const highest = Math.max(...points.map(({ y }) => y));
+  const step = roundStep(highest / 4);
+  const steps = Math.max(1, Math.ceil(highest / step - 1e-9));
+  // So many rows that each round sum has one of its own.
+  const rowsAStep = Math.max(2, Math.round(HEIGHT / steps));
+  const bottom = steps * rowsAStep;
+  const top = step * steps;
+  const labels = Array.from({ length: bottom + 1 }, (_, row) =>
+    row % rowsAStep === 0 ? tickOf(top - (row / rowsAStep) * step, step) : '',
+  );
   const margin = Math.max(...labels.map((text) => text.length));
   const columns = Math.max(20, Math.min(WIDEST, width) - margin - 3);
   const [low = 1, high = 2] = [points[0]?.x, points.at(-1)?.x];
   const columnOf = (x: number) => Math.round(((columns - 1) * Math.log(x / low)) / Math.log(high / low));
-  const rowOf = (y: number) => HEIGHT - 1 - Math.round(((HEIGHT - 1) * y) / top);
-  const grid = Array.from({ length: HEIGHT }, () => Array.from({ length: columns }, () => ' '));
+  const rowOf = (y: number) => bottom - Math.round((bottom * y) / top);
+  const grid = Array.from(labels, () => Array.from({ length: columns }, () => ' '));
   let before = rowOf(points[0]?.y ?? 0);
   for (const { x, y } of points) {
     // A steep part is drawn without gaps.

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
+import { printable } from '../inspect/printable.ts';
 import { cutEnd, widthOf, wrapText } from './fit-text.ts';
-import { printable } from './guarded-terminal.ts';
 import type { Terminal } from './terminal.ts';
 import { renderTable, type TextTable } from './text-table.ts';
 

@@ -1,5 +1,5 @@
+import { printable } from '../inspect/printable.ts';
 import { cutEnd, cutMiddle, widthOf } from './fit-text.ts';
-import { printable } from './guarded-terminal.ts';
 import type { Colours } from './output.ts';
 
 /** A column: its title, or more where it may give way to others. */

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { guardedTerminal } from '../../lib/cli/guarded-terminal.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
+import { createShow } from '../../lib/local/demo/show.ts';
 import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/local/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
 
@@ -41,6 +42,16 @@ describe('text on a terminal', () => {
   });
 });
 
+it('has control characters spelled out in what `dev` tells of jobs, too', () => {
+  const written: string[] = [];
+  const output = {
+    isTTY: false,
+    write: (text: string) => written.push(text),
+  } as unknown as NodeJS.WriteStream;
+  createShow(output).say('job failed: \u001b]0;owned\u0007\u001b[2J');
+  expect(written.join('')).toContain('job failed: \\u001b]0;owned\\u0007\\u001b[2J');
+});
+
 it('writes the state of a local stack for its owner alone, whatever was there', () => {
   const directory = mkdtempSync(join(tmpdir(), 'leasehold-state-'));
   const state = { pid: process.pid, tableName: 't', queueUrl: 'q', consoleUrl: 'c', environment: {} };
@@ -51,5 +62,12 @@ it('writes the state of a local stack for its owner alone, whatever was there', 
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid });
   remove();
+  // Somebody's link: what it points to is left alone.
+  const elsewhere = join(directory, 'elsewhere');
+  writeFileSync(elsewhere, 'theirs', { mode: 0o644 });
+  symlinkSync(elsewhere, file);
+  writeStateFile(directory, state);
+  expect(readFileSync(elsewhere, 'utf8')).toBe('theirs');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   rmSync(directory, { recursive: true });
 });

@@ -1,11 +1,13 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
+import { printable } from '../../inspect/printable.ts';
 import type { JobTypeSample } from '../read-jobs-module.ts';
 import type { LocalStack } from '../stack.ts';
 import type { Report, Scene } from './first-minute.ts';
 
 /** Where the demonstration is shown: a terminal with bars, or any other stream with lines. */
 export interface Show {
+  /** Shows a line, of which parts may come from jobs and messages. */
   say(line: string): void;
   scene(scene: Scene): void;
   /** Takes the bars away; what is said from then on are plain lines. */
@@ -17,7 +19,8 @@ const MARK = '·';
 
 export function createShow(output: NodeJS.WriteStream): Show {
   const started = performance.now();
-  const stamped = (line: string) => `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${line}`;
+  const stamped = (line: string) =>
+    `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${printable(line, pc.isColorSupported)}`;
   const bars = output.isTTY ? createBars(output) : undefined;
   let live = bars;
   return {

@@ -1,6 +1,7 @@
+import { Token, TokenComparison } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { SettingsError } from '../settings/settings-error.ts';
@@ -124,6 +125,7 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     wakeQueue: { arn: wakeQueue.queueArn, resource: wakeQueue },
     eventBus: eventBus && { arn: eventBus.eventBusArn },
   };
+  const isOutside = isOfAnotherAccount(grantee, table);
   let grant: Grant | undefined;
   const add = (more: Grant, what: string) => {
     if (!more.success) throw new SettingsError([cannotGrant(grantee, what)]);
@@ -133,6 +135,8 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     const to = resources[target];
     if (to === undefined) continue;
     const statement = { grantee, actions: [...actions], resourceArns: [to.arn] };
+    // CDK calls a grant to an imported role a success, though it changes no policy of another account.
+    if (isOutside && to.resource === undefined) throw new SettingsError([cannotGrant(grantee, target)]);
     add(
       to.resource === undefined
         ? Grant.addToPrincipal(statement)
@@ -140,13 +144,31 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
       target,
     );
   }
-  if (encryptionKey !== undefined)
-    add(
-      encryptionKey.grant(grantee, ...KEY_FOR_QUEUES, ...('table' in access ? KEY_FOR_TABLES : [])),
-      'encryptionKey',
-    );
+  if (encryptionKey !== undefined) {
+    const actions = [...KEY_FOR_QUEUES, ...('table' in access ? KEY_FOR_TABLES : [])];
+    if (isOutside || grant?.principalStatements.length === 0)
+      allowInKeyPolicy(encryptionKey, grantee, actions);
+    else add(encryptionKey.grant(grantee, ...actions), 'encryptionKey');
+  }
   return grant ?? Grant.drop(grantee, 'nothing to grant');
 }
+
+/** Who has no policy of its own here needs one in the key's. A key that was made elsewhere takes none. */
+function allowInKeyPolicy(key: IKey, grantee: IGrantable, actions: readonly string[]): void {
+  const statement = new PolicyStatement({
+    actions: [...actions],
+    principals: [grantee.grantPrincipal],
+    resources: ['*'],
+  });
+  if (!key.addToResourcePolicy(statement, true).statementAdded)
+    throw new SettingsError([
+      `'${grantee.grantPrincipal}' cannot be given access to 'encryptionKey': it has no policy of its own here, and the key was made elsewhere, so its policy cannot be changed. Allow ${actions.join(', ')} in the key's policy by hand, or make the key in this app`,
+    ]);
+}
+
+const isOfAnotherAccount = ({ grantPrincipal }: IGrantable, { env }: TableV2): boolean =>
+  grantPrincipal.principalAccount !== undefined &&
+  Token.compareStrings(grantPrincipal.principalAccount, env.account) === TokenComparison.DIFFERENT;
 
 const cannotGrant = ({ grantPrincipal }: IGrantable, what: string): string =>
   `'${grantPrincipal}' cannot be given access to '${what}': it has no policy of its own here (a service, an account or an imported role), and a ${what} of this stack takes no policy for it. Grant a role of this account that it may assume; only 'grants.produce' works for others, because a queue has a policy`;

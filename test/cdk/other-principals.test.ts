@@ -3,11 +3,20 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Billing, Capacity } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import type { CfnFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
 import { statementsOf } from './policies.ts';
-import { resourceOf, someEnv, someJobs, synthesize, synthesizeIn, withoutValidation } from './support.ts';
+import {
+  resourceOf,
+  SOME_KEY,
+  someEnv,
+  someJobs,
+  synthesize,
+  synthesizeIn,
+  withoutValidation,
+} from './support.ts';
 
 withoutValidation();
 
@@ -35,6 +44,24 @@ describe('grants', () => {
     );
   });
 
+  const OTHER_ROLE = 'arn:aws:iam::210987654321:role/producer';
+  const withOtherRole = (verb: 'produce' | 'work', props: LeaseholdJobsProps = {}) =>
+    synthesizeIn(
+      (stack) => {
+        const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, ...props });
+        jobs.grants[verb](Role.fromRoleArn(stack, 'Other', OTHER_ROLE));
+        return jobs;
+      },
+      { env: someEnv },
+    );
+
+  it('let a role of another account send jobs, and nothing more', () => {
+    expect(queuePolicies(withOtherRole('produce'))).toContainEqual(
+      expect.objectContaining({ Effect: 'Allow', Principal: { AWS: OTHER_ROLE } }),
+    );
+    expect(() => withOtherRole('work')).toThrow(/cannot be given access to 'table'/);
+  });
+
   it.each(['work', 'reap', 'observe', 'operate'] as const)(
     'refuse to let a service %s, and say what works',
     (verb) => {
@@ -47,6 +74,20 @@ describe('grants', () => {
       ).toThrow(/cannot be given access to 'table'.*Grant a role of this account/);
     },
   );
+
+  it('refuse a service where the key is somebody else’s, whose policy cannot be changed here', () => {
+    expect(() =>
+      synthesizeIn(
+        (stack) => {
+          const encryptionKey = Key.fromKeyArn(stack, 'Key', SOME_KEY);
+          const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, encryptionKey });
+          jobs.grants.produce(new ServicePrincipal('events.amazonaws.com'));
+          return jobs;
+        },
+        { env: someEnv },
+      ),
+    ).toThrow(/cannot be given access to 'encryptionKey'/);
+  });
 
   it('let a service use the key as well', () => {
     const made = synthesizeIn(
@@ -147,6 +188,17 @@ describe('what a load asks of table and function', () => {
     const { Properties } = resourceOf(made, made.jobs.workerSource);
     expect(Properties).toMatchObject({ ProvisionedPollerConfig: { MinimumPollers: 2, MaximumPollers: 10 } });
     expect(Properties).not.toHaveProperty('ScalingConfig');
+  });
+
+  it.each<[ProvisionedPollerConfig, RegExp]>([
+    [{ minimumPollers: 1 }, /'workerPollers\.minimumPollers' is 1; it must be a whole number from 2 to 200/],
+    [
+      { maximumPollers: 3000 },
+      /'workerPollers\.maximumPollers' is 3000; it must be a whole number from 2 to 2000/,
+    ],
+    [{ minimumPollers: 20, maximumPollers: 10 }, /minimumPollers \(20\) above maximumPollers \(10\)/],
+  ])('is no number of pollers that Lambda would refuse: %j', (workerPollers, says) => {
+    expect(() => synthesize({ workerPollers })).toThrow(says);
   });
 
   it('is no managed instance, where invocations share a process', () => {

@@ -1,41 +1,60 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot, synthesize, withoutValidation } from './support.ts';
 
 withoutValidation();
 
-interface TableResource {
+interface TemplateResource {
   readonly Type: string;
-  readonly Properties: {
-    readonly AttributeDefinitions: readonly { readonly AttributeName: string }[];
-    readonly GlobalSecondaryIndexes: readonly { readonly IndexName: string }[];
-    readonly Replicas: readonly object[];
-  };
+  readonly Properties: Readonly<Record<string, unknown>>;
+}
+type Resources = Readonly<Record<string, TemplateResource>>;
+
+interface TableProperties {
+  readonly AttributeDefinitions: readonly { readonly AttributeName: string }[];
+  readonly GlobalSecondaryIndexes: readonly { readonly IndexName: string }[];
+  readonly Replicas: readonly object[];
 }
 
-/** CloudFormation creates or deletes one index in an update, and replaces a table whose keys change. */
-it('a stack of version 0.1 becomes this one by the deletion of one index', () => {
-  const file = join(projectRoot, 'test', 'fixtures', 'table-of-0.1.json');
-  const old = JSON.parse(readFileSync(file, 'utf8')) as { logicalId: string; resource: TableResource };
-  const resources = synthesize().template.toJSON().Resources as Readonly<Record<string, TableResource>>;
-  const table = resources[old.logicalId];
-  if (table === undefined) throw new Error('the table has another logical id: it would be replaced');
-  const {
-    GlobalSecondaryIndexes: before,
-    AttributeDefinitions: names,
-    Replicas: _,
-    ...rest
-  } = old.resource.Properties;
-  const {
-    GlobalSecondaryIndexes: after,
-    AttributeDefinitions: kept,
-    Replicas: __,
-    ...same
-  } = table.Properties;
-  expect(table.Type).toBe(old.resource.Type);
-  expect(same).toEqual(rest);
-  expect(after).toEqual(before.filter(({ IndexName }) => IndexName !== 'byFailure'));
-  expect(before.length - after.length).toBe(1);
-  expect(kept).toEqual(names.filter(({ AttributeName }) => !['type', 'failedAt'].includes(AttributeName)));
+describe('a stack of version 0.1', () => {
+  const file = join(projectRoot, 'test', 'fixtures', 'stack-of-0.1.json');
+  const old: Resources = JSON.parse(readFileSync(file, 'utf8')).Resources;
+  let now: Resources;
+  beforeAll(() => {
+    now = synthesize().template.toJSON().Resources;
+  });
+  const ofType = (resources: Resources, type: string) =>
+    Object.keys(resources).filter((id) => resources[id]?.Type === type);
+
+  // CloudFormation creates or deletes one index in an update, and replaces a table whose keys change.
+  it('becomes this one by the deletion of one index', () => {
+    const [id = ''] = ofType(old, 'AWS::DynamoDB::GlobalTable');
+    const split = (properties: unknown) => {
+      const {
+        GlobalSecondaryIndexes,
+        AttributeDefinitions,
+        Replicas: _,
+        ...rest
+      } = properties as TableProperties;
+      return { indexes: GlobalSecondaryIndexes, attributes: AttributeDefinitions, rest };
+    };
+    const [before, after] = [split(old[id]?.Properties), split(now[id]?.Properties)];
+    expect(now[id]?.Type, 'under another logical id it would be replaced').toBe(old[id]?.Type);
+    expect(after.rest).toEqual(before.rest);
+    expect(after.indexes).toEqual(before.indexes.filter(({ IndexName }) => IndexName !== 'byFailure'));
+    expect(before.indexes.length - after.indexes.length).toBe(1);
+    expect(after.attributes).toEqual(
+      before.attributes.filter(({ AttributeName }) => !['type', 'failedAt'].includes(AttributeName)),
+    );
+  });
+
+  // Under another logical id it would be another queue, with none of the messages.
+  it.each(['AWS::SQS::Queue', 'AWS::Logs::LogGroup', 'AWS::Lambda::Function'])(
+    'keeps each %s in its place, but for where ticks went that EventBridge could not deliver',
+    (type) => {
+      const gone = ofType(old, type).filter((id) => now[id]?.Type !== type);
+      expect(gone.filter((id) => !/^JobsMissedTicks/.test(id))).toEqual([]);
+    },
+  );
 });

@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Job } from '../../lib/protocol/job.ts';
+import { byLease } from '../../lib/wire/table.ts';
 import { createCdk } from './cdk.ts';
 import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
+import { finishOldRows, indexesOf, putOldRows, repairOldFailures } from './upgrade-from-0.1.ts';
 
 /**
  * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: jobs, a crash, an
@@ -73,8 +75,19 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
     must('deploy', '--require-approval', 'never', '--outputs-file', outputsFile, ...context);
 
   await step('cdk bootstrap', () => must('bootstrap'));
-  await step('cdk deploy', () => deploy());
-  const outputs: Outputs = JSON.parse(readFileSync(outputsFile, 'utf8'))[STACK];
+  const readOutputs = (): Outputs => JSON.parse(readFileSync(outputsFile, 'utf8'))[STACK];
+  const old = await step('cdk deploy of version 0.1, and rows that it wrote', async () => {
+    await deploy('-c', 'rehearsal:version=0.1');
+    await putOldRows(readOutputs(), emulator);
+    return readOutputs();
+  });
+  await step('cdk deploy over it: one update, which deletes one index and keeps the table', async () => {
+    await deploy();
+    const indexes = await indexesOf(old, emulator);
+    if (readOutputs().TableName !== old.TableName) throw new Error('the table was replaced');
+    if (indexes.join() !== byLease.name) throw new Error(`the indexes are ${indexes.join(', ')}`);
+  });
+  const outputs = readOutputs();
   await emulator.allowBatches(STACK);
   await step('cdk diff finds nothing left to do', async () => {
     const diff = await must('diff');
@@ -83,6 +96,12 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
 
   const deployment = openDeployment(outputs, emulator);
   try {
+    await step('the rows of version 0.1 come to their ends', () =>
+      finishOldRows(deployment, WITHIN_A_TICK_MS),
+    );
+    await step('doctor puts its failures where lists find them', async () =>
+      repairOldFailures(outputs, emulator),
+    );
     await useIt(deployment, emulator);
     await upgradeIt(deployment, deploy);
     await step('fewer shards are refused', async () => {

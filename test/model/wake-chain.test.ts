@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import { takeLeadWrite } from '../../lib/protocol/writes/leader-writes.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { armWakeWrite } from '../../lib/protocol/writes/wake-writes.ts';
 import { mustArm } from '../../lib/reaper/wake.ts';
@@ -7,7 +8,8 @@ import { atDepth } from '../support/depth.ts';
 
 /**
  * Every state that the chain of reapers can get into within some seconds: by the real decision of a tick and the real write of
- * a promise, with messages that are lost, doubled, late and early, and reapers that die between any two steps.
+ * a promise, with messages that are lost, doubled, late and early, ticks and wakes that are throttled, reapers that die between
+ * any two steps, and a reaper in a process that takes the lead beside them.
  */
 const STEP_MS = 3000;
 const PAUSE_MS = 6000;
@@ -23,6 +25,8 @@ interface Run {
   readonly message: string | undefined;
   /** Of the message that it has sent. */
   readonly token: string | undefined;
+  /** When the next sweep is to be: a pause from now, or as a lead ends that it found. */
+  readonly wakeAt: number;
 }
 interface State {
   readonly now: number;
@@ -52,7 +56,9 @@ function started(state: State, message: string | undefined, { checksToken, tickM
   const arms = !isTick || (tickMends && mustArm({ wake, wakeAt }, { kind: 'tick' }, state.now, SETTINGS));
   // On the first tick there is nothing to mend.
   if (!arms && !(isTick && wake === undefined)) return state;
-  return { ...state, runs: [...state.runs, { seen: wake, message, token: undefined }] };
+  const leaderUntil = Number(state.row?.leaderUntil ?? 0);
+  const next = leaderUntil > state.now ? leaderUntil : state.now + PAUSE_MS;
+  return { ...state, runs: [...state.runs, { seen: wake, message, token: undefined, wakeAt: next }] };
 }
 
 /** The reaper's next step: it sends its message, or names it on the row. */
@@ -60,7 +66,7 @@ function stepped(state: State, index: number, copies: number): State {
   const run = state.runs[index] as Run;
   if (run.token === undefined) {
     const token = `t${state.tokens}`;
-    const sent = Array.from({ length: copies }, () => ({ token, at: state.now + PAUSE_MS }));
+    const sent = Array.from({ length: copies }, () => ({ token, at: run.wakeAt }));
     return {
       ...state,
       tokens: state.tokens + 1,
@@ -69,7 +75,7 @@ function stepped(state: State, index: number, copies: number): State {
     };
   }
   const write = armWakeWrite(
-    { wake: run.token, wakeAt: state.now + PAUSE_MS, gaugedAt: 0 },
+    { wake: run.token, wakeAt: run.wakeAt, gaugedAt: 0 },
     { seen: run.seen, now: state.now, shards: 1 },
   );
   const holds = write.when.some((all) => all.every((clause) => clauseHolds(clause, state.row)));
@@ -80,10 +86,20 @@ function* nexts(state: State, horizonMs: number, variation: Variation): Generato
   if (state.now < horizonMs) yield { ...state, now: state.now + STEP_MS };
   if (state.ticks > 0) yield started({ ...state, ticks: state.ticks - 1 }, undefined, variation);
   const hurt = { ...state, faults: state.faults - 1 };
+  if (state.faults > 0) {
+    // A tick that Lambda drops, and a reaper in a process that leads for two steps.
+    if (state.ticks > 0) yield { ...hurt, ticks: state.ticks - 1 };
+    const lead = takeLeadWrite({ name: 'p', now: state.now, until: state.now + 2 * STEP_MS }, 1);
+    const holds = lead.when.some((all) => all.every((clause) => clauseHolds(clause, state.row)));
+    if (holds) yield { ...hurt, row: rowAfter(lead, state.row) };
+  }
   for (const [i, { token, at }] of state.messages.entries()) {
     const taken = { messages: without(state.messages, i) };
     if (at <= state.now) yield started({ ...state, ...taken }, token, variation);
     else if (state.faults > 0) yield started({ ...hurt, ...taken }, token, variation);
+    // Throttled: it comes back.
+    if (at <= state.now && state.faults > 0)
+      yield { ...hurt, messages: [...taken.messages, { token, at: state.now + STEP_MS }] };
   }
   for (const [i, run] of state.runs.entries()) {
     yield stepped(state, i, 1);

@@ -6,11 +6,7 @@ import type { Function as LambdaFunction, ProvisionedPollerConfig } from 'aws-cd
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Schedules } from '../schedules/schedule.ts';
-import { SettingsError } from '../settings/settings-error.ts';
-import { quoted } from '../wire/message.ts';
-import { didYouMean } from '../wire/nearest.ts';
 import type { SettingProps } from './setting-props.ts';
-import { deployedSettings, propOf } from './settings-from-props.ts';
 
 /** What a deployment chooses besides its settings. Every prop but `jobs` has a default. */
 export interface ResourceProps {
@@ -155,14 +151,14 @@ export interface ResourceProps {
   /**
    * Attempts within five minutes whose worker or cell died, at which the alarm Crashes goes off.
    *
-   * @default 10
+   * @default - 3, at which a host may also stop taking jobs
    */
   readonly crashAlarmThreshold?: number;
 
   /**
-   * Requests to the table that fail within five minutes, at which the alarm StoreFailures goes off.
+   * Requests to the table, and hints to the queue, that fail within five minutes, at which the alarm StoreFailures goes off.
    *
-   * @default 5
+   * @default 3
    */
   readonly storeFailureAlarmThreshold?: number;
 
@@ -189,7 +185,7 @@ export interface ResourceProps {
 
   /**
    * Alarms on what the others see as well, only later or with less detail: AWS's own counts of dropped and
-   * failed reapers and of throttling, and each late reclaim. Eight more metrics, $0.10 a month each.
+   * failed reapers and of throttling, and each late reclaim. Nine more metrics, $0.10 a month each.
    *
    * @default false
    */
@@ -226,113 +222,3 @@ export interface ResourceProps {
 
 /** Props of LeaseholdJobs: the settings, and what is deployed around them. */
 export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}
-
-const resourceProps = {
-  serviceName: true,
-  jobs: true,
-  worker: true,
-  workerFunction: true,
-  schedules: true,
-  workerMemorySize: true,
-  reaperReservedConcurrency: true,
-  workerEnvironment: true,
-  encryptionKey: true,
-  billing: true,
-  warmThroughput: true,
-  workerPollers: true,
-  pointInTimeRecovery: true,
-  deletionProtection: true,
-  removalPolicy: true,
-  logRetention: true,
-  eventBus: true,
-  alarmTopic: true,
-  failureAlarmThreshold: true,
-  crashAlarmThreshold: true,
-  storeFailureAlarmThreshold: true,
-  throttleAlarmThreshold: true,
-  returnedAlarmThreshold: true,
-  queueAgeAlarmThreshold: true,
-  moreAlarms: true,
-  compositeAlarm: true,
-  runbookUrl: true,
-  dashboard: true,
-  tracing: true,
-} as const satisfies Record<keyof ResourceProps, true>;
-
-/** Why a FIFO queue or a replicated table is refused, wherever one is asked for. */
-export const refusals = {
-  fifo: 'FIFO queues are refused: they have no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
-  replicas:
-    'table replicas are refused: replication is last writer wins, so two regions could each grant the same lease. Deploy one stack in each region and send a job to one of them',
-  managedInstances:
-    'Lambda Managed Instances are refused: several invocations share a process there, and the worker ends its jobs and cells at the end of each. Remove the capacity provider, or run `leasehold work` in containers',
-} as const;
-
-const refusedProps: Readonly<Record<string, string>> = {
-  fifo: refusals.fifo,
-  fifoQueue: refusals.fifo,
-  replicas: refusals.replicas,
-  replicaRegions: refusals.replicas,
-};
-
-/** Lambda polls a queue with five pollers, each of which may hold a wake; and the schedule starts one. */
-const LEAST_REAPER_CONCURRENCY = 6;
-
-const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
-
-/** Refuses unknown props (a misspelled one would silently keep its default) and conflicting ones. */
-export function checkProps(props: LeaseholdJobsProps): void {
-  const problems = Object.entries(props)
-    .filter(([name, value]) => value !== undefined && !knownProps.includes(name))
-    .map(
-      ([name]) =>
-        refusedProps[name] ??
-        `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
-    );
-  problems.push(...workerProblems(props));
-  const reserved = props.reaperReservedConcurrency;
-  if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
-    problems.push(
-      `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
-    );
-  if (problems.length > 0) throw new SettingsError(problems);
-}
-
-/** Props that only shape the function that is built from `jobs`. */
-const ofBuiltWorker = ['workerMemorySize', 'workerEnvironment'] as const;
-
-/** Props that only shape a worker function, or what feeds it. */
-const ofWorkerFunction = [
-  'jobs',
-  'workerFunction',
-  ...ofBuiltWorker,
-  'workerPollers',
-  'workerConcurrency',
-] as const;
-
-function workerProblems(props: LeaseholdJobsProps): string[] {
-  const { jobs, worker, workerFunction } = props;
-  if (worker !== undefined && worker !== 'none')
-    return [`prop 'worker' is ${quoted(worker)}; it must be 'none', or be left out for a worker function`];
-  if (worker === 'none')
-    return ofWorkerFunction
-      .filter((name) => props[name] !== undefined)
-      .map(
-        (name) =>
-          `prop '${name}' has no effect with worker: 'none'. Remove it; what runs in containers is set on them`,
-      );
-  if (props.workerPollers !== undefined && props.workerConcurrency !== undefined)
-    return [
-      `props 'workerPollers' and 'workerConcurrency' are both given, and Lambda takes one of them. Remove one`,
-    ];
-  if (jobs === undefined && workerFunction === undefined)
-    return [
-      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'. For containers only, say worker: 'none'`,
-    ];
-  if (jobs !== undefined && workerFunction !== undefined)
-    return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];
-  if (workerFunction === undefined) return [];
-  return ofBuiltWorker
-    .filter((name) => props[name] !== undefined)
-    .map((name) => `prop '${name}' has no effect with a 'workerFunction'. Set it on the function itself`);
-}

@@ -1,49 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
-import { ComparisonOperator, type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { ComparisonOperator, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
-import type { Settings } from '../settings/settings.ts';
-import { byLease } from '../wire/table.ts';
-import type { FunctionName } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
-import type { MeteredConstruct } from './metered-construct.ts';
-import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
+import { moreAlarms } from './more-alarms.ts';
+import type { AlarmDefinition, Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
-const FIFTEEN_MINUTES = Duration.minutes(15);
-
-interface AlarmDefinition {
-  /** What people call it: the end of the alarm's name. */
-  readonly title: string;
-  /** The paragraph of the runbook. */
-  readonly anchor: string;
-  readonly says: string;
-  readonly metric: IMetric;
-  /** Goes off at this value, or below it for a dead man. */
-  readonly threshold: number;
-  readonly comparison?: ComparisonOperator;
-  /** Periods in a row. */
-  readonly periods?: number;
-  readonly silent?: boolean;
-}
-
-export interface Watched {
-  readonly metered: MeteredConstruct;
-  readonly settings: Settings;
-  /** The worker is undefined where only containers work. */
-  readonly functions: Readonly<Record<Exclude<FunctionName, 'worker'>, LambdaFunction>> & {
-    readonly worker: LambdaFunction | undefined;
-  };
-  readonly queue: IQueue;
-  readonly deadLetterQueue: IQueue;
-  readonly wakeQueue: IQueue;
-  readonly table: TableV2;
-  /** Undefined where there are no recurring jobs. */
-  readonly scheduleDeadLetterQueue?: IQueue;
-}
 
 export type AlarmProps = Pick<
   ResourceProps,
@@ -74,7 +38,7 @@ export const alarmDefinitions = (
 /** What became of jobs. */
 function jobAlarms(
   { metered }: Watched,
-  { crashAlarmThreshold = 10, failureAlarmThreshold = 1 }: AlarmProps,
+  { crashAlarmThreshold = 3, failureAlarmThreshold = 1 }: AlarmProps,
 ): Record<string, AlarmDefinition> {
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
@@ -101,7 +65,7 @@ function intakeAlarms(
   props: AlarmProps,
 ): Record<string, AlarmDefinition> {
   const {
-    storeFailureAlarmThreshold = 5,
+    storeFailureAlarmThreshold = 3,
     throttleAlarmThreshold = 10,
     returnedAlarmThreshold = 20,
     queueAgeAlarmThreshold = Duration.hours(1),
@@ -109,9 +73,9 @@ function intakeAlarms(
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
     StoreFailures: {
-      title: 'the table cannot be used',
+      title: 'the table or the queue cannot be used',
       anchor: 'store-failures',
-      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
+      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
     },
@@ -134,8 +98,9 @@ function intakeAlarms(
       title: 'jobs wait and nobody takes them',
       anchor: 'queue-stalled',
       says: 'Messages have waited for 10 minutes, and none was received.',
+      // SQS reports no number of receptions for a queue that nobody asks.
       metric: new MathExpression({
-        expression: 'IF(waiting > 0 AND received == 0, 1, 0)',
+        expression: 'IF(FILL(waiting, 0) > 0 AND FILL(received, 0) == 0, 1, 0)',
         usingMetrics: {
           waiting: queue.metricApproximateNumberOfMessagesVisible({
             ...perFiveMinutes,
@@ -162,8 +127,9 @@ function intakeAlarms(
       title: 'dead letters stay',
       anchor: 'dead-letters',
       says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      // SQS reports each of the two only while there are such messages.
       metric: new MathExpression({
-        expression: 'waiting + taken',
+        expression: 'FILL(waiting, 0) + FILL(taken, 0)',
         usingMetrics: {
           waiting: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
             ...perFiveMinutes,
@@ -202,7 +168,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
     DeadMan: {
       title: 'the reaper is silent',
       anchor: 'dead-man',
-      says: `No sweep was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed.`,
+      says: `No sweep of all leases was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed, or jobs that wait for their time are not started.`,
       // A queue has metrics a while after it was first used, so that a new deployment is quiet until reapers have run.
       metric: new MathExpression({
         expression: 'IF(queue >= 0, FILL(sweeps, 0))',
@@ -226,8 +192,8 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
     ReaperLate: {
       title: 'the reaper is late',
       anchor: 'reaper-late',
-      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 15 minutes.`,
-      metric: metered.metricReaperLate({ period: FIFTEEN_MINUTES }),
+      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
+      metric: metered.metricReaperLate({ period: FIVE_MINUTES }),
       threshold: 2,
     },
     ClockUnsound: {
@@ -254,63 +220,6 @@ function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, Al
         statistic: Stats.MAXIMUM,
       }),
       threshold: 1,
-    },
-  };
-}
-
-/** What the others see as well, only later or with less detail: AWS's own counts. Eight more metrics. */
-function moreAlarms({ metered, settings, functions, table }: Watched): Record<string, AlarmDefinition> {
-  const perFiveMinutes = { period: FIVE_MINUTES };
-  const throttled = (metricName: ThrottleMetric, index?: string) =>
-    throttleMetric(table, metricName, index, perFiveMinutes);
-  const ofReaper = (metricName: string) =>
-    functions.reaper.metric(metricName, { ...perFiveMinutes, statistic: Stats.SUM });
-  return {
-    ReaperDropped: {
-      title: 'reapers are not started',
-      anchor: 'reaper-dropped',
-      says: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
-      metric: new MathExpression({
-        expression: 'FILL(late, 0) + FILL(loop, 0)',
-        usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },
-        ...perFiveMinutes,
-        label: 'dropped',
-      }),
-      threshold: 1,
-      periods: 2,
-    },
-    ReclaimDelay: {
-      title: 'a reclaim was late',
-      anchor: 'reaper-late',
-      says: `A dead worker's job was reclaimed later than ${reclaimDelayBound(settings) / 1000} s after its lease ended, which the settings promise.`,
-      metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
-      threshold: reclaimDelayBound(settings),
-      comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
-    },
-    ReaperErrors: {
-      title: 'the reaper function fails',
-      anchor: 'reaper-errors',
-      says: 'Two or more invocations of the reaper failed within 5 minutes.',
-      metric: functions.reaper.metricErrors(perFiveMinutes),
-      threshold: 2,
-    },
-    TableThrottled: {
-      title: 'DynamoDB counts throttles',
-      anchor: 'throttles',
-      says: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
-      metric: new MathExpression({
-        expression: 'FILL(tableWrites, 0) + FILL(tableReads, 0) + FILL(indexWrites, 0) + FILL(indexReads, 0)',
-        usingMetrics: {
-          tableWrites: throttled('WriteThrottleEvents'),
-          tableReads: throttled('ReadThrottleEvents'),
-          indexWrites: throttled('WriteThrottleEvents', byLease.name),
-          indexReads: throttled('ReadThrottleEvents', byLease.name),
-        },
-        ...perFiveMinutes,
-        label: 'throttled requests',
-      }),
-      threshold: 1,
-      periods: 2,
     },
   };
 }

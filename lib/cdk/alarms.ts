@@ -8,7 +8,8 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Construct } from 'constructs';
-import { type AlarmProps, alarmDefinitions, type Watched } from './alarm-definitions.ts';
+import { type AlarmProps, alarmDefinitions } from './alarm-definitions.ts';
+import type { Watched } from './watched.ts';
 
 const DEFAULT_RUNBOOK = 'docs/runbook.md';
 

@@ -18,8 +18,8 @@ import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, TYPE_DIMENSION, typeMetrics } from '../wire/metrics.ts';
 import { byLease } from '../wire/table.ts';
-import type { Watched } from './alarm-definitions.ts';
 import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
+import type { Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
 const COLUMNS = 24;

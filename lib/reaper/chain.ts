@@ -40,6 +40,19 @@ const RENEWED_BY_MS = 10_000;
 export async function reapInChain(
   deps: ChainDeps,
   occasion: Occasion,
+  bounds: { readonly deadlineAt: number },
+): Promise<ChainResult> {
+  try {
+    return await reapOnce(deps, occasion, bounds);
+  } finally {
+    // Whatever happened: an invocation that cannot even read its row must not keep to itself that it could not.
+    deps.flush?.();
+  }
+}
+
+async function reapOnce(
+  deps: ChainDeps,
+  occasion: Occasion,
   { deadlineAt }: { readonly deadlineAt: number },
 ): Promise<ChainResult> {
   const { clock, settings, telemetry, clockGuard } = deps;
@@ -53,7 +66,6 @@ export async function reapInChain(
   const row = await place.read();
   if (clockGuard?.isSound() === false) {
     reportUnsoundClock(deps);
-    deps.flush?.();
     return { ...none, ended: 'unsound' };
   }
   if (occasion.kind === 'wake' && (row.wake === undefined || !occasion.tokens.includes(row.wake)))
@@ -76,7 +88,6 @@ export async function reapInChain(
     return { ...totals, ended: 'swept', wakeAt };
   } finally {
     await memory.outlet.settle();
-    deps.flush?.();
   }
 }
 

@@ -21,11 +21,14 @@ export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): Lea
   ];
 }
 
-/** Metrics of every sweep, and one log line for each that did or met something. */
+/**
+ * Metrics of every sweep, and one log line for each that did or met something. A sweep that left the pending shards out is no
+ * sign of life: were the schedule switched off, wakes alone would go on, and pending jobs would wait for ever.
+ */
 export function reportSweep(
   { telemetry }: Pick<ReaperDeps, 'telemetry'>,
   result: SweepResult,
-  tally: Pick<SweepTally, 'firstError'>,
+  { firstError, isWhole }: Pick<SweepTally, 'firstError'> & { readonly isWhole: boolean },
 ): void {
   const counted = {
     JobsReclaimed: result.reclaimed,
@@ -34,22 +37,24 @@ export function reportSweep(
     JobsQuarantined: result.quarantined,
     JobsCancelled: result.cancelled,
     HintsSent: result.hintsSent,
+    // Who never gets a hint does not run, as if its row could not be read.
+    StoreFailures: result.hintsFailed,
   } as const;
   for (const [metric, value] of Object.entries(counted))
     if (value > 0) telemetry.count(metric as keyof typeof counted, value);
-  telemetry.gauge('SweepDuration', result.durationMs);
+  if (isWhole) telemetry.gauge('SweepDuration', result.durationMs);
   // A metric that is always there is paid for: the others come only when there is something to tell.
   if (result.oldestLapsedMs > 0) telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
   if (result.breakerOpen) telemetry.gauge('BreakerOpen', 1);
 
-  const fields = logFields(result, tally);
+  const fields = logFields(result, firstError);
   const trouble = result.errors + result.skipped.unwritten + result.hintsFailed + result.skipped.stopped;
   if (result.reclaimed + result.failed > 0) telemetry.info('released stale running jobs', fields);
   else if (changes(result) > 0) telemetry.info('dispatched waiting jobs', fields);
   else if (trouble > 0) telemetry.warn('sweep left rows behind', fields);
 }
 
-function logFields(result: SweepResult, { firstError }: Pick<SweepTally, 'firstError'>) {
+function logFields(result: SweepResult, firstError: Error | undefined) {
   const { nextLapseAt: _next, nextDueAt: _due, skipped, ...counts } = result;
   return {
     count: result.reclaimed,

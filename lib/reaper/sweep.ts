@@ -117,13 +117,14 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
   const excused = breaker.open || together || options.missedSweep === true;
   await drain(looks, { ...breaker, excused }, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
-  if (options.runningOnly !== true) {
+  const isWhole = options.runningOnly !== true;
+  if (isWhole) {
     const waiting = await lookAt(pending, FIRST_PAGE, deps, round);
     await drain(waiting, { open: false, excused: false, budget: Number.POSITIVE_INFINITY }, deps, round);
   }
 
   const result = summarise(round, breaker, clock.monotonic() - began, clock.now());
-  reportSweep(deps, result, tally);
+  reportSweep(deps, result, { ...tally, isWhole });
   if (options.memory === undefined) await memory.outlet.settle();
   return result;
 }

@@ -28,7 +28,7 @@ export const metrics = {
   TicksLate: { unit: 'Count', says: 'ticks of schedules that came too late and made no job' },
   StoreFailures: {
     unit: 'Count',
-    says: 'requests to the table that failed after the SDK’s own retries',
+    says: 'requests to the table, and hints to the queue, that failed after the SDK’s own retries',
   },
   RequestsThrottled: {
     unit: 'Count',
@@ -41,7 +41,7 @@ export const metrics = {
     unit: 'Count',
     says: 'sweeps that came more than 5 s after they were promised, and reclaims beyond the bound',
   },
-  SweepDuration: { unit: 'Milliseconds', says: 'time one sweep took' },
+  SweepDuration: { unit: 'Milliseconds', says: 'time that a sweep of all shards took' },
   LeasesLive: { unit: 'Count', says: 'running jobs whose lease is live' },
   OldestLapsedLease: {
     unit: 'Milliseconds',

@@ -5,6 +5,7 @@ import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
 import { createLambdaFunction, type LambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
 import type { OutputLine } from '../../lib/local/lambda-host/output-line.ts';
+import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
 import { featureFlags, flat, resourceOf, someEnv, someJobs, someKey } from './support.ts';
@@ -14,6 +15,8 @@ export interface Deployed extends GatedEngines {
   readonly functions: Readonly<Record<FunctionName, DeployedFunction>>;
   /** What the functions wrote to their logs. */
   readonly lines: readonly OutputLine[];
+  /** The alarms of the template, by construct id. */
+  readonly alarms: Readonly<Record<string, AlarmProperties>>;
 }
 
 interface DeployedFunction extends LambdaFunction {
@@ -33,14 +36,14 @@ const policies: Record<FunctionName, RegExp> = {
 const short = { functionTimeout: Duration.seconds(20), batchSize: 2 } as const;
 
 /** Bundles for real, which the other suites leave out. */
-function synthesizeBundles() {
+function synthesizeBundles(jobsModule: string) {
   const app = new App({
     context: { ...featureFlags, 'aws:cdk:enable-asset-metadata': true },
     analyticsReporting: false,
   });
   const stack = new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
-    jobs: { jobs: someJobs, ...short, encryptionKey: someKey(app) },
+    jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app) },
   });
   const { directory } = app.synth();
   const template = Template.fromStack(stack);
@@ -60,6 +63,7 @@ function synthesizeBundles() {
   return {
     settings: jobs.settings,
     template,
+    alarms: alarmsOf({ stack, jobs, template }),
     parts: {
       worker: partOf(jobs.workerFunction),
       reaper: partOf(jobs.reaperFunction),
@@ -68,8 +72,8 @@ function synthesizeBundles() {
   };
 }
 
-export async function deploy(): Promise<Deployed> {
-  const { settings, template, parts } = synthesizeBundles();
+export async function deploy(jobsModule = someJobs): Promise<Deployed> {
+  const { settings, template, alarms, parts } = synthesizeBundles(jobsModule);
   const engines = await startGatedEngines(settings);
   const lines: OutputLine[] = [];
   const start = async (name: FunctionName): Promise<DeployedFunction> => {
@@ -95,6 +99,7 @@ export async function deploy(): Promise<Deployed> {
     ...engines,
     functions,
     lines,
+    alarms,
     async stop() {
       await Promise.all(Object.values(functions).map((each) => each.stop()));
       await engines.stop();

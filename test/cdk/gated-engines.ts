@@ -7,7 +7,7 @@ import { createLocalQueues, type LocalQueues } from '../../lib/local/create-loca
 import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/local/event-bus.ts';
-import type { JobStore } from '../../lib/protocol/ports.ts';
+import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { reaperVariables, resourceVariables } from '../../lib/wire/environment.ts';
@@ -28,6 +28,8 @@ export interface Gate extends IamGate {
 export interface GatedEngines {
   readonly queues: LocalQueues;
   readonly events: readonly BusEvent[];
+  /** Past all gates. */
+  readonly table: Table;
   /** A gate that lets pass what these permissions allow. */
   gateFor(permissions: readonly string[]): Promise<Gate>;
   /** The store at a time of one's choice, past all gates: rows can be made to have lapsed. */
@@ -55,6 +57,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   return {
     queues,
     events,
+    table,
     async gateFor(permissions) {
       const gate = await startIamGate(
         new Set(permissions),

@@ -21,8 +21,15 @@ export interface IamGate {
   readonly asked: ReadonlySet<string>;
   readonly denied: ReadonlySet<string>;
   readonly allowed: ReadonlySet<string>;
+  /** From now on something is broken; without an argument, nothing is. What is asked for meanwhile is not noted. */
+  breakBy(breakage?: Breakage): void;
   stop(): Promise<void>;
 }
+
+/** What is wrong with a request that needs these permissions: an error in place of its reply, or a clock that is off. */
+export type Breakage = (
+  permissions: readonly string[],
+) => { readonly status: number; readonly error: string } | { readonly clockAheadMs: number } | undefined;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -43,12 +50,19 @@ export async function startIamGate(
 ): Promise<IamGate> {
   const asked = new Set<string>();
   const denied = new Set<string>();
+  let breakage: Breakage | undefined;
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const [service = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
     const { upstream, permissions } = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
     const wants = { upstream, permissions: [...permissions, ...permissions.flatMap(keyPermissions)] };
-    for (const permission of wants.permissions) asked.add(permission);
+    const broken = breakage?.(wants.permissions);
+    if (broken !== undefined && 'error' in broken) {
+      response.writeHead(broken.status, { 'content-type': 'application/x-amz-json-1.0' });
+      response.end(JSON.stringify({ __type: broken.error, message: 'broken by a test' }));
+      return;
+    }
+    if (breakage === undefined) for (const permission of wants.permissions) asked.add(permission);
     const refused = wants.permissions.filter((permission) => !allowed.has(permission));
     for (const permission of refused) denied.add(permission);
     if (refused.length > 0) {
@@ -63,7 +77,9 @@ export async function startIamGate(
       headers: forwarded(request.headers),
       body,
     });
-    response.writeHead(reply.status, [...reply.headers].filter(([name]) => !HOP_BY_HOP.has(name)).flat());
+    const headers = new Headers([...reply.headers].filter(([name]) => !HOP_BY_HOP.has(name)));
+    if (broken !== undefined) headers.set('date', new Date(Date.now() + broken.clockAheadMs).toUTCString());
+    response.writeHead(reply.status, [...headers].flat());
     response.end(Buffer.from(await reply.arrayBuffer()));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -72,6 +88,9 @@ export async function startIamGate(
     asked,
     denied,
     allowed,
+    breakBy(next) {
+      breakage = next;
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -5,9 +5,11 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
 import { ALARM_METRICS } from '../../lib/cost/operations-bill.ts';
 import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
+import { alarmsOf, metricsIn } from './alarms-of.ts';
 import {
   flat,
   projectRoot,
@@ -22,47 +24,6 @@ import {
 withoutValidation();
 
 const metricNames = Object.keys(metrics) as MetricName[];
-
-interface AlarmProperties {
-  readonly AlarmName: string;
-  readonly Metrics?: readonly {
-    readonly Expression?: string;
-    readonly MetricStat?: { readonly Metric: AlarmMetric };
-  }[];
-  readonly AlarmDescription: string;
-  readonly Namespace: string;
-  readonly MetricName: string;
-  readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[];
-  readonly Threshold: number;
-  readonly ComparisonOperator: string;
-  readonly EvaluationPeriods: number;
-  readonly Period: number;
-  readonly TreatMissingData: string;
-  readonly ActionsEnabled: boolean;
-  readonly AlarmActions?: readonly unknown[];
-  readonly OKActions?: readonly unknown[];
-  readonly [other: string]: unknown;
-}
-
-const alarmsOf = (from: Synthesized): Record<string, AlarmProperties> =>
-  Object.fromEntries(
-    Object.entries(from.jobs.alarms).map(([id, alarm]) => [
-      id,
-      resourceOf(from, alarm).Properties as unknown as AlarmProperties,
-    ]),
-  );
-
-interface AlarmMetric {
-  readonly Namespace: string;
-  readonly MetricName: string;
-  readonly Dimensions: unknown;
-}
-
-/** What an alarm is paid for by. */
-const metricsIn = (alarm: AlarmProperties | undefined): AlarmMetric[] =>
-  alarm?.Metrics === undefined
-    ? [alarm as unknown as AlarmMetric]
-    : alarm.Metrics.flatMap(({ MetricStat }) => (MetricStat === undefined ? [] : [MetricStat.Metric]));
 
 interface Widget {
   readonly type: string;
@@ -155,7 +116,7 @@ describe('alarms', () => {
     standard.template.resourceCountIs('AWS::CloudWatch::Alarm', usual.length);
     const more = synthesize({ moreAlarms: true });
     expect(Object.keys(more.jobs.alarms).sort()).toEqual(
-      [...usual, 'ReaperDropped', 'ReaperErrors', 'ReclaimDelay', 'TableThrottled'].sort(),
+      [...usual, 'ReaperDropped', 'ReaperErrors', 'ReclaimDelay', 'TableThrottled', 'WorkerThrottled'].sort(),
     );
   });
 
@@ -164,7 +125,7 @@ describe('alarms', () => {
       Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
     expect(paid(standard)).toBe(ALARM_METRICS);
     expect(paid(standard)).toBeLessThanOrEqual(15);
-    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(8);
+    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(9);
   });
 
   it('watch metrics that are emitted, under this deployment’s name', () => {
@@ -254,6 +215,7 @@ describe('alarms', () => {
       'AWS/SQS ApproximateNumberOfMessagesVisible',
     ]);
     expect(namesOf('WorkerErrors')).toEqual(['AWS/Lambda Errors']);
+    expect(namesOf('WorkerThrottled')).toEqual(['AWS/Lambda Throttles']);
     expect(namesOf('ReaperDropped')).toEqual([
       'AWS/Lambda AsyncEventsDropped',
       'AWS/Lambda RecursiveInvocationsDropped',
@@ -264,6 +226,18 @@ describe('alarms', () => {
       'AWS/DynamoDB WriteThrottleEvents',
       'AWS/DynamoDB WriteThrottleEvents',
     ]);
+  });
+
+  // An expression has no value where one of its metrics has none, and AWS leaves many out while they are zero.
+  it('take a metric that is not there for zero, but for the one that says that the system is in use', () => {
+    const expressions = Object.values(alarmsOf(synthesize({ moreAlarms: true }))).flatMap(
+      ({ Metrics = [] }) => Metrics.flatMap(({ Expression }) => Expression ?? []),
+    );
+    expect(expressions.length).toBeGreaterThan(3);
+    for (const expression of expressions) {
+      const bare = expression.replaceAll(/FILL\(\w+, 0\)/g, '').match(/[a-z]\w*/g) ?? [];
+      expect(bare, expression).toEqual(expression.startsWith('IF(queue >= 0,') ? ['queue'] : []);
+    }
   });
 
   it('speak through one where that is asked for', () => {
@@ -366,6 +340,27 @@ describe('alarms', () => {
     expect(own.DeadMan?.AlarmDescription).toMatch(
       /Runbook: https:\/\/wiki\.example\.com\/leasehold#dead-man$/,
     );
+  });
+});
+
+describe('what alarms cannot work with', () => {
+  it.each<[LeaseholdJobsProps, RegExp]>([
+    [
+      { crashAlarmThreshold: 0 },
+      /'crashAlarmThreshold' is 0; it must be a whole number of at least 1.*Set it to 1/,
+    ],
+    [{ failureAlarmThreshold: 1.5 }, /'failureAlarmThreshold' is 1\.5; it must be a whole number/],
+    [{ returnedAlarmThreshold: Number.NaN }, /'returnedAlarmThreshold' is NaN; it must be/],
+    [
+      { queueAgeAlarmThreshold: Duration.seconds(10) },
+      /'queueAgeAlarmThreshold' is 10 s; it must be at least 60 s.*Raise it/,
+    ],
+    [
+      { runbookUrl: 'https://wiki.example.com/jobs#alarms' },
+      /'runbookUrl' is 'https:.*#alarms'; it must have no '#'/,
+    ],
+  ])('is refused at synth: %j', (props, says) => {
+    expect(() => synthesize(props)).toThrow(says);
   });
 });
 

@@ -89,6 +89,7 @@ export function chainStage(options: {
     tick: () =>
       running >= concurrency ? Promise.resolve(new Error('throttled')) : invoke({ kind: 'tick' }).done,
     wake: (...each) => invoke({ kind: 'wake', tokens: each }).done,
-    sweeps: () => stage.telemetry.values('SweepDuration').length,
+    sweeps: () =>
+      invocations.reduce((sum, { result }) => sum + (result && 'sweeps' in result ? result.sweeps : 0), 0),
   };
 }

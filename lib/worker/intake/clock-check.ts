@@ -15,9 +15,10 @@ export function createClockCheck(options: {
     async isSound() {
       if (isSound()) return true;
       await askTheTime().catch(() => {});
-      const offset = guard.offset();
-      if (offset !== undefined) telemetry.gauge('ClockOffset', Math.round(offset.offsetMs));
       if (isSound()) return true;
+      const offset = guard.offset();
+      // Only then: an alarm takes any report for a wrong clock.
+      if (offset !== undefined) telemetry.gauge('ClockOffset', Math.round(offset.offsetMs));
       telemetry.warn(
         offset === undefined
           ? 'this clock could not be compared with DynamoDB’s: no job is claimed'

@@ -43,8 +43,10 @@ export function createMessageTaker(options: {
       for (const [i, message] of messages.entries()) {
         const first = opened[i];
         const verdict = first?.kind === 'claimable' ? verdicts.get(first) : first;
-        if (verdict?.kind === 'returned') void returnMessages([message], verdict.delaySeconds);
-        else ended.push(message);
+        if (verdict?.kind === 'returned') {
+          telemetry.count('MessagesReturned');
+          void returnMessages([message], verdict.delaySeconds);
+        } else ended.push(message);
         if (verdict?.kind === 'claimed') slots.run(() => engine.run(verdict, bounds));
       }
       void bestEffort('messages not deleted', ended, () => queue.delete(ended));

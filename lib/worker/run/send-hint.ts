@@ -12,9 +12,10 @@ export async function sendHint(
     const { sent, reason } = await queue.sendHints([
       { jobId, type, delaySeconds: dispatch.hintDelaySeconds },
     ]);
-    if (sent === 1) telemetry.count('HintsSent');
-    else telemetry.warn('hint not sent; the reaper will', { jobId, reason });
+    if (sent === 1) return telemetry.count('HintsSent');
+    telemetry.warn('hint not sent; the reaper will', { jobId, reason });
   } catch (error) {
     telemetry.error('hint not sent; the reaper will', error, { jobId });
   }
+  telemetry.count('StoreFailures');
 }

@@ -1,0 +1,308 @@
+import type { SQSEvent } from 'aws-lambda';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createLambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
+import { resourceVariables } from '../../lib/wire/environment.ts';
+import { jobBody } from '../../lib/wire/message.ts';
+import { LEADER_KEY } from '../../lib/wire/table.ts';
+import { type CloudWatch, createCloudWatch } from './cloudwatch.ts';
+import { type Deployed, deploy } from './deployed.ts';
+import type { Breakage } from './iam-gate.ts';
+import { projectRoot, withoutValidation } from './support.ts';
+
+withoutValidation();
+
+/**
+ * Each way to break the system, on the bundles of the synthesized stack: real processes, real engines, and the alarms of the
+ * template on the lines that they write. The clock of CloudWatch is counted, not waited for.
+ */
+let deployed: Deployed;
+beforeAll(async () => {
+  deployed = await deploy(`${projectRoot}/test/support/breakable-jobs.ts`);
+}, 120_000);
+afterAll(() => deployed?.stop());
+afterEach(() => breakBy());
+
+const breakBy = (breakage?: Breakage) => {
+  for (const { gate } of Object.values(deployed.functions)) gate.breakBy(breakage);
+};
+const denied = (permission: RegExp): Breakage => {
+  return (asked) =>
+    asked.some((each) => permission.test(each)) ? { status: 400, error: 'AccessDeniedException' } : undefined;
+};
+
+/** Runs an act and shows CloudWatch what was written meanwhile, as of this second. */
+async function at<T>(second: number, watch: CloudWatch, act: () => Promise<T>): Promise<T> {
+  const before = deployed.lines.length;
+  const result = await act();
+  watch.take(deployed.lines.slice(before), second);
+  return result;
+}
+
+const tick = (second: number, watch: CloudWatch) =>
+  at(second, watch, () => deployed.functions.reaper.invoke({}));
+
+/** The message that the row of the reapers names. */
+async function wake(second: number, watch: CloudWatch) {
+  const row = await deployed.table.read(LEADER_KEY);
+  const event = { Records: [{ body: JSON.stringify({ wake: row?.wake }) }] };
+  return at(second, watch, () => deployed.functions.reaper.invoke(event));
+}
+
+let messages = 0;
+const message = async (type: string, payload: object, options = {}): Promise<SQSEvent> =>
+  deployed.batch(deployed.queues.queue, [
+    jobBody(type, payload as never, { jobId: `broken-${++messages}`, ...options }),
+  ]);
+
+/** Delivers a message as SQS does that no worker can claim: again after 2, 4, 8 … seconds. */
+async function deliverForMinutes(minutes: number, watch: CloudWatch, event: SQSEvent): Promise<void> {
+  for (let second = 0, received = 1; second < minutes * 60; second += Math.min(300, 2 ** received++)) {
+    const Records = event.Records.map((record) => ({
+      ...record,
+      attributes: { ...record.attributes, ApproximateReceiveCount: String(received) },
+    }));
+    await at(second, watch, () => deployed.functions.worker.invoke({ Records }));
+  }
+}
+
+const watchAlarms = () => createCloudWatch(deployed.alarms);
+
+/** Three pending jobs whose hints are due. */
+async function waitingJobs(): Promise<void> {
+  for (let n = 0; n < 3; n++)
+    await deployed.storeAt(-300_000).schedule(
+      {
+        jobId: `waiting-${++messages}`,
+        ...{ type: 'count-primes', payload: '{"below":10}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
+      },
+      { notBefore: 0, leaseUntil: 1, dispatches: 1 },
+    );
+}
+
+describe('a system in which nothing is broken', () => {
+  it('sets no alarm off, cold starts included, and costs one custom metric while it is idle', async () => {
+    const watch = watchAlarms();
+    const idle = deployed.lines.length;
+    for (let minute = 0; minute < 10; minute++) {
+      await tick(60 * minute, watch);
+      await wake(60 * minute + 32, watch);
+    }
+    const names = deployed.lines
+      .slice(idle)
+      .flatMap((line) => (line.kind === 'metrics' ? Object.keys(line.values) : []));
+    expect(new Set(names)).toEqual(new Set(['SweepDuration']));
+    const event = await message('count-primes', { below: 10 });
+    await at(30, watch, () => deployed.functions.worker.invoke(event));
+    for (let minute = 0; minute < 10; minute++) {
+      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
+      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', 60 * minute, 0);
+    }
+    expect(watch.wentOff(10)).toEqual({});
+  });
+});
+
+describe('each way to break it', () => {
+  it.each<[string, Breakage]>([
+    ['the role of the worker may not use the table', denied(/^dynamodb:/)],
+    ['the key of the table may not be used', denied(/^kms:Decrypt/)],
+    ['DynamoDB answers with errors', (asked) => outage(asked)],
+  ])('sets off the alarm of the table when %s, for a single message', async (_, breakage) => {
+    const watch = watchAlarms();
+    const event = await message('count-primes', { below: 10 });
+    deployed.functions.worker.gate.breakBy(breakage);
+    await deliverForMinutes(1, watch, event);
+    expect(watch.wentOff(10)).toEqual({ StoreFailures: 1 });
+  });
+
+  it('sets off the alarm of messages that go back, which Lambda takes for successes', async () => {
+    const watch = watchAlarms();
+    const events = [
+      await message('count-primes', {}),
+      await message('count-primes', {}),
+      await message('poison', {}),
+    ];
+    deployed.functions.worker.gate.breakBy(denied(/^dynamodb:/));
+    for (const event of events) await deliverForMinutes(5, watch, event);
+    expect(watch.wentOff(10)).toEqual({ StoreFailures: 1, MessagesReturned: 3 });
+  });
+
+  it('sets off the alarm of throttles when DynamoDB refuses some requests, though none fails', async () => {
+    const watch = watchAlarms();
+    for (let minute = 0; minute < 7; minute++) {
+      let left = 6;
+      breakBy((asked) =>
+        asked.some((each) => each.startsWith('dynamodb:Query')) && left-- > 0
+          ? { status: 400, error: 'ThrottlingException' }
+          : undefined,
+      );
+      await tick(60 * minute, watch);
+    }
+    expect(watch.wentOff(15)).toEqual({ Throttled: 7 });
+  });
+
+  it('sets off the alarm of clocks when one is wrong, and the reaper that refuses to act is missed', async () => {
+    const watch = watchAlarms();
+    const event = await message('count-primes', { below: 10 });
+    breakBy((asked) =>
+      asked.some((each) => each.startsWith('dynamodb:')) ? { clockAheadMs: 60_000 } : undefined,
+    );
+    await deliverForMinutes(1, watch, event);
+    for (let minute = 0; minute < 6; minute++) {
+      await tick(60 * minute, watch);
+      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
+    }
+    expect(watch.wentOff(10)).toEqual({ ClockUnsound: 1, DeadMan: 5 });
+    // Believed again, before the next test asks.
+    breakBy();
+    await expect
+      .poll(async () => (await tick(0, watch)) as unknown)
+      .toMatchObject({ payload: { sweeps: 1 } });
+  });
+
+  it('sets off the alarm of crashes when handlers kill what they run in, and of failures when a job is given up', async () => {
+    const watch = watchAlarms();
+    const event = await message('poison', {});
+    await at(0, watch, () => deployed.functions.worker.invoke(event));
+    expect(watch.wentOff(10)).toMatchObject({ Crashes: 1 });
+    const failing = await message('call-service', { url: 'http://127.0.0.1:9', body: 1 }, { maxAttempts: 1 });
+    await at(0, watch, () => deployed.functions.worker.invoke(failing));
+    expect(watch.wentOff(10)).toMatchObject({ JobsFailed: 1 });
+  });
+
+  it('sets off the alarm of the worker function when it cannot start', async () => {
+    const watch = watchAlarms();
+    const { codeDir } = deployed.functions.worker;
+    const errors: string[] = [];
+    const broken = createLambdaFunction({
+      ...{ functionName: 'worker', codeDir, handler: 'index.handler', concurrency: 1, memoryMb: 512 },
+      ...{ timeoutMs: 20_000, environment: { [resourceVariables.tableName]: '' } },
+    });
+    const outcome = await broken.invoke(await message('count-primes', { below: 10 }));
+    await broken.stop();
+    if (outcome.outcome === 'functionError') errors.push(outcome.failure.errorMessage);
+    watch.put('AWS/Lambda Errors WorkerFunction', 0, errors.length);
+    expect(watch.wentOff(10)).toEqual({ WorkerErrors: 1 });
+  });
+});
+
+describe('each way to break the reaper', () => {
+  const wakeQueue = (watch: CloudWatch, minutes: number) => {
+    for (let minute = 0; minute < minutes; minute++)
+      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
+  };
+
+  it('is missed within five minutes when nothing starts it', () => {
+    const watch = watchAlarms();
+    wakeQueue(watch, 10);
+    expect(watch.wentOff(10)).toEqual({ DeadMan: 5 });
+  });
+
+  it('is missed when its schedule is switched off and only the chain of wakes goes on', async () => {
+    const watch = watchAlarms();
+    wakeQueue(watch, 10);
+    for (let minute = 0; minute < 5; minute++)
+      expect(await wake(60 * minute, watch)).toMatchObject({ payload: { ended: 'swept' } });
+    expect(watch.wentOff(10)).toEqual({ DeadMan: 5 });
+  });
+
+  it.each([
+    ['the index', /^dynamodb:Query/],
+    ['the table', /^dynamodb:/],
+    ['the key', /^kms:/],
+  ])('tells when its role may not use %s', async (_, permission) => {
+    const watch = watchAlarms();
+    deployed.functions.reaper.gate.breakBy(denied(permission));
+    for (let minute = 0; minute < 4; minute++) await tick(60 * minute, watch);
+    expect(watch.wentOff(10)).toMatchObject({ StoreFailures: expect.toSatisfy((minute) => minute <= 3) });
+  });
+
+  it('tells when it cannot put hints into the queue, so that waiting jobs never start', async () => {
+    const watch = watchAlarms();
+    await waitingJobs();
+    deployed.functions.reaper.gate.breakBy(denied(/^sqs:SendMessage on Queue/));
+    await tick(0, watch);
+    expect(watch.wentOff(10)).toEqual({ StoreFailures: 1 });
+  });
+
+  it('is late when its wakes are dropped, and ticks alone start it', async () => {
+    const watch = watchAlarms();
+    wakeQueue(watch, 10);
+    for (let minute = 0; minute < 5; minute++) {
+      // A wake that was promised half a minute after the tick before, and that Lambda dropped.
+      await deployed.table.apply({
+        transition: 'renewWake',
+        jobId: LEADER_KEY,
+        when: [[{ attribute: 'wake', is: 'present' }]],
+        set: { wakeAt: Date.now() - 28_000 },
+        returns: 'nothing',
+      });
+      await tick(60 * minute, watch);
+    }
+    expect(watch.wentOff(5)).toEqual({ ReaperLate: 2 });
+  });
+
+  it('is late when it may not send wakes', async () => {
+    const watch = watchAlarms();
+    deployed.functions.reaper.gate.breakBy(denied(/^sqs:SendMessage on WakeQueue/));
+    for (let minute = 0; minute < 3; minute++) {
+      await deployed.table.apply({
+        transition: 'renewWake',
+        jobId: LEADER_KEY,
+        when: [[{ attribute: 'wake', is: 'present' }]],
+        set: { wakeAt: Date.now() - 28_000 - 60_000 * minute },
+        returns: 'nothing',
+      });
+      expect(await tick(60 * minute, watch)).toMatchObject({ outcome: 'functionError' });
+    }
+    expect(watch.wentOff(10)).toMatchObject({ ReaperLate: 2 });
+  });
+
+  it('and the dead-letter consumer tells when its role may not use the table', async () => {
+    const watch = watchAlarms();
+    deployed.functions['dead-letter'].gate.breakBy(denied(/^dynamodb:/));
+    const bodies = [1, 2, 3].map((n) => jobBody('count-primes', { below: 10 }, { jobId: `dead-${n}` }));
+    const event = await deployed.batch(deployed.queues.deadLetterQueue, bodies);
+    const reply = await at(0, watch, () => deployed.functions['dead-letter'].invoke(event));
+    expect(reply).toMatchObject({ payload: { batchItemFailures: [{}, {}, {}] } });
+    expect(watch.wentOff(10)).toEqual({ StoreFailures: 1 });
+  });
+});
+
+/** SQS tells of messages visible or taken only while there are such messages, and of receptions only to who receives. */
+describe('what only SQS can tell', () => {
+  const minutes = (from: number, to: number, put: (second: number) => void) => {
+    for (let minute = from; minute < to; minute++) put(60 * minute);
+  };
+
+  it('is that messages wait and nobody takes them', () => {
+    const watch = watchAlarms();
+    minutes(-10, 20, (second) =>
+      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', second, second < 0 ? 0 : 3),
+    );
+    expect(watch.wentOff(20)).toEqual({ QueueStalled: 10 });
+    minutes(0, 20, (second) => watch.put('AWS/SQS NumberOfMessagesReceived Queue', second, 1));
+    expect(watch.wentOff(20)).toEqual({});
+  });
+
+  it.each(['ApproximateNumberOfMessagesVisible', 'ApproximateNumberOfMessagesNotVisible'])(
+    'is that dead letters stay, by %s alone',
+    (metric) => {
+      const watch = watchAlarms();
+      minutes(-15, 20, (second) =>
+        watch.put(`AWS/SQS ${metric} DeadLetterQueue`, second, second < 0 ? 0 : 1),
+      );
+      expect(watch.wentOff(20)).toEqual({ DeadLetters: 15 });
+    },
+  );
+
+  it('is how old the oldest message is', () => {
+    const watch = watchAlarms();
+    minutes(0, 90, (second) => watch.put('AWS/SQS ApproximateAgeOfOldestMessage Queue', second, second));
+    expect(watch.wentOff(90)).toEqual({ QueueAge: 61 });
+  });
+});
+
+const outage: Breakage = (asked) =>
+  asked.some((each) => each.startsWith('dynamodb:'))
+    ? { status: 500, error: 'InternalServerError' }
+    : undefined;

@@ -72,9 +72,8 @@ export const moduleExtension: string = '.js';
 
 async function bundleFunctions(): Promise<void> {
   const functions = readdirSync(join(root, 'functions'));
-  // The construct builds a worker from the user's jobs; this one is the demo of `leasehold dev`, with its schema library.
-  const entries = { worker: join(root, 'examples', 'demo.ts') };
-  const bundles = await buildBundles(functions, { entries });
+  // The worker's host is the same for all; its cell is the demo of `leasehold dev`, with its schema library.
+  const bundles = await buildBundles(functions, { jobs: join(root, 'examples', 'demo.ts') });
   for (const name of functions) {
     const target = join(out, 'functions', name);
     cpSync(bundles.folder(name), target, { recursive: true });

@@ -1,51 +1,48 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { bundling, JOBS_MODULE, jobsWorker, replacedPackages } from '../aws/lambda/bundling.ts';
+import { AssetHashType, DockerImage } from 'aws-cdk-lib';
+import { Code } from 'aws-cdk-lib/aws-lambda';
 import { SettingsError } from '../settings/settings-error.ts';
 import { libFolder, moduleExtension, packageFolder } from '../this-package.ts';
-import { defined } from '../wire/defined.ts';
 import { quoted } from '../wire/message.ts';
 
 /** One folder for each deployed function. */
 export type FunctionName = 'worker' | 'reaper' | 'dead-letter';
 
-/**
- * How NodejsFunction makes a function one file. The SDK is bundled, so that what was tested is what runs; the source map
- * names places in the sources without carrying them.
- */
-export const bundlingOptions = (jobs?: string): BundlingOptions => ({
-  format: OutputFormat.ESM,
-  target: bundling.target,
-  mainFields: [...bundling.mainFields],
-  minify: bundling.minify,
-  keepNames: bundling.keepNames,
-  banner: bundling.banner,
-  bundleAwsSDK: true,
-  sourceMap: true,
-  sourcesContent: false,
-  esbuildArgs: Object.fromEntries(
-    Object.entries({ ...replacedPackages(), ...defined({ [JOBS_MODULE]: jobs }) }).map(([name, file]) => [
-      `--alias:${name}`,
-      file,
-    ]),
-  ),
-});
+const program = (...path: string[]): string => join(libFolder, ...path) + moduleExtension;
 
-/** Where a function's code is: bundled at synth from its source, or, in the published package, bundled already. */
-export type FunctionSource =
-  | { readonly kind: 'source'; readonly entry: string; readonly jobs?: string; readonly projectRoot?: string }
-  | { readonly kind: 'bundle'; readonly directory: string };
+/** The code of a worker for a jobs module: a host that is the same for all, and a cell with the module in it. */
+export const workerCode = (jobs: string): Code => bundledCode('worker', resolve(jobs));
 
-/** The code of a worker for a jobs module: a fixed entry, in which the module goes by an alias. */
-export const jobsSource = (jobs: string): FunctionSource => ({
-  kind: 'source',
-  entry: jobsWorker(),
-  jobs: resolve(jobs),
-  // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
-  projectRoot: moduleExtension === '.ts' ? packageFolder : undefined,
-});
+/** The code of one of Leasehold's own functions, which the published package has bundled already. */
+export function functionCode(name: FunctionName): Code {
+  const folder = join(packageFolder, 'functions', name);
+  return existsSync(join(folder, 'index.mjs')) ? Code.fromAsset(folder) : bundledCode(name);
+}
+
+/** Bundled at synth, in a process of its own: a construct cannot wait for a promise. */
+const bundledCode = (name: FunctionName, ...jobs: readonly string[]): Code =>
+  Code.fromAsset(join(packageFolder, 'functions', name), {
+    // By what comes out of it: what goes in is not only in this folder.
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      local: {
+        tryBundle(folder) {
+          const { status, stderr } = spawnSync(
+            process.execPath,
+            [program('aws', 'lambda', 'bundle-function'), folder, name, ...jobs],
+            { encoding: 'utf8' },
+          );
+          if (status !== 0)
+            throw new SettingsError([stderr.trim() || `${name}: its bundling ended with ${status}`]);
+          return true;
+        },
+      },
+      // CDK asks for one, and never gets to it: the line above bundles, or throws.
+      image: DockerImage.fromRegistry('none'),
+    },
+  });
 
 /** Refuses a jobs module that is not there, or that Node can load and that exports no registry. */
 export function checkJobsModule(jobs: string): void {
@@ -54,8 +51,7 @@ export function checkJobsModule(jobs: string): void {
     throw new SettingsError([
       `prop 'jobs' is ${quoted(jobs)}, and there is no file ${file}. Name the module that says: export const registry = createRegistry([...])`,
     ]);
-  const program = join(libFolder, 'local', `read-jobs${moduleExtension}`);
-  const { stderr } = spawnSync(process.execPath, [program, file], {
+  const { stderr } = spawnSync(process.execPath, [program('local', 'read-jobs'), file], {
     encoding: 'utf8',
     timeout: LOAD_WITHIN_MS,
   });
@@ -65,11 +61,3 @@ export function checkJobsModule(jobs: string): void {
 }
 
 const LOAD_WITHIN_MS = 30_000;
-
-/** The code of one of Leasehold's own functions. */
-export function functionSource(name: FunctionName): FunctionSource {
-  const directory = join(packageFolder, 'functions', name);
-  return existsSync(join(directory, 'index.mjs'))
-    ? { kind: 'bundle', directory }
-    : { kind: 'source', entry: join(directory, 'index.ts'), projectRoot: packageFolder };
-}

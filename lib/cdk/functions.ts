@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
-  Code,
+  type Code,
   type FunctionProps,
   Function as LambdaFunction,
   LoggingFormat,
@@ -12,7 +11,6 @@ import {
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -20,13 +18,7 @@ import type { Settings } from '../settings/settings.ts';
 import { reaperVariables } from '../wire/environment.ts';
 import { DEAD_LETTER_TIMEOUT_SECONDS, REAPER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
-import {
-  bundlingOptions,
-  checkJobsModule,
-  type FunctionSource,
-  functionSource,
-  jobsSource,
-} from './bundling.ts';
+import { checkJobsModule, functionCode, workerCode } from './bundling.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 
 /** A tick that could not be delivered within a minute is of no use: the next one is there. */
@@ -49,7 +41,7 @@ export function createWorker(
 ): LambdaFunction {
   const { jobs = '', workerMemorySize = DEFAULT_WORKER_MEMORY, workerEnvironment = {} } = props;
   if (Stack.of(scope).bundlingRequired) checkJobsModule(jobs);
-  return createFunction(scope, 'Worker', jobsSource(jobs), {
+  return createFunction(scope, 'Worker', workerCode(jobs), {
     ...context,
     environment: { ...workerEnvironment, ...context.environment },
     description: 'Leasehold worker: claims jobs and runs their handlers',
@@ -68,7 +60,7 @@ export function createReaper(
   { wakeQueue, reservedConcurrency }: { readonly wakeQueue: IQueue; readonly reservedConcurrency?: number },
   context: FunctionContext,
 ): LambdaFunction {
-  return createFunction(scope, 'Reaper', functionSource('reaper'), {
+  return createFunction(scope, 'Reaper', functionCode('reaper'), {
     ...context,
     environment: { ...context.environment, [reaperVariables.wakeQueueUrl]: wakeQueue.queueUrl },
     description: 'Leasehold reaper: gives jobs with lapsed leases to the next worker',
@@ -83,7 +75,7 @@ export function createReaper(
 
 /** Gives a row to messages that no worker ever claimed, so that the reaper looks after them. */
 export function createDeadLetter(scope: Construct, context: FunctionContext): LambdaFunction {
-  return createFunction(scope, 'DeadLetter', functionSource('dead-letter'), {
+  return createFunction(scope, 'DeadLetter', functionCode('dead-letter'), {
     ...context,
     description: 'Leasehold dead-letter consumer: keeps messages that were never claimed as pending jobs',
     memorySize: SMALL_MEMORY,
@@ -106,7 +98,7 @@ type OwnProps = FunctionContext &
 function createFunction(
   scope: Construct,
   id: string,
-  source: FunctionSource,
+  code: Code,
   {
     logRetention = RetentionDays.ONE_MONTH,
     removalPolicy = RemovalPolicy.RETAIN,
@@ -130,7 +122,7 @@ function createFunction(
       'AwsSolutions-IAM5[Resource::*]',
       'Active tracing needs xray:PutTraceSegments and xray:PutTelemetryRecords, which take no resource.',
     );
-  const shared = {
+  return new LambdaFunction(home, 'Function', {
     ...own,
     environment: { ...own.environment, NODE_OPTIONS: '--enable-source-maps' },
     runtime: Runtime.NODEJS_24_X,
@@ -141,18 +133,8 @@ function createFunction(
     loggingFormat: LoggingFormat.JSON,
     systemLogLevelV2: SystemLogLevel.WARN,
     handler: 'index.handler',
+    code,
     role,
     logGroup,
-  };
-  if (source.kind === 'bundle')
-    return new LambdaFunction(home, 'Function', { ...shared, code: Code.fromAsset(source.directory) });
-  return new NodejsFunction(home, 'Function', {
-    ...shared,
-    entry: source.entry,
-    handler: 'handler',
-    bundling: bundlingOptions(source.jobs),
-    // CDK looks for a user's lock file from where it runs; Leasehold's own is here.
-    projectRoot: source.projectRoot,
-    depsLockFilePath: source.projectRoot && join(source.projectRoot, 'package-lock.json'),
   });
 }

@@ -17,6 +17,7 @@ import { sweptShards } from './swept-shards.ts';
 
 /** The row of a job can only be made where its type and the reaper's shards are known. Nothing was written. */
 export class EnqueueRefusedError extends LeaseholdError {
+  static override readonly name: string = 'EnqueueRefusedError';
   static override readonly code = 'ENQUEUE_REFUSED';
 
   constructor(reason: string) {

@@ -10,6 +10,7 @@ import type { ScanCost } from './scan-cost.ts';
 
 /** The job that was waited for failed for good. */
 export class JobFailedError extends LeaseholdError {
+  static override readonly name: string = 'JobFailedError';
   static override readonly code = 'JOB_FAILED';
   readonly job: JobRecord;
 
@@ -25,6 +26,7 @@ export class JobFailedError extends LeaseholdError {
 
 /** The job that was waited for was cancelled. */
 export class JobCancelledError extends LeaseholdError {
+  static override readonly name: string = 'JobCancelledError';
   static override readonly code = 'JOB_CANCELLED';
   readonly job: JobRecord;
 
@@ -39,6 +41,7 @@ export class JobCancelledError extends LeaseholdError {
 
 /** The job had not ended when the time to wait was over. It goes on all the same. */
 export class WaitTimedOutError extends LeaseholdError {
+  static override readonly name: string = 'WaitTimedOutError';
   static override readonly code = 'WAIT_TIMED_OUT';
   readonly job: JobRecord | UnknownJob;
 
@@ -54,6 +57,7 @@ export class WaitTimedOutError extends LeaseholdError {
 
 /** Nothing was changed: there is no row under this id. */
 export class JobNotFoundError extends LeaseholdError {
+  static override readonly name: string = 'JobNotFoundError';
   static override readonly code = 'JOB_NOT_FOUND';
   readonly job: UnknownJob;
 
@@ -65,6 +69,7 @@ export class JobNotFoundError extends LeaseholdError {
 
 /** Nothing was changed: the status of the job does not allow it. */
 export class ActRefusedError extends LeaseholdError {
+  static override readonly name: string = 'ActRefusedError';
   static override readonly code = 'ACT_REFUSED';
   readonly job: JobRecord;
 
@@ -76,6 +81,7 @@ export class ActRefusedError extends LeaseholdError {
 
 /** No index holds these jobs, so listing them reads the whole table. Nothing was read. */
 export class ScanNeededError extends LeaseholdError {
+  static override readonly name: string = 'ScanNeededError';
   static override readonly code = 'SCAN_NEEDED';
   readonly cost: ScanCost;
 
@@ -90,6 +96,7 @@ export class ScanNeededError extends LeaseholdError {
 
 /** A method was called with something that it does not take. Nothing was done. */
 export class BadRequestError extends LeaseholdError {
+  static override readonly name: string = 'BadRequestError';
   static override readonly code = 'BAD_REQUEST';
 
   constructor(what: string, value: unknown, allowed: string) {

@@ -44,10 +44,8 @@ export interface DevOptions {
   readonly signal?: AbortSignal;
 }
 
-const DEMO_WORKER = join(packageFolder, 'examples', 'demo.ts');
-/** The demo's worker as the published package has it: bundled, with the libraries that only it uses. */
-const DEMO_BUNDLE = join(packageFolder, 'functions', 'worker');
-const isBundled = (): boolean => existsSync(join(DEMO_BUNDLE, 'index.mjs'));
+/** The published package has a worker of these, bundled with the libraries that only they use. */
+const isBundled = (): boolean => existsSync(join(packageFolder, 'functions', 'worker', 'index.mjs'));
 /** Somebody to look at in the console from the start, and no cold start before the first job. */
 const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */
@@ -72,7 +70,6 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     const stack = await startLocalStack({
       settings: demoSettings,
       jobs,
-      ...(isBundled() ? { folders: { worker: DEMO_BUNDLE } } : { entries: { worker: DEMO_WORKER } }),
       warm: Math.min(WARM_WORKERS, workers ?? WARM_WORKERS),
       workers,
       engine: options.engine,

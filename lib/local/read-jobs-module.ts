@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { Schedules } from '../schedules/schedule.ts';
 import { libFolder, moduleExtension } from '../this-package.ts';
 import type { JsonValue } from '../wire/message.ts';
-import { JobsModuleError } from '../worker/cells/load-jobs-module.ts';
+import { JobsModuleError } from '../worker/cells/jobs-module-error.ts';
 
 /** What a jobs module has. */
 export interface JobsModule {

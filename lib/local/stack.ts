@@ -35,14 +35,12 @@ export interface LocalStackOptions {
   readonly workers?: number;
   /** Workers that start at once, as provisioned concurrency does. @default 0: the first jobs start them */
   readonly warm?: number;
-  /** Your jobs module: the worker runs its types. @default - the examples */
+  /** Your jobs module: the worker runs its types. @default - the demo's */
   readonly jobs?: string;
   /** Recurring jobs, as the construct takes them. @default - none */
   readonly schedules?: Schedules;
   /** Source files of functions, in place of Leasehold's own. */
   readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
-  /** Functions that are bundled already, by their folders. */
-  readonly folders?: Partial<Readonly<Record<LocalFunctionName, string>>>;
   /** Where endpoints, region and credentials may be given. @default process.env */
   readonly surroundings?: Readonly<Record<string, string | undefined>>;
 }

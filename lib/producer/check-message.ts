@@ -10,6 +10,7 @@ import { type Registry, UnknownTypeError } from '../worker/registry.ts';
 
 /** A message that no worker would run was not sent. */
 export class MessageRefusedError extends LeaseholdError {
+  static override readonly name: string = 'MessageRefusedError';
   constructor(type: string, reason: string) {
     super('MESSAGE_REFUSED', `a job of type ${quoted(type)} was not sent: ${reason}`);
   }

@@ -2,6 +2,7 @@ import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** A row has an attribute that is missing or of the wrong type, so no decision can be made from it. */
 export class BadRowError extends LeaseholdError {
+  static override readonly name: string = 'BadRowError';
   readonly jobId: string;
 
   constructor(jobId: string, problem: string) {
@@ -12,6 +13,7 @@ export class BadRowError extends LeaseholdError {
 
 /** A newer version wrote the row: this one leaves the job alone. */
 export class NewerFormatError extends LeaseholdError {
+  static override readonly name: string = 'NewerFormatError';
   constructor(jobId: string, format: number, known: number) {
     super(
       'NEWER_FORMAT',
@@ -26,6 +28,7 @@ export const concernsOneRow = (error: unknown): boolean =>
 
 /** A job's payload or checkpoint, kept in rows of their own, is gone. */
 export class MissingDataError extends LeaseholdError {
+  static override readonly name: string = 'MissingDataError';
   constructor(jobId: string, names: readonly string[]) {
     super(
       'MISSING_DATA',
@@ -36,6 +39,7 @@ export class MissingDataError extends LeaseholdError {
 
 /** A value is larger than a row may store. Nothing was written. */
 export class TooLargeError extends LeaseholdError {
+  static override readonly name: string = 'TooLargeError';
   readonly bytes: number;
   readonly limit: number;
 
@@ -51,6 +55,7 @@ export class TooLargeError extends LeaseholdError {
 
 /** A value cannot be written as JSON (a function, a BigInt, a cycle). Nothing was written. */
 export class NotJsonError extends LeaseholdError {
+  static override readonly name: string = 'NotJsonError';
   constructor(what: string, cause: unknown) {
     super(
       'NOT_JSON',
@@ -64,6 +69,7 @@ export class NotJsonError extends LeaseholdError {
 
 /** The store throttled the request, and all of the client's retries. */
 export class ThrottledError extends LeaseholdError {
+  static override readonly name: string = 'ThrottledError';
   constructor(operation: string, cause: unknown) {
     super(
       'THROTTLED',
@@ -75,6 +81,7 @@ export class ThrottledError extends LeaseholdError {
 
 /** The store could not be reached, or its reply never came: the outcome of the write is unknown. */
 export class StoreUnavailableError extends LeaseholdError {
+  static override readonly name: string = 'StoreUnavailableError';
   constructor(operation: string, cause: unknown) {
     super(
       'STORE_UNAVAILABLE',
@@ -86,6 +93,7 @@ export class StoreUnavailableError extends LeaseholdError {
 
 /** The queue refused or could not be reached. The rows are safe: the reaper sends their hints again. */
 export class QueueUnavailableError extends LeaseholdError {
+  static override readonly name: string = 'QueueUnavailableError';
   constructor(operation: string, cause: unknown) {
     super(
       'QUEUE_UNAVAILABLE',
@@ -97,6 +105,7 @@ export class QueueUnavailableError extends LeaseholdError {
 
 /** Thrown by a handler to say that running the job again cannot help: it fails for good at once. */
 export class NonRetryableError extends LeaseholdError {
+  static override readonly name: string = 'NonRetryableError';
   static override readonly code = 'NON_RETRYABLE';
 
   constructor(message: string, options?: ErrorOptions) {

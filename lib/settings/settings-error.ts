@@ -2,6 +2,7 @@ import { LeaseholdError } from '../wire/leasehold-error.ts';
 
 /** A setting is unknown, out of its limits, or in conflict with another one. */
 export class SettingsError extends LeaseholdError {
+  static override readonly name: string = 'SettingsError';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

@@ -9,6 +9,8 @@ const MARK: unique symbol = Symbol.for('leasehold.error') as never;
  * that for this class and for those that declare a static `code`, so that no copy retries what another calls final.
  */
 export class LeaseholdError extends Error {
+  /** Said, because a bundler may give the class another one. */
+  static override readonly name: string = 'LeaseholdError';
   static readonly code: string | undefined = undefined;
   readonly code: string;
 

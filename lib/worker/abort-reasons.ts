@@ -8,6 +8,7 @@ export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 
 /** The lease is gone: the job belongs to somebody else, or soon will. Nothing more that this run writes counts. */
 export class LeaseLost extends LeaseholdError {
+  static override readonly name: string = 'LeaseLost';
   static override readonly code = 'LEASE_LOST';
   readonly how: 'lapsed' | 'refused' | 'ended';
 
@@ -24,6 +25,7 @@ export class LeaseLost extends LeaseholdError {
 
 /** An operator cancelled the job. */
 export class Cancelled extends LeaseholdError {
+  static override readonly name: string = 'Cancelled';
   static override readonly code = 'CANCELLED';
 
   constructor() {
@@ -35,6 +37,7 @@ export type TimeoutKind = 'overrun' | 'silent';
 
 /** The handler overstepped a limit of its type. */
 export class TimedOut extends LeaseholdError {
+  static override readonly name: string = 'TimedOut';
   static override readonly code = 'TIMED_OUT';
   readonly kind: TimeoutKind;
   readonly limitMs: number;
@@ -52,6 +55,7 @@ export class TimedOut extends LeaseholdError {
 
 /** The host is about to go: store a checkpoint and stop; the job goes on from there in another worker. */
 export class ShuttingDown extends LeaseholdError {
+  static override readonly name: string = 'ShuttingDown';
   static override readonly code = 'SHUTTING_DOWN';
   readonly why: 'deadline' | 'shutdown';
 

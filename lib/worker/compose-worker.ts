@@ -7,7 +7,9 @@ import type { ClockGuard } from '../protocol/clock-guard.ts';
 import type { Table } from '../protocol/ports.ts';
 import type { Configuration } from '../settings/environment.ts';
 import { LEADER_KEY } from '../wire/table.ts';
+import type { Cells } from './cells/cells.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
+import type { CellsOptions } from './cells/fork-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
 import { createBrake } from './run/brake.ts';
 import { createHeartLoop } from './run/heart-loop.ts';
@@ -34,8 +36,12 @@ export interface WorkerConnectOptions {
 }
 
 /** The parts of a worker that is put together by hand. */
-export interface ComposeOptions extends WorkerConnectOptions {
+export interface ComposeOptions extends HostOptions {
   readonly handlers: Handlers;
+}
+
+/** The parts of a worker that does not say where its handlers come from. */
+export interface HostOptions extends WorkerConnectOptions {
   /** How many cells share the work, and how many jobs they run at once. @default - one cell, one job */
   readonly cells?: number;
   readonly concurrency?: number;
@@ -68,13 +74,20 @@ export function connectWorker(options: WorkerConnectOptions): WorkerConnection {
   };
 }
 
-/** Puts a worker together. Its cells are started first, to be ready early. */
-export function composeWorker(options: ComposeOptions): ComposedWorker {
+/** Puts a worker together. */
+export const composeWorker = (options: ComposeOptions): ComposedWorker =>
+  composeHost(options, (given) => createCells(options.handlers, given));
+
+/** Puts a worker together around its cells. They are started first, to be ready early. */
+export function composeHost(
+  options: HostOptions,
+  makeCells: (options: CellsOptions) => Cells,
+): ComposedWorker {
   const { settings, resources } = options.configuration;
   const { serviceName } = resources;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
   const clock = systemClock;
-  const cells = createCells(options.handlers, {
+  const cells = makeCells({
     ...{ clock, telemetry, settings, serviceName },
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 1,

@@ -5,6 +5,6 @@ export { type Configuration, configurationFromEnvironment } from '../settings/en
 export type { SqsHandler } from '../wire/lambda.ts';
 export { type ComposedWorker, type ComposeOptions, composeWorker } from './compose-worker.ts';
 export { createDeadLetterHandler } from './hosts/dead-letter-host.ts';
-export { createWorkerHandler } from './hosts/lambda-host.ts';
 export { startWorkerProcess, type WorkerProcess, type WorkerProcessOptions } from './hosts/process-host.ts';
 export { type StartWorkerOptions, startWorker } from './hosts/start-worker.ts';
+export { createWorkerHandler } from './hosts/worker-handler.ts';

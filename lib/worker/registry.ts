@@ -43,6 +43,7 @@ type Stored<Result> = Result extends JsonValue ? Result : undefined;
 
 /** The registry has types that contradict each other or the settings. */
 export class RegistryError extends LeaseholdError {
+  static override readonly name: string = 'RegistryError';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -53,6 +54,7 @@ export class RegistryError extends LeaseholdError {
 
 /** A row's type is not in the registry: an older worker met a newer job, or the type was removed. */
 export class UnknownTypeError extends LeaseholdError {
+  static override readonly name: string = 'UnknownTypeError';
   constructor(type: string, known: readonly string[]) {
     super(
       'UNKNOWN_TYPE',

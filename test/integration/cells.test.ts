@@ -91,6 +91,14 @@ describe('a cell', () => {
   });
 });
 
+describe('a cell of a host that is debugged', () => {
+  it('has a debugger’s port of its own', async () => {
+    const { start } = stage({ isDebugged: true, cells: 2 });
+    const urls = await Promise.all([start('debugger'), start('debugger')].map(resultOf));
+    for (const { url } of urls) expect(url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\//);
+  });
+});
+
 describe('the slate', () => {
   it('tells a handler that computes and reads no message that its lease is over, and only then', async () => {
     const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });

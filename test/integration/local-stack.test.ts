@@ -105,7 +105,7 @@ describe('a stack with engines of its own', () => {
     stack = await startLocalStack({
       settings: demoSettings,
       workers: 2,
-      entries: { worker },
+      jobs: worker,
       surroundings: { AWS_ACCESS_KEY_ID: 'AKIAREAL', AWS_SECRET_ACCESS_KEY: 'secret' },
     });
   });
@@ -181,7 +181,7 @@ describe('a stack that was stopped', () => {
     const stack = await startLocalStack({
       settings: demoSettings,
       workers: 2,
-      entries: { worker },
+      jobs: worker,
       surroundings: given(),
       name: uniqueName('stopped'),
     });

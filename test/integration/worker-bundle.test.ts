@@ -1,44 +1,131 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Bundles, buildBundles } from '../../lib/local/bundles.ts';
+import { App, Stack } from 'aws-cdk-lib';
+import { Runtime } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { build } from 'esbuild';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bundle, bundleWorker } from '../../lib/aws/lambda/bundle.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;
-const support = join(import.meta.dirname, '..', 'support');
+const root = join(import.meta.dirname, '..', '..');
+const support = join(root, 'test', 'support');
+const entry = join(support, 'bundled-worker.ts');
+let folder: string;
 let stack: WorkerStack;
-let bundles: Bundles;
 let stopSweeping: () => Promise<void>;
 
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'leasehold-bundle-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
-  bundles = await buildBundles(['worker'], { entries: { worker: join(support, 'bundled-worker.ts') } });
   stack = await startWorkerStack({ leaseMs: LEASE_MS });
   stopSweeping = stack.sweepOften();
 });
 afterEach(async () => {
   await stopSweeping();
   await stack.close();
-  bundles.remove();
 });
 
-describe('a worker bundled into one file', () => {
-  it('keeps the lease of a handler that blocks the event loop, by a second copy of the file as its heart', async () => {
-    expect(readdirSync(bundles.folder('worker')).filter((name) => name.endsWith('.mjs'))).toEqual([
-      'index.mjs',
-    ]);
-    await stack.send('busy', { ms: 3 * LEASE_MS }, { jobId: 'a' });
+/** Gives the one message in the queue to a bundle, in a process of its own. */
+async function invoke(file: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
+  const messages = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+  const child = spawn(process.execPath, [join(support, 'run-bundle.ts'), file], {
+    env: { ...process.env, ...stack.environment, ...variables },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify(messages));
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('failures: []') });
+  return output;
+}
+
+/** Each makes one file of a user's own function, and says where it is. */
+const bundlers = {
+  'as an ES module': async () => {
+    await bundle({ entryPoints: { index: entry }, outdir: join(folder, 'esm') });
+    return { file: join(folder, 'esm', 'index.mjs') };
+  },
+  'as CommonJS': async () => {
+    const file = join(folder, 'cjs', 'index.cjs');
+    await build({
+      ...{ entryPoints: [entry], outfile: file, bundle: true, format: 'cjs', platform: 'node' },
+      logLevel: 'error',
+      // What it is for: an ES module has no __filename, and CommonJS has no import.meta.
+      logOverride: { 'empty-import-meta': 'silent' },
+    });
+    return { file };
+  },
+  'by CDK’s NodejsFunction with its defaults': async () => {
+    const app = new App({ analyticsReporting: false, outdir: join(folder, 'cdk.out') });
+    new NodejsFunction(new Stack(app, 'Own'), 'Worker', {
+      ...{ entry, runtime: Runtime.NODEJS_24_X, projectRoot: root },
+      depsLockFilePath: join(root, 'package-lock.json'),
+    });
+    const { directory } = app.synth();
+    const asset = readdirSync(directory).find((name) => name.startsWith('asset.')) ?? '';
+    cpSync(join(directory, asset), join(folder, 'nodejs'), { recursive: true });
+    // It leaves the SDK to the runtime, which finds it by this variable.
+    return { file: join(folder, 'nodejs', 'index.js'), NODE_PATH: join(root, 'node_modules') };
+  },
+};
+
+describe.each(Object.entries(bundlers))('a function of the user’s own, bundled %s', (_, make) => {
+  it('is its own cell: a handler that ends the process ends its job’s attempt, and not the function', async () => {
+    const { file, ...variables } = await make();
+    await stack.send('deadly', { deaths: 2 }, { jobId: 'a' });
+    await invoke(file, variables);
+    const job = await stack.read('a');
+    expect(job).toMatchObject({ status: 'done', attempt: 3, crashes: 2, result: { attempt: 3 } });
+    expect(job?.claims[0]?.cause).toMatch(/exit code 7/);
+  });
+});
+
+describe('the worker of a jobs module', () => {
+  it('is a host without the module, and a cell with it; the host keeps the lease of a handler that computes', async () => {
+    const jobs = join(support, 'bundled-jobs.ts');
+    await bundleWorker(jobs, join(folder, 'worker'));
+    const files = readdirSync(join(folder, 'worker')).filter((name) => name.endsWith('.mjs'));
+    expect(files.toSorted()).toEqual(['cell.mjs', 'index.mjs']);
+    await stack.send('where', { ms: 3 * LEASE_MS }, { jobId: 'a' });
+    const output = await invoke(join(folder, 'worker', 'index.mjs'));
+    expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1, crashes: 0 });
+    // Its top level ran once, in the cell.
+    expect(output.match(/the top level runs/g)).toHaveLength(1);
+  });
+
+  it('runs beside its host where the settings want no isolation', async () => {
+    await bundleWorker(join(support, 'bundled-jobs.ts'), join(folder, 'beside'));
+    await stack.send('where', { ms: 0 }, { jobId: 'a' });
+    const output = await invoke(join(folder, 'beside', 'index.mjs'), { LEASEHOLD_ISOLATION: 'none' });
+    const job = await stack.read('a');
+    expect(job).toMatchObject({ status: 'done', result: { isCell: false } });
+    expect(output.match(/the top level runs/g)).toHaveLength(1);
+  });
+
+  it('that cannot be loaded fails the invocation with the stack in the user’s file', async () => {
+    await bundleWorker(join(support, 'broken-jobs.ts'), join(folder, 'broken'));
+    await stack.send('where', { ms: 0 }, { jobId: 'a' });
     const messages = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
     const child = spawn(
       process.execPath,
-      [join(support, 'run-bundle.ts'), join(bundles.folder('worker'), 'index.mjs')],
-      { env: { ...process.env, ...stack.environment }, stdio: ['pipe', 'pipe', 'inherit'] },
+      ['--enable-source-maps', join(support, 'run-bundle.ts'), join(folder, 'broken', 'index.mjs')],
+      {
+        env: { ...process.env, ...stack.environment, NODE_OPTIONS: '--enable-source-maps' },
+        stdio: ['pipe', 'ignore', 'pipe'],
+      },
     );
     child.stdin.end(JSON.stringify(messages));
-    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('failures: []') });
-    expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1, crashes: 0 });
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(code).not.toBe(0);
+    expect(said).toMatch(/JobsModuleError: jobs module .*: it throws while it is loaded/);
+    expect(said).toMatch(/no database[\s\S]*broken-jobs\.ts:\d+/);
+    expect(await stack.read('a')).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { SqsHandler } from '../../lib/wire/lambda.ts';
 import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
+import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';

@@ -4,7 +4,7 @@ import { createProducer, MessageRefusedError } from '../../lib/producer/index.ts
 import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';
-import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
+import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
 import { createRegistry, UnknownTypeError } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
+import { url as inspectorUrl } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { defineJob, type JobContext } from '../../lib/worker/define-job.ts';
@@ -88,6 +89,8 @@ export const acts = {
     leaked.push(Buffer.alloc(mb * 1024 * 1024, 1));
     return { pid: process.pid };
   },
+  /** Where a debugger can be attached. */
+  debugger: () => ({ url: inspectorUrl() ?? null }),
   /** What the handler's surroundings say of where its message came from. */
   origin: () => ({ traceId: process.env._X_AMZN_TRACE_ID ?? null }),
   /** Shares a timer with its neighbours, as jobs share a pool of connections. */

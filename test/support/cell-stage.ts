@@ -22,6 +22,7 @@ export interface StageOptions {
   /** @default - a share of the memory */
   readonly heapMb?: number;
   readonly spare?: boolean;
+  readonly isDebugged?: boolean;
   readonly guard?: Guard;
   readonly jobs?: URL;
 }
@@ -48,6 +49,7 @@ export function cellStage(options: StageOptions = {}) {
         execArgv: cellExecArgv(
           process.execArgv,
           options.heapMb === undefined ? memoryBytes : (options.heapMb * MIB) / 0.75,
+          options.isDebugged,
         ),
         environment: { POWERTOOLS_LOG_LEVEL: undefined },
       },

@@ -1,4 +1,4 @@
-import { createWorkerHandler } from '../../lib/worker/hosts/lambda-host.ts';
+import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { journalJob } from './journal-job.ts';
 

@@ -18,7 +18,7 @@ export interface LocalConsole {
 export async function startLocalConsole(): Promise<LocalConsole> {
   const stack = await startLocalStack({
     settings: demoSettings,
-    entries: { worker: new URL('../../examples/demo.ts', import.meta.url).pathname },
+    jobs: new URL('../../examples/demo.ts', import.meta.url).pathname,
     surroundings: {},
   });
   const { settings, tableName, endpoints } = stack;

@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ['cost', 'inspect', 'producer', 'worker', 'aws', 'protocol', 'settings', 'wire'],
   testing: ['reaper', 'worker', 'protocol', 'settings', 'wire'],
   cost: ['protocol', 'settings', 'wire'],
-  cdk: ['aws', 'schedules', 'settings', 'wire'],
+  cdk: ['schedules', 'settings', 'wire'],
   console: ['client', 'inspect', 'protocol', 'settings', 'wire'],
   local: [
     'console',
@@ -135,12 +135,6 @@ describe('the direction of dependencies', () => {
     const uses = ({ specifier }: Import) => specifier.startsWith('@middy/');
     expect(importsIn('functions/*/index.ts').filter(uses).length).toBeGreaterThan(0);
     expect(imports.filter(uses)).toEqual([]);
-  });
-
-  it('lets the constructs see of aws only how functions are bundled', () => {
-    const seen = imports.filter((each) => each.folder === 'cdk' && folderOf(each) === 'lib/aws');
-    expect(seen.length).toBeGreaterThan(0);
-    expect(seen.filter(({ specifier }) => !specifier.endsWith('/aws/lambda/bundling.ts'))).toEqual([]);
   });
 });
 

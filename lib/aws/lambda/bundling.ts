@@ -10,7 +10,6 @@ export const bundling = {
   platform: 'node',
   target: 'node24',
   minify: true,
-  keepNames: true,
   /** The SDK's ES modules: a third smaller than what `main` names. */
   mainFields: ['module', 'main'],
   /** Packages in CommonJS call `require` for Node's own modules, which an ES module lacks. */
@@ -18,13 +17,13 @@ export const bundling = {
     "import { createRequire as createRequireForBundle } from 'node:module'; const require = createRequireForBundle(import.meta.url);",
   /** Packages that are replaced, by a module beside this one: see what each says. */
   replaced: { '@aws-sdk/credential-provider-node': 'function-credentials' },
+  /** Replaced as well where no handler runs. */
+  replacedInOwn: {
+    '@aws-sdk/middleware-endpoint-discovery': 'unused-sdk-parts',
+    '@aws-sdk/signature-v4-multi-region': 'unused-sdk-parts',
+    '@smithy/core/event-streams': 'unused-sdk-parts',
+  },
 } as const;
-
-/** The module that a worker's fixed entry imports: an alias for the file that the user names. */
-export const JOBS_MODULE = 'leasehold-jobs-module';
-
-/** The worker's entry that imports it. */
-export const jobsWorker = (): string => join(libFolder, 'worker', 'hosts', `jobs-worker${moduleExtension}`);
 
 /** In the sources, what examples and users' modules import by the package's name; installed, it is found as any package is. */
 const ownName = (): Record<string, string> =>
@@ -37,12 +36,11 @@ const ownName = (): Record<string, string> =>
       )
     : {};
 
-/** The replaced packages with the files that take their place, seen from this one: in the sources and in the built package. */
-export const replacedPackages = (): Record<string, string> =>
+/** The replaced packages with the files that take their place, in the sources and in the built package. */
+export const replacedPackages = (isOwn: boolean): Record<string, string> =>
   Object.fromEntries([
     ...Object.entries(ownName()),
-    ...Object.entries(bundling.replaced).map(([name, module]) => [
-      name,
-      join(libFolder, 'aws', 'lambda', `${module}${moduleExtension}`),
-    ]),
+    ...Object.entries(isOwn ? { ...bundling.replaced, ...bundling.replacedInOwn } : bundling.replaced).map(
+      ([name, module]) => [name, join(libFolder, 'aws', 'lambda', `${module}${moduleExtension}`)],
+    ),
   ]);

@@ -5,6 +5,7 @@ export type EngineErrorCode = 'ENGINE_UNAVAILABLE' | 'ENGINE_FAILED';
 
 /** A local engine could not be started; the message says what to install or change. */
 export class EngineError extends LeaseholdError {
+  static override readonly name: string = 'EngineError';
   declare readonly code: EngineErrorCode;
 
   constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {

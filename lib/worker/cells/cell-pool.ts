@@ -7,8 +7,8 @@ import { createCellKeeper } from './cell-keeper.ts';
 import type { CellLauncher } from './cell-process.ts';
 import type { Cells, PayloadCheck } from './cells.ts';
 import { createHomes, type Home, isAlive } from './homes.ts';
+import { JobsModuleError } from './jobs-module-error.ts';
 import { judgeDeath } from './judge-death.ts';
-import { JobsModuleError } from './load-jobs-module.ts';
 import { extraCells, hasRoomForSpare } from './memory.ts';
 import { createRunQueue } from './run-queue.ts';
 

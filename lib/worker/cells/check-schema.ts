@@ -5,6 +5,7 @@ import type { Schema } from '../define-job.ts';
 
 /** A schema refused a value. Its message may repeat parts of the value, so it is kept in the row and never logged. */
 export class SchemaRefusedError extends LeaseholdError {
+  static override readonly name: string = 'SchemaRefusedError';
   constructor(what: string, reason: string) {
     super('SCHEMA_REFUSED', `the ${what} is refused by the schema of its type: ${reason}`);
   }
@@ -15,6 +16,7 @@ export const SCHEMA_PATIENCE_MS = 10_000;
 
 /** A schema gave no answer. Nothing is known of the value, so it may be tried again. */
 export class SchemaSilentError extends LeaseholdError {
+  static override readonly name: string = 'SchemaSilentError';
   constructor() {
     super(
       'SCHEMA_SILENT',

@@ -1,19 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { isRegistry, type Registry } from '../registry.ts';
-
-/** A jobs module that cannot be used: it is missing, throws, exports no registry, or takes too long to load. */
-export class JobsModuleError extends LeaseholdError {
-  /** The file as it was asked for. */
-  readonly file: string;
-
-  constructor(file: string, problem: string, options?: ErrorOptions) {
-    super('JOBS_MODULE', `jobs module ${file}: ${problem}`, options);
-    this.file = file;
-  }
-}
+import { JobsModuleError } from './jobs-module-error.ts';
 
 /** What a jobs module has to say, for every error about one. */
 const EXPORT_THIS = 'export const registry = createRegistry([...])';
@@ -33,10 +22,17 @@ export async function loadJobsModule(
   const file = url.protocol === 'file:' ? fileURLToPath(url) : url.href;
   if (url.protocol === 'file:' && !existsSync(url))
     throw new JobsModuleError(file, `there is no such file. Name the file that says: ${EXPORT_THIS}`);
-  return registryIn(await importWithin(url, file, withinMs), file);
+  return loadRegistry(() => import(url.href), file, withinMs);
 }
 
-async function importWithin(url: URL, file: string, withinMs: number): Promise<object> {
+/** Finds the registry in a module that is imported only now. */
+export const loadRegistry = async (
+  load: () => Promise<object>,
+  file: string,
+  withinMs = LOAD_WITHIN_MS,
+): Promise<Registry> => registryIn(await importWithin(load, file, withinMs), file);
+
+async function importWithin(load: () => Promise<object>, file: string, withinMs: number): Promise<object> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -51,7 +47,7 @@ async function importWithin(url: URL, file: string, withinMs: number): Promise<o
     );
   });
   try {
-    return await Promise.race([import(url.href), tooLate]);
+    return await Promise.race([load(), tooLate]);
   } catch (cause) {
     if (cause instanceof JobsModuleError) throw cause;
     throw new JobsModuleError(
@@ -65,7 +61,7 @@ async function importWithin(url: URL, file: string, withinMs: number): Promise<o
 }
 
 /** The one registry among a module's exports: named `registry`, the default, or of any name. */
-export function registryIn(module: object, file: string): Registry {
+function registryIn(module: object, file: string): Registry {
   const exported = Object.entries(module).flatMap(([name, value]) =>
     // A CommonJS module that is imported has its exports once more, under `default`.
     name === 'default' && isObject(value) && !isRegistry(value)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { url as inspectorUrl } from 'node:inspector';
 import { availableParallelism, totalmem } from 'node:os';
 
 const MIB = 1024 * 1024;
@@ -41,8 +42,13 @@ export const hasRoomForSpare = (cells: number, memoryBytes: number): boolean =>
   cells * memoryBytes >= (cells + 1) * IDLE_CELL_BYTES;
 
 /** Options of the host that make sense in a cell; a debugger's port, a heap's size and a watcher do not. */
-export function cellExecArgv(hostArgv: readonly string[], memoryBytes: number): string[] {
-  const kept: string[] = [];
+export function cellExecArgv(
+  hostArgv: readonly string[],
+  memoryBytes: number,
+  // However the host came to be debugged: a cell that took over its port would find it taken.
+  isDebugged = inspectorUrl() !== undefined,
+): string[] {
+  const kept: string[] = isDebugged ? ['--inspect=0'] : [];
   for (let i = 0; i < hostArgv.length; i++) {
     const option = hostArgv[i] ?? '';
     const [name = ''] = option.split('=');

@@ -1,0 +1,45 @@
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { createCellPool } from './cell-pool.ts';
+import { createLauncher } from './cell-process.ts';
+import type { Cells } from './cells.ts';
+import { noGuard, startGuard } from './guard.ts';
+import { cellExecArgv, cellMemory } from './memory.ts';
+
+/** What cells are made with. */
+export interface CellsOptions {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly settings: Settings;
+  readonly serviceName: string;
+  readonly cells: number;
+  readonly concurrency: number;
+  /** Whether a cell beyond those is kept ready for the next death. */
+  readonly spare?: boolean;
+}
+
+const MIB = 1024 * 1024;
+
+/** Cells that are child processes, which run the given program. */
+export function forkCells(
+  program: { readonly file: string; readonly jobs?: string },
+  options: CellsOptions,
+): Cells {
+  const { cellMemoryMb } = options.settings;
+  const memoryBytes = cellMemoryMb > 0 ? cellMemoryMb * MIB : cellMemory(options.cells);
+  const guard = isLastResort() ? noGuard : startGuard();
+  const execArgv = cellExecArgv(process.execArgv, memoryBytes);
+  return createCellPool({
+    ...options,
+    launch: createLauncher({ file: program.file, execArgv }, guard),
+    source: program.jobs ?? program.file,
+    ...{ jobs: program.jobs, memoryBytes, onClosed: () => guard.close() },
+  });
+}
+
+/** Where the host's end is the end of everything around it: Lambda (but not a local one), or a container's first process. */
+const isLastResort = (): boolean =>
+  process.pid === 1 ||
+  (process.env.AWS_LAMBDA_RUNTIME_API !== undefined && process.env[WANTS_GUARD] === undefined);
+/** Set where Lambda is only played. */
+const WANTS_GUARD = '__LEASEHOLD_GUARD';

@@ -1,0 +1,18 @@
+import { pathToFileURL } from 'node:url';
+import { settingsFromEnvironment } from '../../settings/environment.ts';
+import type { SqsHandler } from '../../wire/lambda.ts';
+import type { Cells } from '../cells/cells.ts';
+import { type CellsOptions, forkCells } from '../cells/fork-cells.ts';
+import { createLambdaHost } from './lambda-host.ts';
+
+/** The host of a worker whose cell is a bundle of its own: nothing of the user's is loaded here, unless the settings want that. */
+export async function startBundledHost(cell: string): Promise<SqsHandler> {
+  const fork = (options: CellsOptions): Cells => forkCells({ file: cell }, options);
+  const isApart = settingsFromEnvironment(process.env).isolation !== 'none';
+  const { handler, ready } = createLambdaHost(isApart ? fork : await cellsBeside(cell));
+  await ready;
+  return handler;
+}
+
+const cellsBeside = async (cell: string): Promise<(options: CellsOptions) => Cells> =>
+  (await import(pathToFileURL(cell).href)).createCells;

@@ -1,0 +1,6 @@
+/** A jobs module that cannot be loaded. */
+export const registry = connectToNothing();
+
+function connectToNothing(): never {
+  throw new Error('no database');
+}

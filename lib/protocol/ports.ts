@@ -4,7 +4,7 @@ import type { MetricName, TypeMetricName } from '../wire/metrics.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
-import type { NewerFormatError, QueueUnavailableError } from './errors.ts';
+import type { MissingDataError, NewerFormatError, QueueUnavailableError } from './errors.ts';
 import type { Claim, ClaimCounts, Job, LeaseEntry, PendingJob, RunningJob } from './job.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
@@ -101,6 +101,8 @@ export type HeartbeatOutcome =
 
 type RestartOutcome =
   | { readonly outcome: 'restarted'; readonly job: RunningJob }
+  /** Granted, but its payload or checkpoint is gone, so that it was failed for good. */
+  | { readonly outcome: 'withoutData'; readonly job: RunningJob; readonly error: MissingDataError }
   /** Still mine, but an operator wants it ended. */
   | { readonly outcome: 'cancelRequested' }
   | { readonly outcome: 'lost'; readonly job?: Job };

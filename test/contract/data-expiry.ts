@@ -15,7 +15,9 @@ export function describeDataExpiry(open: () => Harness): void {
     const [key = ''] = pointerAt(await rowOf(harness, jobId), 'payload').keys;
     await harness.put({ jobId: key, expiresAt: 1 });
     expect((await harness.store.read(jobId))?.elsewhere).toEqual(['payload']);
-    expect(await gone.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'finished' });
+    expect(await gone.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({
+      ...{ outcome: 'withoutData', error: { code: 'MISSING_DATA' } },
+    });
     expect(await harness.store.read(jobId)).toMatchObject({
       status: 'failed',
       errors: 0,

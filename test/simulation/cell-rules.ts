@@ -61,6 +61,12 @@ export class CellRules {
     this.#settings = settings;
   }
 
+  /** A row that was deleted begins again at its first attempt. */
+  forget(jobId: string): void {
+    for (const runs of [this.#ended, this.#diedAt, this.#diedAlone, this.#leases])
+      for (const key of [...runs.keys()]) if (key.startsWith(keyOf(jobId, ''))) runs.delete(key);
+  }
+
   entered(cell: Process, { jobId, attempt }: { readonly jobId: string; readonly attempt: number }): void {
     const guests = this.#guests.get(cell) ?? new Set();
     this.#guests.set(cell, guests.add(keyOf(jobId, attempt)));

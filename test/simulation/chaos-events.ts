@@ -1,9 +1,12 @@
 import { hintDelaySecondsOf, planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { DATA_SPARE_MS, dataKeys, pointersOf } from '../../lib/protocol/rows/data-pointer.ts';
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import { parseMessage } from '../../lib/wire/message.ts';
 import { simulatedSettings } from './scenario.ts';
 import type { Simulation } from './simulate.ts';
 import type { Process } from './world.ts';
+
+const DAY = 86_400_000;
 
 /** Lets processes die, pause and lose touch, operators interfere and the queue forget, until calm sets in. */
 export function plantChaos(simulation: Simulation): void {
@@ -25,6 +28,30 @@ function disturb(simulation: Simulation): void {
   replaceTheDead(simulation);
   if (world.fault('queuePurged', 'queue')) simulation.queue.purge((body) => hasRow(simulation, body));
   operate(simulation);
+  ageData(simulation);
+}
+
+/** Less than data outlives whoever wrote it. */
+const LONGEST_SKIP_MS = simulatedSettings.rowRetentionMs + DATA_SPARE_MS - 5 * DAY;
+
+function ageData(simulation: Simulation): void {
+  const { world, judge, server, scenario } = simulation;
+  const pointed = scenario.jobs.flatMap(({ jobId }) =>
+    pointersOf(server.rows.get(jobId) ?? {}).map(([, pointer]) => ({ jobId, pointer })),
+  );
+  const [first, ...others] = pointed;
+  if (first !== undefined && world.fault('dataVanishes', 'table')) {
+    const { jobId, pointer } = world.random.pick([first, ...others]);
+    judge.dataVanished(jobId);
+    for (const key of dataKeys(jobId, pointer)) server.delete(key);
+  }
+  // Requests do not travel for weeks.
+  if (world.skippedMs > 0 || world.inFlight > 0 || !world.fault('weeksPass')) return;
+  for (const process of world.processes) if (process.alive) process.die();
+  world.skip(world.random.integer(DAY, LONGEST_SKIP_MS));
+  server.expireData();
+  for (let n = 0; n < scenario.workers; n++) simulation.spawnWorker();
+  for (let n = 0; n < scenario.reapers; n++) simulation.spawnReaper();
 }
 
 function disturbProcess(simulation: Simulation, process: Process): void {

@@ -59,6 +59,15 @@ export const dataBugs: readonly PlantedBug[] = [
     }),
   },
   {
+    name: 'data expires before its pointer says so',
+    breaks: /failed with budget left: MissingDataError/,
+    alterWrite: of(['putData', 'replaceData'], (write) => ({
+      ...write,
+      set: { ...write.set, expiresAt: Number(write.set.expiresAt) - 44 * 86_400 },
+    })),
+    rates: { weeksPass: 9, dataVanishes: 0 },
+  },
+  {
     name: 'crashes are forgiven without progress',
     breaks: /charged -|forgiven without progress/,
     alterWrite: of(['checkpoint'], setting({ crashes: 0 })),

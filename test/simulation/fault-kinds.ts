@@ -65,6 +65,10 @@ export const faultKinds = {
   operatorCancels: 0.1,
   operatorRevives: 0.15,
   operatorTakesBack: 0.15,
+  /** TTL removes data before its time. */
+  dataVanishes: 0.05,
+  /** Everybody is switched off for weeks; TTL goes on. Once in a schedule. */
+  weeksPass: 0.05,
   /** A finished row is deleted and its producer sends the same job id again. */
   rowDeleted: 0.1,
 } as const;

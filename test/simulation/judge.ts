@@ -24,6 +24,7 @@ interface Life {
   attemptAtRevival: number;
   /** Errors after which running again was pointless. */
   endedForGood: boolean;
+  lostData: boolean;
   /** When the row was last written: a claim can arrive so late that its lease has ended before it begins. */
   changedAt: number;
   readonly granted: Set<string>;
@@ -91,6 +92,7 @@ export class Judge {
   forget(jobId: string): void {
     this.#lives.delete(jobId);
     this.#data.forget(jobId);
+    this.cells.forget(jobId);
     this.accepted.delete(jobId);
   }
 
@@ -116,11 +118,16 @@ export class Judge {
     this.#life(jobId).endedForGood = true;
   }
 
+  /** TTL took data before its time: its job fails with the reason, if it needs them again. */
+  dataVanished(jobId: string): void {
+    this.#life(jobId).lostData = true;
+  }
+
   /** Called by the table for each write that it applied, in order. `write` is as the core meant it. */
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
     if (write.jobId === LEADER_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
-    const ofData = this.#data.dataProblems(before, after, write);
+    const ofData = this.#data.dataProblems(after, write);
     if (ofData !== undefined) {
       if (ofData[0] !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${ofData[0]}`);
       return;
@@ -128,7 +135,8 @@ export class Judge {
     if (this.#world.traced) this.#trace(before, after, write);
     const life = this.#life(write.jobId);
     const problems = [
-      ...this.#data.pointerProblems(after, this.#world.now),
+      ...this.#data.movedProblems(before, after, write),
+      ...this.#data.pointerProblems(after, this.#world),
       ...unchangingProblems(before, after, write),
       ...shapeProblems(after),
       ...budgetProblems(before, after, life.attemptAtRevival),
@@ -241,8 +249,10 @@ export class Judge {
 
   #mayFail(jobId: string, row: Row): boolean {
     const [errors, crashes, releases] = [Number(row.errors), Number(row.crashes), Number(row.releases)];
+    const life = this.#life(jobId);
     return (
-      this.#life(jobId).endedForGood ||
+      life.endedForGood ||
+      (life.lostData && String(row.lastError).startsWith('MissingDataError')) ||
       errors + crashes >= Number(row.maxAttempts) ||
       crashes >= Number(row.maxCrashes) ||
       releases >= this.#settings.maxReleases
@@ -257,6 +267,7 @@ export class Judge {
         completions: 0,
         attemptAtRevival: 0,
         endedForGood: false,
+        lostData: false,
         changedAt: 0,
         granted: new Set(),
         runs: new Set(),

@@ -3,8 +3,8 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 /** What must be true of every row after every write, whoever wrote it. Each function returns the problems it finds. */
 
 const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', 'createdAt'] as const;
-/** What points to a payload may change where it is; that it is the same is judged by its size. */
-const MOVES_DATA = new Set(['tidy', 'revive']);
+/** What points to a text may change where that is; that it stays the same is judged apart. */
+export const MOVES_DATA = new Set(['tidy', 'revive']);
 /** What raises the fencing token. */
 const CLAIMS = new Set(['claim', 'restart']);
 const COUNTERS = ['errors', 'crashes', 'releases'] as const;

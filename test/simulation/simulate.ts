@@ -70,7 +70,8 @@ export class Simulation {
       seed,
       size,
       maxOffsetMs: simulatedSettings.skewMs / 2,
-      rates: bug.rates,
+      // A tick that waits for weeks is too late, and dropped.
+      rates: { ...bug.rates, ...(ticks ? { weeksPass: 0 } : undefined) },
       ...options,
     });
     this.scenario = planScenario(seededRandom(derivedSeed(seed, 'scenario')), size);
@@ -104,7 +105,7 @@ export class Simulation {
       world.note('world', 'all has ended');
       for (const process of world.processes) if (process.alive) process.stop();
     }
-    const outOfTime = world.now > WORLD_START + this.scenario.chaosMs + LONGEST_CALM_MS;
+    const outOfTime = world.now - world.skippedMs > WORLD_START + this.scenario.chaosMs + LONGEST_CALM_MS;
     const atRest = this.#stopped && world.inFlight === 0 && !world.processes.some(({ alive }) => alive);
     if (world.violation === undefined && more && !atRest && !outOfTime && world.events < MOST_EVENTS)
       return true;
@@ -121,7 +122,7 @@ export class Simulation {
       seed: world.seed,
       violation: world.violation,
       events: world.events,
-      virtualMs: world.now - WORLD_START,
+      virtualMs: world.now - world.skippedMs - WORLD_START,
       faults: world.faultCounts,
       faultsInjected: world.faultsInjected,
       writes: judge.counts,

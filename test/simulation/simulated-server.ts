@@ -1,4 +1,5 @@
 import type { IndexPage, IndexQuery } from '../../lib/protocol/ports.ts';
+import { ownerOfData } from '../../lib/protocol/rows/data-pointer.ts';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import type { Row, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
 import { pageOf } from '../../lib/testing/memory-table.ts';
@@ -58,6 +59,12 @@ export class SimulatedServer {
   delete(jobId: string): void {
     this.rows.delete(jobId);
     this.#propagate(jobId, undefined);
+  }
+
+  /** TTL: what has expired is removed, rows of jobs later than data. */
+  expireData(): void {
+    for (const [key, { expiresAt }] of this.rows)
+      if (ownerOfData(key) !== undefined && Number(expiresAt) * 1000 <= this.#world.now) this.delete(key);
   }
 
   /** Reads the index as far as it has caught up, and only what is projected into it. */

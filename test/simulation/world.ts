@@ -43,6 +43,8 @@ export class World {
   events = 0;
   /** Whether the last event let some process's code go on: only then is there anything to settle. */
   hasResumed = false;
+  /** Time in which nothing happened. */
+  skippedMs = 0;
   /** Requests on their way to the table, some of which arrive long after their sender gave up. */
   inFlight = 0;
   readonly #heap = new EventHeap();
@@ -81,6 +83,13 @@ export class World {
     this.hasResumed = false;
     event.run();
     return true;
+  }
+
+  /** What is due meanwhile comes late. */
+  skip(ms: number): void {
+    this.now += ms;
+    this.skippedMs += ms;
+    this.note('world', `${Math.round(ms / 86_400_000)} days pass`);
   }
 
   /** Whether a fault happens here and now. */

@@ -1,4 +1,4 @@
-import type { NewerFormatError } from '../errors.ts';
+import type { MissingDataError, NewerFormatError } from '../errors.ts';
 import type { Job, RunningJob } from '../job.ts';
 
 /** Why a claim was refused. All but `cancelRequested` are acknowledged as they are: the row is safe. */
@@ -14,6 +14,8 @@ type ClaimRefusal =
   | { readonly outcome: 'cancelRequested'; readonly job: Job }
   /** Pending and due as it looks now: it changed between the write and the look. Its own next hint will do. */
   | { readonly outcome: 'contended'; readonly job: Job }
+  /** Granted, but its payload or checkpoint is gone, so that it was failed for good. */
+  | { readonly outcome: 'withoutData'; readonly job: RunningJob; readonly error: MissingDataError }
   /** A newer version wrote the row: it is left alone. */
   | { readonly outcome: 'newer'; readonly error: NewerFormatError };
 

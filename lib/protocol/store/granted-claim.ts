@@ -34,15 +34,15 @@ async function failWithoutData(
   gone: readonly DataName[],
 ): Promise<ClaimOutcome> {
   const at = context();
-  const { message } = new MissingDataError(job.jobId, gone);
-  await fenced(
+  const error = new MissingDataError(job.jobId, gone);
+  const { outcome } = await fenced(
     failWrite(
       claimOf(job),
-      { errors: job.errors, lastError: `MissingDataError: ${message}`, expiresAt: expiresAt(at.now) },
+      { errors: job.errors, lastError: `MissingDataError: ${error.message}`, expiresAt: expiresAt(at.now) },
       at,
     ),
   );
-  return { outcome: 'finished', job };
+  return outcome === 'written' ? { outcome: 'withoutData', job, error } : { outcome: 'held', job };
 }
 
 /** `row` as it is stored, `whole` with its data in place. */

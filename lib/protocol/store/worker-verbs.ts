@@ -93,7 +93,8 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
         row !== undefined && isHeldBy({ ...claim, owner: next.owner, attempt: claim.attempt + 1 }, row);
       if (row !== undefined && (result.applied || isMine)) {
         const outcome = await grantedClaim(parts, row);
-        return outcome.outcome === 'claimed' ? { outcome: 'restarted', job: outcome.job } : lost(row);
+        if (outcome.outcome === 'claimed') return { outcome: 'restarted', job: outcome.job };
+        return outcome.outcome === 'withoutData' ? outcome : lost(row);
       }
       if (row !== undefined && isHeldBy(claim, row) && row.cancelRequested === true)
         return { outcome: 'cancelRequested' };

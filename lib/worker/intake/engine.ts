@@ -113,6 +113,9 @@ export function createEngine(parts: WorkerParts): Engine {
         ]);
         return SETTLED;
       }
+      case 'withoutData':
+        runner.lostItsData(outcome.job, outcome.error);
+        return SETTLED;
       case 'newer':
         telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });
         telemetry.count('RowsTooNew');

@@ -5,6 +5,7 @@ import {
 } from '../../protocol/decisions/decide-failure.ts';
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
 import type { EventOutlet } from '../../protocol/event-outlet.ts';
+import type { RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
 import { eventDetailOf, namesType } from '../../wire/events.ts';
 import type { JsonValue } from '../../wire/message.ts';
@@ -105,6 +106,15 @@ export function createEnds(parts: WorkerParts, outlet: Pick<EventOutlet, 'publis
       outlet.publish([{ name: 'JobRetried', detail }]);
       await sendHint(parts, job, dispatch);
       return end;
+    },
+
+    /** Tells of a job that the store failed when it was claimed. */
+    lostItsData(job: RunningJob, error: Error): Ending {
+      telemetry.error('job failed, because its data is gone', error, nameOf(job));
+      telemetry.count('JobsFailed');
+      const detail = { ...eventDetailOf(job), lastError: error.message, at: clock.now() };
+      outlet.publish([{ name: 'JobFailed', detail }]);
+      return 'failed';
     },
 
     /** Fails a job that may not crash once more. */

@@ -98,6 +98,8 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
           },
         };
       }
+      case 'withoutData':
+        return ended(ends.lostItsData(answer.job, answer.error));
       case 'cancelRequested':
         return ended(await ends.cancel(held));
       case 'lost':

@@ -6,7 +6,7 @@ import type { CheckToken, Suspicion } from '../cells/cells.ts';
 import { thrownBy } from '../cells/thrown.ts';
 import { UnknownTypeError } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { createEnds, type Ending } from './end-claim.ts';
+import { createEnds, type Ending, type Ends } from './end-claim.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { type ClockReading, createLeaseClock } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
@@ -22,7 +22,7 @@ export interface ClaimedJob {
   readonly suspicion?: Suspicion;
 }
 
-export interface ClaimRunner extends Pick<EventOutlet, 'publish'> {
+export interface ClaimRunner extends Pick<EventOutlet, 'publish'>, Pick<Ends, 'lostItsData'> {
   /** Runs one claimed job to its end, over as many cells as it takes, and says how it ended. */
   run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
   /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
@@ -116,6 +116,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       return ending;
     },
     releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
+    lostItsData: ends.lostItsData,
     publish: outlet.publish,
     quiet: () => outlet.settle(),
   };

@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { type ActParts, actOnJob } from '../client/act-on-job.ts';
 import type { Clock, JobStore } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
+import { actOnMany, jobIdsIn, MAX_ID_LENGTH } from './act-on-many.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
 import { detailOf } from './job-detail.ts';
@@ -12,10 +14,12 @@ import {
   type ActionReply,
   type JobAction,
   jobActions,
+  MANY_AT_ONCE,
   type WorkerAction,
   workerActions,
 } from './page-messages.ts';
 import { replyToAction } from './reply-to-action.ts';
+import type { LocalWorkers } from './start-console.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface ConsoleAppOptions {
@@ -29,14 +33,14 @@ export interface ConsoleAppOptions {
   readonly settings: Settings;
   /** Absent: the console is read-only. */
   readonly actions?: ActParts;
-  /** Acts on a worker's process; absent where workers do not run on this machine. */
-  readonly signalWorker?: (pid: number, action: WorkerAction) => boolean;
+  /** Acts on workers' processes; absent where workers do not run on this machine. */
+  readonly local?: Pick<LocalWorkers, 'signal' | 'killCell'>;
   /** Stops all streams. */
   readonly stopping: AbortSignal;
 }
 
-/** The longest job id with the prefix of rejected messages. */
-const MAX_ID_LENGTH = 300;
+/** As many ids as a request may name, each as long as it may be, in any alphabet. */
+const MAX_BODY_BYTES = 256 * 1024;
 /** A comment now and then shows a dead connection to both ends. */
 const PULSE_MS = 15_000;
 
@@ -57,6 +61,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
     app.get(path, (c) => c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': 'no-cache' }));
   addStream(app, options);
   addJobs(app, options);
+  addManyJobs(app, options);
   addWorkers(app, options);
   app.notFound((c) => c.json(refusal('Not found'), 404));
   app.onError((error, c) => {
@@ -106,17 +111,45 @@ function addJobs(app: Hono, { watcher, store, clock, settings, actions }: Consol
   });
 }
 
-function addWorkers(app: Hono, { signalWorker }: ConsoleAppOptions): void {
+/** What is asked of many jobs at once. */
+function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
+  app.post('/api/many/:action', bodyLimit({ maxSize: MAX_BODY_BYTES }), async (c) => {
+    const { action } = c.req.param();
+    if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+    if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+    const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
+    if (jobIds === undefined)
+      return c.json(refusal(`The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`), 400);
+    const reply = await actOnMany(actions, jobIds, action);
+    for (const jobId of jobIds) watcher.note(jobId);
+    return c.json(reply);
+  });
+  app.post('/api/failures/more', async (c) => {
+    await watcher.moreFailures();
+    return c.json({ ok: true, message: 'Read' });
+  });
+}
+
+function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
+  const notHere = 'Only workers of a local stack can be signalled';
   app.post('/api/workers/:pid/:action', (c) => {
     const { pid, action } = c.req.param();
     if (!isWorkerAction(action)) return c.json(refusal('There is no such action'), 404);
-    if (signalWorker === undefined)
-      return c.json(refusal('Only workers of a local stack can be signalled'), 403);
-    if (!/^\d{1,10}$/.test(pid) || !signalWorker(Number(pid), action))
+    if (local === undefined) return c.json(refusal(notHere), 403);
+    if (!isPid(pid) || !local.signal(Number(pid), action))
       return c.json(refusal('This worker has ended'), 404);
     return c.json({ ok: true, message: `${signalNames[action]} sent to ${pid}` });
   });
+  app.post('/api/cells/:pid/kill', async (c) => {
+    const { pid } = c.req.param();
+    if (local === undefined) return c.json(refusal(notHere), 403);
+    if (!isPid(pid) || !(await local.killCell(Number(pid))))
+      return c.json(refusal('This cell has ended'), 404);
+    return c.json({ ok: true, message: `SIGKILL sent to cell ${pid}` });
+  });
 }
+
+const isPid = (text: string): boolean => /^\d{1,10}$/.test(text);
 
 const signalNames: Readonly<Record<WorkerAction, string>> = {
   kill: 'SIGKILL',

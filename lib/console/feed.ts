@@ -15,7 +15,7 @@ export interface FeedOptions {
 
 /** Changes are gathered this long, so that a burst is one message and one drawing. */
 const GATHER_MS = 40;
-const SERIES_EVERY_MS = 1_000;
+const FIGURES_EVERY_MS = 1_000;
 /** Jobs in one message when a page first hears of them: it draws while the rest arrives. */
 const CHUNK = 2_000;
 
@@ -26,14 +26,14 @@ export class Feed {
   readonly #changed = new Set<string>();
   readonly #gone = new Set<string>();
   readonly #unlisten: () => void;
-  readonly #seriesTimer: NodeJS.Timeout;
+  readonly #figuresTimer: NodeJS.Timeout;
   #workersTold = '';
   #flushTimer: NodeJS.Timeout | undefined;
 
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#unlisten = options.watcher.jobs.listen((change) => this.#note(change));
-    this.#seriesTimer = setInterval(() => this.#tellSeries(), SERIES_EVERY_MS).unref();
+    this.#figuresTimer = setInterval(() => this.#tellFigures(), FIGURES_EVERY_MS).unref();
   }
 
   /** Tells this page everything, and from then on what changed; returns how to stop. */
@@ -60,7 +60,7 @@ export class Feed {
   stop(): void {
     this.#unlisten();
     clearTimeout(this.#flushTimer);
-    clearInterval(this.#seriesTimer);
+    clearInterval(this.#figuresTimer);
     this.#listeners.clear();
   }
 
@@ -77,6 +77,7 @@ export class Feed {
       });
     listener('workers', workers());
     listener('series', watcher.series.all());
+    listener('figures', watcher.figures());
   }
 
   #note(change: JobChange): void {
@@ -100,6 +101,7 @@ export class Feed {
     if (this.#changed.size > 0 || this.#gone.size > 0) {
       const jobs = [...this.#changed].flatMap((jobId) => watcher.jobs.get(jobId) ?? []);
       this.#tell('jobs', { now: clock.now(), jobs, gone: [...this.#gone] });
+      this.#tell('figures', watcher.figures());
       this.#changed.clear();
       this.#gone.clear();
     }
@@ -110,10 +112,9 @@ export class Feed {
     this.#tell('workers', told);
   }
 
-  #tellSeries(): void {
-    const { watcher, clock } = this.#options;
-    const { running, pending } = watcher.jobs.counts;
-    watcher.series.read(clock.now(), { live: running, waiting: pending });
+  #tellFigures(): void {
+    const { watcher } = this.#options;
+    this.#tell('figures', watcher.figures());
     const changes = watcher.series.changes();
     if (changes.points.length > 0 || changes.reclaims.length > 0) this.#tell('series', changes);
   }

@@ -1,6 +1,7 @@
 import type { Moment } from '../inspect/moment.ts';
 import { nextSteps } from '../inspect/next-steps.ts';
 import { timelineOf } from '../inspect/timeline.ts';
+import { whyFailed } from '../inspect/why-failed.ts';
 import type { Job } from '../protocol/job.ts';
 import type { Settings } from '../settings/settings.ts';
 import { summaryOfJob } from './job-summary.ts';
@@ -29,6 +30,7 @@ export const detailOf = (
   progress: json(job.progress),
   result: job.status === 'done' ? json(job.result) : undefined,
   lastError: job.lastError,
+  failure: whyFailed(job),
   claims: job.claims,
   timeline: timelineOf(job, settings, seen),
   next: nextSteps(job, now, settings),

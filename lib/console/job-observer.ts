@@ -23,7 +23,7 @@ export class JobObserver {
   noteChange(before: JobSummary | undefined, after: JobSummary): void {
     const { clock, history, series } = this.#parts;
     if (after.status === 'done' && before?.status !== 'done')
-      series.finished(after.finishedAt ?? clock.now());
+      series.finished(after.finishedAt ?? clock.now(), clock.now());
     if (after.status !== 'running' || before?.status !== 'running' || before.attempt !== after.attempt)
       return;
     const { jobId, attempt, leaseUntil, leaseSpanMs = 0, leaseOwner } = after;

@@ -1,8 +1,9 @@
+import { failureKind } from '../inspect/why-failed.ts';
 import { isFinished, type Job, type LeaseEntry } from '../protocol/job.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { JobSummary } from './page-messages.ts';
 
-/** The list shows the beginning of an error; the job's page has all of it. */
+/** The list shows the first line of an error; the job's page has all of it. */
 const SHOWN_ERROR_CHARS = 160;
 
 /** A job's row as the list shows it. `seen` is the summary before, which knows what a row does not tell. */
@@ -16,9 +17,12 @@ export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSumma
     leaseSpanMs: leaseUntil === undefined ? undefined : spanOf(leaseUntil, job, now, seen),
     leaseOwner: job.leaseOwner,
     notBefore: job.status === 'pending' ? job.notBefore : undefined,
+    startedAt: 'startedAt' in job ? job.startedAt : undefined,
     finishedAt: isFinished(job) ? job.finishedAt : undefined,
+    waitedMs: seen?.waitedMs,
     cancelRequested: job.cancelRequested || undefined,
-    lastError: job.lastError?.slice(0, SHOWN_ERROR_CHARS),
+    lastError: headlineOf(job.lastError),
+    failure: job.status === 'failed' ? failureKind(job) : undefined,
     progress: fractionOf(job.progress),
   };
 }
@@ -34,12 +38,18 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
     leaseSpanMs: spanOf(entry.leaseUntil, entry, now, seen),
     leaseOwner: entry.leaseOwner,
     notBefore: entry.status === 'pending' ? entry.notBefore : undefined,
+    startedAt: entry.status === 'running' ? entry.startedAt : undefined,
     finishedAt: undefined,
+    waitedMs: seen?.waitedMs,
     cancelRequested: entry.cancelRequested || undefined,
     lastError: seen?.lastError,
+    failure: undefined,
     progress: seen?.progress,
   };
 }
+
+const headlineOf = (error: string | undefined): string | undefined =>
+  error?.split('\n')[0]?.slice(0, SHOWN_ERROR_CHARS);
 
 /** Whether the page would show the two alike. JSON leaves out what is undefined, and both are built in one order. */
 export const isSameSummary = (a: JobSummary | undefined, b: JobSummary): boolean =>

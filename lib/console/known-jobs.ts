@@ -11,6 +11,8 @@ export type JobChange = JobSummary | { readonly gone: string };
 /** Beyond this many, the jobs that finished longest ago are forgotten. */
 const MAX_JOBS = 20_000;
 const FORGET_AT_ONCE = 1_000;
+/** A wait is told before its job is first seen, and is part of what is known of the job from then on. */
+const WAITS_KEPT = 2_000;
 /** With at most this many running, each heartbeat is followed by a look at the row, for progress and checkpoints. */
 const ROWS_FOLLOWED = 16;
 
@@ -20,6 +22,8 @@ export class KnownJobs {
   readonly #observer: JobObserver;
   readonly #summaries = new Map<string, JobSummary>();
   readonly #shards = new ShardMembers();
+  readonly #waits = new Map<string, number>();
+  #hasForgotten = false;
   readonly #counts: Record<JobStatus, number> = {
     pending: 0,
     running: 0,
@@ -27,7 +31,6 @@ export class KnownJobs {
     failed: 0,
     cancelled: 0,
   };
-  readonly #types = new Set<string>();
   readonly #listeners = new Set<(change: JobChange) => void>();
 
   constructor(parts: ObserverParts) {
@@ -47,8 +50,19 @@ export class KnownJobs {
     return this.#counts;
   }
 
-  get types(): ReadonlySet<string> {
-    return this.#types;
+  /** Whether jobs were forgotten because there were too many. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten;
+  }
+
+  /** Tells how long the job's message waited in the queue before its worker got it. */
+  noteWait(jobId: string, waitedMs: number): void {
+    if (this.#waits.has(jobId)) return;
+    this.#waits.set(jobId, waitedMs);
+    const [oldest] = this.#waits.keys();
+    if (this.#waits.size > WAITS_KEPT && oldest !== undefined) this.#waits.delete(oldest);
+    const known = this.#summaries.get(jobId);
+    if (known !== undefined) this.#put(known, this.#shards.of(jobId));
   }
 
   /** Takes in a whole row. */
@@ -69,7 +83,10 @@ export class KnownJobs {
     if (before?.status === 'pending' && entry.status === 'running' && before.attempt === entry.attempt)
       return false;
     this.#put(summaryOfEntry(entry, this.#clock.now(), before), entry.leaseShard);
-    return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#counts.running <= ROWS_FOLLOWED;
+    // What the index does not tell of a job that is new here: why it is tried again, and how far it is.
+    if (before === undefined)
+      return entry.errors + entry.crashes > 0 || (entry.status === 'running' && this.#isFollowed());
+    return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#isFollowed();
   }
 
   /** Whether the row of a failed job, of which the index tells, has yet to be read. */
@@ -90,7 +107,7 @@ export class KnownJobs {
 
   /** Jobs that ought to have been in this stretch of the shard and were not. */
   missing(shard: string, seen: ReadonlySet<string>, from: number, to: number): string[] {
-    return [...this.#shards.of(shard)].filter((jobId) => {
+    return [...this.#shards.members(shard)].filter((jobId) => {
       const leaseUntil = this.#summaries.get(jobId)?.leaseUntil ?? 0;
       return !seen.has(jobId) && leaseUntil > from && leaseUntil <= to;
     });
@@ -102,13 +119,17 @@ export class KnownJobs {
     return () => this.#listeners.delete(listener);
   }
 
-  #put(summary: JobSummary, shard: string | undefined): void {
+  #isFollowed(): boolean {
+    return this.#counts.running <= ROWS_FOLLOWED;
+  }
+
+  #put(seen: JobSummary, shard: string | undefined): void {
+    const summary = { ...seen, waitedMs: seen.waitedMs ?? this.#waits.get(seen.jobId) };
     const before = this.#summaries.get(summary.jobId);
     this.#shards.place(summary.jobId, shard);
     if (isSameSummary(before, summary)) return;
     if (before !== undefined) this.#counts[before.status] -= 1;
     this.#counts[summary.status] += 1;
-    this.#types.add(summary.type);
     this.#summaries.set(summary.jobId, summary);
     this.#observer.noteChange(before, summary);
     this.#tell(summary);
@@ -116,6 +137,7 @@ export class KnownJobs {
   }
 
   #forgetOldest(): void {
+    this.#hasForgotten = true;
     const finished = [...this.#summaries.values()].filter(({ finishedAt }) => finishedAt !== undefined);
     finished.sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
     for (const { jobId } of finished.slice(0, FORGET_AT_ONCE)) this.remove(jobId);

@@ -14,7 +14,7 @@ const STYLES = join(FOLDER, 'main.css');
 export async function loadPageFiles(): Promise<PageFiles> {
   const built = existsSync(SCRIPT)
     ? { script: readFileSync(SCRIPT, 'utf8'), styles: readFileSync(STYLES, 'utf8') }
-    : await buildPage();
+    : await buildOnce();
   return new Map([
     ['/', { body: readFileSync(join(FOLDER, 'index.html'), 'utf8'), type: 'text/html; charset=utf-8' }],
     ['/main.js', { body: built.script, type: 'text/javascript; charset=utf-8' }],
@@ -22,6 +22,12 @@ export async function loadPageFiles(): Promise<PageFiles> {
     ['/icon.svg', { body: readFileSync(join(FOLDER, 'icon.svg'), 'utf8'), type: 'image/svg+xml' }],
   ]);
 }
+
+let building: ReturnType<typeof buildPage> | undefined;
+const buildOnce = () => {
+  building ??= buildPage();
+  return building;
+};
 
 /** Bundles script and styles with all they import: nothing is loaded from elsewhere. */
 export async function buildPage(): Promise<{ readonly script: string; readonly styles: string }> {

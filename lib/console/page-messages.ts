@@ -1,5 +1,6 @@
 import type { NextStep } from '../inspect/next-steps.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
+import type { FailureKind, WhyFailed } from '../inspect/why-failed.ts';
 import type { JobStatus, OperatorAct, PastClaim } from '../protocol/job.ts';
 
 /** What travels between the console's server and its page. Both sides compile against this file. */
@@ -20,9 +21,15 @@ export interface JobSummary {
   readonly leaseSpanMs?: number;
   readonly leaseOwner?: string;
   readonly notBefore?: number;
+  /** When its last claim began. */
+  readonly startedAt?: number;
   readonly finishedAt?: number;
+  /** How long its message waited in the queue; absent where nobody saw it. */
+  readonly waitedMs?: number;
   readonly cancelRequested?: boolean;
   readonly lastError?: string;
+  /** Which limit a failed job met. */
+  readonly failure?: FailureKind;
   /** A fraction from 0 to 1, where the handler's progress can be read as one. */
   readonly progress?: number;
 }
@@ -33,6 +40,8 @@ export interface WorkerSummary {
   readonly state: 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
   readonly since: number;
   readonly jobs: readonly string[];
+  /** The processes in which its handlers run. */
+  readonly cells?: readonly { readonly pid: number }[];
   /** Only a process of the local stack has one, and can be killed, paused and resumed. */
   readonly pid?: number;
   readonly invocations?: number;
@@ -55,6 +64,7 @@ export interface JobDetail {
   readonly progress?: string;
   readonly result?: string;
   readonly lastError?: string;
+  readonly failure?: WhyFailed;
   readonly claims: readonly PastClaim[];
   readonly timeline: readonly TimelineEvent[];
   readonly next: readonly NextStep[];
@@ -80,8 +90,36 @@ export interface Hello {
   readonly writable: boolean;
   readonly skewMs: number;
   readonly graceMs: number;
-  /** What the list leaves out, in words; absent when it is complete. */
+  /** Why finished jobs are not all listed; absent where the whole table was read. */
   readonly partial?: string;
+  /** Why the queue's depth is not known; absent where it is. */
+  readonly noQueue?: string;
+}
+
+/** A number that may be too low: what is beyond was not read. */
+export interface Figure {
+  readonly count: number;
+  readonly complete: boolean;
+}
+
+/** What SQS tells of the queue. Its numbers are approximate. */
+export interface QueueDepth {
+  readonly visible: number;
+  readonly inFlight: number;
+  readonly delayed: number;
+}
+
+/** The system in numbers, and how fresh they are. Sent every second, so that silence means a lost connection. */
+export interface Figures {
+  readonly now: number;
+  /** When the table was last read; undefined before the first time. */
+  readonly readAt?: number;
+  /** Why it could not be read since. */
+  readonly problem?: string;
+  readonly counts: Readonly<Record<JobStatus, Figure>>;
+  readonly queue?: QueueDepth;
+  /** Failures that are in the index and were not read yet. */
+  readonly moreFailures: boolean;
 }
 
 /** What changed since the message before; `reset` replaces everything. */
@@ -97,8 +135,9 @@ export interface SeriesPoint {
   /** Epoch seconds. */
   readonly second: number;
   readonly done: number;
-  readonly live: number;
-  readonly waiting: number;
+  /** Running jobs, and jobs that no worker has; absent where they were as before. */
+  readonly live?: number;
+  readonly waiting?: number;
 }
 
 export interface ReclaimPoint {
@@ -119,6 +158,16 @@ export interface StreamEvents {
   readonly jobs: JobChanges;
   readonly workers: readonly WorkerSummary[];
   readonly series: SeriesChanges;
+  readonly figures: Figures;
+}
+
+/** The most jobs that one request of many may name. */
+export const MANY_AT_ONCE = 100;
+
+/** The answer to an act on many jobs: how many it was done to, and why not to the others. */
+export interface ManyReply extends ActionReply {
+  readonly done: number;
+  readonly refused: readonly { readonly jobId: string; readonly message: string }[];
 }
 
 /** The answer to an action. */

@@ -6,12 +6,12 @@ const PAGE = 500;
 /** No more than this many are kept, so reading further would be in vain. */
 const MAX_ROWS = 20_000;
 
-/** Takes in the whole table, page by page, so that a stop is heard between two of them. */
+/** Takes in the whole table, page by page, so that a stop is heard between two of them. False where it was not all of it. */
 export async function scanInto(
   jobs: KnownJobs,
   scan: NonNullable<WatcherOptions['scan']>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   let page: Awaited<ReturnType<typeof scan>> | undefined;
   let rows = 0;
   do {
@@ -25,4 +25,5 @@ export async function scanInto(
       }
     }
   } while (page.cursor !== undefined && rows < MAX_ROWS && !signal.aborted);
+  return page.cursor === undefined;
 }

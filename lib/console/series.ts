@@ -2,7 +2,8 @@ import type { ReclaimPoint, SeriesChanges, SeriesPoint } from './page-messages.t
 
 /** The figures behind the plots, second by second, for the last ten minutes. */
 export interface Series {
-  finished(at: number): void;
+  /** A job was done then; one that was done longer ago than the plots show is left out. */
+  finished(at: number, now: number): void;
   reclaimed(point: ReclaimPoint): void;
   /** Takes the reading of this moment. */
   read(now: number, reading: { readonly live: number; readonly waiting: number }): void;
@@ -17,16 +18,17 @@ const RECLAIMS = 500;
 const SAME_EVENT_MS = 1_000;
 
 export function createSeries(): Series {
-  const points = new Map<number, { second: number; done: number; live: number; waiting: number }>();
+  const points = new Map<number, { second: number; done: number; live?: number; waiting?: number }>();
   const reclaims: ReclaimPoint[] = [];
   const altered = new Set<number>();
   let fresh: ReclaimPoint[] = [];
+  let last: { readonly live: number; readonly waiting: number } | undefined;
 
   const pointAt = (second: number) => {
     const found = points.get(second);
     altered.add(second);
     if (found !== undefined) return found;
-    const point = { second, done: 0, live: 0, waiting: 0 };
+    const point = { second, done: 0 };
     points.set(second, point);
     return point;
   };
@@ -38,8 +40,10 @@ export function createSeries(): Series {
     [...chosen].map((point) => ({ ...point })).sort((a, b) => a.second - b.second);
 
   return {
-    finished(at) {
+    finished(at, now) {
+      if (now - at > SERIES_SECONDS * 1000) return;
       pointAt(Math.floor(at / 1000)).done += 1;
+      prune(now);
     },
     reclaimed(point) {
       if (reclaims.some(({ jobId, at }) => jobId === point.jobId && Math.abs(at - point.at) < SAME_EVENT_MS))
@@ -48,14 +52,11 @@ export function createSeries(): Series {
       fresh.push(point);
       if (reclaims.length > RECLAIMS) reclaims.shift();
     },
-    read(now, { live, waiting }) {
-      const second = Math.floor(now / 1000);
-      const before = points.get(second - 1);
-      const point = points.get(second);
-      // A quiet system needs no new points: the page extends the last reading.
-      if (point === undefined && live === 0 && before?.live === undefined && altered.size === 0) return;
-      if (point?.live === live && point.waiting === waiting) return;
-      Object.assign(pointAt(second), { live, waiting });
+    read(now, reading) {
+      // The page carries the last reading on until it changes.
+      if (last?.live === reading.live && last.waiting === reading.waiting) return;
+      last = reading;
+      Object.assign(pointAt(Math.floor(now / 1000)), reading);
       prune(now);
     },
     all: () => ({ points: sorted(points.values()), reclaims: [...reclaims], reset: true }),

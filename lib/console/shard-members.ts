@@ -15,7 +15,12 @@ export class ShardMembers {
     this.#jobs.set(shard, members.add(jobId));
   }
 
-  of(shard: string): Iterable<string> {
+  /** The shard that the job is in. */
+  of(jobId: string): string | undefined {
+    return this.#shardOf.get(jobId);
+  }
+
+  members(shard: string): Iterable<string> {
     return this.#jobs.get(shard) ?? [];
   }
 }

@@ -26,13 +26,19 @@ export interface ConsoleOptions {
   readonly scan?: WatcherOptions['scan'];
   /** The processes of a local stack. */
   readonly local?: LocalWorkers;
+  /** Reads how much is in the queue. @default what waits there is not shown */
+  readonly queueDepth?: WatcherOptions['queueDepth'];
   readonly onProblem?: (error: unknown) => void;
 }
 
 /** What a local stack adds: processes to look at and to signal, and word of everything that happens. */
 export interface LocalWorkers {
+  /** Whether all jobs run in these workers, so that nothing happens unseen. */
+  readonly tellsAll: boolean;
   workers(): readonly WorkerSummary[];
   signal(pid: number, action: WorkerAction): boolean;
+  /** Kills one of a worker's cells; false where no worker has a cell with this process id. */
+  killCell(pid: number): Promise<boolean>;
   /** Called once; the stack then tells the watcher what it sees, and the page of changed workers. */
   connect(watcher: Watcher, workersChanged: () => void): () => void;
 }
@@ -48,18 +54,22 @@ export interface Console {
 
 /** How often the index is looked at: on this machine it is free, in an account each look costs a query a shard. */
 const RHYTHM = {
-  local: { pollMs: 400, idlePollMs: 5_000 },
-  account: { pollMs: 2_000, idlePollMs: 0 },
+  local: { pollMs: 400, idlePollMs: 5_000, queueEveryMs: 400, failuresEveryMs: 1_000 },
+  account: { pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
 } as const;
 
 /** Serves the page on 127.0.0.1 until it is stopped. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { table, store, settings, clock, queue, events, local, scan, onProblem } = options;
+  const { table, store, settings, clock, queue, events, local, scan, queueDepth, onProblem } = options;
   const files = await loadPageFiles();
   const token = randomBytes(18).toString('base64url');
   const stopping = new AbortController();
   const mode: Hello['mode'] = local === undefined ? 'account' : 'local';
-  const watcher = new Watcher({ table, store, settings, clock, scan, onProblem, ...RHYTHM[mode] });
+  const watcher = new Watcher({
+    ...{ table, store, settings, clock, scan, queueDepth, onProblem },
+    isToldAll: () => local?.tellsAll === true,
+    ...RHYTHM[mode],
+  });
   const feed = new Feed({
     watcher,
     clock,
@@ -72,7 +82,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     ...{ token, files, feed, watcher, store, clock, settings },
     port: () => port,
     actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events },
-    signalWorker: local?.signal,
+    local,
     stopping: stopping.signal,
   });
   const server = createAdaptorServer({ fetch: app.fetch });
@@ -98,7 +108,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
 }
 
 const helloOf = (
-  { tableName, queue, settings, scan }: ConsoleOptions,
+  { tableName, queue, queueDepth, settings, scan, local }: ConsoleOptions,
   mode: Hello['mode'],
 ): Omit<Hello, 'now'> => ({
   tableName,
@@ -106,5 +116,13 @@ const helloOf = (
   writable: queue !== undefined,
   skewMs: settings.skewMs,
   graceMs: settings.graceMs,
-  partial: scan === undefined ? 'Jobs that finished before this console started are not listed' : undefined,
+  partial: whyPartial(scan !== undefined, local?.tellsAll === true),
+  noQueue: queueDepth === undefined ? 'No queue is named. Start the console with --queue-url' : undefined,
 });
+
+/** Why not all jobs that are done or cancelled are listed. */
+function whyPartial(hasScanned: boolean, tellsAll: boolean): string | undefined {
+  if (!hasScanned)
+    return 'Done and cancelled jobs are in no index: only those that this console saw finish are listed. Start it with --scan to read the whole table once';
+  return tellsAll ? undefined : 'Jobs that start and finish between two looks at the index are not seen';
+}

@@ -1,13 +1,13 @@
 import { concernsOneRow } from '../protocol/errors.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { Clock, Cursor, JobStore, Table } from '../protocol/ports.ts';
-import { allShards } from '../protocol/shards.ts';
-import { allFailures } from '../protocol/store/all-failures.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
+import { Failures } from './failures.ts';
 import { createHistory, type History } from './history.ts';
+import { IndexReader } from './index-reader.ts';
 import { KnownJobs } from './known-jobs.ts';
-import { readShard, type Stretch } from './read-shard.ts';
+import type { Figures, QueueDepth } from './page-messages.ts';
 import { scanInto } from './scan-into.ts';
 import { createSeries, type Series } from './series.ts';
 
@@ -20,6 +20,13 @@ export interface WatcherOptions {
   readonly pollMs: number;
   /** Time between two looks while nobody watches and nothing runs; 0 means none. */
   readonly idlePollMs: number;
+  /** Whether somebody notes every job that something happens to: else short ones are done before they are seen. */
+  readonly isToldAll?: () => boolean;
+  /** Reads how much is in the queue; absent where no queue is known. */
+  readonly queueDepth?: () => Promise<QueueDepth>;
+  /** Time between two looks at the queue, and at the failures. */
+  readonly queueEveryMs: number;
+  readonly failuresEveryMs: number;
   /** Reads the whole table once, to know what finished before. Only where that costs nothing, or was asked for. */
   readonly scan?: (request: {
     readonly cursor?: Cursor;
@@ -28,15 +35,9 @@ export interface WatcherOptions {
   readonly onProblem?: (error: unknown) => void;
 }
 
-const MAX_RUNNING_READ = 2_000;
-/** Pending entries read on every look, and how many more of the rest, a stretch at a time. */
-const PENDING_HEAD = 200;
-const PENDING_STRETCH = 1_000;
 const ROWS_PER_LOOK = 100;
 const ROWS_AT_ONCE = 8;
 const NOTE_DELAY_MS = 15;
-const FAILURES_EVERY_MS = 5_000;
-const FAILURES_READ = 50;
 
 /** Knows the table's jobs as well as gentle polling can: the index for what is unfinished, single rows for what left it. */
 export class Watcher {
@@ -45,19 +46,26 @@ export class Watcher {
   readonly jobs: KnownJobs;
   readonly #options: WatcherOptions;
   readonly #toRead = new Set<string>();
-  /** Where the next look at a long pending shard goes on. */
-  readonly #walks = new Map<string, NonNullable<Stretch['rest']>>();
   readonly #stopping = new AbortController();
   readonly #looping: Promise<void>;
+  readonly #index: IndexReader;
+  readonly #failures: Failures;
+  #hasScanned = false;
+  #queue: QueueDepth | undefined;
+  #queueReadAt = Number.NEGATIVE_INFINITY;
+  #readAt: number | undefined;
+  #problem: string | undefined;
   #watchers = 0;
-  #failuresReadAt = Number.NEGATIVE_INFINITY;
   #noteTimer: NodeJS.Timeout | undefined;
-  #wake = () => {};
+  /** Ends the pause before the next look, or has it measured anew. */
+  #wake: (to: 'look' | 'wait') => void = () => {};
 
   /** Starts to look at once. */
   constructor(options: WatcherOptions) {
     this.#options = options;
     this.jobs = new KnownJobs({ clock: options.clock, history: this.history, series: this.series });
+    this.#index = new IndexReader(options.table, this.jobs);
+    this.#failures = new Failures({ ...options, jobs: this.jobs, isAllKnown: () => this.#isAllKnown() });
     this.#looping = this.#loop();
   }
 
@@ -73,36 +81,71 @@ export class Watcher {
   /** Somebody looks at the page (or no longer does), which sets the rhythm. */
   watched(by: 1 | -1): void {
     this.#watchers += by;
-    if (by === 1) this.#wake();
+    this.#wake(by === 1 ? 'look' : 'wait');
+  }
+
+  get isWatched(): boolean {
+    return this.#watchers > 0;
   }
 
   /** Looks at the index now. */
   async poll(): Promise<void> {
     const { clock, settings } = this.#options;
-    const { running, pending } = allShards(settings.shards);
-    await Promise.all([
-      ...running.map((shard) => this.#lookAtRunning(shard)),
-      ...pending.map((shard) => this.#lookAtPending(shard)),
-    ]);
-    await this.#lookAtFailures();
+    const [unclear] = await Promise.all([this.#index.look(settings.shards), this.#lookAtQueue()]);
+    this.#readSoon(unclear);
+    this.#readSoon(await this.#failures.look());
     await this.#readRows();
     const { counts } = this.jobs;
-    this.series.read(clock.now(), { live: counts.running, waiting: counts.pending });
+    this.series.read(clock.now(), { live: counts.running, waiting: this.#waiting() });
+    this.#readAt = clock.now();
+    this.#problem = undefined;
+  }
+
+  /** Reads the next older failures. */
+  async moreFailures(): Promise<void> {
+    this.#readSoon(await this.#failures.more());
+    await this.#readRows();
+  }
+
+  /** The numbers, and how far they can be relied on. */
+  figures(): Figures {
+    const { counts } = this.jobs;
+    const isAllKnown = this.#isAllKnown();
+    return {
+      now: this.#options.clock.now(),
+      readAt: this.#readAt,
+      problem: this.#problem,
+      counts: {
+        running: { count: counts.running, complete: !this.#index.hasUnread('running') },
+        pending: { count: counts.pending, complete: !this.#index.hasUnread('pending') },
+        done: { count: counts.done, complete: isAllKnown },
+        failed: this.#failures.figure(),
+        cancelled: { count: counts.cancelled, complete: isAllKnown },
+      },
+      queue: this.#queue,
+      moreFailures: this.#failures.hasMore,
+    };
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#noteTimer);
-    this.#wake();
+    this.#wake('look');
     await this.#looping;
   }
 
   async #loop(): Promise<void> {
     const { scan } = this.#options;
     const { signal } = this.#stopping;
-    if (scan !== undefined) await scanInto(this.jobs, scan, signal).catch(this.#tell);
+    if (scan !== undefined)
+      await scanInto(this.jobs, scan, signal).then((isWhole) => {
+        this.#hasScanned = isWhole;
+      }, this.#tell);
     while (!signal.aborted) {
-      await this.poll().catch(this.#tell);
+      await this.poll().catch((error: unknown) => {
+        this.#problem = error instanceof Error ? error.message : String(error);
+        this.#tell(error);
+      });
       await this.#pause();
     }
   }
@@ -110,54 +153,46 @@ export class Watcher {
   /** Waits for the next look, which may be woken early. */
   async #pause(): Promise<void> {
     const { pollMs, idlePollMs } = this.#options;
-    const waking = Promise.withResolvers<void>();
-    this.#wake = waking.resolve;
-    const pause = this.#watchers > 0 || this.jobs.counts.running > 0 ? pollMs : idlePollMs;
-    const timer = pause > 0 ? setTimeout(waking.resolve, pause) : undefined;
-    if (this.#stopping.signal.aborted) waking.resolve();
-    await waking.promise;
-    clearTimeout(timer);
-  }
-
-  async #lookAtRunning(shard: string): Promise<void> {
-    this.#take(await readShard(this.#options.table, shard, MAX_RUNNING_READ));
-  }
-
-  async #lookAtPending(shard: string): Promise<void> {
-    const { table } = this.#options;
-    const head = await readShard(table, shard, PENDING_HEAD);
-    this.#take(head);
-    if (head.rest === undefined) return;
-    const stretch = await readShard(table, shard, PENDING_STRETCH, this.#walks.get(shard) ?? head.rest);
-    this.#take(stretch);
-    if (stretch.rest === undefined) this.#walks.delete(shard);
-    else this.#walks.set(shard, stretch.rest);
-  }
-
-  #take({ shard, entries, from, to }: Stretch): void {
-    const seen = new Set(entries.map(({ jobId }) => jobId));
-    for (const entry of entries) if (this.jobs.takeEntry(entry)) this.#toRead.add(entry.jobId);
-    for (const jobId of this.jobs.missing(shard, seen, from, to)) this.#toRead.add(jobId);
-  }
-
-  async #lookAtFailures(): Promise<void> {
-    const { clock, table, settings } = this.#options;
-    if (clock.monotonic() - this.#failuresReadAt < FAILURES_EVERY_MS) return;
-    this.#failuresReadAt = clock.monotonic();
-    let left = FAILURES_READ;
-    for await (const { failure } of allFailures(table, {
-      shards: settings.shards,
-      pageSize: FAILURES_READ,
-    })) {
-      if (this.jobs.isNewFailure(failure)) this.#toRead.add(failure.jobId);
-      if (--left === 0) return;
+    for (;;) {
+      if (this.#stopping.signal.aborted) return;
+      const waking = Promise.withResolvers<'look' | 'wait'>();
+      this.#wake = waking.resolve;
+      const pause = this.isWatched || this.jobs.counts.running > 0 ? pollMs : idlePollMs;
+      const timer = pause > 0 ? setTimeout(waking.resolve, pause, 'look') : undefined;
+      const next = await waking.promise;
+      clearTimeout(timer);
+      if (next === 'look') return;
     }
+  }
+
+  async #lookAtQueue(): Promise<void> {
+    const { clock, queueDepth, queueEveryMs } = this.#options;
+    if (queueDepth === undefined || clock.monotonic() - this.#queueReadAt < queueEveryMs) return;
+    this.#queueReadAt = clock.monotonic();
+    // Unknown rather than old, and no reason to doubt what the table says.
+    this.#queue = await queueDepth().catch((error: unknown) => {
+      this.#tell(error);
+      return undefined;
+    });
+  }
+
+  /** Jobs that no worker has: messages in the queue, or where that is not known, pending rows. */
+  #waiting(): number {
+    return this.#queue === undefined ? this.jobs.counts.pending : this.#queue.visible + this.#queue.delayed;
+  }
+
+  #isAllKnown(): boolean {
+    return this.#hasScanned && !this.jobs.hasForgotten && this.#options.isToldAll?.() === true;
+  }
+
+  #readSoon(jobIds: readonly string[]): void {
+    for (const jobId of jobIds) this.#toRead.add(jobId);
   }
 
   async #readNoted(): Promise<void> {
     await this.#readRows().catch(this.#tell);
     // A job that starts to run wakes the poll, which from now on has heartbeats to see.
-    if (this.jobs.counts.running > 0 && this.#watchers === 0) this.#wake();
+    if (this.jobs.counts.running > 0 && !this.isWatched) this.#wake('look');
   }
 
   async #readRows(): Promise<void> {

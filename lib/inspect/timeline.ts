@@ -151,7 +151,8 @@ const isRepeated = (kind: MomentKind): boolean =>
 function withAttempt(moment: Moment, job: Job): Moment {
   if (moment.attempt !== undefined && moment.attempt > 0) return moment;
   const claim = job.claims.find(({ from, to }) => moment.at >= from && moment.at <= to);
-  const attempt = claim?.attempt ?? (job.status === 'running' ? job.attempt : undefined);
+  const isOfRun = job.status === 'running' && moment.at >= job.startedAt;
+  const attempt = isOfRun ? job.attempt : claim?.attempt;
   return attempt === undefined ? moment : { ...moment, attempt };
 }
 

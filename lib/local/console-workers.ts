@@ -5,33 +5,43 @@ import type { Moment } from '../inspect/moment.ts';
 import type { BusEvent } from './event-bus.ts';
 import type { SandboxView } from './lambda-host/lambda-function.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
-import { jobIdsOf } from './message-jobs.ts';
+import { jobIdsOf, waitsOf } from './message-jobs.ts';
+import { childrenOf } from './process-children.ts';
 import type { LocalStack, StackEvent } from './stack.ts';
 
 /** How long, and how many, processes that are gone stay in sight. */
 const GONE_SHOWN_MS = 30_000;
-const GONE_SHOWN = 3;
+const GONE_SHOWN = 8;
+/** How often is looked which cells a worker has. */
+const CELLS_EVERY_MS = process.platform === 'linux' ? 500 : 3_000;
 /** A worker claims a moment after its invocation starts. */
 const CLAIM_MS = [40, 200];
 
-/** Shows the console what the local stack's processes do, and lets it signal them. */
-export function consoleWorkers(stack: LocalStack): LocalWorkers {
+/** Shows the console what the local stack's processes do, and lets it signal them. Others' workers tell it nothing. */
+export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorkers {
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;
-  const attemptOf = (jobId: string) => watching?.jobs.get(jobId)?.attempt;
-  const add = (jobId: string, moment: Omit<Moment, 'at'>, at = Date.now()) => {
-    watching?.history.add(jobId, { ...moment, at, attempt: moment.attempt ?? attemptOf(jobId) });
-  };
+  let cells: ReadonlyMap<number, readonly number[]> = new Map();
+  // Which attempt it was is told by the row, from the time: what the watcher knows may be an attempt behind.
+  const add: Add = (jobId, moment, at = Date.now()) => watching?.history.add(jobId, { ...moment, at });
+  const livePids = () => stack.workers().map(({ pid }) => pid);
 
   return {
+    tellsAll: hasWorkers,
     workers() {
       const recent = [...gone.values()]
         .filter(({ at }) => Date.now() - at < GONE_SHOWN_MS)
-        .slice(-GONE_SHOWN);
-      return [
-        ...stack.workers().map((sandbox) => summaryOf(sandbox)),
-        ...recent.reverse().map(({ sandbox, at }) => ({ ...summaryOf(sandbox), since: at, jobs: [] })),
-      ];
+        .slice(-GONE_SHOWN)
+        .map(({ sandbox, at }) => ({ ...summaryOf(sandbox, []), since: at, jobs: [] }));
+      const live = stack.workers().map((sandbox) => summaryOf(sandbox, cells.get(sandbox.pid) ?? []));
+      // In the order of their start, the dead ones included: nobody moves to the place of one that was just killed.
+      const startOf = new Map([
+        ...[...gone.values()].map(({ sandbox }) => [sandbox.pid, sandbox.startedAt] as const),
+        ...stack.workers().map(({ pid, startedAt }) => [pid, startedAt] as const),
+      ]);
+      return [...live, ...recent].sort(
+        (a, b) => (startOf.get(a.pid ?? 0) ?? 0) - (startOf.get(b.pid ?? 0) ?? 0),
+      );
     },
     signal(pid, action) {
       const worker = stack.workers().find((each) => each.pid === pid);
@@ -39,6 +49,12 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
       if (kind !== undefined)
         for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: processName(pid) });
       return stack.signal(pid, action);
+    },
+    async killCell(pid) {
+      // Asked anew: a process id may by now be somebody else's.
+      const children = await childrenOf(livePids());
+      if (![...children.values()].some((pids) => pids.includes(pid))) return false;
+      return process.kill(pid, 'SIGKILL');
     },
     connect(watcher, workersChanged) {
       watching = watcher;
@@ -52,8 +68,14 @@ export function consoleWorkers(stack: LocalStack): LocalWorkers {
         }
         tell(event, watcher, add);
       });
+      const look = setInterval(async () => {
+        const before = JSON.stringify([...cells]);
+        cells = await childrenOf(livePids());
+        if (JSON.stringify([...cells]) !== before) workersChanged();
+      }, CELLS_EVERY_MS).unref();
       return () => {
         watching = undefined;
+        clearInterval(look);
         unlisten();
       };
     },
@@ -68,12 +90,13 @@ const signalKinds: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = {
 const isWorker = ({ functionName }: { readonly functionName: string }) => functionName.endsWith('-worker');
 const processName = (pid: number) => `process ${pid}`;
 
-const summaryOf = (sandbox: SandboxView): WorkerSummary => ({
+const summaryOf = (sandbox: SandboxView, cells: readonly number[]): WorkerSummary => ({
   name: processName(sandbox.pid),
   pid: sandbox.pid,
   state: sandbox.state !== 'gone' && sandbox.isPaused ? 'paused' : sandbox.state,
   since: sandbox.busySince ?? sandbox.idleSince ?? sandbox.startedAt,
   jobs: jobIdsOf(sandbox.event),
+  cells: cells.map((pid) => ({ pid })),
   invocations: sandbox.invocations,
   ending: sandbox.ending,
 });
@@ -83,6 +106,8 @@ type Add = (jobId: string, moment: Omit<Moment, 'at'>, at?: number) => void;
 /** Turns what happens in the stack into news of jobs. */
 function tell(event: StackEvent, watcher: Watcher, add: Add): void {
   if (event.kind === 'started') {
+    for (const { jobId, waitedMs } of waitsOf(event.event, Date.now()))
+      watcher.jobs.noteWait(jobId, waitedMs);
     for (const jobId of jobIdsOf(event.event))
       for (const ms of CLAIM_MS) setTimeout(() => watcher.note(jobId), ms).unref();
   } else if (event.kind === 'ended') {
@@ -101,6 +126,9 @@ const reasonOf = ({ errorMessage }: { readonly errorMessage: string }) =>
 
 const isDeath = (errorType: string) => errorType === 'Runtime.ExitError' || errorType === 'Sandbox.Timedout';
 
+/** What a worker logs of an attempt's end is on the row, in more words. */
+const TOLD_BY_ROW: ReadonlySet<string> = new Set(['run ended', 'attempt failed', 'attempt crashed']);
+
 /** Log lines that name a job: what a worker says of a claim that it lost, and what handlers say themselves. */
 function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
   if (line.kind !== 'log') return;
@@ -108,7 +136,7 @@ function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
   if (typeof jobId !== 'string') return;
   watcher.note(jobId);
   const of = typeof attempt === 'number' ? attempt : undefined;
-  if (line.message !== 'run ended') add(jobId, { kind: 'log', text: line.message, attempt: of }, line.at);
+  if (!TOLD_BY_ROW.has(line.message)) add(jobId, { kind: 'log', text: line.message, attempt: of }, line.at);
   else if (outcome === 'lost') add(jobId, { kind: 'refused', attempt: of }, line.at);
 }
 

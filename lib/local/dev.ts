@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
+import { describeQueue } from '../aws/sqs/queue-inspection.ts';
 import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
@@ -149,7 +150,8 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
       config: { ...config, endpoint: environment.AWS_ENDPOINT_URL_EVENTBRIDGE },
     }),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
-    local: consoleWorkers(stack),
+    queueDepth: () => describeQueue(aws.sqs, queueUrl),
+    local: consoleWorkers(stack, options.workers !== 0),
     port: options.port,
   });
   ends.push(page.stop);

@@ -4,6 +4,21 @@ export function jobIdsOf(event: unknown): string[] {
   return (Records ?? []).flatMap(({ messageId = '', body = '' }) => jobIdOf(body) ?? messageId);
 }
 
+/** How long the messages of jobs waited in the queue. Hints and repeats are no job's first wait. */
+export function waitsOf(
+  event: unknown,
+  now: number,
+): { readonly jobId: string; readonly waitedMs: number }[] {
+  const { Records } = (event ?? {}) as {
+    Records?: readonly { messageId?: string; body?: string; attributes?: Readonly<Record<string, string>> }[];
+  };
+  return (Records ?? []).flatMap(({ messageId = '', body = '', attributes = {} }) => {
+    const { SentTimestamp, ApproximateReceiveCount = '1' } = attributes;
+    if (SentTimestamp === undefined || ApproximateReceiveCount !== '1' || body.includes('"hint"')) return [];
+    return [{ jobId: jobIdOf(body) ?? messageId, waitedMs: Math.max(0, now - Number(SentTimestamp)) }];
+  });
+}
+
 /** Undefined where the message names no job: its id is then the message's own. */
 function jobIdOf(body: string): string | undefined {
   try {

@@ -60,7 +60,13 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       ...{ tableName, table, store, settings, clock },
       scan: createTableInspection({ client, tableName }).scan,
       // The rhythm of a local stack; there are no processes to show.
-      local: { workers: () => [], signal: () => false, connect: () => () => {} },
+      local: {
+        tellsAll: true,
+        workers: () => [],
+        signal: () => false,
+        killCell: async () => false,
+        connect: () => () => {},
+      },
     });
     browser = await launchChromium();
   });
@@ -82,7 +88,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(await tab.locator('.row').count()).toBe(1);
     await tab.getByRole('searchbox').fill('');
     await tab.keyboard.press('Escape');
-    await tab.getByRole('listbox').focus();
+    await tab.getByRole('grid').focus();
     await tab.keyboard.press('End');
     await tab.locator('.row[data-job="done-0"]').waitFor();
     await tab.keyboard.press('Home');

@@ -2,6 +2,7 @@ import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { type Console, type ConsoleOptions, startConsole } from '../../lib/console/start-console.ts';
 import type { Hint, JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createMemoryTable, type MemoryTable } from '../../lib/testing/memory-table.ts';
 
@@ -16,8 +17,12 @@ export interface ConsoleStage {
   request(path: string, init?: RequestInit): Promise<Response>;
 }
 
-export async function startConsoleStage(options: Partial<ConsoleOptions> = {}): Promise<ConsoleStage> {
+export async function startConsoleStage(
+  options: Partial<ConsoleOptions> = {},
+  rows: readonly Row[] = [],
+): Promise<ConsoleStage> {
   const table = createMemoryTable();
+  for (const row of rows) table.put(row);
   const settings = resolveSettings({ shards: 2, maxRunning: 100 });
   const store = createJobStore({
     table,

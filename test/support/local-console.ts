@@ -1,5 +1,6 @@
 import { connect } from '../../lib/aws/connect.ts';
 import { createTableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
+import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
 import { type Console, startConsole } from '../../lib/console/start-console.ts';
 import { consoleWorkers } from '../../lib/local/console-workers.ts';
 import { demoSettings } from '../../lib/local/demo/settings.ts';
@@ -34,6 +35,7 @@ export async function startLocalConsole(): Promise<LocalConsole> {
     ...{ tableName, table, store, settings, clock },
     queue: aws.queueAt(stack.queueUrl),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
+    queueDepth: () => describeQueue(aws.sqs, stack.queueUrl),
     local: consoleWorkers(stack),
   });
   return {

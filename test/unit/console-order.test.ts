@@ -1,10 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Filter, orderJobs, reorderJobs } from '../../lib/console/page/job-order.ts';
+import { type Filter, fragmentOf, noFilter, placeOf, sortKeys } from '../../lib/console/page/address.ts';
+import {
+  errorGroup,
+  orderJobs as orderAt,
+  reorderJobs as reorderAt,
+} from '../../lib/console/page/job-order.ts';
 import type { JobSummary } from '../../lib/console/page-messages.ts';
 
 const statuses = ['pending', 'running', 'done', 'failed', 'cancelled'] as const;
-const all: Filter = { status: 'all', search: '' };
+const all = noFilter;
+const NOW = 10_000;
+const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter) => orderAt(jobs, filter, NOW);
+const reorderJobs = (
+  list: readonly JobSummary[],
+  changed: ReadonlySet<string>,
+  jobs: ReadonlyMap<string, JobSummary>,
+  filter: Filter,
+) => reorderAt(list, changed, jobs, filter, NOW);
 
 const job = (jobId: string, more: Partial<JobSummary> = {}): JobSummary => ({
   jobId,
@@ -34,12 +47,16 @@ describe('the order of the list', () => {
         jobId: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
         status: fc.constantFrom(...statuses),
         changedAt: fc.nat(5),
+        startedAt: fc.nat(3),
+        attempt: fc.nat(3),
       }),
       { maxLength: 12 },
     );
     const filters = fc.record({
       status: fc.constantFrom('all' as const, ...statuses),
       search: fc.constant(''),
+      sort: fc.constantFrom(...sortKeys),
+      isReversed: fc.boolean(),
     });
     fc.assert(
       fc.property(views, views, filters, (before, changes, filter) => {
@@ -63,16 +80,75 @@ describe('the search', () => {
   const one = job('album-17', { leaseOwner: 'host-1/x', lastError: 'Service DOWN', status: 'failed' });
   const isShown = (each: JobSummary, filter: Filter): boolean => orderJobs([each], filter).length === 1;
 
-  it.each(['album', 'RESIZE', 'host-1', 'down', 'album down', ''])('finds a job by %j', (search) => {
-    expect(isShown(one, { status: 'all', search })).toBe(true);
-  });
+  it.each(['album', 'RESIZE', 'host-1', 'down', 'album down', 'service down', ' down ', ''])(
+    'finds a job by %j',
+    (search) => {
+      expect(isShown(one, { ...all, search })).toBe(true);
+    },
+  );
 
   it.each(['album-18', 'album up', '.*'])('does not find it by %j', (search) => {
-    expect(isShown(one, { status: 'all', search })).toBe(false);
+    expect(isShown(one, { ...all, search })).toBe(false);
   });
 
   it('is within the chosen state', () => {
-    expect(isShown(one, { status: 'done', search: 'album' })).toBe(false);
-    expect(isShown(one, { status: 'failed', search: 'album' })).toBe(true);
+    expect(isShown(one, { ...all, status: 'done', search: 'album' })).toBe(false);
+    expect(isShown(one, { ...all, status: 'failed', search: 'album' })).toBe(true);
   });
+});
+
+describe('the filter', () => {
+  const failed = job('a', {
+    status: 'failed',
+    type: 'mail',
+    lastError: 'Error: SMTP 421 busy',
+    changedAt: 9_000,
+  });
+  const isShown = (filter: Partial<Filter>, now = NOW) =>
+    orderAt([failed], { ...all, ...filter }, now).length === 1;
+
+  it('chooses by type, error and time', () => {
+    expect(isShown({ type: 'mail', error: 'Error: SMTP # busy', since: '15m' })).toBe(true);
+    expect(isShown({ type: 'resize' })).toBe(false);
+    expect(isShown({ error: 'Error: SMTP # full' })).toBe(false);
+    expect(isShown({ since: '15m' }, 9_000 + 900_000)).toBe(true);
+    expect(isShown({ since: '15m' }, 9_000 + 900_001)).toBe(false);
+  });
+
+  it('takes errors that differ in their numbers for one', () => {
+    const group = errorGroup(
+      'Error: order 17 of 0xFF at 3f2504e0-4f89-11d3-9a0c-0305e82c3301 failed\n    at run',
+    );
+    expect(group).toBe('Error: order # of # at # failed');
+  });
+
+  it('comes back from the address as it was', () => {
+    const filters = fc.record({
+      status: fc.constantFrom('all' as const, 'queued' as const, ...statuses),
+      search: fc.string(),
+      type: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+      error: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+      since: fc.constantFrom(undefined, '15m' as const, '7d' as const),
+      sort: fc.constantFrom(...sortKeys),
+      isReversed: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(filters, (filter) => {
+        expect(placeOf(fragmentOf({ view: 'list', filter }))).toEqual({ view: 'list', filter });
+      }),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
+        const jobId = text.toWellFormed();
+        expect(placeOf(fragmentOf({ view: 'job', jobId }))).toEqual({ view: 'job', jobId });
+      }),
+    );
+  });
+
+  it.each(['#/?status=lost&sort=upwards&since=ever', '#nonsense', '', '#/?%', '#/jobs/'])(
+    'of an address that says nothing is none: %j',
+    (fragment) => {
+      expect(placeOf(fragment)).toMatchObject({ view: 'list', filter: { status: 'all', sort: 'changed' } });
+    },
+  );
 });

@@ -17,7 +17,8 @@ function stage(options: Partial<WatcherOptions> = {}) {
   const clock = systemClock;
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
   const watch = () => {
-    const watcher = new Watcher({ table, store, settings, clock, pollMs: 1e8, idlePollMs: 0, ...options });
+    const rhythm = { pollMs: 1e8, idlePollMs: 0, queueEveryMs: 0, failuresEveryMs: 5_000 };
+    const watcher = new Watcher({ table, store, settings, clock, ...rhythm, ...options });
     watchers.push(watcher);
     return watcher;
   };

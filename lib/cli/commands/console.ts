@@ -50,8 +50,12 @@ async function serve(
   output: Output,
   options: ConsoleCommandOptions,
 ) {
-  const { startConsole } = await import('../../console/start-console.ts');
-  const { found, table, store, settings, inspection, events } = system;
+  const [{ startConsole }, { describeQueue }] = await Promise.all([
+    import('../../console/start-console.ts'),
+    import('../../aws/sqs/queue-inspection.ts'),
+  ]);
+  const { found, table, store, settings, inspection, events, sqs } = system;
+  const { queueUrl } = found;
   if (options.scan === true) {
     const { rows, dollars } = await scanCostOf(system);
     output.note(`Reading the whole table once: about ${rows} rows, ${formatDollars(dollars)}.`);
@@ -62,6 +66,7 @@ async function serve(
     port: options.port,
     queue: options.write === true ? system.queue() : undefined,
     scan: options.scan === true ? inspection.scan : undefined,
+    queueDepth: queueUrl === undefined ? undefined : () => describeQueue(sqs, queueUrl),
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
   output.json({ url: page.url });

@@ -2,6 +2,7 @@ import {
   type ActionReply,
   type JobAction,
   type JobDetail,
+  type ManyReply,
   TOKEN_HEADER,
   TOKEN_PARAMETER,
   type WorkerAction,
@@ -9,17 +10,20 @@ import {
 
 const KEY = 'leasehold-token';
 
-/** Takes the token out of the link that was printed in the terminal, and out of the address bar. */
+/**
+ * Takes the token out of the link that was printed in the terminal, and out of the address bar. It is kept for this origin, so that
+ * a link to a job works in a new tab; it is worthless once the console has stopped.
+ */
 export function takeToken(): string | undefined {
   const [, given] = new RegExp(`^#${TOKEN_PARAMETER}=([\\w-]+)$`).exec(location.hash) ?? [];
   if (given !== undefined) {
-    sessionStorage.setItem(KEY, given);
+    localStorage.setItem(KEY, given);
     history.replaceState(null, '', `${location.pathname}#/`);
   }
-  return sessionStorage.getItem(KEY) ?? undefined;
+  return localStorage.getItem(KEY) ?? undefined;
 }
 
-const headers = () => ({ [TOKEN_HEADER]: sessionStorage.getItem(KEY) ?? '' });
+const headers = () => ({ [TOKEN_HEADER]: localStorage.getItem(KEY) ?? '' });
 
 /** The address of the stream: an event source cannot set a header. */
 export const streamUrl = (token: string): string =>
@@ -31,17 +35,36 @@ export async function fetchJob(jobId: string): Promise<JobDetail | undefined> {
   return reply.ok ? ((await reply.json()) as JobDetail) : undefined;
 }
 
-async function post(path: string): Promise<ActionReply> {
+const NO_ANSWER: ActionReply = {
+  ok: false,
+  message: 'The console does not answer. Is it still running?',
+};
+
+async function post<reply extends ActionReply>(path: string, body?: object): Promise<reply | ActionReply> {
   try {
-    const reply = await fetch(path, { method: 'POST', headers: headers() });
-    return (await reply.json()) as ActionReply;
+    const reply = await fetch(path, {
+      method: 'POST',
+      headers: headers(),
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return (await reply.json()) as reply;
   } catch {
-    return { ok: false, message: 'The console does not answer. Is it still running?' };
+    return NO_ANSWER;
   }
 }
 
 export const postJobAction = (jobId: string, action: JobAction): Promise<ActionReply> =>
   post(`/api/jobs/${encodeURIComponent(jobId)}/${action}`);
 
+export const postMany = (
+  jobIds: readonly string[],
+  action: JobAction,
+): Promise<(ActionReply & Partial<ManyReply>) | ManyReply> =>
+  post<ManyReply>(`/api/many/${action}`, { jobIds });
+
 export const postWorkerAction = (pid: number, action: WorkerAction): Promise<ActionReply> =>
   post(`/api/workers/${pid}/${action}`);
+
+export const postKillCell = (pid: number): Promise<ActionReply> => post(`/api/cells/${pid}/kill`);
+
+export const postMoreFailures = (): Promise<ActionReply> => post('/api/failures/more');

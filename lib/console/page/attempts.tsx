@@ -1,4 +1,6 @@
+import { counted } from '../../inspect/counted.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
+import { type ClaimEnd, LEASE_EXPIRED } from '../../protocol/job.ts';
 import type { JobDetail } from '../page-messages.ts';
 import { timeOfDay } from './format.ts';
 import { ownerName } from './state.ts';
@@ -11,60 +13,113 @@ interface AttemptLane {
   readonly aliveUntil: number;
   /** When the claim ended: for a lapsed one, when the reaper reclaimed the job. */
   readonly to: number;
-  readonly outcome: string;
+  readonly outcome: Outcome;
+  /** The error that it ended with, or what its process died of. */
+  readonly cause?: string;
   readonly beats: readonly number[];
 }
 
+type Outcome = ClaimEnd | 'running' | 'silent';
+
+const words: Readonly<Record<Outcome, string>> = {
+  done: 'done',
+  retried: 'error',
+  failed: 'error',
+  released: 'released',
+  takenBack: 'taken back',
+  cancelled: 'cancelled',
+  lapsed: 'worker lost',
+  crashed: 'crashed',
+  running: 'running',
+  silent: 'silent',
+};
+const CRASHED = /^crashed: /;
+
 const MAX_LANES = 8;
 
-/** The attempts as bars over one axis of time: who held the job, each heartbeat, and the silence after a death. */
+/** The attempts, each with its worker, its heartbeats as ticks, the silence after a death, its end, and its own error. */
 export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
-  const lanes = lanesOf(detail, now).slice(-MAX_LANES);
+  const all = lanesOf(detail, now);
+  const lanes = all.slice(-MAX_LANES);
   const [first] = lanes;
   if (first === undefined) return null;
   const from = first.from;
   const to = Math.max(...lanes.map((lane) => lane.to), from + 1);
-  const at = (time: number) => `${(Math.max(0, time - from) / (to - from)) * 100}%`;
-  const span = (start: number, end: number) => ({
-    left: at(start),
-    width: `${(Math.max(0, end - start) / (to - from)) * 100}%`,
-  });
+  const place: Placing = {
+    at: (time) => `${(Math.max(0, time - from) / (to - from)) * 100}%`,
+    span: (start, end) => ({
+      left: `${(Math.max(0, start - from) / (to - from)) * 100}%`,
+      width: `${(Math.max(0, end - start) / (to - from)) * 100}%`,
+    }),
+  };
+  const hidden = detail.job.attempt - lanes.length;
   return (
-    <figure class="attempts" aria-label={`${lanes.length} attempts over ${formatDuration(to - from)}`}>
-      {lanes.map((lane) => (
-        <div key={lane.attempt} class="lane">
-          <span class="lane-name" title={lane.owner}>
-            <b>{lane.attempt}</b> {ownerName(lane.owner)}
-          </span>
-          <span class="lane-track">
-            <span class="lane-held" data-outcome={lane.outcome} style={span(lane.from, lane.aliveUntil)} />
-            {lane.aliveUntil < lane.to && (
-              <span
-                class="lane-silence"
-                style={span(lane.aliveUntil, lane.to)}
-                title={`Silent for ${formatDuration(lane.to - lane.aliveUntil)}`}
-              />
-            )}
-            {lane.beats.map((beat) => (
-              <span
-                key={beat}
-                class="lane-beat"
-                style={{ left: at(beat) }}
-                title={`Heartbeat ${timeOfDay(beat)}`}
-              />
-            ))}
-          </span>
-          <span class="lane-outcome" data-outcome={lane.outcome}>
-            {lane.outcome}
-          </span>
-        </div>
-      ))}
-      <figcaption>
-        <span>{timeOfDay(from)}</span>
-        <span>{formatDuration(to - from)}</span>
-        <span>{timeOfDay(to)}</span>
-      </figcaption>
-    </figure>
+    <section class="attempts" aria-labelledby="attempts-title">
+      <h3 id="attempts-title">Attempts</h3>
+      {hidden > 0 && <p class="muted">{counted(hidden, 'earlier attempt')} not shown</p>}
+      <div class="lane lane-head" aria-hidden="true">
+        <span>number and worker</span>
+        <span class="lane-axis">
+          <span>{timeOfDay(from)}</span>
+          <span>{timeOfDay(to)}</span>
+        </span>
+        <span>ran</span>
+        <span>ended</span>
+      </div>
+      <ol>
+        {lanes.map((lane) => (
+          <Lane key={lane.attempt} lane={lane} place={place} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface Placing {
+  readonly at: (time: number) => string;
+  readonly span: (start: number, end: number) => { left: string; width: string };
+}
+
+function Lane({ lane, place }: { readonly lane: AttemptLane; readonly place: Placing }) {
+  return (
+    <li class="attempt" data-attempt={lane.attempt}>
+      <div class="lane">
+        <span class="lane-name" title={lane.owner}>
+          <b>
+            <span class="visually-hidden">Attempt </span>
+            {lane.attempt}
+          </b>{' '}
+          {ownerName(lane.owner)}
+        </span>
+        <span class="lane-track">
+          <span
+            class="lane-held"
+            data-outcome={lane.outcome}
+            style={place.span(lane.from, lane.aliveUntil)}
+          />
+          {lane.aliveUntil < lane.to && (
+            <span
+              class="lane-silence"
+              style={place.span(lane.aliveUntil, lane.to)}
+              title={`Silent for ${formatDuration(lane.to - lane.aliveUntil)}`}
+            />
+          )}
+          {lane.beats.map((beat) => (
+            <span
+              key={beat}
+              class="lane-beat"
+              style={{ left: place.at(beat) }}
+              title={`Heartbeat ${timeOfDay(beat)}`}
+            />
+          ))}
+        </span>
+        <span class="lane-ran">{formatDuration(lane.to - lane.from)}</span>
+        <span class="lane-outcome" data-outcome={lane.outcome}>
+          {words[lane.outcome] ?? lane.outcome}
+        </span>
+      </div>
+      {lane.cause !== undefined && <p class="lane-cause">{lane.cause}</p>}
+    </li>
   );
 }
 
@@ -76,13 +131,16 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
   const ended = claims.map((claim): AttemptLane => {
     const beats = beatsOf(claim.attempt);
     const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;
+    // A job that failed for good by a crash has that in its cause.
+    const isCrash = claim.outcome === 'failed' && CRASHED.test(claim.cause ?? '');
     return {
       attempt: claim.attempt,
       owner: claim.owner,
       from: claim.from,
       aliveUntil: claim.outcome === 'lapsed' ? Math.min(lastSign, claim.to) : claim.to,
       to: claim.to,
-      outcome: claim.outcome,
+      outcome: isCrash ? 'crashed' : claim.outcome,
+      cause: claim.cause === LEASE_EXPIRED ? undefined : claim.cause?.replace(CRASHED, ''),
       beats,
     };
   });
@@ -95,7 +153,7 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
     owner: job.leaseOwner ?? '',
     from: startedAt,
     aliveUntil: isSilent ? lastSign : now,
-    to: now,
+    to: Math.max(now, startedAt),
     outcome: isSilent ? 'silent' : 'running',
     beats,
   };

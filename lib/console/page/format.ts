@@ -1,4 +1,5 @@
 import { formatDuration } from '../../inspect/format-duration.ts';
+import type { Figure } from '../page-messages.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -23,10 +24,20 @@ const clock = new Intl.DateTimeFormat(undefined, {
   fractionalSecondDigits: 1,
   hourCycle: 'h23',
 });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const full = new Intl.DateTimeFormat(undefined, {
+  ...{ year: 'numeric', month: 'short', day: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+});
 
+/** Times have 24 hours, in every language. */
 export const timeOfDay = (at: number): string => clock.format(at);
 export const dateAndTime = (at: number): string => full.format(at);
+
+/** `1,234`, `1,234+` where there may be more, and a dash where nothing is known. */
+export const figure = (given: Figure | undefined): string =>
+  given === undefined || (given.count === 0 && !given.complete)
+    ? '–'
+    : `${given.count.toLocaleString('en-US')}${given.complete ? '' : '+'}`;
 
 /** JSON text, indented; other text as it is. */
 export function pretty(text: string): string {

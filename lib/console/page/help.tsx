@@ -2,9 +2,11 @@ import type { RefObject } from 'preact';
 
 const keys: readonly (readonly [string, string])[] = [
   ['/', 'search'],
-  ['1 … 6', 'show all, running, pending, done, failed, cancelled'],
-  ['↑ ↓ or k j', 'move through the list'],
+  ['1 … 7', 'show all, queued, running, pending, done, failed, cancelled'],
+  ['j k', 'move through the list, from anywhere; ↑ ↓ where it has the focus'],
+  ['x', 'select the job, to act on many'],
   ['Enter', 'open the job'],
+  ['p', 'pause live updates, or go on'],
   ['Esc', 'back to the list'],
   ['Tab', 'reach every button'],
   ['?', 'show these keys'],

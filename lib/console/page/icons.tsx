@@ -34,6 +34,22 @@ export const SearchIcon = () => (
     <path d="m10.5 10.5 4 4" />
   </Icon>
 );
+export const PauseIcon = () => (
+  <Icon>
+    <path d="M5.5 3.5v9M10.5 3.5v9" />
+  </Icon>
+);
+export const PlayIcon = () => (
+  <Icon>
+    <path d="M5 3.5v9l7-4.5z" />
+  </Icon>
+);
+export const CopyIcon = () => (
+  <Icon>
+    <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+    <path d="M10.5 5.5v-2a1 1 0 0 0-1-1h-6a1 1 0 0 0-1 1v6a1 1 0 0 0 1 1h2" />
+  </Icon>
+);
 export const Mark = () => (
   <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
     <circle cx="16" cy="16" r="11" class="mark-ring" />

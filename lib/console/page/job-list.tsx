@@ -1,74 +1,65 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../inspect/counted.ts';
 import type { JobSummary } from '../page-messages.ts';
-import { openJob } from './app.tsx';
+import { type Filter, type StatusFilter, setFilter, statusFilters } from './address.ts';
+import { postMoreFailures } from './api.ts';
+import { BulkBar } from './bulk.tsx';
+import { EmptyList, Queued } from './empty-list.tsx';
+import { Filters } from './filters.tsx';
+import { figure } from './format.ts';
 import { SearchIcon } from './icons.tsx';
-import { type Filter, orderJobs, reorderJobs, type StatusFilter } from './job-order.ts';
-import { JobRow } from './job-row.tsx';
-import { listen, state, useNow, useTopic } from './state.ts';
+import { orderJobs, reorderJobs } from './job-order.ts';
+import { JobRows } from './job-rows.tsx';
+import { listen, serverNow, state, useTopic } from './state.ts';
 
-/** Rows drawn above and below what is seen, so that scrolling meets no gaps. */
-const OVERSCAN = 6;
+/** Jobs grow too old for a filter by time without any news of them. */
+const REORDER_MS = 5_000;
 
 /** The jobs in order, kept up to date without sorting anew for every change. */
 function useOrderedJobs(filter: Filter): readonly JobSummary[] {
-  const [list, setList] = useState<readonly JobSummary[]>(() => orderJobs(state.jobs.values(), filter));
+  const order = () => orderJobs(state.jobs.values(), filter, serverNow());
+  const [list, setList] = useState<readonly JobSummary[]>(order);
   useEffect(() => {
-    setList(orderJobs(state.jobs.values(), filter));
-    return listen('jobs', (changed) =>
+    setList(order());
+    const timer = filter.since === undefined ? undefined : setInterval(() => setList(order()), REORDER_MS);
+    const unlisten = listen('jobs', (changed) =>
       setList((before) =>
-        changed.size === 0
-          ? orderJobs(state.jobs.values(), filter)
-          : reorderJobs(before, changed, state.jobs, filter),
+        changed.size === 0 ? order() : reorderJobs(before, changed, state.jobs, filter, serverNow()),
       ),
     );
+    return () => {
+      clearInterval(timer);
+      unlisten();
+    };
   }, [filter]);
   return list;
 }
 
-/** The part of a long list that is on the screen. */
-function useWindow(rows: number, rowHeight: number) {
-  const ref = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState({ top: 0, height: 600 });
-  useLayoutEffect(() => {
-    const element = ref.current;
-    if (element === null) return;
-    const measure = () => setSeen({ top: element.scrollTop, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', measure);
-    };
-  }, []);
-  const from = Math.max(0, Math.floor(seen.top / rowHeight) - OVERSCAN);
-  const to = Math.min(rows, Math.ceil((seen.top + seen.height) / rowHeight) + OVERSCAN);
-  return { ref, from, to };
+/** The jobs that are selected, as far as they are still in the list. */
+function useSelection(jobs: readonly JobSummary[]) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const selected = jobs.filter(({ jobId }) => chosen.has(jobId));
+  return { selected, chosen, setChosen };
 }
-
-const rowHeightNow = () => (matchMedia('(max-width: 640px)').matches ? 68 : 52);
 
 export function JobListView(props: {
   readonly filter: Filter;
-  readonly filters: readonly StatusFilter[];
-  readonly onFilter: (filter: Filter) => void;
   readonly searchRef: RefObject<HTMLInputElement | null>;
 }) {
-  const { filter, filters, onFilter, searchRef } = props;
+  const { filter, searchRef } = props;
   const jobs = useOrderedJobs(filter);
+  const { selected, chosen, setChosen } = useSelection(jobs);
   return (
     <section class="panel jobs" aria-label="Jobs">
       <div class="bar">
-        <div class="tabs" role="toolbar" aria-label="Show jobs by status">
-          {filters.map((status) => (
+        <div class="tabs" role="toolbar" aria-label="Show jobs by state">
+          {statusFilters.map((status) => (
             <Tab
               key={status}
               status={status}
               isChosen={filter.status === status}
-              onChoose={() => onFilter({ ...filter, status })}
+              onChoose={() => setFilter({ ...filter, status })}
             />
           ))}
         </div>
@@ -80,16 +71,50 @@ export function JobListView(props: {
             type="search"
             placeholder="Search   /"
             value={filter.search}
-            onInput={(event) => onFilter({ ...filter, search: event.currentTarget.value.trim() })}
+            onInput={(event) => setFilter({ ...filter, search: event.currentTarget.value })}
           />
         </label>
+        <Filters filter={filter} />
       </div>
-      <Rows jobs={jobs} />
-      <footer class="list-foot">
-        {counted(jobs.length, 'job')}
-        {state.hello?.partial !== undefined && <span> · {state.hello.partial}</span>}
-      </footer>
+      {filter.status === 'queued' ? (
+        <Queued />
+      ) : jobs.length === 0 ? (
+        <EmptyList filter={filter} />
+      ) : (
+        <JobRows jobs={jobs} filter={filter} chosen={chosen} onChoose={setChosen} />
+      )}
+      {selected.length > 0 ? (
+        <BulkBar selected={selected} onDone={() => setChosen(new Set())} />
+      ) : (
+        <Foot filter={filter} shown={jobs.length} />
+      )}
     </section>
+  );
+}
+
+/** What is left out of the list, and why. */
+function Foot({ filter, shown }: { readonly filter: Filter; readonly shown: number }) {
+  useTopic('figures');
+  const { hello, figures } = state;
+  const seesFinished = filter.status !== 'running' && filter.status !== 'pending';
+  const hasMore = figures?.moreFailures === true && (filter.status === 'failed' || filter.status === 'all');
+  if (filter.status === 'queued') return null;
+  return (
+    <footer class="list-foot">
+      <span>{counted(shown, 'job')}</span>
+      {hasMore && (
+        <span>
+          {' '}
+          · older failures are not listed yet{' '}
+          <button type="button" class="button small" onClick={() => void postMoreFailures()}>
+            read 200 more
+          </button>
+        </span>
+      )}
+      {seesFinished && filter.status !== 'failed' && hello?.partial !== undefined && (
+        <span> · {hello.partial}</span>
+      )}
+    </footer>
   );
 }
 
@@ -98,94 +123,39 @@ function Tab(props: {
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }) {
-  useTopic('jobs');
-  const count = props.status === 'all' ? state.jobs.size : state.counts[props.status];
+  useTopic('figures');
+  const { status } = props;
+  const { count, reason } = countOf(status);
   return (
-    <button type="button" class="tab" aria-pressed={props.isChosen} onClick={props.onChoose}>
-      {props.status !== 'all' && <i class="dot" data-status={props.status} />}
-      {props.status} <b>{count.toLocaleString()}</b>
+    <button type="button" class="tab" aria-pressed={props.isChosen} onClick={props.onChoose} title={reason}>
+      {status !== 'all' && <i class="dot" data-status={status} />}
+      {status} <b>{count}</b>
     </button>
   );
 }
 
-/** The height of a row, which depends on the width of the page. */
-function useRowHeight(): number {
-  const [rowHeight, setRowHeight] = useState(rowHeightNow);
-  useEffect(() => {
-    const measure = () => setRowHeight(rowHeightNow());
-    addEventListener('resize', measure);
-    return () => removeEventListener('resize', measure);
-  }, []);
-  return rowHeight;
+/** A tab's number, and why it is not known or not whole. */
+function countOf(status: StatusFilter): { readonly count: string; readonly reason?: string } {
+  const { hello, figures } = state;
+  if (figures === undefined) return { count: '–', reason: 'Nothing was read yet' };
+  if (status === 'queued') {
+    const { queue } = figures;
+    if (queue === undefined)
+      return { count: '–', reason: hello?.noQueue ?? 'SQS did not tell; the terminal says why' };
+    const reason = 'Messages in the queue, as SQS counts them: about. Those that are delayed are among them';
+    return { count: (queue.visible + queue.delayed).toLocaleString('en-US'), reason };
+  }
+  if (status === 'all') {
+    const counts = Object.values(figures.counts);
+    const count = counts.reduce((sum, each) => sum + each.count, 0);
+    return { count: figure({ count, complete: counts.every(({ complete }) => complete) }) };
+  }
+  const given = figures.counts[status];
+  const isFinished = status === 'done' || status === 'cancelled';
+  return { count: figure(given), reason: given.complete ? undefined : whyNotWhole(isFinished) };
 }
 
-/** Scrolls just so far that the row at this place is seen. */
-function scrollTo(element: HTMLElement | null, at: number, rowHeight: number): void {
-  if (element === null) return;
-  const top = at * rowHeight;
-  if (top < element.scrollTop) element.scrollTop = top;
-  else if (top + rowHeight > element.scrollTop + element.clientHeight)
-    element.scrollTop = top + rowHeight - element.clientHeight;
-}
-
-/** Where a key leads from this place in the list; undefined for keys that do not move. */
-function placeAfter(key: string, index: number, page: number, rows: number): number | undefined {
-  const places: Record<string, number> = {
-    ArrowDown: index + 1,
-    j: index + 1,
-    ArrowUp: index - 1,
-    k: index - 1,
-    PageDown: index + page,
-    PageUp: index - page,
-    Home: 0,
-    End: rows - 1,
-  };
-  const place = places[key];
-  return place === undefined ? undefined : Math.min(rows - 1, Math.max(0, place));
-}
-
-function Rows({ jobs }: { readonly jobs: readonly JobSummary[] }) {
-  const rowHeight = useRowHeight();
-  const { ref, from, to } = useWindow(jobs.length, rowHeight);
-  const [active, setActive] = useState<string>();
-  const now = useNow(500);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const index = jobs.findIndex(({ jobId }) => jobId === active);
-    const page = Math.max(1, Math.floor((ref.current?.clientHeight ?? 0) / rowHeight) - 1);
-    const place = placeAfter(event.key, index, page, jobs.length);
-    if (place !== undefined) {
-      event.preventDefault();
-      setActive(jobs[place]?.jobId);
-      scrollTo(ref.current, place, rowHeight);
-    } else if (event.key === 'Enter' && active !== undefined) openJob(active);
-  };
-
-  return (
-    <div
-      ref={ref}
-      class="rows"
-      role="listbox"
-      tabIndex={0}
-      aria-label="Jobs, newest change first"
-      aria-activedescendant={active === undefined ? undefined : rowId(active)}
-      onKeyDown={onKeyDown}
-    >
-      {jobs.length === 0 && <p class="empty">No jobs.</p>}
-      <div class="rows-space" style={{ height: `${jobs.length * rowHeight}px` }}>
-        {jobs.slice(from, to).map((job, i) => (
-          <JobRow
-            key={job.jobId}
-            id={rowId(job.jobId)}
-            job={job}
-            now={now}
-            top={(from + i) * rowHeight}
-            isActive={job.jobId === active}
-            onOpen={() => openJob(job.jobId)}
-          />
-        ))}
-      </div>
-    </div>
-  );
-}
-
-const rowId = (jobId: string) => `job-${jobId}`;
+const whyNotWhole = (isFinished: boolean): string =>
+  isFinished && state.hello?.partial !== undefined
+    ? state.hello.partial
+    : 'There may be more: not all was read yet';

@@ -3,13 +3,19 @@ import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import type { NextStep } from '../../inspect/next-steps.ts';
 import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
 import type { JobAction, JobDetail } from '../page-messages.ts';
+import { backToList, listLink } from './address.ts';
 import { fetchJob, postJobAction } from './api.ts';
 import { Attempts } from './attempts.tsx';
+import { CopyButton } from './copy.tsx';
+import { ErrorBlock } from './error-block.tsx';
 import { dateAndTime, pretty } from './format.ts';
+import { titleOf } from './header.tsx';
 import { BackIcon } from './icons.tsx';
+import { ranMs } from './job-order.ts';
 import { Progress } from './job-row.tsx';
 import { LeaseBar } from './lease-bar.tsx';
-import { listen, serverNow, state, toast, useNow } from './state.ts';
+import { failureWords, lossOf, recoveryOf } from './situation.ts';
+import { isOwnerGone, listen, serverNow, state, toast, useCanAct, useNow, useTopic } from './state.ts';
 import { Timeline } from './timeline.tsx';
 
 /** A job that changes many times a second is fetched no more often than this. */
@@ -19,16 +25,18 @@ const AFTER_MOMENT_MS = 50;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The job as the server knows it, fetched anew when the stream says that it changed, or when its next moment has come. */
-function useJob(jobId: string): JobDetail | 'absent' | undefined {
+function useJob(jobId: string) {
   const [detail, setDetail] = useState<JobDetail | 'absent'>();
+  const [asked, setAsked] = useState(0);
   useEffect(() => {
     let refetch: ReturnType<typeof setTimeout> | undefined;
     let next: ReturnType<typeof setTimeout> | undefined;
     let isLeft = false;
     const load = async () => {
       refetch = undefined;
-      const found = await fetchJob(jobId).catch(() => undefined);
-      if (isLeft) return;
+      const found = await fetchJob(jobId).catch(() => 'unanswered' as const);
+      // What was seen stays where the console does not answer: the banner says of when it is.
+      if (isLeft || found === 'unanswered') return;
       setDetail(found ?? 'absent');
       clearTimeout(next);
       const inMs = found === undefined ? Number.POSITIVE_INFINITY : untilNextMoment(found.next);
@@ -44,30 +52,40 @@ function useJob(jobId: string): JobDetail | 'absent' | undefined {
       clearTimeout(next);
       unlisten();
     };
-  }, [jobId]);
-  return detail;
+  }, [jobId, asked]);
+  return { detail, reload: () => setAsked((count) => count + 1) };
 }
 
 /** Time until the first of these steps is due, from when on the server tells it differently. */
 const untilNextMoment = (steps: readonly NextStep[]): number =>
   Math.min(...steps.map(({ at = 0 }) => at - serverNow()).filter((ms) => ms > 0));
 
-export function JobPage({ jobId, onBack }: { readonly jobId: string; readonly onBack: () => void }) {
-  const detail = useJob(jobId);
+export function JobPage({ jobId }: { readonly jobId: string }) {
+  const { detail, reload } = useJob(jobId);
   const now = useNow(500);
+  useTopic('workers');
+  const status = typeof detail === 'object' ? detail.job.status : undefined;
+  useEffect(() => {
+    document.title = titleOf(status);
+  }, [jobId, status]);
   return (
     <article class="panel job" aria-labelledby="job-title">
       <header class="job-head">
-        <button type="button" class="icon-button" onClick={onBack} title="Back to the list (Esc)">
+        <button type="button" class="icon-button" onClick={backToList} title="Back to the list (Esc)">
           <BackIcon />
           <span class="visually-hidden">Back to the list</span>
         </button>
         <h2 id="job-title" class="id">
           {jobId}
         </h2>
-        {typeof detail === 'object' && <Actions detail={detail} />}
+        <CopyButton text={jobId} what="the id" />
+        {typeof detail === 'object' && <Actions detail={detail} onDone={reload} />}
       </header>
-      {detail === 'absent' && <p class="empty">There is no such job, or its row has expired.</p>}
+      {detail === 'absent' && (
+        <p class="empty">
+          There is no such job, or its row has expired. A message that waits in the queue has no row yet.
+        </p>
+      )}
       {typeof detail === 'object' && <Detail detail={detail} now={now} />}
     </article>
   );
@@ -75,21 +93,24 @@ export function JobPage({ jobId, onBack }: { readonly jobId: string; readonly on
 
 function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
   const { job } = detail;
+  const isFailed = job.status === 'failed';
+  const ran = ranMs(job, now);
   return (
-    <div class="job-body">
-      <div class="status-line" data-status={job.status}>
-        <span class="state big">
-          <i class="dot" data-status={job.status} />
-          {job.status}
-        </span>
-        {job.status === 'running' && <LeaseBar job={job} now={now} />}
-        {job.status === 'running' && job.progress !== undefined && <Progress fraction={job.progress} />}
-        <Next steps={detail.next} now={now} />
-      </div>
+    // Long pages scroll, and a region that scrolls must be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+    <div class="job-body" tabIndex={0}>
+      <Status detail={detail} now={now} />
+      {isFailed && <ErrorBlock failure={detail.failure} text={detail.lastError ?? 'no error was kept'} />}
+      {isFailed && <Next steps={detail.next} now={now} />}
       <Attempts detail={detail} now={now} />
+      {!isFailed && job.status !== 'done' && detail.lastError !== undefined && (
+        <ErrorBlock text={detail.lastError} />
+      )}
       <dl class="facts">
-        <Fact name="type">{job.type}</Fact>
-        <Fact name="attempt">{job.attempt}</Fact>
+        <Fact name="type">
+          <a href={listLink({ type: job.type })}>{job.type}</a>
+        </Fact>
+        {ran !== undefined && <Fact name="last attempt ran">{formatDuration(ran)}</Fact>}
         <Fact name="errors and crashes">
           {job.errors + job.crashes} of {detail.maxAttempts}
         </Fact>
@@ -108,12 +129,32 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
           </Fact>
         )}
       </dl>
-      <Timeline events={detail.timeline} />
-      <Text name="Last error" text={detail.lastError} />
       <Text name="Payload" text={detail.payload} />
       <Text name="Checkpoint" text={detail.checkpoint} />
       <Text name="Progress" text={detail.progress} />
       <Text name="Result" text={detail.result} />
+      <Timeline events={detail.timeline} />
+    </div>
+  );
+}
+
+/** What the job is, how it fares, and what happens next. */
+function Status({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
+  const { job, failure } = detail;
+  const loss = lossOf(job, now, isOwnerGone(job.leaseOwner), state.hello);
+  const recovery = recoveryOf(job);
+  return (
+    <div class="status-line" data-status={job.status}>
+      <span class="state big">
+        <i class="dot" data-status={job.status} />
+        {job.status}
+        {failure !== undefined && failure.kind !== 'other' && ` · ${failureWords[failure.kind]}`}
+      </span>
+      {loss !== undefined && <b class="error-text">{loss}</b>}
+      {loss === undefined && recovery !== undefined && <b class="recovery">{recovery}</b>}
+      {loss === undefined && job.status === 'running' && <LeaseBar job={job} now={now} />}
+      {job.status === 'running' && job.progress !== undefined && <Progress fraction={job.progress} />}
+      {job.status !== 'failed' && <Next steps={detail.next} now={now} />}
     </div>
   );
 }
@@ -150,7 +191,10 @@ function Text({ name, text }: { readonly name: string; readonly text: string | u
   if (text === undefined || text === '') return null;
   return (
     <section class="text">
-      <h3>{name}</h3>
+      <header>
+        <h3>{name}</h3>
+        <CopyButton text={text} what={`the ${name.toLowerCase()}`} />
+      </header>
       {/* Long texts scroll, and a region that scrolls must be reached by the keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <pre tabIndex={0}>{pretty(text)}</pre>
@@ -176,8 +220,9 @@ const says: Readonly<Record<JobAction, string>> = {
   revive: 'Run it again, with new budgets',
 };
 
-function Actions({ detail }: { readonly detail: JobDetail }) {
+function Actions({ detail, onDone }: { readonly detail: JobDetail; readonly onDone: () => void }) {
   const { job } = detail;
+  const canAct = useCanAct();
   if (state.hello?.writable !== true) return null;
   const isBadMessage = job.jobId.startsWith(BAD_MESSAGE_PREFIX);
   return (
@@ -188,8 +233,11 @@ function Actions({ detail }: { readonly detail: JobDetail }) {
           type="button"
           class={action === 'cancel' ? 'button danger' : 'button'}
           title={says[action]}
-          disabled={action === 'cancel' && job.cancelRequested === true}
-          onClick={async () => toast(await postJobAction(job.jobId, action))}
+          disabled={!canAct || (action === 'cancel' && job.cancelRequested === true)}
+          onClick={async () => {
+            toast(await postJobAction(job.jobId, action));
+            onDone();
+          }}
         >
           {labels[action]}
         </button>

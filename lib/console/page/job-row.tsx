@@ -1,46 +1,77 @@
-import { counted } from '../../inspect/counted.ts';
+// biome-ignore-all lint/a11y/useSemanticElements: a table of which only the rows in sight are drawn, placed one by one
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active row
+import { counted, times } from '../../inspect/counted.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
 import type { JobSummary } from '../page-messages.ts';
-import { age } from './format.ts';
+import { jobLink, openJob } from './address.ts';
+import { age, dateAndTime } from './format.ts';
+import { ranMs } from './job-order.ts';
 import { LeaseBar } from './lease-bar.tsx';
-import { ownerName } from './state.ts';
+import { lossOf, recoveryOf, situationOf } from './situation.ts';
+import { isOwnerGone, ownerName, state } from './state.ts';
 
 /** One job in the list. */
 export function JobRow(props: {
   readonly id: string;
   readonly job: JobSummary;
   readonly now: number;
+  readonly index: number;
   readonly top: number;
   readonly isActive: boolean;
-  readonly onOpen: () => void;
+  readonly isChosen: boolean;
+  readonly onToggle: (isRange: boolean) => void;
 }) {
   const { job, now } = props;
+  const ran = ranMs(job, now);
+  const onClick = (event: MouseEvent) => {
+    // Links and boxes do what they do; so does a click that means another tab.
+    if (event.target instanceof Element && event.target.closest('a, input, label') !== null) return;
+    if (getSelection()?.type !== 'Range') openJob(job.jobId);
+  };
   return (
-    // The listbox has the focus and its keys; the row itself only takes the mouse.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the listbox handles Enter for its active option
-    // biome-ignore lint/a11y/useFocusableInteractive: options of a listbox are reached by aria-activedescendant
+    // The grid has the focus and its keys; the row itself only takes the mouse.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles Enter for its active row
     <div
       id={props.id}
       class="row"
-      role="option"
-      aria-selected={props.isActive}
+      role="row"
+      aria-rowindex={props.index}
+      aria-selected={props.isChosen}
+      data-active={props.isActive}
       data-status={job.status}
       data-job={job.jobId}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={props.onOpen}
+      onClick={onClick}
     >
-      <span class="state" data-status={job.status}>
+      <span role="gridcell" class="pick">
+        <label>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select ${job.jobId}`}
+            checked={props.isChosen}
+            onClick={(event) => props.onToggle(event.shiftKey)}
+          />
+        </label>
+      </span>
+      <span role="gridcell" class="state" data-status={job.status}>
         <i class="dot" data-status={job.status} />
         {job.status}
       </span>
-      <span class="name">
-        <b class="id">{job.jobId}</b>
+      <span role="gridcell" class="name">
+        <a class="id" href={jobLink(job.jobId)} tabIndex={-1} title={job.jobId}>
+          {job.jobId}
+        </a>
         <span class="type">{job.type}</span>
       </span>
-      <span class="what">
+      <span role="gridcell" class="what">
         <What job={job} now={now} />
       </span>
       <Marks job={job} />
-      <span class="when" title={new Date(job.changedAt).toLocaleString()}>
+      <span role="gridcell" class="ran" title={ran === undefined ? undefined : 'The last attempt'}>
+        {ran === undefined ? '' : formatDuration(ran)}
+      </span>
+      <span role="gridcell" class="when" title={dateAndTime(job.changedAt)}>
         {age(job.changedAt, now)}
       </span>
     </div>
@@ -48,44 +79,40 @@ export function JobRow(props: {
 }
 
 function What({ job, now }: { readonly job: JobSummary; readonly now: number }) {
-  switch (job.status) {
-    case 'running':
-      return (
-        <>
-          <LeaseBar job={job} now={now} />
-          {job.progress !== undefined && <Progress fraction={job.progress} />}
-        </>
-      );
-    case 'pending':
-      return (
-        <span class="muted">
-          {job.notBefore !== undefined && job.notBefore > now
-            ? `due ${age(job.notBefore, now)}`
-            : 'waiting for a worker'}
-        </span>
-      );
-    case 'failed':
-      return <span class="error-text">{failureOf(job)}</span>;
-    case 'done':
-      return (
-        <span class="muted">{job.leaseOwner === undefined ? '' : `by ${ownerName(job.leaseOwner)}`}</span>
-      );
-    case 'cancelled':
-      return <span class="muted">by an operator</span>;
+  if (job.status !== 'running') {
+    const isBad = job.status === 'failed';
+    const text = situationOf(job, now, ownerName);
+    return (
+      <span class={isBad ? 'error-text' : 'muted'} title={text}>
+        {text}
+      </span>
+    );
   }
+  const loss = lossOf(job, now, isOwnerGone(job.leaseOwner), state.hello);
+  if (loss !== undefined) return <span class="error-text">{loss}</span>;
+  const recovery = recoveryOf(job);
+  return (
+    <>
+      {recovery !== undefined && (
+        <span class="recovery" title={recovery}>
+          {recovery}
+        </span>
+      )}
+      <span class="gauges">
+        <LeaseBar job={job} now={now} />
+        {job.progress !== undefined && <Progress fraction={job.progress} />}
+      </span>
+    </>
+  );
 }
 
-/** For a job that only ever crashed, the number of crashes says more than its last error. */
-const failureOf = (job: JobSummary): string =>
-  job.crashes > 0 && job.errors === 0
-    ? `killed ${counted(job.crashes, 'worker')}; quarantined`
-    : (job.lastError ?? '');
-
+/** How far the handler says that it is. */
 export function Progress({ fraction }: { readonly fraction: number }) {
   const percent = Math.round(fraction * 100);
   return (
-    <span class="progress" title={`Progress: ${percent} %`}>
-      {percent} %
+    <span class="progress" title="What the handler reported with its last progress or checkpoint">
+      progress <b>{percent} %</b>
+      <i style={{ width: `${percent}%` }} />
     </span>
   );
 }
@@ -93,19 +120,18 @@ export function Progress({ fraction }: { readonly fraction: number }) {
 /** What a job has been through, where there is something to tell. */
 function Marks({ job }: { readonly job: JobSummary }) {
   return (
-    <span class="marks">
+    <span role="gridcell" class="marks">
       {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}
       {job.crashes > 0 && (
-        <span class="badge bad" title={`${counted(job.crashes, 'worker')} died while running it`}>
+        <span
+          class="badge bad"
+          title={`${counted(job.crashes, 'attempt')} ended with the death of a process`}
+        >
           {counted(job.crashes, 'crash', 'crashes')}
         </span>
       )}
       {job.errors > 0 && <span class="badge warn">{counted(job.errors, 'error')}</span>}
-      {job.attempt > 1 && (
-        <span class="badge" title={`Claimed ${job.attempt} times`}>
-          attempt {job.attempt}
-        </span>
-      )}
+      {job.attempt > 0 && <span title={`Claimed ${times(job.attempt)}`}>{job.attempt}</span>}
     </span>
   );
 }

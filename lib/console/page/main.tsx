@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { takeToken } from './api.ts';
 import { App } from './app.tsx';
-import { openStream } from './state.ts';
+import { openStream } from './stream.ts';
 import { applyTheme } from './theme.tsx';
 
 applyTheme();

@@ -1,10 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { rates, readings, SPAN } from './plot-data.ts';
 import { listen, serverNow, state } from './state.ts';
 
-/** What the plots show of the past, in seconds. */
-const SPAN = 300;
-const HEIGHT = 88;
+const HEIGHT = 76;
 
 interface Plot {
   readonly title: string;
@@ -13,21 +12,8 @@ interface Plot {
   /** Readings go on as lines; events are points. */
   readonly kind: 'line' | 'bars' | 'points';
   readonly data: (now: number) => readonly [readonly number[], readonly (number | null)[]];
-}
-
-/** One value for each second of the span; seconds without a reading carry the last one on, or are empty. */
-function seconds(now: number, value: (point: { done: number; live: number }) => number, carries: boolean) {
-  const last = Math.floor(now / 1000);
-  const xs: number[] = [];
-  const ys: number[] = [];
-  let carried = 0;
-  for (let second = last - SPAN; second <= last; second++) {
-    const point = state.points.get(second);
-    if (point !== undefined) carried = value(point);
-    xs.push(second);
-    ys.push(point === undefined && !carries ? 0 : carried);
-  }
-  return [xs, ys] as const;
+  /** Why its numbers may be too low, if they may. */
+  readonly atLeast?: () => string | undefined;
 }
 
 const plots: readonly Plot[] = [
@@ -36,14 +22,25 @@ const plots: readonly Plot[] = [
     unit: '',
     colour: '--running',
     kind: 'line',
-    data: (now) => seconds(now, (point) => point.live, true),
+    data: (now) => readings(state.points, now, (point) => point.live),
+  },
+  {
+    title: 'Waiting for a worker',
+    unit: '',
+    colour: '--pending',
+    kind: 'line',
+    data: (now) => readings(state.points, now, (point) => point.waiting),
   },
   {
     title: 'Done per second',
     unit: '',
     colour: '--done',
     kind: 'bars',
-    data: (now) => seconds(now, (point) => point.done, false),
+    data: (now) => rates(state.points, now, (point) => point.done),
+    atLeast: () =>
+      state.hello?.mode === 'account'
+        ? 'As far as this console saw it: a job that is done between two looks is missing'
+        : undefined,
   },
   {
     title: 'Reclaim delay',
@@ -83,7 +80,13 @@ function PlotView({ plot }: { readonly plot: Plot }) {
       chart.setData(data as unknown as uPlot.AlignedData, false);
       chart.setScale('x', { min: now / 1000 - SPAN, max: now / 1000 });
       const value = data[1].at(-1);
-      if (latest.current) latest.current.textContent = value == null ? '–' : format(value, plot.unit);
+      const reason = plot.atLeast?.();
+      if (latest.current === null) return;
+      latest.current.textContent =
+        value == null || (value === 0 && reason !== undefined)
+          ? '–'
+          : `${reason === undefined ? '' : '≥ '}${format(value, plot.unit)}`;
+      latest.current.title = value == null ? 'None in the last five minutes' : (reason ?? '');
     };
     const renew = () => {
       chart.destroy();
@@ -155,7 +158,7 @@ function createChart(plot: Plot, element: HTMLElement): uPlot {
     {
       width: Math.max(120, element.clientWidth),
       height: HEIGHT,
-      padding: [8, 6, 0, 0],
+      padding: [8, 16, 0, 0],
       cursor: { show: false },
       legend: { show: false },
       scales: {

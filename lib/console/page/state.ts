@@ -1,45 +1,47 @@
 import { useEffect, useState } from 'preact/hooks';
 import { processOf, workerOf } from '../../inspect/worker-name.ts';
-import type { JobStatus } from '../../protocol/job.ts';
 import type {
   ActionReply,
+  Figures,
   Hello,
   JobSummary,
   ReclaimPoint,
   SeriesPoint,
-  StreamEvents,
   WorkerSummary,
 } from '../page-messages.ts';
-import { streamUrl } from './api.ts';
 
-export type StreamState = 'connecting' | 'live' | 'lost';
+/** `lost`: the browser tries again by itself. `refused`: it was let in no longer. `paused`: by the reader. */
+export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused';
 
 /** What the page knows. One object, changed in place; `changed` tells whoever draws from it. */
 export const state = {
   connection: 'connecting' as StreamState,
   hello: undefined as Hello | undefined,
+  figures: undefined as Figures | undefined,
   jobs: new Map<string, JobSummary>(),
-  counts: { pending: 0, running: 0, done: 0, failed: 0, cancelled: 0 } as Record<JobStatus, number>,
   workers: [] as readonly WorkerSummary[],
   points: new Map<number, SeriesPoint>(),
   reclaims: [] as ReclaimPoint[],
   /** Server time minus this browser's. */
   clockOffset: 0,
+  /** The moment at which all clocks of the page stand still, because what it shows is of then. */
+  stoppedAt: undefined as number | undefined,
   toasts: [] as readonly { readonly key: number; readonly reply: ActionReply }[],
 };
 
-export type Topic = 'connection' | 'jobs' | 'workers' | 'series' | 'toasts';
+export type Topic = 'connection' | 'jobs' | 'workers' | 'series' | 'figures' | 'toasts';
 
 const listeners: Record<Topic, Set<(jobIds: ReadonlySet<string>) => void>> = {
   connection: new Set(),
   jobs: new Set(),
   workers: new Set(),
   series: new Set(),
+  figures: new Set(),
   toasts: new Set(),
 };
-const none: ReadonlySet<string> = new Set();
+export const noJobs: ReadonlySet<string> = new Set();
 
-function changed(topic: Topic, jobIds: ReadonlySet<string> = none): void {
+export function changed(topic: Topic, jobIds: ReadonlySet<string> = noJobs): void {
   for (const listener of listeners[topic]) listener(jobIds);
 }
 
@@ -54,13 +56,29 @@ export function useTopic(topic: Topic): void {
   useEffect(() => listen(topic, () => redraw((count) => count + 1)), [topic]);
 }
 
+/** Whether what the page shows is old, and not because the reader wants it so. */
+export const isCutOff = (): boolean =>
+  state.connection === 'lost' || state.connection === 'refused' || state.figures?.problem !== undefined;
+
+/** Whether acting makes sense: on what is cut off, it would be acting blindly. */
+export function useCanAct(): boolean {
+  useTopic('connection');
+  useTopic('figures');
+  return state.hello?.writable === true && !isCutOff();
+}
+
 /** A lease's owner as people know it. */
 export function ownerName(leaseOwner: string): string {
   const worker = workerOf(leaseOwner);
   return (state.hello?.mode === 'local' ? processOf(worker) : undefined) ?? worker;
 }
 
-export const serverNow = (): number => Date.now() + state.clockOffset;
+/** Whether the process that holds this lease is known to be dead. */
+export const isOwnerGone = (leaseOwner: string | undefined): boolean =>
+  leaseOwner !== undefined &&
+  state.workers.some((worker) => worker.state === 'gone' && worker.name === ownerName(leaseOwner));
+
+export const serverNow = (): number => state.stoppedAt ?? Date.now() + state.clockOffset;
 
 /** The time, updated every so often; not while the page is hidden. */
 export function useNow(everyMs = 1000): number {
@@ -69,7 +87,12 @@ export function useNow(everyMs = 1000): number {
     const timer = setInterval(() => {
       if (!document.hidden) setNow(serverNow());
     }, everyMs);
-    return () => clearInterval(timer);
+    // When the clocks stop, they stop at once.
+    const unlisten = listen('connection', () => setNow(serverNow()));
+    return () => {
+      clearInterval(timer);
+      unlisten();
+    };
   }, [everyMs]);
   return now;
 }
@@ -86,60 +109,4 @@ export function toast(reply: ActionReply): void {
     state.toasts = state.toasts.filter((each) => each !== shown);
     changed('toasts');
   }, TOAST_MS);
-}
-
-function forget(jobId: string): void {
-  const job = state.jobs.get(jobId);
-  if (job === undefined) return;
-  state.jobs.delete(jobId);
-  state.counts[job.status] -= 1;
-}
-
-const handlers: { readonly [name in keyof StreamEvents]: (data: StreamEvents[name]) => void } = {
-  hello(hello) {
-    state.hello = hello;
-    state.connection = 'live';
-    state.clockOffset = hello.now - Date.now();
-    changed('connection');
-  },
-  jobs({ jobs, gone, reset, now }) {
-    state.clockOffset = now - Date.now();
-    if (reset) {
-      state.jobs.clear();
-      state.counts = { pending: 0, running: 0, done: 0, failed: 0, cancelled: 0 };
-    }
-    for (const job of jobs) {
-      forget(job.jobId);
-      state.jobs.set(job.jobId, job);
-      state.counts[job.status] += 1;
-    }
-    for (const jobId of gone) forget(jobId);
-    changed('jobs', reset ? none : new Set([...jobs.map(({ jobId }) => jobId), ...gone]));
-  },
-  workers(workers) {
-    state.workers = workers;
-    changed('workers');
-  },
-  series({ points, reclaims, reset }) {
-    if (reset) {
-      state.points.clear();
-      state.reclaims = [];
-    }
-    for (const point of points) state.points.set(point.second, point);
-    state.reclaims.push(...reclaims);
-    changed('series');
-  },
-};
-
-/** Opens the stream; the browser opens it again by itself when it breaks. */
-export function openStream(token: string): void {
-  const source = new EventSource(streamUrl(token));
-  for (const name of Object.keys(handlers) as (keyof StreamEvents)[])
-    source.addEventListener(name, (event) =>
-      (handlers[name] as (data: unknown) => void)(JSON.parse((event as MessageEvent<string>).data)),
-    );
-  source.addEventListener('error', () => {
-    state.connection = source.readyState === EventSource.CLOSED ? 'lost' : 'connecting';
-    changed('connection');
-  });
 }

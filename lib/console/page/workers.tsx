@@ -1,14 +1,23 @@
+import { useRef } from 'preact/hooks';
 import { counted } from '../../inspect/counted.ts';
-import type { WorkerAction, WorkerSummary } from '../page-messages.ts';
-import { postWorkerAction } from './api.ts';
+import type { ActionReply, WorkerSummary } from '../page-messages.ts';
+import { jobLink } from './address.ts';
+import { postKillCell, postWorkerAction } from './api.ts';
 import { age } from './format.ts';
-import { state, toast, useNow, useTopic } from './state.ts';
+import { isCutOff, state, toast, useNow, useTopic } from './state.ts';
 
-/** The workers, and what can be done to them. */
+/** Another click at the same spot this soon is the second one of two, whoever is there by then. */
+const SAME_CLICK_MS = 1_500;
+const SAME_SPOT_PX = 24;
+const JOBS_SHOWN = 3;
+
+/** The workers with their cells, and what can be done to either. */
 export function Workers({ isChosen }: { readonly isChosen: boolean }) {
   useTopic('workers');
+  useTopic('connection');
   const now = useNow();
   const { workers } = state;
+  const guard = useClickGuard();
   return (
     <section class="panel workers" data-chosen={isChosen} aria-labelledby="workers-title">
       <h2 id="workers-title">
@@ -17,7 +26,7 @@ export function Workers({ isChosen }: { readonly isChosen: boolean }) {
       {workers.length === 0 && <p class="empty">{nobody()}</p>}
       <ul>
         {workers.map((worker) => (
-          <Worker key={worker.pid ?? worker.name} worker={worker} now={now} />
+          <Worker key={worker.pid ?? worker.name} worker={worker} now={now} guard={guard} />
         ))}
       </ul>
     </section>
@@ -29,8 +38,26 @@ const nobody = () =>
     ? 'No worker holds a lease. Idle workers cannot be seen from here.'
     : 'No worker has started yet. The first job starts one.';
 
-function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now: number }) {
-  const { pid } = worker;
+/** Lets an act through, unless it is the second click of two: that one must not meet somebody else. */
+type Guard = (event: MouseEvent, act: () => Promise<ActionReply>) => Promise<void>;
+
+function useClickGuard(): Guard {
+  const last = useRef({ x: 0, y: 0, at: Number.NEGATIVE_INFINITY });
+  return async ({ clientX: x, clientY: y, detail }, act) => {
+    const at = performance.now();
+    const before = last.current;
+    const isSameSpot = Math.hypot(x - before.x, y - before.y) < SAME_SPOT_PX;
+    // The keyboard's clicks have no place, and go to what has the focus.
+    if (detail > 0 && isSameSpot && at - before.at < SAME_CLICK_MS) return;
+    if (detail > 0) last.current = { x, y, at };
+    toast(await act());
+  };
+}
+
+function Worker(props: { readonly worker: WorkerSummary; readonly now: number; readonly guard: Guard }) {
+  const { worker, now, guard } = props;
+  const { pid, cells = [] } = worker;
+  const isGone = worker.state === 'gone';
   return (
     <li class="worker" data-state={worker.state}>
       <span class="worker-name">
@@ -38,49 +65,82 @@ function Worker({ worker, now }: { readonly worker: WorkerSummary; readonly now:
         {worker.name}
       </span>
       <span class="worker-state" data-state={worker.state}>
-        {worker.state === 'gone' ? (worker.ending ?? 'gone') : worker.state}
+        {isGone ? (worker.ending ?? 'gone') : worker.state}
         <span class="muted"> · {age(worker.since, now)}</span>
       </span>
-      <span class="worker-jobs" data-state={worker.state}>
+      <span class="worker-jobs">
         {worker.jobs.length === 0 ? (
           <span class="muted">{idleText(worker)}</span>
         ) : (
-          worker.jobs.slice(0, 3).map((jobId) => (
-            <a key={jobId} href={`#/jobs/${encodeURIComponent(jobId)}`}>
+          worker.jobs.slice(0, JOBS_SHOWN).map((jobId) => (
+            <a key={jobId} href={jobLink(jobId)}>
               {jobId}
             </a>
           ))
         )}
-        {worker.jobs.length > 3 && <span class="muted">and {worker.jobs.length - 3} more</span>}
+        {worker.jobs.length > JOBS_SHOWN && (
+          <span class="muted">and {worker.jobs.length - JOBS_SHOWN} more</span>
+        )}
       </span>
-      {pid !== undefined && worker.state !== 'gone' && (
+      {pid !== undefined && !isGone && (
         <span class="worker-actions">
           {worker.state === 'paused' ? (
-            <Signal pid={pid} action="resume" says="Resume it (SIGCONT)" />
+            <Signal label="resume" name={`worker ${pid}`} says="Resume it (SIGCONT)" guard={guard}>
+              {() => postWorkerAction(pid, 'resume')}
+            </Signal>
           ) : (
-            <Signal pid={pid} action="pause" says="Pause it (SIGSTOP)" />
+            <Signal label="pause" name={`worker ${pid}`} says="Pause it (SIGSTOP)" guard={guard}>
+              {() => postWorkerAction(pid, 'pause')}
+            </Signal>
           )}
-          <Signal pid={pid} action="kill" says="Kill it (SIGKILL)" />
+          <Signal label="kill" name={`worker ${pid}`} says="Kill it and its cells (SIGKILL)" guard={guard}>
+            {() => postWorkerAction(pid, 'kill')}
+          </Signal>
         </span>
+      )}
+      {isGone && <span class="cells muted">its cells ended with it</span>}
+      {cells.length > 0 && !isGone && (
+        <ul class="cells" aria-label={`Cells of ${worker.name}`}>
+          {cells.map((cell) => (
+            <li key={cell.pid}>
+              cell {cell.pid}
+              <Signal
+                label="kill"
+                name={`cell ${cell.pid}`}
+                says="Kill this cell; its host runs its jobs again"
+                guard={guard}
+              >
+                {() => postKillCell(cell.pid)}
+              </Signal>
+            </li>
+          ))}
+        </ul>
       )}
     </li>
   );
 }
 
 const idleText = (worker: WorkerSummary): string =>
-  worker.state === 'gone' ? '' : counted(worker.invocations ?? 0, 'invocation');
+  worker.state === 'gone' ? 'its jobs go to the next' : counted(worker.invocations ?? 0, 'invocation');
 
-function Signal(props: { readonly pid: number; readonly action: WorkerAction; readonly says: string }) {
-  const { pid, action, says } = props;
+function Signal(props: {
+  readonly label: 'kill' | 'pause' | 'resume';
+  readonly name: string;
+  readonly says: string;
+  readonly guard: Guard;
+  readonly children: () => Promise<ActionReply>;
+}) {
+  const { label, name, says, guard, children: act } = props;
   return (
     <button
       type="button"
-      class={action === 'kill' ? 'button small danger' : 'button small'}
+      class={label === 'kill' ? 'button small danger' : 'button small'}
       title={says}
-      aria-label={`${action} worker ${pid}`}
-      onClick={async () => toast(await postWorkerAction(pid, action))}
+      aria-label={`${label} ${name}`}
+      disabled={isCutOff()}
+      onClick={(event) => void guard(event, act)}
     >
-      {action}
+      {label}
     </button>
   );
 }

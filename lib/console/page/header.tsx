@@ -1,0 +1,94 @@
+import { placeNow } from './address.ts';
+import { timeOfDay } from './format.ts';
+import { Mark, PauseIcon, PlayIcon } from './icons.tsx';
+import { state, useTopic } from './state.ts';
+import { togglePause } from './stream.ts';
+import { ThemeButton } from './theme.tsx';
+
+const words: Readonly<Record<typeof state.connection, string>> = {
+  connecting: 'connecting…',
+  live: 'live',
+  lost: 'connection lost',
+  refused: 'disconnected',
+  paused: 'paused',
+};
+
+export function Header({ onHelp }: { readonly onHelp: () => void }) {
+  useTopic('connection');
+  const { hello, connection } = state;
+  const isPaused = connection === 'paused';
+  return (
+    <header class="top">
+      <a class="brand" href="#/">
+        <Mark />
+        <h1>Leasehold</h1>
+      </a>
+      <span class="where">
+        {hello !== undefined && (
+          <>
+            <span class="where-table">{hello.tableName}</span>
+            <span class="tag">{hello.mode === 'local' ? 'on this machine' : 'AWS account'}</span>
+            {!hello.writable && <span class="tag">read only</span>}
+          </>
+        )}
+      </span>
+      <span class="connection" data-state={connection} role="status">
+        {words[connection]}
+      </span>
+      <button
+        type="button"
+        class="icon-button"
+        disabled={!isPaused && connection !== 'live'}
+        onClick={togglePause}
+        title={isPaused ? 'Go on (p)' : 'Stand still, and read nothing meanwhile (p)'}
+      >
+        {isPaused ? <PlayIcon /> : <PauseIcon />}
+        <span class="visually-hidden">{isPaused ? 'Resume live updates' : 'Pause live updates'}</span>
+      </button>
+      <button type="button" class="icon-button" onClick={onHelp} title="Keys (?)">
+        <span aria-hidden="true">?</span>
+        <span class="visually-hidden">Keys</span>
+      </button>
+      <ThemeButton />
+    </header>
+  );
+}
+
+/** Says that what the page shows is old, since when, and why. */
+export function Banner() {
+  useTopic('connection');
+  useTopic('figures');
+  const { connection, stoppedAt, figures } = state;
+  const of = stoppedAt === undefined ? '' : ` What you see is from ${timeOfDay(stoppedAt)}.`;
+  if (connection === 'paused')
+    return (
+      <p class="banner" data-tone="calm">
+        Paused.{of}
+        <button type="button" class="button small" onClick={togglePause}>
+          resume
+        </button>
+      </p>
+    );
+  const why = cutOffBy(connection, figures?.problem);
+  return why === undefined ? null : (
+    <p class="banner" role="alert">
+      <b>{why}</b>
+      {of} Actions are off until then.
+    </p>
+  );
+}
+
+function cutOffBy(connection: typeof state.connection, problem: string | undefined): string | undefined {
+  if (connection === 'lost') return 'Connection lost, trying again.';
+  if (connection === 'refused')
+    return 'The console was stopped, or started again with another token: open the link that the terminal shows now.';
+  return problem === undefined ? undefined : `The table cannot be read: ${problem}`;
+}
+
+/** The browser's tab names what is open in it. */
+export function titleOf(status?: string): string {
+  const place = placeNow();
+  const name = state.hello?.tableName ?? 'jobs';
+  if (place.view === 'job') return `${place.jobId}${status === undefined ? '' : ` · ${status}`} · Leasehold`;
+  return place.view === 'types' ? `Types · ${name} · Leasehold` : `${name} · Leasehold`;
+}

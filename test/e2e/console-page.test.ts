@@ -1,0 +1,420 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsoleOptions } from '../../lib/console/start-console.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
+import { notRetried, quarantined, running, STACK, usedUp } from '../support/console-rows.ts';
+import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
+import { problemsOf } from '../support/page-problems.ts';
+import { finishedRow, jobRow } from '../support/rows.ts';
+
+// Runtime-evaluated: without a browser there is no page to look at, and the reason is in the suite's title.
+const title =
+  chromiumPath === undefined
+    ? `what an operator sees (skipped: ${noBrowserReason})`
+    : 'what an operator sees';
+
+describe.skipIf(chromiumPath === undefined)(title, () => {
+  let browser: Browser;
+  const stages: ConsoleStage[] = [];
+  const complaints: string[] = [];
+  const ends: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  afterEach(async () => {
+    await Promise.all(ends.splice(0).map((end) => end()));
+    await Promise.all(stages.splice(0).map((stage) => stage.console.stop().catch(() => {})));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  const DEPTH = { visible: 134, inFlight: 3, delayed: 2 };
+  const start = async (rows: readonly Row[] = [], options: Partial<ConsoleOptions> = {}) => {
+    const stage = await startConsoleStage({ queueDepth: async () => DEPTH, ...options }, rows);
+    stages.push(stage);
+    return stage;
+  };
+  /** As in an account, where nothing is scanned. */
+  const startAccount = (rows: readonly Row[]) => start(rows, { scan: undefined });
+  const openContext = async (options: BrowserContextOptions = {}) => {
+    const context = await browser.newContext({
+      ...{ viewport: { width: 1280, height: 800 }, locale: 'en-US', timezoneId: 'UTC' },
+      ...options,
+    });
+    context.setDefaultTimeout(60_000);
+    ends.push(() => context.close());
+    return context;
+  };
+  const open = async (stage: ConsoleStage, options: BrowserContextOptions = {}, fragment?: string) => {
+    const page = await (await openContext(options)).newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(stage.console.url);
+    await page.getByText('live', { exact: true }).waitFor();
+    if (fragment !== undefined) await goTo(page, fragment);
+    return page;
+  };
+  const goTo = (page: Page, fragment: string) =>
+    page.evaluate((hash) => {
+      location.hash = hash;
+    }, fragment);
+  const row = (page: Page, jobId: string, status = '') =>
+    page.locator(`.row[data-job="${jobId}"]${status && `[data-status="${status}"]`}`);
+  const tab = (page: Page, name: string) =>
+    page.getByRole('toolbar').getByRole('button', { name: new RegExp(`^${name}`) });
+
+  describe('truth', () => {
+    it('counts failures of all types and the queue, and shows a dash with its reason for what it cannot know', async () => {
+      const stage = await startAccount([
+        ...Array.from({ length: 30 }, (_, i) => finishedRow(`done-${i}`, 'done')),
+        ...Array.from({ length: 5 }, (_, i) => finishedRow(`bad-${i}`, 'failed', { type: `type-${i % 3}` })),
+        running('seen', Date.now(), 60_000),
+      ]);
+      const page = await open(stage);
+      await tab(page, 'failed 5').waitFor();
+      expect(await tab(page, 'done').textContent()).toBe('done –');
+      expect(await tab(page, 'done').getAttribute('title')).toContain('in no index');
+      expect(await tab(page, 'cancelled').textContent()).toBe('cancelled –');
+      expect(await tab(page, 'queued').textContent()).toBe('queued 136');
+      expect(await tab(page, 'all').textContent()).toBe('all 6+');
+      await tab(page, 'queued').click();
+      await page.getByText('134 messages wait').waitFor();
+      // Of what finishes from now on it knows some, and says "or more".
+      stage.table.put(finishedRow('seen', 'done'));
+      await page.waitForFunction(() => document.querySelector('.tabs')?.textContent?.includes('done 1+'));
+      expect(await page.locator('.plot', { hasText: 'Done per second' }).locator('b').textContent()).toMatch(
+        /^(–|≥)/,
+      );
+    });
+
+    it('says so when the connection is lost: since when, with every action off and every clock still', async () => {
+      const stage = await start([usedUp('invoice', Date.now()), running('busy', Date.now(), 50_000)]);
+      const page = await open(stage);
+      await row(page, 'busy', 'running').waitFor();
+      await stage.console.stop();
+      const banner = page.getByRole('alert');
+      await banner.waitFor();
+      expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
+      const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
+      const before = await clocks();
+      const plot = () =>
+        page
+          .locator('.plot canvas')
+          .first()
+          .evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+      const drawn = await plot();
+      await page.waitForTimeout(1_600);
+      expect(await clocks()).toEqual(before);
+      expect(await plot()).toBe(drawn);
+      await row(page, 'invoice').getByRole('checkbox').check();
+      expect(await page.getByRole('button', { name: 'revive 1' }).isDisabled()).toBe(true);
+      expect(await problemsOf(page)).toEqual([]);
+    });
+
+    it('says so when the table cannot be read, and goes on when it can', async () => {
+      const stage = await start([usedUp('invoice', Date.now())]);
+      const page = await open(stage, {}, '#/jobs/invoice');
+      const revive = page.getByRole('button', { name: 'revive' });
+      await revive.waitFor();
+      const { query } = stage.table;
+      stage.table.query = () => Promise.reject(new Error('no credentials'));
+      await page.getByText('The table cannot be read: no credentials').waitFor();
+      expect(await revive.isDisabled()).toBe(true);
+      stage.table.query = query;
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+      expect(await revive.isEnabled()).toBe(true);
+    });
+
+    it('tells who was let in by a console before this one to open the new link', async () => {
+      const stage = await start();
+      const page = await open(stage);
+      await stage.console.stop();
+      await start([], { port: stage.console.port });
+      await page.getByText('open the link that the terminal shows now').waitFor();
+    });
+
+    it('stands still while it is paused, and reads nothing then', async () => {
+      const stage = await startAccount([jobRow('first')]);
+      const page = await open(stage);
+      await row(page, 'first').waitFor();
+      await page.keyboard.press('p');
+      await page.getByText('Paused. What you see is from').waitFor();
+      await expect.poll(() => stage.console.watcher.isWatched).toBe(false);
+      stage.table.put(jobRow('second'));
+      await stage.console.watcher.poll();
+      expect(await page.locator('.row').count()).toBe(1);
+      await page.getByRole('button', { name: 'resume', exact: true }).click();
+      await row(page, 'second').waitFor();
+    });
+  });
+
+  describe('errors first', () => {
+    it('opens a failed job with its error, the stack readable, and each attempt with its own', async () => {
+      const stage = await start([usedUp('invoice', Date.now())]);
+      const page = await open(
+        stage,
+        { permissions: ['clipboard-read', 'clipboard-write'] },
+        '#/jobs/invoice',
+      );
+      const failure = page.getByRole('region', { name: 'Attempts used up: 3 of 3' });
+      await failure.getByText('TypeError: fetch failed').waitFor();
+      await failure.getByText('caused by Error: connect ECONNREFUSED').waitFor();
+      await failure.getByText('then revive it').waitFor();
+      const above = (a: string, b: string) =>
+        page.evaluate(
+          ([first, second]) =>
+            (document.querySelector(first as string)?.getBoundingClientRect().top ?? 0) <
+            (document.querySelector(second as string)?.getBoundingClientRect().top ?? 0),
+          [a, b],
+        );
+      expect(await above('.failure', '.attempts')).toBe(true);
+      // Folded, it shows the first line that is not a library's; unfolded, every line by itself.
+      const stack = failure.locator('details').first();
+      expect(await stack.locator('summary').innerText()).toContain(
+        'at async callPartner (/app/src/partner.ts:41:17)',
+      );
+      await stack.locator('summary').click();
+      expect(await stack.locator('li').allTextContents()).toEqual(
+        STACK.split('\n')
+          .slice(1, 4)
+          .map((line) => line.trim()),
+      );
+      await failure.getByRole('button', { name: 'Copy the error' }).click();
+      await failure.getByText('copied').waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(STACK);
+      const attempts = await page
+        .locator('.attempt')
+        .evaluateAll((items) =>
+          items.map((item) => [
+            item.getAttribute('data-attempt'),
+            item.querySelector('.lane-outcome')?.textContent,
+            item.querySelector('.lane-cause')?.textContent ?? '',
+          ]),
+        );
+      expect(attempts).toEqual([
+        ['1', 'error', 'Error: partner answered 503'],
+        ['2', 'worker lost', ''],
+        ['3', 'error', 'TypeError: fetch failed'],
+      ]);
+      expect(await problemsOf(page)).toEqual([]);
+    });
+
+    it('tells a NonRetryableError and a quarantine apart, with the cause of each crash', async () => {
+      const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
+      const page = await open(stage, { colorScheme: 'dark' }, '#/jobs/import-3');
+      await page
+        .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
+        .waitFor();
+      await goTo(page, '#/jobs/resize-9');
+      await page.getByRole('heading', { name: 'Quarantined: it crashed 3 times' }).waitFor();
+      expect(await page.locator('.attempt .lane-outcome').allTextContents()).toEqual([
+        'crashed',
+        'crashed',
+        'crashed',
+      ]);
+      expect(await page.locator('.lane-cause').allTextContents()).toEqual([
+        'out of memory (heap)',
+        'unhandled rejection: Error: no space left',
+        'out of memory (heap)',
+      ]);
+      expect(await problemsOf(page)).toEqual([]);
+    });
+  });
+
+  it('shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what', async () => {
+    const now = Date.now();
+    const stage = await start([
+      running('silent', now, -500),
+      running('again', now, 50_000, { attempt: 2, crashes: 1, lastError: 'crashed: out of memory' }),
+      running('steady', now, 50_000, { progress: '{"step":4,"of":10}', checkpointSeq: 4 }),
+      jobRow('later', { attempt: 1, errors: 1, lastError: 'Error: 503', notBefore: now + 3_600_000 }),
+    ]);
+    const page = await open(stage);
+    await row(page, 'silent')
+      .getByText(/worker lost · reclaim (in \d+ s|due)/)
+      .waitFor();
+    await row(page, 'again').getByText('crashed: out of memory · running again').waitFor();
+    await row(page, 'steady').getByText('progress 40 %').waitFor();
+    expect(await row(page, 'steady').locator('.lease').textContent()).toMatch(/^lease\d+ s$/);
+    await row(page, 'later').getByText('Error: 503 · due in 59 min').waitFor();
+    expect((await page.getByRole('columnheader').allTextContents()).slice(1)).toEqual([
+      'state',
+      'job',
+      'what happens',
+      'attempts',
+      'ran',
+      'changed ↓',
+    ]);
+    expect(await problemsOf(page)).toEqual([]);
+  });
+
+  describe('acting on many', () => {
+    it('revives what a filter leaves, after a question that names the number, and says what was refused', async () => {
+      const mail = (i: number) =>
+        finishedRow(`mail-${i}`, 'failed', { type: 'mail', errors: 5, lastError: `Error: SMTP ${i}` });
+      const stage = await start([
+        ...Array.from({ length: 130 }, (_, i) => mail(i)),
+        notRetried('import-3', Date.now()),
+      ]);
+      const page = await open(stage);
+      await tab(page, 'failed 131').click();
+      await page.getByLabel('Show jobs by error').selectOption('Error: SMTP #');
+      await page.getByText('130 jobs', { exact: true }).waitFor();
+      await page.getByLabel('Select all jobs that are listed').check();
+      await page.getByRole('button', { name: 'revive 130' }).click();
+      const question = page.getByRole('dialog', { name: 'Revive 130 jobs?' });
+      await question.getByText('and 124 more').waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+      await question.getByRole('button', { name: 'Back' }).click();
+      expect(stage.hints).toEqual([]);
+      await page.getByRole('button', { name: 'revive 130' }).click();
+      // One of them changes after it was asked about: each write is under its own condition.
+      stage.table.put(finishedRow('mail-7', 'done'));
+      await question.getByRole('button', { name: 'revive 130 jobs' }).click();
+      await page.getByText('129 jobs revived, 1 refused: Cannot revive a done job').waitFor();
+      expect(stage.hints).toHaveLength(129);
+      await tab(page, 'failed 1').waitFor();
+      expect((await stage.store.read('import-3'))?.status).toBe('failed');
+    });
+
+    it('cancels a range that was selected with Shift', async () => {
+      const stage = await start(Array.from({ length: 6 }, (_, i) => jobRow(`wait-${i}`)));
+      const page = await open(stage, {}, '#/?sort=job');
+      await row(page, 'wait-1').getByRole('checkbox').check();
+      await row(page, 'wait-4')
+        .getByRole('checkbox')
+        .click({ modifiers: ['Shift'] });
+      await page.getByRole('button', { name: 'cancel 4' }).click();
+      await page.getByRole('button', { name: 'cancel 4 jobs' }).click();
+      await page.getByText('4 jobs cancelled').waitFor();
+      expect(
+        await Promise.all([0, 1, 4, 5].map(async (i) => (await stage.store.read(`wait-${i}`))?.status)),
+      ).toEqual(['pending', 'cancelled', 'cancelled', 'pending']);
+    });
+
+    it('keeps filter, search and order in the address, where a new tab finds them', async () => {
+      const stage = await start([
+        usedUp('invoice', Date.now()),
+        finishedRow('other', 'failed', { type: 'send-invoice', lastError: 'Error: fetch was fine' }),
+      ]);
+      const page = await open(stage);
+      await tab(page, 'failed 2').click();
+      await page.getByRole('searchbox').pressSequentially('fetch failed');
+      await row(page, 'other').waitFor({ state: 'detached' });
+      expect(await page.locator('.row').count()).toBe(1);
+      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+      await page.getByRole('columnheader', { name: 'attempts' }).getByRole('button').click();
+      await page.getByLabel('Show jobs by type').selectOption('send-invoice');
+      expect(page.url()).toContain('#/?status=failed&type=send-invoice&q=fetch+failed&sort=attempts');
+
+      const second = await page.context().newPage();
+      await second.goto(page.url());
+      await row(second, 'invoice').waitFor();
+      expect(await second.getByRole('searchbox').inputValue()).toBe('fetch failed');
+      await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
+      await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
+      // A click with Control opens the job beside the list.
+      const [beside] = await Promise.all([
+        page.context().waitForEvent('page'),
+        row(page, 'invoice')
+          .getByRole('link')
+          .click({ modifiers: ['Control'] }),
+      ]);
+      await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await page.bringToFront();
+      await row(page, 'invoice').click();
+      await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await page.keyboard.press('Escape');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+    });
+
+    it('sums up by type', async () => {
+      const now = Date.now();
+      const times = { startedAt: now - 5_000, finishedAt: now - 3_000 };
+      const stage = await start([
+        usedUp('invoice', now),
+        ...Array.from({ length: 10 }, (_, i) =>
+          finishedRow(`thumb-${i}`, 'done', { type: 'thumb', ...times }),
+        ),
+      ]);
+      const page = await open(stage, {}, '#/types');
+      const line = page.getByRole('row', { name: /^thumb/ });
+      await line.waitFor();
+      await expect
+        .poll(() => line.locator('td').allTextContents())
+        .toEqual(['0', '0', '0', '10+', '2.0+', '–', '2 s']);
+      expect(await problemsOf(page)).toEqual([]);
+      await page
+        .getByRole('row', { name: /^send-invoice/ })
+        .getByRole('link', { name: '1' })
+        .click();
+      await row(page, 'invoice').waitFor();
+      expect(page.url()).toContain('status=failed&type=send-invoice');
+    });
+  });
+
+  describe('anywhere', () => {
+    it('reads ids in full and states as words on a phone, and nothing runs over its edge', async () => {
+      const stage = await start([
+        usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
+        running('busy', Date.now(), 50_000, { progress: '0.4' }),
+      ]);
+      const page = await open(stage, { viewport: { width: 390, height: 844 }, hasTouch: true });
+      const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
+      await phoneRow.waitFor();
+      const id = phoneRow.locator('.id');
+      expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+      expect(await phoneRow.locator('.state').innerText()).toContain('failed');
+      for (const fragment of [
+        '#/',
+        '#/jobs/invoice-2026-000117-customer-a8f3',
+        '#/types',
+        '#/?status=queued',
+      ]) {
+        await goTo(page, fragment);
+        await page.waitForTimeout(100);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+        expect(await problemsOf(page)).toEqual([]);
+      }
+    });
+
+    it('moves through the list with j and k wherever the focus is, and opens with Enter', async () => {
+      const stage = await start(['a', 'b', 'c'].map((jobId) => jobRow(jobId)));
+      const page = await open(stage, {}, '#/?sort=job');
+      await row(page, 'c').waitFor();
+      const active = () => page.locator('.row[data-active="true"]').getAttribute('data-job');
+      await page.getByRole('button', { name: /^Colours/ }).focus();
+      await page.keyboard.press('j');
+      expect(await active()).toBe('a');
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      await page.keyboard.press('k');
+      expect(await active()).toBe('b');
+      await page.keyboard.press('x');
+      await page.getByText('1 selected').waitFor();
+      await page.locator('body').click({ position: { x: 2, y: 2 } });
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'b', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Copy the id' }).waitFor();
+    });
+
+    it('says what to do next where there is nothing, and tells times in 24 hours', async () => {
+      const stage = await start();
+      const page = await open(stage);
+      await page.getByText('There are no jobs yet').waitFor();
+      await page.getByText('npx leasehold send TYPE').waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+      const evening = Date.UTC(2026, 0, 2, 21, 4, 5);
+      stage.table.put(finishedRow('evening', 'failed', { finishedAt: evening, createdAt: evening }));
+      await row(page, 'evening').waitFor();
+      expect(await row(page, 'evening').locator('.when').getAttribute('title')).toContain('21:04:05');
+      await row(page, 'evening').click();
+      await page.getByText('Jan 2, 2026, 21:04:05').waitFor();
+      expect(await page.locator('body').innerText()).not.toMatch(/\b[AP]M\b/);
+    });
+  });
+});

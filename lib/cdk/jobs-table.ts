@@ -3,12 +3,14 @@ import {
   type Attribute,
   AttributeType,
   Billing,
+  CfnGlobalTable,
   ProjectionType,
   TableEncryptionV2,
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { beatUnits, carriedAtOnce, warmingFor } from '../settings/partitions.ts';
+import { UNITS_PER_BEAT } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
@@ -64,6 +66,44 @@ export function addTable(
     deletionProtection: props.deletionProtection ?? removalPolicy !== RemovalPolicy.DESTROY,
     removalPolicy,
   });
+}
+
+interface WriteLimits {
+  readonly writeOnDemandThroughputSettings?: { readonly maxWriteRequestUnits?: number };
+  readonly writeProvisionedThroughputSettings?: {
+    readonly writeCapacityAutoScalingSettings?: { readonly maxCapacity?: number };
+  };
+}
+
+/** Write units a second that were set as the most; undefined where there is no such limit. */
+const mostUnits = (limits: WriteLimits): number | undefined =>
+  limits.writeOnDemandThroughputSettings?.maxWriteRequestUnits ??
+  limits.writeProvisionedThroughputSettings?.writeCapacityAutoScalingSettings?.maxCapacity;
+
+/** Heartbeats that the table or its index may not take would be throttled for ever, and leases would lapse. */
+export function refuseTooFewUnits(table: TableV2, settings: Settings): void {
+  const resource = table.node.defaultChild;
+  if (!(resource instanceof CfnGlobalTable)) return;
+  const { maxRunning } = settings;
+  const ofIndex = Math.ceil(beatUnits(settings));
+  const indexes = Stack.of(table).resolve(resource.globalSecondaryIndexes) as readonly WriteLimits[];
+  const problem = (what: string, needed: number, limits: WriteLimits): string[] => {
+    const most = mostUnits(limits);
+    return most === undefined || most >= needed
+      ? []
+      : [
+          `maxRunning (${maxRunning}) means ${needed} write units a second of the ${what} in heartbeats alone, and 'billing' allows ${most}. Raise the maximum write units to ${2 * ofIndex} or more, lower maxRunning, or lengthen lease and heartbeat`,
+        ];
+  };
+  const limits = Stack.of(table).resolve({
+    writeOnDemandThroughputSettings: resource.writeOnDemandThroughputSettings,
+    writeProvisionedThroughputSettings: resource.writeProvisionedThroughputSettings,
+  }) as WriteLimits;
+  const problems = [
+    ...problem('table', Math.ceil(ofIndex / UNITS_PER_BEAT), limits),
+    ...indexes.flatMap((index) => problem('index', ofIndex, index)),
+  ];
+  if (problems.length > 0) throw new SettingsError(problems);
 }
 
 /**

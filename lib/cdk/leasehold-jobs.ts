@@ -26,7 +26,7 @@ import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.
 import { createDeadLetter, createReaper, createWorker } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
 import { addSchedules, type JobSchedules } from './job-schedules.ts';
-import { addTable, warnOfFewPartitions } from './jobs-table.ts';
+import { addTable, refuseTooFewUnits, warnOfFewPartitions } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 import { MeteredConstruct } from './metered-construct.ts';
@@ -88,6 +88,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     warnOfFewPartitions(this, this.settings, props);
 
     this.table = addTable(this, props);
+    refuseTooFewUnits(this.table, this.settings);
     ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = addQueues(this, this.settings, props));
     this.wakeQueue = addWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');

@@ -177,10 +177,26 @@ describe('what a load asks of table and function', () => {
     const provisioned = synthesize({
       billing: Billing.provisioned({
         readCapacity: Capacity.fixed(10),
-        writeCapacity: Capacity.autoscaled({ maxCapacity: 100 }),
+        writeCapacity: Capacity.autoscaled({ maxCapacity: 400 }),
       }),
     });
     expect(resourceOf(provisioned, provisioned.jobs.table).Properties.BillingMode).toBe('PROVISIONED');
+  });
+
+  it.each([
+    ['a maximum', Billing.onDemand({ maxWriteRequestUnits: 50 })],
+    [
+      'provisioned capacity',
+      Billing.provisioned({
+        readCapacity: Capacity.fixed(10),
+        writeCapacity: Capacity.autoscaled({ maxCapacity: 50 }),
+      }),
+    ],
+  ])('is not %s below what heartbeats alone take', (_, billing) => {
+    expect(() => synthesize({ billing, maxRunning: 1000 })).toThrow(
+      /maxRunning \(1000\) means 100 write units a second of the table in heartbeats alone, and 'billing' allows 50\. Raise the maximum write units to 400 or more, lower maxRunning/,
+    );
+    expect(() => synthesize({ billing, maxRunning: 200 })).not.toThrow();
   });
 
   it('is pollers that are always there, which take the place of a maximum of concurrency', () => {

@@ -19,7 +19,7 @@ const ROW_READ_UNITS = 1;
 const REQUESTS_A_WAKE = 3;
 /** SQS delays by whole seconds, rounded up, and delivers a little later. */
 const WAKE_LATENESS_MS = 800;
-/** What one invocation logs: its metrics as one line. */
+/** What a tick logs: its metrics as one line. A wake that finds nothing lapsed says nothing. */
 const LOGGED_BYTES = 500;
 const GB = 1e9;
 
@@ -48,7 +48,7 @@ export function reaperBill(
   const readUnits =
     wakes * (ROW_READ_UNITS + shards * QUERY_UNITS) + ticks * (ROW_READ_UNITS + 2 * shards * QUERY_UNITS);
   const messages = wakes * REQUESTS_A_WAKE;
-  const logged = (invocations * LOGGED_BYTES) / GB;
+  const logged = (ticks * LOGGED_BYTES) / GB;
   const line = (what: string, amount: number, unit: string, dollars: number): CostLine => ({
     group: 'coordination',
     what: `reaper: ${what}`,

@@ -43,8 +43,9 @@ export function createDashboard(scope: Construct, subject: DashboardSubject): Da
       row(...typeGraphs(subject)),
       [...row(...failureGraphs(subject)), ...failuresByType(subject)],
       row(...crashGraphs(subject)),
+      crashesByCause(subject),
       row(...internalGraphs(subject)),
-    ],
+    ].filter((widgets) => widgets.length > 0),
   });
 }
 
@@ -158,24 +159,36 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   ];
 }
 
-/** Which types fail, from the line that each run leaves in the worker's log. */
-const failuresByType = ({ workerLogs }: DashboardSubject): IWidget[] =>
+/** A question to the worker's log, where it is known. */
+const askLog = (
+  { workerLogs }: DashboardSubject,
+  title: string,
+  width: number,
+  filter: string,
+  by: string,
+) =>
   workerLogs === undefined
     ? []
     : [
         new LogQueryWidget({
-          title: 'Failures and retries by type',
-          width: COLUMNS / 2,
-          height: 6,
-          logGroupNames: [workerLogs],
-          queryLines: [
-            'filter message = "run ended" and outcome in ["failed", "retried", "lost"]',
-            'stats count(*) as runs by type, outcome',
-            'sort runs desc',
-            'limit 20',
-          ],
+          ...{ title, width, height: 6, logGroupNames: [workerLogs] },
+          queryLines: [`filter ${filter}`, `stats count(*) as runs by ${by}`, 'sort runs desc', 'limit 20'],
         }),
       ];
+
+/** Which types fail, from the line that each run leaves. */
+const failuresByType = (subject: DashboardSubject): IWidget[] =>
+  askLog(
+    subject,
+    'Failures and retries by type',
+    COLUMNS / 2,
+    'message = "run ended" and outcome in ["failed", "retried", "lost"]',
+    'type, outcome',
+  );
+
+/** Why cells died, from the line that the host leaves. */
+const crashesByCause = (subject: DashboardSubject): IWidget[] =>
+  askLog(subject, 'Crashes by type and cause', COLUMNS, 'message = "attempt crashed"', 'type, cause');
 
 /** What crashed, and was it reclaimed in time? */
 function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {

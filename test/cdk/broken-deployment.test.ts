@@ -65,6 +65,12 @@ async function deliverForMinutes(minutes: number, watch: CloudWatch, event: SQSE
   }
 }
 
+/** The metrics that were written since then. */
+const namesSince = (line: number) =>
+  new Set(
+    deployed.lines.slice(line).flatMap((each) => (each.kind === 'metrics' ? Object.keys(each.values) : [])),
+  );
+
 const watchAlarms = () => createCloudWatch(deployed.alarms);
 
 /** Three pending jobs whose hints are due. */
@@ -87,12 +93,11 @@ describe('a system in which nothing is broken', () => {
       await tick(60 * minute, watch);
       await wake(60 * minute + 32, watch);
     }
-    const names = deployed.lines
-      .slice(idle)
-      .flatMap((line) => (line.kind === 'metrics' ? Object.keys(line.values) : []));
-    expect(new Set(names)).toEqual(new Set(['SweepDuration']));
+    expect(namesSince(idle)).toEqual(new Set(['SweepDuration']));
     const event = await message('count-primes', { below: 10 });
+    const busy = deployed.lines.length;
     await at(30, watch, () => deployed.functions.worker.invoke(event));
+    expect(namesSince(busy)).toEqual(new Set(['JobsClaimed', 'JobsDone']));
     for (let minute = 0; minute < 10; minute++) {
       watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
       watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', 60 * minute, 0);
@@ -167,6 +172,15 @@ describe('each way to break it', () => {
     const failing = await message('call-service', { url: 'http://127.0.0.1:9', body: 1 }, { maxAttempts: 1 });
     await at(0, watch, () => deployed.functions.worker.invoke(failing));
     expect(watch.wentOff(10)).toMatchObject({ JobsFailed: 1 });
+    // What the dashboard asks the log for.
+    const logged = (message: string, ...fields: string[]) =>
+      deployed.lines.flatMap((line) =>
+        line.kind === 'log' && line.message === message
+          ? [fields.map((name) => String(line.fields[name])).join(': ')]
+          : [],
+      );
+    expect(logged('run ended', 'type', 'outcome')).toContain('call-service: failed');
+    expect(logged('attempt crashed', 'type', 'cause')[0]).toMatch(/^poison: .*SIGKILL/);
   });
 
   it('sets off the alarm of the worker function when it cannot start', async () => {

@@ -415,11 +415,23 @@ describe('the dashboard', () => {
       'Crashes and reclaims',
       'Reclaim delay, ms',
       'Oldest lapsed lease, ms',
+      'Crashes by type and cause',
       'Sweeps, ms',
       'Function errors',
       'Throttles',
       'Leases lost, fenced writes, clocks',
     ]);
+  });
+
+  // test/cdk/broken-deployment.test.ts has such a line.
+  it('asks the log for failures and crashes by type, as runs tell of them', () => {
+    const query = JSON.stringify(widgetsOf(shown).filter(({ type }) => type === 'log'));
+    expect(query).toContain(
+      'filter message = \\"run ended\\" and outcome in [\\"failed\\", \\"retried\\", \\"lost\\"]',
+    );
+    expect(query).toContain('by type, outcome');
+    expect(query).toContain('filter message = \\"attempt crashed\\"');
+    expect(query).toContain('by type, cause');
   });
 
   it('draws the bound into the reclaim delays', () => {

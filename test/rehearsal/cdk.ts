@@ -11,7 +11,7 @@ interface CdkResult {
   readonly output: string;
 }
 
-/** The real CDK CLI on this project's app, in a folder of its own so that nothing is left in the project. */
+/** The real CDK CLI on an app of this folder, in a folder of its own so that nothing is left in the project. */
 export interface Cdk {
   readonly folder: string;
   /** Runs a command and resolves with its outcome. */
@@ -20,9 +20,13 @@ export interface Cdk {
   mustRun(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<string>;
 }
 
-export function createCdk(folder: string): Cdk {
+export function createCdk(
+  folder: string,
+  /** Whether it may use the credentials of whoever runs it. @default false */
+  { app = 'app.ts', keepsAccount = false }: { readonly app?: string; readonly keepsAccount?: boolean } = {},
+): Cdk {
   const config = JSON.parse(readFileSync(join(projectRoot, 'cdk.json'), 'utf8'));
-  config.app = `"${process.execPath}" "${join(projectRoot, 'test', 'rehearsal', 'app.ts')}"`;
+  config.app = `"${process.execPath}" "${join(import.meta.dirname, app)}"`;
   writeFileSync(join(folder, 'cdk.json'), JSON.stringify(config));
   const program = join(dirname(require.resolve('aws-cdk/package.json')), 'bin', 'cdk');
 
@@ -32,7 +36,7 @@ export function createCdk(folder: string): Cdk {
         cwd: folder,
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
-          ...withoutAccount(process.env),
+          ...(keepsAccount ? process.env : withoutAccount(process.env)),
           PATH: [join(projectRoot, 'node_modules', '.bin'), dirname(process.execPath), process.env.PATH].join(
             delimiter,
           ),
@@ -58,6 +62,6 @@ export function createCdk(folder: string): Cdk {
   };
 }
 
-/** Nobody's real account may come into a rehearsal. */
+/** Nobody's real account may come into a rehearsal that was not asked to use it. */
 const withoutAccount = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(AWS|CDK|LEASEHOLD)_/.test(name)));

@@ -1,13 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  GetQueueAttributesCommand,
+  SendMessageCommand,
+  SQSClient,
+  type SQSClientConfig,
+} from '@aws-sdk/client-sqs';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import type { Job } from '../../lib/protocol/job.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
+import { pendingShard } from '../../lib/protocol/shards.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import type { Credentials, Emulator } from './emulator.ts';
+import type { Credentials } from './emulator.ts';
 
 /** The outputs of the stack. */
 export interface Outputs {
@@ -22,13 +29,19 @@ export interface Deployment {
   sendToDeadLetters(body: object): Promise<void>;
   /** The store, at a time of one's choice. */
   storeAt(shiftMs: number): JobStore;
+  /** A row as it is. */
+  row(key: string): Promise<Row | undefined>;
+  /** Whether the index has a pending job. */
+  indexed(jobId: string): Promise<boolean>;
   /** Waits until a job is as wanted. */
   until(jobId: string, isWanted: (job: Job) => boolean, withinMs: number): Promise<Job>;
   close(): void;
 }
 
-export function openDeployment({ QueueUrl, TableName }: Outputs, emulator: Emulator): Deployment {
-  const { clientConfig } = emulator;
+export function openDeployment(
+  { QueueUrl, TableName }: Outputs,
+  { clientConfig }: { readonly clientConfig: DynamoDBClientConfig & SQSClientConfig },
+): Deployment {
   const dynamoDb = new DynamoDBClient(clientConfig);
   const sqs = new SQSClient(clientConfig);
   const table = createDynamoDbTable({ client: dynamoDb, tableName: TableName });
@@ -43,6 +56,12 @@ export function openDeployment({ QueueUrl, TableName }: Outputs, emulator: Emula
 
   return {
     storeAt,
+    row: table.read,
+    async indexed(jobId) {
+      const partition = pendingShard(jobId, defaultSettings.shards);
+      const { rows } = await table.query({ partition, limit: 1000, newestFirst: true });
+      return rows.some((row) => row.jobId === jobId);
+    },
     async send(body, credentials) {
       const client = credentials === undefined ? sqs : new SQSClient({ ...clientConfig, credentials });
       await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }));

@@ -2,16 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Job } from '../../lib/protocol/job.ts';
 import { byLease } from '../../lib/wire/table.ts';
+import { rehearseInAccount } from './account.ts';
+import { accountPlan, chooseAccount } from './account-plan.ts';
 import { createCdk } from './cdk.ts';
 import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
+import { step } from './step.ts';
 import { finishOldRows, indexesOf, putOldRows, repairOldFailures } from './upgrade-from-0.1.ts';
 
 /**
- * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: jobs, a crash, an
- * upgrade, the end. Not part of the tests, because it needs Python packages.
+ * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: an upgrade from 0.1, jobs,
+ * a crash, another upgrade, the end. Not part of the tests, because it needs Python packages. With `--account` it does what no
+ * emulator can show in a real account, if that is asked for in so many words.
  */
 
 const STACK = 'Leasehold';
@@ -28,6 +33,31 @@ const NOT_REHEARSED = [
 const isDone = (job: Job) => job.status === 'done';
 
 async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { account: { type: 'string' }, region: { type: 'string' }, yes: { type: 'boolean' } },
+  });
+  return values.account === undefined ? inEmulator() : inAccount({ ...values, account: values.account });
+}
+
+/** Only with the account's number and a yes. */
+async function inAccount(given: Parameters<typeof chooseAccount>[0]): Promise<number> {
+  const choice = chooseAccount(given, process.env);
+  if ('refused' in choice) {
+    console.error(choice.refused);
+    return 1;
+  }
+  console.log(`${accountPlan(choice)}\n`);
+  const { region } = choice;
+  try {
+    await rehearseInAccount(choice, { clientConfig: { region }, environment: { AWS_REGION: region } });
+    return 0;
+  } catch (error) {
+    console.error(`\n${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+async function inEmulator(): Promise<number> {
   if (!isInstalled('ministack', '--help') || !isInstalled('openssl', 'version')) {
     console.error(
       [
@@ -187,18 +217,6 @@ function lint(template: string): void {
   const args = ['--ignore-checks', 'W3005', '--format', 'parseable', '--', template];
   const { status, stdout, stderr } = spawnSync('cfn-lint', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`cfn-lint found:\n${stdout}${stderr}`);
-}
-
-async function step<T>(title: string, act: () => Promise<T>): Promise<T> {
-  const from = performance.now();
-  try {
-    const result = await act();
-    console.log(`✓ ${title} (${((performance.now() - from) / 1000).toFixed(1)} s)`);
-    return result;
-  } catch (error) {
-    console.log(`✗ ${title}`);
-    throw error;
-  }
 }
 
 // By default a signal ends the process without its exit handlers, and the emulator would stay.

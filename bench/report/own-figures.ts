@@ -38,9 +38,10 @@ export const scaleSections = ({ scaleSimulation }: Results): Record<string, stri
 
 const ownSection = ({ ownCost }: Results): string =>
   table(
-    ['concurrency', 'how it writes', 'requests a job', 'CPU ms a job', 'jobs/s of one process'],
+    ['concurrency', 'latency', 'how it writes', 'requests a job', 'CPU ms a job', 'jobs/s of one process'],
     (ownCost ?? []).map((each) => [
       String(each.concurrency),
+      each.latency ?? 'none',
       each.variant,
       figure(each.requestsPerJob),
       spread(each.cpuMsPerJob),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Latency, NullEngineOrders } from '../support/null-engine.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
 import { startProcess } from '../support/worker-process.ts';
 import type { ProcessOrders, System } from '../systems/system.ts';
@@ -10,6 +11,8 @@ import type { ProcessOrders, System } from '../systems/system.ts';
 export interface OwnCost {
   readonly variant: string;
   readonly concurrency: number;
+  /** As `latencyName` has it. Absent in figures from before it was measured: none. */
+  readonly latency?: string;
   readonly requestsPerJob: number;
   readonly cpuMsPerJob: Spread | undefined;
   readonly jobsPerSecond: Spread | undefined;
@@ -17,48 +20,61 @@ export interface OwnCost {
 
 type Without = NonNullable<ProcessOrders['without']>;
 
-const VARIANTS: readonly { readonly variant: string; readonly without: Without }[] = [
-  { variant: 'one request for each write', without: ['reaper', 'batches'] },
-  { variant: 'claims and completions together', without: ['reaper'] },
+const TOGETHER = { variant: 'claims and completions together', without: ['reaper'] } as const;
+const ONE_BY_ONE = { variant: 'one request for each write', without: ['reaper', 'batches'] } as const;
+
+/** As far as real answers lie apart within a second. */
+const JITTER = 0.2;
+/** A server that answers at once, and what DynamoDB and SQS take within a region on a good day and on a usual one. */
+export const LATENCIES: readonly Latency[] = [
+  { dynamodbMs: 0, sqsMs: 0, jitter: 0 },
+  { dynamodbMs: 5, sqsMs: 10, jitter: JITTER },
+  { dynamodbMs: 10, sqsMs: 20, jitter: JITTER },
 ];
 
-/** Runs the real worker process against a server that answers at once and does nothing. */
+/** Such as "10 + 20 ms": DynamoDB's and SQS's. */
+export const latencyName = ({ dynamodbMs, sqsMs }: Latency): string =>
+  dynamodbMs + sqsMs === 0 ? 'none' : `${dynamodbMs} + ${sqsMs} ms`;
+
+/** Runs the real worker process against a server that does nothing. */
 export async function ownCost(
-  leasehold: System,
+  leasehold: Pick<System, 'name' | 'program'>,
   options: { readonly runs: number; readonly jobs: number },
   say: (text: string) => void,
 ): Promise<OwnCost[]> {
   const costs: OwnCost[] = [];
   for (const concurrency of [1, 10, 100])
-    for (const { variant, without } of VARIANTS) {
-      // Nothing can be put together where one job runs at a time.
-      if (concurrency === 1 && without.length > 1) continue;
-      const jobs = concurrency === 1 ? options.jobs / 5 : options.jobs;
-      const runs = [];
-      for (let run = 0; run < options.runs; run += 1)
-        runs.push(await oneRun(leasehold, { concurrency, without, jobs }));
-      say(`null engine, concurrency ${concurrency}, ${variant}`);
-      costs.push({
-        variant,
-        concurrency,
-        requestsPerJob: runs[0]?.requestsPerJob ?? 0,
-        cpuMsPerJob: spreadOf(runs.map((run) => run.cpuMsPerJob)),
-        jobsPerSecond: spreadOf(runs.map((run) => run.jobsPerSecond)),
-      });
-    }
+    // Nothing can be put together where one job runs at a time.
+    for (const latency of LATENCIES)
+      for (const { variant, without } of concurrency === 1 ? [TOGETHER] : [ONE_BY_ONE, TOGETHER]) {
+        const jobs = concurrency === 1 ? options.jobs / 10 : options.jobs;
+        const runs = [];
+        for (let run = 0; run < options.runs; run += 1)
+          runs.push(await shortJobs(leasehold, { concurrency, without, jobs, latency }));
+        say(`null engine, concurrency ${concurrency}, latency ${latencyName(latency)}, ${variant}`);
+        costs.push({
+          ...{ variant, concurrency, latency: latencyName(latency) },
+          requestsPerJob: runs[0]?.requestsPerJob ?? 0,
+          cpuMsPerJob: spreadOf(runs.map((run) => run.cpuMsPerJob)),
+          jobsPerSecond: spreadOf(runs.map((run) => run.jobsPerSecond)),
+        });
+      }
   return costs;
 }
 
-async function oneRun(
-  leasehold: System,
-  { concurrency, without, jobs }: { concurrency: number; without: Without; jobs: number },
+/** One process works off a queue of jobs that do nothing. */
+export async function shortJobs(
+  leasehold: Pick<System, 'name' | 'program'>,
+  {
+    concurrency,
+    without = TOGETHER.without,
+    jobs,
+    latency,
+  }: { concurrency: number; without?: Without; jobs: number; latency: Latency },
 ) {
-  const program = new URL('../support/null-engine.ts', import.meta.url).pathname;
-  const engine = spawn(process.execPath, [program, String(jobs)], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const gone = once(engine, 'exit');
-  const [endpoint] = (await once(createInterface({ input: engine.stdout }), 'line')) as [string];
+  const engine = await startNullEngine({ messages: jobs, latency });
   const process_ = await startProcess(
-    { ...leasehold, stores: { dynamodb: endpoint, sqs: endpoint } },
+    { ...leasehold, stores: { dynamodb: engine.endpoint, sqs: engine.endpoint } },
     { mode: 'work', queue: 'null', profile: 'fast', concurrency, without },
   );
   const times = (event: 'start' | 'end') =>
@@ -68,12 +84,28 @@ async function oneRun(
   await sleep(200);
   const stats = await process_.stats();
   await process_.kill();
-  engine.stdin.end();
-  await gone;
-  const lastedMs = (times('end').at(-1) ?? 0) - (times('start')[0] ?? 0);
+  await engine.stop();
+  const [first = 0, ends] = [times('start')[0], times('end')];
   return {
     requestsPerJob: stats.requests / jobs,
     cpuMsPerJob: stats.cpuMs / jobs,
-    jobsPerSecond: jobs / (lastedMs / 1000),
+    jobsPerSecond: ends.length / (((ends.at(-1) ?? 0) - first) / 1000),
+  };
+}
+
+/** Starts the server that does nothing, in a process of its own. */
+async function startNullEngine(orders: NullEngineOrders) {
+  const program = new URL('../support/null-engine.ts', import.meta.url).pathname;
+  const engine = spawn(process.execPath, [program, JSON.stringify(orders)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const gone = once(engine, 'exit');
+  const [endpoint] = (await once(createInterface({ input: engine.stdout }), 'line')) as [string];
+  return {
+    endpoint,
+    async stop() {
+      engine.stdin.end();
+      await gone;
+    },
   };
 }

@@ -1,16 +1,39 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { insertedRow } from '../../lib/aws/dynamodb/batch-statement.ts';
 import { claimWrite } from '../../lib/protocol/writes/worker-writes.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 
+/** What a null engine is started with, as JSON. */
+export interface NullEngineOrders {
+  /** How many messages it hands out. */
+  readonly messages: number;
+  /** How long each service takes to answer. @default 0 */
+  readonly latency?: Latency;
+}
+
+/** Round trips to the services of a real region. */
+export interface Latency {
+  readonly dynamodbMs: number;
+  readonly sqsMs: number;
+  /** Each answer takes up to this share longer or shorter. */
+  readonly jitter: number;
+}
+
 /**
- * Answers like DynamoDB and SQS, at once and without doing anything: what a worker uses against it is its own. Run with the
- * number of messages to hand out; writes its address to stdout and lives as long as its parent keeps the pipe open.
+ * Answers like DynamoDB and SQS, after a given latency and without doing anything: what a worker uses against it is its own.
+ * Writes its address to stdout and lives as long as its parent keeps the pipe open.
  */
-let left = Number(process.argv[2] ?? '0');
+const { messages, latency } = JSON.parse(process.argv[2] ?? '{"messages":0}') as NullEngineOrders;
+let left = messages;
+
+const latencyOf = (target: string): number => {
+  const ms = (target.startsWith('DynamoDB') ? latency?.dynamodbMs : latency?.sqsMs) ?? 0;
+  return ms * (1 + (latency?.jitter ?? 0) * (2 * Math.random() - 1));
+};
 
 /** The row that a single claim gets back; only its key differs from claim to claim. */
 const row = insertedRow(
@@ -27,6 +50,8 @@ const row = insertedRow(
   ),
 );
 const marshalled = marshall(row);
+
+const EMPTY_POLL_MS = 1000;
 
 type Body = Readonly<Record<string, unknown>>;
 type Entries = readonly { readonly Id: string }[];
@@ -66,11 +91,13 @@ function message() {
 
 const server = createServer(async (request, response) => {
   const body = JSON.parse((await buffer(request)).toString() || '{}') as Body;
-  const operation = String(request.headers['x-amz-target'] ?? '').split('.')[1] ?? '';
+  const target = String(request.headers['x-amz-target'] ?? '');
+  const operation = target.split('.')[1] ?? '';
+  const latencyMs = latencyOf(target);
+  if (latencyMs > 0) await sleep(latencyMs);
   const reply = replies[operation]?.(body) ?? {};
   // An empty queue is polled for a while, as a real one is.
-  if (operation === 'ReceiveMessage' && left === 0 && !('Messages' in reply))
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+  if (operation === 'ReceiveMessage' && !('Messages' in reply)) await sleep(EMPTY_POLL_MS);
   const text = JSON.stringify(reply);
   response.writeHead(200, {
     'content-type': 'application/x-amz-json-1.0',

@@ -45,7 +45,7 @@ process.on('exit', () => {
 
 /** Starts a system's program, and waits until it says that it is ready. */
 export async function startProcess(
-  system: System,
+  system: Pick<System, 'name' | 'program' | 'stores'>,
   orders: Omit<ProcessOrders, 'stores'>,
 ): Promise<WorkerProcess> {
   const child = spawn(

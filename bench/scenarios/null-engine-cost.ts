@@ -43,8 +43,8 @@ export async function ownCost(
   say: (text: string) => void,
 ): Promise<OwnCost[]> {
   const costs: OwnCost[] = [];
+  // Nothing can be put together where one job runs at a time.
   for (const concurrency of [1, 10, 100])
-    // Nothing can be put together where one job runs at a time.
     for (const latency of LATENCIES)
       for (const { variant, without } of concurrency === 1 ? [TOGETHER] : [ONE_BY_ONE, TOGETHER]) {
         const jobs = concurrency === 1 ? options.jobs / 10 : options.jobs;

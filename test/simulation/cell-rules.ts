@@ -30,7 +30,14 @@ const LONGEST_WAIT_MS = 3000;
 const HOLDS_UP: readonly FaultKind[] = [
   ...(['pauses', 'suspends', 'hostPausesAlone', 'cellStalls', 'killIsSlow', 'cellStartFails'] as const),
 ];
-const DELAYS_WRITES: readonly FaultKind[] = ['requestLost', 'replyLost', 'requestLate', 'throttled'];
+/** A claim with data is two requests: a slow reply to the first delays the second. */
+const DELAYS_WRITES: readonly FaultKind[] = [
+  'requestLost',
+  'replyLost',
+  'replySlow',
+  'requestLate',
+  'throttled',
+];
 /** Convictions from which a brake holds, and for how long at least; claims that were under way still arrive. */
 const CONVICTIONS = 3;
 const HOLDS_MS = 5000;

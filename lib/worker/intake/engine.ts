@@ -18,6 +18,8 @@ export interface Claimable {
   readonly kind: 'claimable';
   readonly message: ReceivedMessage;
   readonly job: NewJob | { readonly jobId: string };
+  /** Absent where a hint does not say. */
+  readonly type?: string;
   /** When a new job's message was due: sent, and its own time come. */
   readonly dueAt?: number;
   /** What the schema said of a new job's payload. */
@@ -38,6 +40,8 @@ export interface Engine extends ClaimRunner {
   open(message: ReceivedMessage): Promise<Opened>;
   /** Claims the jobs of messages opened together, with one request for up to 25 new ones. */
   claim(opened: readonly Claimable[]): Promise<readonly Claimed[]>;
+  /** These are not claimed after all. */
+  forget(opened: readonly Claimable[]): void;
 }
 
 const SETTLED: Settled = { kind: 'settled' };
@@ -53,6 +57,12 @@ export function createEngine(parts: WorkerParts): Engine {
     delaySeconds: Math.min(LONGEST_RETURN_SECONDS, 2 ** Math.max(1, receiveCount)),
   });
 
+  /** A type whose cells keep dying is left in the queue for a while. */
+  const heldBack = (type: string | undefined): Returned | undefined => {
+    const holdsMs = type === undefined ? 0 : brake.holdsTypeMs(type);
+    return holdsMs > 0 ? { kind: 'returned', delaySeconds: Math.ceil(holdsMs / 1000) } : undefined;
+  };
+
   const open = async (message: ReceivedMessage): Promise<Opened> => {
     const read = readMessage(message, parts, cells.find);
     if (read.kind === 'rejected') {
@@ -66,9 +76,10 @@ export function createEngine(parts: WorkerParts): Engine {
       return SETTLED;
     }
     const type = read.kind === 'hint' ? read.type : read.job.type;
-    const holdsMs = type === undefined ? 0 : brake.holdsTypeMs(type);
-    if (holdsMs > 0) return { kind: 'returned', delaySeconds: Math.ceil(holdsMs / 1000) };
-    return read.kind === 'hint' ? { kind: 'claimable', message, job: read.job } : openNew(message, read);
+    return (
+      heldBack(type) ??
+      (read.kind === 'hint' ? { kind: 'claimable', message, type, job: read.job } : openNew(message, read))
+    );
   };
 
   /** The schema is asked before the claim, so that a row under the producer's id is never a bad one. */
@@ -82,7 +93,8 @@ export function createEngine(parts: WorkerParts): Engine {
       await rejectMessage(parts, refusedPayload(message, job, check));
       return SETTLED;
     }
-    if (read.kind === 'new') return { kind: 'claimable', message, job, check, dueAt: read.dueAt };
+    if (read.kind === 'new')
+      return { kind: 'claimable', message, type: job.type, job, check, dueAt: read.dueAt };
     cells.forget(check);
     const dispatch = planDispatch(clock.now(), read.notBefore, settings);
     const kept = await store.schedule(job, dispatch, message.receiveCount > 1);
@@ -160,6 +172,7 @@ export function createEngine(parts: WorkerParts): Engine {
   };
 
   const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
+    if (claimables.length === 0) return [];
     const requests = claimables.map((each) => requestFor(each, `${parts.worker}/${chance.unique()}`));
     const sentAt = readClock(clock);
     const outcomes = await store.claimMany(requests);
@@ -172,6 +185,10 @@ export function createEngine(parts: WorkerParts): Engine {
         return judge(outcome, claimable, sentAt).catch((error: unknown) => unknown(owner, claimable, error));
       }),
     );
+  };
+
+  const forget = (opened: readonly Claimable[]): void => {
+    for (const { check } of opened) if (check !== undefined) cells.forget(check);
   };
 
   return {
@@ -188,24 +205,29 @@ export function createEngine(parts: WorkerParts): Engine {
 
     async claim(opened) {
       const claimed = await claimAll(opened);
-      for (const [i, { check }] of opened.entries())
-        if (check !== undefined && claimed[i]?.kind !== 'claimed') cells.forget(check);
+      forget(opened.filter((_, i) => claimed[i]?.kind !== 'claimed'));
       return claimed;
     },
+    forget,
   };
 
   async function claimAll(opened: readonly Claimable[]): Promise<readonly Claimed[]> {
-    const [first] = opened;
-    if (first === undefined) return [];
     if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
-    if (opened.length === 1) return [await claimOne(first)];
+    const verdicts = new Map<Claimable, Claimed>();
+    for (const each of opened) {
+      // Asked again: some have waited for others, or for a slot.
+      const held = heldBack(each.type);
+      if (held !== undefined) verdicts.set(each, held);
+    }
+    const open = opened.filter((each) => !verdicts.has(each));
     // A batch takes each row once: a second message for the same job is claimed after it, and then refused.
-    const claimed = new Map<Claimable, Claimed>();
-    const firsts = [...new Map(opened.map((each) => [each.job.jobId, each] as const).reverse()).values()];
-    for (const [i, outcome] of (await claimTogether(firsts)).entries())
-      claimed.set(firsts[i] as Claimable, outcome);
-    for (const each of opened) if (!claimed.has(each)) claimed.set(each, await claimOne(each));
-    return opened.map((each) => claimed.get(each) as Claimed);
+    const firsts = [...new Map(open.map((each) => [each.job.jobId, each] as const).reverse()).values()];
+    const [only] = firsts;
+    const claimed =
+      firsts.length === 1 && only !== undefined ? [await claimOne(only)] : await claimTogether(firsts);
+    for (const [i, outcome] of claimed.entries()) verdicts.set(firsts[i] as Claimable, outcome);
+    for (const each of open) if (!verdicts.has(each)) verdicts.set(each, await claimOne(each));
+    return opened.map((each) => verdicts.get(each) as Claimed);
   }
 }
 

@@ -1,21 +1,40 @@
 import type { Clock } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 
-/** The jobs that run in this process, and waiting for them. */
+/** Room for jobs in this process. A slot is free again when its handler has returned: its completion is stored beside it. */
 export interface Slots {
+  readonly limit: number;
+  /** Jobs that are claimed, run or being ended. */
   readonly taken: number;
-  /** Runs beside the others; what it throws is for its own to handle. */
-  run(job: () => Promise<unknown>): void;
-  /** Resolves when fewer than `limit` run; and then waits a little longer for `wanted` free ones. */
-  room(limit: number, wanted: number, gatherMs: number): Promise<void>;
-  /** Whether nothing runs any more, by the end of the wait or the signal. */
+  /** How many more may be claimed now. */
+  free(): number;
+  /** Takes slots for claims that are about to be sent. */
+  take(count: number): void;
+  /** A claim came to nothing. */
+  giveBack(): void;
+  /**
+   * Runs a claimed job in a slot that was taken for it. The slot is free when the job says so, which it may say once, or else when it
+   * has ended. What it throws is for its own to handle.
+   */
+  run(job: (returned: () => void) => Promise<unknown>): void;
+  /** How many slots come free in a ms, lately. */
+  freedPerMs(): number;
+  /** Whether nothing runs or is being ended any more, by the end of the wait or the signal. */
   empty(withinMs: number, signal?: AbortSignal): Promise<boolean>;
 }
 
-export function createSlots(clock: Clock): Slots {
-  let taken = 0;
+/** So many more than there are slots may be about to be stored: a store that hangs must not be sent jobs without end. */
+const ENDING_BEYOND_SLOTS = 25;
+/** Over how long the pace is measured. */
+const PACE_MS = 200;
+
+export function createSlots(clock: Clock, limit: number, onFree: () => void): Slots {
+  const most = limit + ENDING_BEYOND_SLOTS;
+  let running = 0;
+  let ending = 0;
   // Woken one by one, and not raced for: a race would leave something behind in every job that outlives it.
   let waiting: (() => void)[] = [];
+  const pace = createPace(clock);
 
   /** Resolves when the next job ends, or when the wait does. */
   const nextEnd = async (withinMs: number, signal?: AbortSignal): Promise<void> => {
@@ -23,34 +42,78 @@ export function createSlots(clock: Clock): Slots {
     waiting.push(resolve);
     await waitAtMost(withinMs, ended, clock, signal);
   };
-  const wake = () => {
-    taken -= 1;
+  const freed = () => {
+    running -= 1;
+    pace.note();
+    onFree();
+  };
+  const ended = () => {
     const woken = waiting;
     waiting = [];
     for (const each of woken) each();
   };
 
   return {
+    limit,
     get taken() {
-      return taken;
+      return running + ending;
+    },
+    free: () => Math.max(0, Math.min(limit - running, most - running - ending)),
+    take(count) {
+      running += count;
+    },
+    giveBack() {
+      freed();
+      ended();
     },
     run(job) {
-      taken += 1;
-      void job()
+      let isReturned = false;
+      const returned = () => {
+        if (isReturned) return;
+        isReturned = true;
+        ending += 1;
+        freed();
+      };
+      void job(returned)
         .catch(() => {})
-        .finally(wake);
+        .finally(() => {
+          returned();
+          ending -= 1;
+          if (running + ending === most - 1) onFree();
+          ended();
+        });
     },
-    async room(limit, wanted, gatherMs) {
-      while (taken >= limit) await nextEnd(Number.POSITIVE_INFINITY);
-      const until = clock.monotonic() + gatherMs;
-      while (taken > 0 && limit - taken < wanted && clock.monotonic() < until)
-        await nextEnd(until - clock.monotonic());
-    },
+    freedPerMs: pace.perMs,
     async empty(withinMs, signal) {
       const until = clock.monotonic() + withinMs;
-      while (taken > 0 && clock.monotonic() < until && !signal?.aborted)
+      while (running + ending > 0 && clock.monotonic() < until && !signal?.aborted)
         await nextEnd(until - clock.monotonic(), signal);
-      return taken === 0;
+      return running + ending === 0;
+    },
+  };
+}
+
+/** Counts in two halves of a window, of which the elder is forgotten when the younger is full. */
+function createPace(clock: Clock) {
+  let from = clock.monotonic();
+  let elder = 0;
+  let younger = 0;
+  const turn = (): number => {
+    const age = clock.monotonic() - from;
+    if (age < PACE_MS / 2) return age;
+    elder = age < PACE_MS ? younger : 0;
+    younger = 0;
+    from += age;
+    return 0;
+  };
+  return {
+    note() {
+      turn();
+      younger += 1;
+    },
+    perMs: () => {
+      const age = turn();
+      return (elder + younger) / (PACE_MS / 2 + age);
     },
   };
 }

@@ -1,55 +1,172 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import type { Engine } from './engine.ts';
+import type { Claimable, Engine } from './engine.ts';
+import { createGatherer } from './gather.ts';
 import type { Slots } from './slots.ts';
 
 export interface MessageTaker {
-  /** Opens, claims and starts what was received together; resolves when its jobs are started. */
-  take(messages: readonly ReceivedMessage[]): Promise<void>;
-  /** Returns messages to the queue. */
-  returnMessages(messages: readonly ReceivedMessage[], seconds: number): Promise<void>;
+  /** Opens messages, claims their jobs as slots allow, and starts them. */
+  take(messages: readonly ReceivedMessage[]): void;
+  /** Messages that were received and are not being claimed yet. */
+  inHand(): number;
+  /** Slots have come free. */
+  claimMore(): void;
+  /** Returns what is not claimed yet; from now on nothing is. Resolves when every claim that was under way is started. */
+  drain(): Promise<void>;
+  /** Resolves when no message is being deleted or returned any more. */
+  settle(): Promise<void>;
 }
 
-/** What a process does with the messages that it received. Several batches may be under way at the same time. */
+/** DynamoDB takes this many claims in one request, SQS this many deletions. */
+const MOST_CLAIMS = 25;
+const MOST_DELETIONS = 10;
+/** How long a message and a slot for it wait for others to be claimed with, while there are more. */
+const GATHER_MS = 10;
+/** How long a deletion waits for others. A message that is not deleted in time is recognised when it comes again. */
+const DELETE_WINDOW_MS = 50;
+/** A message for which no slot came free after all goes back, for others to take. */
+const PATIENCE_MS = 1000;
+
+interface Waiting {
+  readonly claimable: Claimable;
+  readonly since: number;
+}
+
+/** What a process does with the messages that it received. A job is claimed only when there is a slot for it to run in at once. */
 export function createMessageTaker(options: {
   readonly parts: WorkerParts;
   readonly engine: Engine;
   readonly slots: Slots;
   readonly bounds: RunBounds;
+  /** Whether more messages are likely to come soon. */
+  readonly isBacklog: () => boolean;
+  /** Messages have left the hand without taking a slot, or slots were given back. */
+  readonly onRoom: () => void;
 }): MessageTaker {
   const { engine, slots, bounds } = options;
-  const { queue, telemetry } = options.parts;
+  const { queue, telemetry, clock, cells, brake } = options.parts;
+  const full = Math.min(MOST_CLAIMS, slots.limit);
+  const underWay = new Set<Promise<unknown>>();
+  const waiting: Waiting[] = [];
+  let opening = 0;
+  /** Since when there has been a slot and a message for it. */
+  let possibleSince: number | undefined;
+  const draining = new AbortController();
+  let wakesAt = Number.POSITIVE_INFINITY;
 
-  const bestEffort = async (
-    failure: string,
-    messages: readonly ReceivedMessage[],
-    act: () => Promise<void>,
-  ): Promise<void> => {
-    if (messages.length === 0) return;
-    await act().catch((error: unknown) => telemetry.error(failure, error, { count: messages.length }));
+  const track = <T>(act: Promise<T>): void => {
+    const tracked = act.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
   };
-  const returnMessages = (messages: readonly ReceivedMessage[], seconds: number) =>
-    bestEffort('messages not returned', messages, () => queue.changeVisibility(messages, seconds));
+  const bestEffort = async (failure: string, count: number, act: Promise<void>): Promise<void> => {
+    await act.catch((error: unknown) => telemetry.error(failure, error, { count }));
+  };
+  const deletions = createGatherer<ReceivedMessage>({
+    ...{ clock, full: MOST_DELETIONS, windowMs: DELETE_WINDOW_MS },
+    send: (messages) => bestEffort('messages not deleted', messages.length, queue.delete(messages)),
+  });
+  const returns = new Set<Promise<void>>();
+  const returnMessages = (messages: readonly ReceivedMessage[], seconds: number): void => {
+    if (messages.length === 0) return;
+    const changed = queue.changeVisibility(messages, seconds);
+    const returning = bestEffort('messages not returned', messages.length, changed).finally(() =>
+      returns.delete(returning),
+    );
+    returns.add(returning);
+  };
+  /** Says so: a message that cannot be dealt with comes again and again. */
+  const refuse = (message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void => {
+    telemetry.count('MessagesReturned');
+    returnMessages([message], delaySeconds);
+  };
+  const giveUp = (some: readonly Waiting[]): void => {
+    if (some.length === 0) return;
+    engine.forget(some.map(({ claimable }) => claimable));
+    returnMessages(
+      some.map(({ claimable }) => claimable.message),
+      0,
+    );
+  };
+
+  const open = async (message: ReceivedMessage): Promise<void> => {
+    opening += 1;
+    const opened = await engine.open(message);
+    opening -= 1;
+    if (opened.kind === 'settled') deletions.add([message]);
+    if (opened.kind === 'returned') refuse(message, opened);
+    if (opened.kind !== 'claimable') return options.onRoom();
+    waiting.push({ claimable: opened, since: clock.monotonic() });
+    claimMore();
+  };
+
+  const claim = async (claimables: readonly Claimable[]): Promise<void> => {
+    const verdicts = await engine.claim(claimables);
+    const done: ReceivedMessage[] = [];
+    for (const [i, { message }] of claimables.entries()) {
+      const verdict = verdicts[i];
+      if (verdict?.kind === 'returned') refuse(message, verdict);
+      else done.push(message);
+      if (verdict?.kind === 'claimed') slots.run((returned) => engine.run(verdict, bounds, returned));
+      else slots.giveBack();
+    }
+    deletions.add(done);
+  };
+
+  /** Looks again when the message that has waited longest has waited for long enough. */
+  const wake = async (ms: number): Promise<void> => {
+    const at = clock.monotonic() + ms;
+    if (at >= wakesAt) return;
+    wakesAt = at;
+    await clock.sleep(ms, draining.signal).catch(() => {});
+    if (wakesAt !== at) return;
+    wakesAt = Number.POSITIVE_INFINITY;
+    claimMore();
+  };
+
+  const giveUpOverdue = (): void => {
+    if (waiting.length === 0) return;
+    const now = clock.monotonic();
+    const overdue = waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
+    giveUp(waiting.splice(0, overdue === -1 ? waiting.length : overdue));
+    void wake(PATIENCE_MS);
+  };
+
+  const mayClaim = (): boolean => !draining.signal.aborted && cells.isReady() && brake.holdsHostMs() === 0;
+
+  const claimMore = (): void => {
+    if (waiting.length > 0 && !mayClaim()) giveUp(waiting.splice(0));
+    for (;;) {
+      const count = Math.min(full, slots.free(), waiting.length);
+      if (count === 0) {
+        possibleSince = undefined;
+        giveUpOverdue();
+        return;
+      }
+      possibleSince ??= clock.monotonic();
+      const waitMs = GATHER_MS - (clock.monotonic() - possibleSince);
+      if (count < full && waitMs > 0 && (opening > 0 || options.isBacklog())) return void wake(waitMs);
+      possibleSince = undefined;
+      slots.take(count);
+      track(claim(waiting.splice(0, count).map(({ claimable }) => claimable)));
+    }
+  };
 
   return {
-    returnMessages,
-    async take(messages) {
-      const opened = await Promise.all(messages.map((message) => engine.open(message)));
-      const claimables = opened.filter((each) => each.kind === 'claimable');
-      const claimed = await engine.claim(claimables);
-      const verdicts = new Map(claimables.map((each, i) => [each, claimed[i]] as const));
-      const ended: ReceivedMessage[] = [];
-      for (const [i, message] of messages.entries()) {
-        const first = opened[i];
-        const verdict = first?.kind === 'claimable' ? verdicts.get(first) : first;
-        if (verdict?.kind === 'returned') {
-          telemetry.count('MessagesReturned');
-          void returnMessages([message], verdict.delaySeconds);
-        } else ended.push(message);
-        if (verdict?.kind === 'claimed') slots.run(() => engine.run(verdict, bounds));
-      }
-      void bestEffort('messages not deleted', ended, () => queue.delete(ended));
+    claimMore,
+    inHand: () => opening + waiting.length,
+    take(messages) {
+      if (draining.signal.aborted) return returnMessages(messages, 0);
+      for (const message of messages) track(open(message));
+    },
+    async drain() {
+      draining.abort('draining');
+      claimMore();
+      while (underWay.size > 0) await Promise.allSettled(underWay);
+    },
+    async settle() {
+      while (returns.size > 0) await Promise.allSettled(returns);
+      await deletions.settle();
     },
   };
 }

@@ -23,8 +23,11 @@ export interface ClaimedJob {
 }
 
 export interface ClaimRunner extends Pick<EventOutlet, 'publish'>, Pick<Ends, 'lostItsData'> {
-  /** Runs one claimed job to its end, over as many cells as it takes, and says how it ended. */
-  run(claimed: ClaimedJob, bounds: RunBounds): Promise<Ending>;
+  /**
+   * Runs one claimed job to its end, over as many cells as it takes, and says how it ended. `returned` is told when no handler will run
+   * for it any more, and only its end is to be stored.
+   */
+  run(claimed: ClaimedJob, bounds: RunBounds, returned?: () => void): Promise<Ending>;
   /** Puts a claimed job back that was not started; its message is still in hand or in the queue. */
   releaseUnstarted(claimed: ClaimedJob): Promise<Ending>;
   /** Resolves when nothing that was begun for jobs that have ended is under way any more. */
@@ -44,7 +47,12 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const ends = createEnds(parts, outlet);
   const restarts = createRestarts(parts, ends);
 
-  const runUnder = async (held: HeldClaim, place: RunPlace, bounds: RunBounds): Promise<Ending> => {
+  const runUnder = async (
+    held: HeldClaim,
+    place: RunPlace,
+    bounds: RunBounds,
+    returned: () => void,
+  ): Promise<Ending> => {
     if (cells.find(held.job.type) === undefined)
       return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
     for (let deaths = 0, mine = held, at = place; ; ) {
@@ -53,6 +61,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       const { outcome } = run;
       // A handler that was asked to stop, and whose cell then died, ends as it was asked to.
       if (outcome.kind !== 'died' || run.reason !== undefined) {
+        returned();
         const ending = await end(mine, run);
         mine.lease.end();
         return ending;
@@ -100,11 +109,11 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   });
 
   return {
-    async run(claimed, bounds) {
+    async run(claimed, bounds, returned = () => {}) {
       const held = heldBy(claimed);
       const byRow = claimed.job.crashes >= SUSPICIOUS_CRASHES ? BY_ITS_ROW : undefined;
       const place = { checked: claimed.checked, suspicion: claimed.suspicion ?? byRow };
-      const ending = await runUnder(held, place, bounds).catch((error: unknown): Ending => {
+      const ending = await runUnder(held, place, bounds, returned).catch((error: unknown): Ending => {
         telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
         return 'unsaved';
       });

@@ -42,7 +42,7 @@ describe('a process that is told to stop', () => {
     await stack.queue.sendJobs([{ body: jobBody('slow', {}, { jobId: 'a' }) }]);
     const host = startWorkerProcess({ parts: { ...worker, store, queue: polled(stack) }, signals: false });
     await pass(stack, 100);
-    const stopped = host.stop().then(() => host.running);
+    const stopped = host.stop({ graceMs: 50 }).then(() => host.running);
     await pass(stack, 100);
     grant();
     await pass(stack, 500);

@@ -129,7 +129,7 @@ async function breakingLate(bug: PlantedBug): Promise<readonly number[]> {
   const found: number[] = [];
   await simulateMany(seedsFrom(1, 500), { bug }, ({ seed, violation, faultsInjected }) => {
     if (violation !== undefined && faultsInjected.length >= 8) found.push(seed);
-    return found.length === 3;
+    return found.length === 5;
   });
   return found;
 }

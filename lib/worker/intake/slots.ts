@@ -11,7 +11,7 @@ export interface Slots {
   /** Takes slots for claims that are about to be sent. */
   take(count: number): void;
   /** A claim came to nothing. */
-  giveBack(): void;
+  unclaimed(): void;
   /**
    * Runs a claimed job in a slot that was taken for it. The slot is free when the job says so, which it may say once, or else when it
    * has ended. What it throws is for its own to handle.
@@ -62,7 +62,7 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void): Sl
     take(count) {
       running += count;
     },
-    giveBack() {
+    unclaimed() {
       freed();
       ended();
     },

@@ -41,7 +41,7 @@ export function createMessageTaker(options: {
   readonly bounds: RunBounds;
   /** Whether more messages are likely to come soon. */
   readonly isBacklog: () => boolean;
-  /** Messages have left the hand without taking a slot, or slots were given back. */
+  /** Messages have left the hand without taking a slot, or claims came to nothing. */
   readonly onRoom: () => void;
 }): MessageTaker {
   const { engine, slots, bounds } = options;
@@ -108,7 +108,7 @@ export function createMessageTaker(options: {
       if (verdict?.kind === 'returned') refuse(message, verdict);
       else done.push(message);
       if (verdict?.kind === 'claimed') slots.run((returned) => engine.run(verdict, bounds, returned));
-      else slots.giveBack();
+      else slots.unclaimed();
     }
     deletions.add(done);
   };

@@ -8,6 +8,7 @@ import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
 import { packageFolder } from '../this-package.ts';
+import { onStopSignals } from '../worker/hosts/stop-signals.ts';
 import { checkTools } from './check-tools.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
@@ -47,6 +48,7 @@ export interface DevOptions {
 
 /** The published package has a worker of these, bundled with the libraries that only they use. */
 const isBundled = (): boolean => existsSync(join(packageFolder, 'functions', 'worker', 'index.mjs'));
+const DEMO_SAMPLE = { type: 'count-primes', sample: { below: 5_000_000 } };
 /** Somebody to look at in the console from the start, and no cold start before the first job. */
 const WARM_WORKERS = 2;
 /** The exit code by which shells tell that a command was interrupted. */
@@ -62,7 +64,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   // Before everything is up there is nothing to end in order, and who presses twice cannot wait: the processes go with this one.
   let presses = 0;
   const stop = () => (isUp && ++presses === 1 ? stopping.abort() : process.exit(INTERRUPTED));
-  for (const signal of SIGNALS) process.on(signal, stop);
+  const stopListening = onStopSignals(SIGNALS, stop);
   options.signal?.addEventListener('abort', () => stopping.abort());
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
@@ -77,7 +79,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       dataDir: options.data,
     });
     ends.push(stack.stop);
-    const { types, schedules } = await moduleOf(stack, jobs);
+    const { types, schedules } = await moduleOf(stack, options);
     stack.schedule(schedules);
     const parts = await openParts(stack, options, ends);
     isUp = true;
@@ -85,7 +87,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       const said = options.quiet && event.kind !== 'problem' ? undefined : speechOf(event);
       if (said !== undefined && !stopping.signal.aborted) show.say(said);
     });
-    output.write(`${introduction(stack, parts.console.url, types)}\n`);
+    output.write(`${introduction(stack, parts.console.url, { types, workers })}\n`);
     if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say, parts.writeState));
     let code = 0;
     if (demo) {
@@ -95,7 +97,9 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       if (options.once && !report.isAsExpected) code = 1;
     }
     if (!options.once && !stopping.signal.aborted) {
-      output.write('  Kill, pause and resume workers in the console. Ctrl-C stops everything.\n\n');
+      output.write(
+        `  ${workers === 0 ? '' : 'Kill, pause and resume workers in the console. '}Ctrl-C stops everything.\n\n`,
+      );
       await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
       if (options.data !== undefined) await takeBackRunning(stack, parts);
     }
@@ -103,14 +107,14 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   } finally {
     show.endBars();
     for (const end of ends.reverse()) await end();
-    for (const signal of SIGNALS) process.removeListener(signal, stop);
+    stopListening();
   }
 }
 
 /** What the jobs module has; throws what is wrong with it. Of the demo's types, the one that is worth sending. */
-async function moduleOf(stack: LocalStack, jobs: string | undefined): Promise<JobsModule> {
+async function moduleOf(stack: LocalStack, { jobs, workers }: DevOptions): Promise<JobsModule> {
   if (jobs === undefined || stack.jobsBundle === undefined)
-    return { types: [{ type: 'count-primes', sample: { below: 5_000_000 } }], schedules: {} };
+    return { types: workers === 0 ? [] : [DEMO_SAMPLE], schedules: {} };
   return readJobsModule(stack.jobsBundle, jobs, stack.environment);
 }
 

@@ -36,14 +36,28 @@ function outputLine(line: OutputLine): string | undefined {
   if (line.kind === 'metrics') return undefined;
   if (line.kind === 'text') return line.text;
   const { level, message, fields } = line;
+  if (isToldTwice(message, fields)) return undefined;
   const name = jobPrefix(fields);
   if (message === 'run ended') return `${name}${endingOf(fields)}`;
+  if (message.startsWith('message rejected'))
+    return pc.red(`message rejected: npx leasehold show ${String(fields.row)}`);
   const paint = LEVELS[level] ?? ((text: string) => text);
   const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
   const told = rest
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : stackOr(value)}`)
     .join(' ');
   return `${name}${paint(message)}${told === '' ? '' : `  ${told}`}`;
+}
+
+/** Endings that an event tells as well, with the error's stack. */
+const ENDINGS_BY_EVENT: readonly unknown[] = ['retried', 'failed', 'cancelled'];
+
+/** One line for an outcome: what follows says the same, and more. */
+function isToldTwice(message: string, { outcome, jobs }: Readonly<Record<string, unknown>>): boolean {
+  if (message === 'run ended') return ENDINGS_BY_EVENT.includes(outcome);
+  // Each of its jobs tells the cause.
+  if (message === 'a cell died') return jobs !== 0;
+  return message === 'attempt failed';
 }
 
 /** An error that was logged, by its stack; anything else as JSON. */
@@ -71,7 +85,7 @@ function busLine(name: string, detail: Readonly<Record<string, unknown>>): strin
     case 'JobRetried':
       return `${jobPrefix(detail)}${pc.yellow('will be retried')}${error}`;
     case 'JobQuarantined':
-      return `${jobPrefix(detail)}${pc.red('quarantined')}${error}`;
+      return `${jobPrefix(detail)}${pc.red('quarantined')}: it kept killing its worker`;
     case 'JobCancelled':
       return `${jobPrefix(detail)}${pc.yellow('cancelled')}`;
     case 'JobFailed':

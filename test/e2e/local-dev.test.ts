@@ -125,9 +125,10 @@ describe('leasehold dev', () => {
       status: 'done',
       result: '{"primes":25}',
     });
-    // The one that ran when it was stopped goes on, and is charged nothing for it.
+    // The one that ran when it was stopped was taken back; it goes on, and is charged nothing for it.
     expect(await rowOf(again, 'long-job', ({ status }) => status === 'done')).toMatchObject({
       ...{ crashes: 0, errors: 0, attempt: 2 },
+      act0: expect.objectContaining({ act: 'takeBack' }),
     });
     // To the process alone, as a supervisor would; its children are its own to stop.
     second.child.kill('SIGTERM');

@@ -21,17 +21,20 @@ export function createShow(output: NodeJS.WriteStream): Show {
   const started = performance.now();
   const stamped = (line: string) =>
     `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${printable(line, pc.isColorSupported)}`;
-  const bars = output.isTTY ? createBars(output) : undefined;
-  let live = bars;
+  // Made with the first scene: bars keep lines back until they are drawn, and without a demo none ever are.
+  let bars: ReturnType<typeof createBars> | undefined;
   return {
     say(line) {
-      if (live === undefined) output.write(`${stamped(line)}\n`);
-      else live.log(`${stamped(line)}\n`);
+      if (bars === undefined) output.write(`${stamped(line)}\n`);
+      else bars.log(`${stamped(line)}\n`);
     },
-    scene: (scene) => live?.scene(scene),
+    scene(scene) {
+      if (output.isTTY) bars ??= createBars(output);
+      bars?.scene(scene);
+    },
     endBars() {
-      live?.stop();
-      live = undefined;
+      bars?.stop();
+      bars = undefined;
     },
   };
 }
@@ -70,7 +73,11 @@ function createBars(output: NodeJS.WriteStream) {
 }
 
 /** What to know at the start: where everything is, and a line to paste. */
-export function introduction(stack: LocalStack, consoleUrl: string, types: readonly JobTypeSample[]): string {
+export function introduction(
+  stack: LocalStack,
+  consoleUrl: string,
+  { types, workers }: { readonly types: readonly JobTypeSample[]; readonly workers?: number },
+): string {
   const { endpoints } = stack;
   const engine =
     endpoints.engine === 'given'
@@ -95,12 +102,24 @@ export function introduction(stack: LocalStack, consoleUrl: string, types: reado
     ...(Object.keys(stack.schedules()).length === 0
       ? []
       : [`  ${pc.bold('Schedules')} ${Object.keys(stack.schedules()).join(', ')}`, '']),
-    '  Send a job from another terminal:',
-    '',
-    ...types
-      .slice(0, 3)
-      .map(({ type, sample }) => `  npx leasehold send ${type} '${JSON.stringify(sample)}'`),
-    '',
+    ...(types.length === 0
+      ? []
+      : [
+          '  Send a job from another terminal:',
+          '',
+          ...types
+            .slice(0, 3)
+            .map(({ type, sample }) => `  npx leasehold send ${type} '${JSON.stringify(sample)}'`),
+          '',
+        ]),
+    ...(workers === 0
+      ? [
+          '  No worker runs here. Run yours in another terminal:',
+          '',
+          '  export $(npx leasehold env); npx leasehold work src/jobs.ts',
+          '',
+        ]
+      : []),
     `  Other processes find this system by the variables that ${pc.bold('npx leasehold env')} prints.`,
     '',
   ].join('\n');

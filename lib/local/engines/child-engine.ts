@@ -40,6 +40,8 @@ export async function startChildEngine(options: ChildEngineOptions): Promise<Chi
   const child = spawn(options.command, [...options.args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
+    // In a group of its own: Ctrl-C in a terminal would else end the engine while there is still something to write.
+    detached: true,
   });
   let output = '';
   const keep = (chunk: Buffer) => {

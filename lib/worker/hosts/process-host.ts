@@ -6,6 +6,7 @@ import { createSlots } from '../intake/slots.ts';
 import { createMessageTaker } from '../intake/start-messages.ts';
 import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { onStopSignals } from './stop-signals.ts';
 
 /** What a worker process is made of. */
 export interface WorkerProcessOptions {
@@ -86,14 +87,13 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const stop: WorkerProcess['stop'] = ({ graceMs = settings.shutdownGraceMs } = {}) => {
     if (ending !== undefined) hurry.abort();
     ending ??= drain(graceMs).finally(() => {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      stopListening?.();
       if (unloadable === undefined) hasStopped.resolve();
       else hasStopped.reject(unloadable);
     });
     return ending;
   };
-  const onSignal = () => void stop();
-  if (options.signals !== false) for (const signal of SIGNALS) process.on(signal, onSignal);
+  const stopListening = options.signals === false ? undefined : onStopSignals(SIGNALS, () => void stop());
 
   reaper?.start();
   cells.ready().then(polls.consider, (error: unknown) => {

@@ -20,8 +20,8 @@ import { spreadOf } from './support/statistics.ts';
 /**
  * What the reaper costs, measured in a process of its own on real engines: requests and CPU a reclaimed job, heap while
  * paging, requests of an empty sweep beside many finished and many healthy jobs. Run by
- * `npx node bench/reaper-cost.ts`, or `… dynamodb-local` for the official engine. `… pairs <another checkout>` compares the
- * CPU of this version with the other's, in alternating pairs.
+ * `npx node bench/reaper-cost.ts`, or `… dynamodb-local` for the official engine. `… pairs <another checkout> [how many]` compares
+ * the CPU of this version with the other's, in alternating pairs.
  */
 
 interface Order {
@@ -109,7 +109,7 @@ async function inChild(order: Order, checkout = join(import.meta.dirname, '..'))
 }
 
 /** Both versions reclaim as many jobs on the same engine, first the one, then the other, turn about. */
-async function pairs(other: string): Promise<void> {
+async function pairs(other: string, count: number): Promise<void> {
   const [dynamoDb, sqs] = await Promise.all([startDynamoDb({ engine: 'dynoxide' }), startSqs()]);
   const seeded = async () => {
     const system = await reaperOnEngine({ engine: dynamoDb, queues: sqs.endpoint });
@@ -132,7 +132,7 @@ async function pairs(other: string): Promise<void> {
     return cpuMs / reclaimed;
   };
   const here = join(import.meta.dirname, '..');
-  for (let pair = 1; pair <= PAIRS; pair++) {
+  for (let pair = 1; pair <= count; pair++) {
     const figures = new Map<string, number>();
     for (const checkout of pair % 2 === 0 ? [here, other] : [other, here])
       figures.set(checkout, await cpuOf(checkout));
@@ -212,7 +212,7 @@ if (process.argv[2] === 'child') {
     process.disconnect();
   });
 } else if (process.argv[2] === 'pairs') {
-  await pairs(resolve(process.argv[3] ?? ''));
+  await pairs(resolve(process.argv[3] ?? ''), Number(process.argv[4] ?? PAIRS));
 } else {
   await run();
 }

@@ -109,7 +109,7 @@ function isAlive(pid: number): boolean {
 /** What the SDK clients need of these variables; what is not set is left to the SDK's own chain. */
 export function clientConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE' | 'SCHEDULER',
+  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE' | 'SCHEDULER' | 'CLOUDWATCH',
 ) {
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
   const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;

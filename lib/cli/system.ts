@@ -41,9 +41,10 @@ export async function openSystem(
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
   // Loaded here: most of what is typed after `leasehold` needs no AWS SDK, or is answered before it does.
-  const [{ connect }, { createTableInspection }] = await Promise.all([
+  const [{ connect }, { createTableInspection }, { createQueueAge }] = await Promise.all([
     import('../aws/connect.ts'),
     import('../aws/dynamodb/table-inspection.ts'),
+    import('../aws/sqs/queue-age.ts'),
   ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
     ...{ tableName, settings: declared, clock, chance },
@@ -64,6 +65,10 @@ export async function openSystem(
       store: storeOf(`cli-${operatorName()}`, settings),
       events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl()),
+      queueAge: createQueueAge({
+        ...{ queueUrl: found.queueUrl ?? '', clock },
+        config: clientConfig(found.environment, 'CLOUDWATCH'),
+      }),
     };
   } catch (error) {
     close();

@@ -16,6 +16,8 @@ export interface ClientParts {
   /** With the number of shards that the reaper sweeps. */
   readonly settings: Settings;
   readonly sqs: SQSClient;
+  /** How old the oldest message in the queue is, in milliseconds; undefined where nobody tells. */
+  queueAge(): Promise<number | undefined>;
   /** Throws an error that says what to do when no queue is named. */
   queue(): JobQueue;
 }

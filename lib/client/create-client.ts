@@ -1,9 +1,11 @@
+import type { CloudWatchClientConfig } from '@aws-sdk/client-cloudwatch';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { SQSClientConfig } from '@aws-sdk/client-sqs';
-import { connect } from '../aws/connect.ts';
+import { connect, identityOf } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
+import { createQueueAge } from '../aws/sqs/queue-age.ts';
 import { createProducer, type Producer, type Sent } from '../producer/index.ts';
 import type { OperatorAct } from '../protocol/job.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
@@ -50,6 +52,8 @@ export interface ClientOptions<R extends Registry> {
   readonly sqs?: SQSClientConfig;
   /** @default - the standard chain of the AWS SDK */
   readonly eventbridge?: EventBridgeClientConfig;
+  /** Tells the age of the queue's oldest message. @default - region and credentials of `dynamodb` */
+  readonly cloudwatch?: CloudWatchClientConfig;
 }
 
 /** Which jobs to list, and how many. */
@@ -123,6 +127,10 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
     inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
     store: connection.storeOf(actor),
+    queueAge: createQueueAge({
+      ...{ queueUrl: queueUrl ?? '', clock },
+      config: { ...own, ...identityOf(options.dynamodb), ...options.cloudwatch },
+    }),
     events:
       options.events &&
       createOperatorEvents({ ...options.events, config: { ...own, ...options.eventbridge } }),

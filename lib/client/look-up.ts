@@ -1,5 +1,6 @@
 import { describeQueue, type QueueCounts } from '../aws/sqs/queue-inspection.ts';
 import { counted } from '../inspect/counted.ts';
+import { formatDuration } from '../inspect/format-duration.ts';
 import type { Job } from '../protocol/job.ts';
 import type { ClientParts } from './client-parts.ts';
 
@@ -8,7 +9,10 @@ export interface UnknownJob {
   readonly status: 'unknown';
   readonly jobId: string;
   /** How much is before it in the queue, if it is there at all; undefined where the queue could not be asked. */
-  readonly queue?: QueueCounts;
+  readonly queue?: QueueCounts & {
+    /** How old its oldest message is, as CloudWatch was told up to some minutes ago; undefined where it cannot be asked. */
+    readonly oldestAgeMs?: number;
+  };
   readonly says: string;
 }
 
@@ -16,31 +20,34 @@ export interface UnknownJob {
 export const lookUp = async (parts: LookUpParts, jobId: string): Promise<Job | UnknownJob> =>
   (await parts.store.read(jobId)) ?? unknownJob(parts, jobId);
 
-type LookUpParts = Pick<ClientParts, 'store' | 'found' | 'sqs'>;
+type LookUpParts = UnknownParts & Pick<ClientParts, 'store'>;
+type UnknownParts = Pick<ClientParts, 'found' | 'sqs' | 'queueAge'>;
 
 /** What can be said of an id without a row. */
-export async function unknownJob(
-  { found, sqs }: Pick<ClientParts, 'found' | 'sqs'>,
-  jobId: string,
-): Promise<UnknownJob> {
-  const queue = found.queueUrl === undefined ? undefined : await countsAt(sqs, found.queueUrl);
-  const waiting =
-    queue === undefined
-      ? ''
-      : ` In the queue ${counted(queue.visible, 'message')} wait, ${queue.inFlight} are with workers, ${queue.delayed} are delayed.`;
+export async function unknownJob(parts: UnknownParts, jobId: string): Promise<UnknownJob> {
+  const queue = await waitingIn(parts);
   return {
     status: 'unknown',
     jobId,
     queue,
-    says: `There is no job '${jobId}' in table ${found.tableName}: not started, or unknown.${waiting} A message has no row before its first claim, and a finished job is removed after its retention`,
+    says: `There is no job '${jobId}' in table ${parts.found.tableName}: not started, or unknown.${tellWaiting(queue)} A message has no row before its first claim, and a finished job is removed after its retention`,
   };
 }
 
-/** Whoever asks for a job may not be allowed to ask for the queue. */
-async function countsAt(sqs: ClientParts['sqs'], queueUrl: string): Promise<QueueCounts | undefined> {
+function tellWaiting(queue: UnknownJob['queue']): string {
+  if (queue === undefined) return '';
+  const { visible, inFlight, delayed, oldestAgeMs } = queue;
+  const oldest = oldestAgeMs === undefined ? '' : `; the oldest is ${formatDuration(oldestAgeMs)} old`;
+  return ` In the queue ${counted(visible, 'message')} wait, ${inFlight} are with workers, ${delayed} are delayed${oldest}.`;
+}
+
+/** Whoever asks for a job may not be allowed to ask for the queue. An empty one has no oldest message. */
+async function waitingIn({ found, sqs, queueAge }: UnknownParts): Promise<UnknownJob['queue']> {
+  if (found.queueUrl === undefined) return undefined;
   try {
-    const { visible, inFlight, delayed } = await describeQueue(sqs, queueUrl);
-    return { visible, inFlight, delayed };
+    const { visible, inFlight, delayed } = await describeQueue(sqs, found.queueUrl);
+    const oldestAgeMs = visible + inFlight === 0 ? undefined : await queueAge();
+    return { visible, inFlight, delayed, oldestAgeMs };
   } catch {
     return undefined;
   }

@@ -27,7 +27,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * once, after 0.1, 0.3, 0.7, 1.5, 3.1 and 6.3 s, then every 5 s: at most 7 + timeout / 5 s looks.
  */
 export async function waitForEnd(
-  parts: Pick<ClientParts, 'store' | 'found' | 'sqs'> & { readonly clock: Clock },
+  parts: Pick<ClientParts, 'store' | 'found' | 'sqs' | 'queueAge'> & { readonly clock: Clock },
   jobId: string,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal, type }: WaitOptions = {},
 ): Promise<FinishedJob> {

@@ -40,7 +40,7 @@ it('the rejected message is found by the id that it named', async () => {
   };
   await store.reject(rejected);
   // No queue is named, so it is not asked.
-  const parts = { store, found, sqs: undefined as never };
+  const parts = { store, found, sqs: undefined as never, queueAge: async () => 0 };
   expect(await lookUp(parts, 'order-7')).toMatchObject({ jobId: 'bad:order-7', lastError: 'refused' });
   expect(await lookUp(parts, 'order-8')).toMatchObject({ status: 'unknown', queue: undefined });
 });

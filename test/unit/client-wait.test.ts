@@ -13,6 +13,7 @@ function createWait() {
     found: { tableName: 'jobs' },
     // No queue is named, so it is not asked.
     sqs: undefined as never,
+    queueAge: async () => 0,
     store: {
       ...store,
       read: (jobId: string) => {

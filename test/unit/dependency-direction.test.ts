@@ -59,6 +59,7 @@ const PURE = ['wire', 'settings', 'schedules', 'protocol', 'inspect'] as const;
 const ONLY_IN: readonly { readonly packages: RegExp; readonly folders: readonly string[] }[] = [
   { packages: /^@aws-sdk\/(client-dynamodb|lib-dynamodb|util-dynamodb)$/, folders: ['aws'] },
   { packages: /^@aws-sdk\/client-sqs$/, folders: ['aws', 'local'] },
+  { packages: /^@aws-sdk\/client-(cloudwatch|scheduler)$/, folders: ['aws'] },
   { packages: /^(aws-cdk-lib(\/.*)?|constructs)$/, folders: ['cdk'] },
 ];
 

@@ -1,0 +1,89 @@
+import { CloudWatchClient, GetMetricStatisticsCommand } from '@aws-sdk/client-cloudwatch';
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createQueueAge } from '../../../../lib/aws/sqs/queue-age.ts';
+import { unknownJob } from '../../../../lib/client/look-up.ts';
+import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+
+const queueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/jobs';
+const cloudWatch = mockClient(CloudWatchClient);
+const MINUTE = 60_000;
+const config = { region: 'eu-west-1' };
+
+beforeEach(() => {
+  cloudWatch.reset();
+  cloudWatch.on(GetMetricStatisticsCommand).resolves({
+    Datapoints: [
+      { Timestamp: new Date(2 * MINUTE), Maximum: 754 },
+      { Timestamp: new Date(MINUTE), Maximum: 9999 },
+    ],
+  });
+});
+
+describe('the age of a queue’s oldest message', () => {
+  it('is what CloudWatch was told last, and is asked for once a minute at most', async () => {
+    const clock = createHandClock();
+    const age = createQueueAge({ queueUrl, config, clock });
+    expect([await age(), await age()]).toEqual([754_000, 754_000]);
+    await clock.advance(MINUTE - 1);
+    await age();
+    expect(cloudWatch.calls()).toHaveLength(1);
+    await clock.advance(1);
+    await age();
+    expect(cloudWatch.calls()).toHaveLength(2);
+    expect(cloudWatch.call(0).args[0].input).toMatchObject({
+      Namespace: 'AWS/SQS',
+      MetricName: 'ApproximateAgeOfOldestMessage',
+      Dimensions: [{ Name: 'QueueName', Value: 'jobs' }],
+      Period: 60,
+      Statistics: ['Maximum'],
+    });
+  });
+
+  it('is not known where nobody may ask, or nothing was told', async () => {
+    const age = () => createQueueAge({ queueUrl, config, clock: createHandClock() })();
+    cloudWatch.on(GetMetricStatisticsCommand).resolves({ Datapoints: [] });
+    expect(await age()).toBeUndefined();
+    cloudWatch.on(GetMetricStatisticsCommand).rejects(new Error('AccessDenied'));
+    expect(await age()).toBeUndefined();
+  });
+
+  it('is not asked for beside a stand-in for SQS, unless a CloudWatch is named', async () => {
+    const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createHandClock() };
+    expect(await createQueueAge({ ...local, config })()).toBeUndefined();
+    expect(cloudWatch.calls()).toHaveLength(0);
+    const endpoint = 'http://127.0.0.1:4200';
+    expect(await createQueueAge({ ...local, config: { ...config, endpoint } })()).toBe(754_000);
+  });
+});
+
+describe('an id without a row', () => {
+  const sqs = mockClient(SQSClient);
+  const told = async (visible: number) => {
+    sqs.on(GetQueueAttributesCommand).resolves({
+      Attributes: {
+        ApproximateNumberOfMessages: String(visible),
+        ApproximateNumberOfMessagesNotVisible: '0',
+      },
+    });
+    const queueAge = createQueueAge({ queueUrl, config, clock: createHandClock() });
+    return unknownJob(
+      { found: { tableName: 'jobs', queueUrl }, sqs: new SQSClient(config), queueAge },
+      'order-7',
+    );
+  };
+
+  it('is told with the depth of the queue and the age of its oldest message', async () => {
+    const { queue, says } = await told(3);
+    expect(queue).toEqual({ visible: 3, inFlight: 0, delayed: 0, oldestAgeMs: 754_000 });
+    expect(says).toMatch(
+      /not started, or unknown\. In the queue 3 messages wait, .*; the oldest is 12 min 34 s old\./,
+    );
+  });
+
+  it('is told without an age where the queue is empty, and CloudWatch is not asked', async () => {
+    expect((await told(0)).queue).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
+    expect(cloudWatch.calls()).toHaveLength(0);
+  });
+});

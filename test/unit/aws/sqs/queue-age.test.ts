@@ -1,7 +1,7 @@
 import { CloudWatchClient, GetMetricStatisticsCommand } from '@aws-sdk/client-cloudwatch';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createQueueAge } from '../../../../lib/aws/sqs/queue-age.ts';
 import { unknownJob } from '../../../../lib/client/look-up.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
@@ -11,6 +11,7 @@ const cloudWatch = mockClient(CloudWatchClient);
 const MINUTE = 60_000;
 const config = { region: 'eu-west-1' };
 
+afterAll(() => cloudWatch.restore());
 beforeEach(() => {
   cloudWatch.reset();
   cloudWatch.on(GetMetricStatisticsCommand).resolves({
@@ -59,19 +60,17 @@ describe('the age of a queue’s oldest message', () => {
 });
 
 describe('an id without a row', () => {
-  const sqs = mockClient(SQSClient);
+  const sqs = new SQSClient(config);
+  const queues = mockClient(sqs);
   const told = async (visible: number) => {
-    sqs.on(GetQueueAttributesCommand).resolves({
+    queues.on(GetQueueAttributesCommand).resolves({
       Attributes: {
         ApproximateNumberOfMessages: String(visible),
         ApproximateNumberOfMessagesNotVisible: '0',
       },
     });
     const queueAge = createQueueAge({ queueUrl, config, clock: createHandClock() });
-    return unknownJob(
-      { found: { tableName: 'jobs', queueUrl }, sqs: new SQSClient(config), queueAge },
-      'order-7',
-    );
+    return unknownJob({ found: { tableName: 'jobs', queueUrl }, sqs, queueAge }, 'order-7');
   };
 
   it('is told with the depth of the queue and the age of its oldest message', async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { KilledFor } from './cells.ts';
+import type { KilledFor, Suspicion } from './cells.ts';
 import { type Home, isAlive, isLate } from './homes.ts';
 
 /** Ends cells that are stuck, too large or worn, and moves jobs that a cell does not begin. */
@@ -29,6 +29,8 @@ export function createCellKeeper(options: {
   readonly settings: Pick<Settings, 'maxStallMs' | 'killAfterMs'>;
   readonly memoryBytes: number;
   readonly tickMs: number;
+  /** What so many jobs are under of whom one may be to blame. */
+  readonly suspicionOf: (jobs: number) => Suspicion;
 }): CellKeeper {
   const { clock, settings, memoryBytes, tickMs } = options;
 
@@ -37,8 +39,11 @@ export function createCellKeeper(options: {
     home.cell.retire();
     home.culprit = culprit;
     const neighbours = [...home.cell.runs.values()].filter(({ run }) => run !== culprit);
-    if (neighbours.length > 0 && !isLate(home)) {
-      for (const { work } of neighbours) work.onRetired();
+    const isForMemory = why === 'memory';
+    // Memory is used by one of those in it: if there is only one, it is no neighbour.
+    if (neighbours.length > (isForMemory ? 1 : 0) && !isLate(home)) {
+      const suspicion = isForMemory ? options.suspicionOf(neighbours.length) : undefined;
+      for (const { work } of neighbours) work.onRetired(suspicion);
       await clock.sleep(Math.min(NEIGHBOURS_MS, settings.killAfterMs));
     }
     home.cell.kill(why);

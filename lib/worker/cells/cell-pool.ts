@@ -5,7 +5,7 @@ import { checkTypes } from '../registry.ts';
 import { type CellDeath, startCell } from './cell.ts';
 import { createCellKeeper } from './cell-keeper.ts';
 import type { CellLauncher } from './cell-process.ts';
-import type { Cells, PayloadCheck } from './cells.ts';
+import type { Cells, PayloadCheck, Suspicion } from './cells.ts';
 import { createHomes, type Home, isAlive } from './homes.ts';
 import { JobsModuleError } from './jobs-module-error.ts';
 import { judgeDeath } from './judge-death.ts';
@@ -98,7 +98,8 @@ export function createCellPool(options: CellPoolOptions): Cells {
       }),
   });
   const { all, shared } = homes;
-  const keeper = createCellKeeper({ clock, settings, memoryBytes, tickMs });
+  const suspicionOf = (jobs: number): Suspicion => ({ group: ++groups, limit: Math.ceil(jobs / 2) });
+  const keeper = createCellKeeper({ clock, settings, memoryBytes, tickMs, suspicionOf });
   const queue = createRunQueue({
     ...{ clock, homes, newRun: () => ++ids, end: keeper.end },
     onWaiting: () => assign(),
@@ -147,11 +148,10 @@ export function createCellPool(options: CellPoolOptions): Cells {
 
   const tellOfDeath = ({ cell }: Home, death: CellDeath): void => {
     const { runs, checks, cause } = death;
-    const newGroup = () => ++groups;
     const { forNobody, isToBlame, suspicion } = judgeDeath(death, {
       used: cell.used(),
       isDraining,
-      newGroup,
+      suspicionOf,
     });
     if (runs.length > 0)
       telemetry.warn('a cell died', { cell: cell.id, pid: cell.pid, cause, jobs: runs.length });

@@ -58,8 +58,8 @@ export interface Work {
   save(kept: Kept): Promise<'written' | 'lost'>;
   /** A sign of progress, whether or not it is stored. */
   onProgress(): void;
-  /** The cell is about to be ended for another job's sake: the job is to be released. */
-  onRetired(): void;
+  /** The cell is about to be ended for another job's sake: the handler is to stop, and the job to go on elsewhere. */
+  onRetired(suspicion?: Suspicion): void;
 }
 
 /** Where a job's message came from, for the handler's logs and traces. */

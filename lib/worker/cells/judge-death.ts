@@ -16,7 +16,7 @@ export function judgeDeath(
     /** How many jobs have been in the cell. */
     readonly used: number;
     readonly isDraining: boolean;
-    readonly newGroup: () => number;
+    readonly suspicionOf: (jobs: number) => Suspicion;
   },
 ): DeathVerdict {
   const forNobody = context.isDraining || killedFor === 'closing';
@@ -26,7 +26,6 @@ export function judgeDeath(
   return {
     forNobody,
     isToBlame: !isSparing && wasAlone && runs.every((run) => run.started),
-    suspicion:
-      isSparing || count === 0 ? undefined : { group: context.newGroup(), limit: Math.ceil(count / 2) },
+    suspicion: isSparing || count === 0 ? undefined : context.suspicionOf(count),
   };
 }

@@ -2,7 +2,7 @@ import { createEventOutlet, type EventOutlet } from '../../protocol/event-outlet
 import { claimOf, type RunningJob } from '../../protocol/job.ts';
 import { eventDetailOf, namesType } from '../../wire/events.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
-import type { CheckToken, Suspicion } from '../cells/cells.ts';
+import type { CheckToken, Death, Suspicion } from '../cells/cells.ts';
 import { thrownBy } from '../cells/thrown.ts';
 import { UnknownTypeError } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
@@ -39,6 +39,14 @@ const SUSPICIOUS_CRASHES = 2;
 /** Suspected by what its row says, not by a death in this host. */
 const BY_ITS_ROW: Suspicion = { group: 0, limit: 1 };
 
+/** The death after which a run begins anew; undefined where it ends: with a result, an error, or as it was asked to. */
+function deathOf({ outcome, reason, madeWay }: Supervised): Death | undefined {
+  if (outcome.kind === 'died' && (reason === undefined || madeWay !== undefined)) return outcome;
+  // It heard, and stopped in time.
+  if (outcome.kind !== 'threw' || !outcome.error.retryable || madeWay === undefined) return undefined;
+  return { cause: 'its cell had to be ended, and it stopped in time', isToBlame: false, ...madeWay };
+}
+
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const { clock, telemetry, cells, brake, settings } = parts;
@@ -58,9 +66,8 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
     for (let deaths = 0, mine = held, at = place; ; ) {
       tellOfStart(mine);
       const run = await supervise(parts, mine, at, bounds);
-      const { outcome } = run;
-      // A handler that was asked to stop, and whose cell then died, ends as it was asked to.
-      if (outcome.kind !== 'died' || run.reason !== undefined) {
+      const death = deathOf(run);
+      if (death === undefined) {
         returned();
         const ending = await end(mine, run);
         mine.lease.end();
@@ -68,11 +75,11 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       }
       // Progress in between makes it the first death again: nothing is gained by waiting.
       deaths = run.progressed ? 1 : deaths + 1;
-      const next = await restarts.afterDeath(mine, outcome, { deaths, bounds, progressed: run.progressed });
+      const next = await restarts.afterDeath(mine, death, { deaths, bounds, progressed: run.progressed });
       mine.lease.end();
       if (next.kind === 'ended') return next.ending;
       mine = next.held;
-      at = { suspicion: outcome.suspicion };
+      at = { suspicion: death.suspicion };
     }
   };
 

@@ -28,7 +28,10 @@ export interface RunPlace {
 /** What came of a run, before anything of it is stored. */
 export interface Supervised {
   readonly outcome: RunEnd;
+  /** Why it was told to stop, if it was for a reason of its own. */
   readonly reason: AbortReason | undefined;
+  /** It was told to stop because its cell had to end, not for its own sake: it can go on at once, where it may. */
+  readonly madeWay?: { readonly suspicion?: Suspicion };
   /** Whether the run stored a checkpoint that differs from the one it found. */
   readonly progressed: boolean;
 }
@@ -52,13 +55,20 @@ export async function supervise(
   const over = new AbortController();
   const aborted = Promise.withResolvers<void>();
   let reason: AbortReason | undefined;
+  let madeWay: Supervised['madeWay'];
   let run: Run | undefined;
   const abort = (given: AbortReason) => {
     // A lease that is gone is the stronger reason: what follows from any other is no longer this worker's to decide.
     if (reason !== undefined && !(given instanceof LeaseLost)) return;
     reason = given;
+    madeWay = undefined;
     run?.abort(given);
     aborted.resolve();
+  };
+  const makeWay = (suspicion?: Suspicion) => {
+    if (reason !== undefined) return;
+    abort(new ShuttingDown('shutdown'));
+    madeWay = { suspicion };
   };
   const onReport = (report: HeartReport) => {
     if (report.kind === 'refused') telemetry.count('WritesFenced');
@@ -82,7 +92,7 @@ export async function supervise(
     progressIntervalMs: rhythmOf(vitals, 0).intervalMs,
     save: saving.save,
     onProgress: () => lease.noteProgress(),
-    onRetired: () => abort(new ShuttingDown('shutdown')),
+    onRetired: makeWay,
   });
   if (reason !== undefined) run.abort(reason);
   void killIfItStays(parts, run, aborted.promise, over.signal, bounds);
@@ -91,7 +101,7 @@ export async function supervise(
     heart.stop(claim);
   });
   await Promise.all([watching, saving.close()]);
-  return { outcome, reason, progressed: saving.progressed() };
+  return { outcome, reason, madeWay, progressed: saving.progressed() };
 }
 
 /** A handler that does not stop for its signal is ended with its cell: sooner when the host must go. */

@@ -1,11 +1,12 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../lib/local/engines/free-port.ts';
 import type { Job } from '../../lib/protocol/job.ts';
+import { startGuard } from '../../lib/worker/cells/guard.ts';
 import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
 import { local } from '../support/engines.ts';
@@ -79,6 +80,16 @@ describe('a host whose cell dies', () => {
     expect(await stack.until('a', ended)).toMatchObject({ status: 'done', result: { deaths: 12 } });
   });
 
+  it('restarts those who had to make way for a cell beyond its memory, without the queue, and finds the one to blame', async () => {
+    await stack.send('act', { act: 'buffers' }, { jobId: 'hog' });
+    for (const jobId of ['b', 'c', 'd']) await stack.send('act', { act: 'return', ms: 1000 }, { jobId });
+    start();
+    expect(await stack.until('hog', ended)).toMatchObject({ status: 'failed', crashes: 3 });
+    for (const jobId of ['b', 'c', 'd'])
+      expect(await stack.until(jobId, ended)).toMatchObject({ status: 'done', crashes: 0, errors: 0 });
+    expect(stack.sqs.counts.SendMessageBatch ?? 0).toBe(0);
+  });
+
   it('charges a message whose schema ends the process like any other job', async () => {
     await stack.send('deadlySchema', {}, { jobId: 'a' });
     start();
@@ -113,6 +124,7 @@ describe('a handler that does not stop', () => {
 describe('leasehold work', () => {
   it('works while its health says so, and ends with 0 when it is told to', async () => {
     const port = await freePort();
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-work-'));
     const child = spawn(process.execPath, [PROGRAM, 'work', JOBS.pathname, '--health-port', String(port)], {
       env: {
         ...process.env,
@@ -120,6 +132,8 @@ describe('leasehold work', () => {
         AWS_ACCESS_KEY_ID: 'x',
         AWS_SECRET_ACCESS_KEY: 'x',
         AWS_REGION: 'x',
+        TMPDIR: folder,
+        NODE_COMPILE_CACHE: undefined,
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -131,8 +145,14 @@ describe('leasehold work', () => {
     await expect.poll(status).toBe(200);
     await stack.send('act', { act: 'return' }, { jobId: 'a' });
     expect(await stack.until('a', ended)).toMatchObject({ status: 'done' });
+    // What the first cell compiled is kept for its successors, and gone with the host.
+    const [compiled = ''] = readdirSync(folder).filter((name) => name.startsWith('leasehold-cells-'));
+    expect(readdirSync(join(folder, compiled), { recursive: true }).length).toBeGreaterThan(20);
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(readdirSync(folder)).not.toContain(compiled);
+    startGuard(folder).close();
+    await expect.poll(() => existsSync(folder)).toBe(false);
   });
 
   it('says what is wrong with a jobs module, ends with an error, and has received nothing', async () => {

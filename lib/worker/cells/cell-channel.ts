@@ -27,6 +27,8 @@ export function takeChannel(hear: (message: ToCell) => void): CellChannel {
   process.on('message', (messages: readonly ToCell[]) => messages.forEach(hear));
   // Without a host nobody keeps the leases of what runs here.
   process.on('disconnect', () => endGroup());
+  // It may have gone before anybody listened.
+  if (!process.connected) endGroup();
   process.on('exit', flush);
   process.send = undefined;
   return {

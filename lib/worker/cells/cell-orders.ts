@@ -6,6 +6,8 @@ export interface CellOrders {
   readonly pulseMs: number;
   readonly maxCheckpointBytes: number;
   readonly maxResultBytes: number;
+  /** A folder where cells of one host leave what was compiled, for those that come after them. */
+  readonly compileCache?: string;
 }
 
 /** Not one of the settings' variables, of which an unknown one is refused. */

@@ -33,6 +33,8 @@ export interface CellProgram {
   /** The file that the process runs. */
   readonly file: string;
   readonly execArgv: readonly string[];
+  /** Where cells of one host keep what they compiled. */
+  readonly compileCache?: string;
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -50,7 +52,11 @@ export function createLauncher(program: CellProgram, guard: Guard): CellLauncher
       serialization: 'advanced',
       execArgv: [...program.execArgv],
       stdio,
-      env: { ...process.env, ...program.environment, ...ordersVariable(orders) },
+      env: {
+        ...process.env,
+        ...program.environment,
+        ...ordersVariable({ ...orders, compileCache: program.compileCache }),
+      },
     });
     const { pid } = child;
     if (pid !== undefined) guard.watch(pid);

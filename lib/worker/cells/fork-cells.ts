@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { createCellPool } from './cell-pool.ts';
@@ -27,19 +30,33 @@ export function forkCells(
 ): Cells {
   const { cellMemoryMb } = options.settings;
   const memoryBytes = cellMemoryMb > 0 ? cellMemoryMb * MIB : cellMemory(options.cells);
-  const guard = isLastResort() ? noGuard : startGuard();
+  const compileCache = program.jobs === undefined || isLambda() ? undefined : createCompileCache();
+  const guard = isLastResort() ? noGuard : startGuard(compileCache);
   const execArgv = cellExecArgv(process.execArgv, memoryBytes);
   return createCellPool({
     ...options,
-    launch: createLauncher({ file: program.file, execArgv }, guard),
+    launch: createLauncher({ file: program.file, execArgv, compileCache }, guard),
     source: program.jobs ?? program.file,
-    ...{ jobs: program.jobs, memoryBytes, onClosed: () => guard.close() },
+    ...{ jobs: program.jobs, memoryBytes },
+    onClosed() {
+      guard.close();
+      if (compileCache !== undefined) rmSync(compileCache, { recursive: true, force: true });
+    },
   });
 }
 
 /** Where the host's end is the end of everything around it: Lambda (but not a local one), or a container's first process. */
 const isLastResort = (): boolean =>
-  process.pid === 1 ||
-  (process.env.AWS_LAMBDA_RUNTIME_API !== undefined && process.env[WANTS_GUARD] === undefined);
+  process.pid === 1 || (isLambda() && process.env[WANTS_GUARD] === undefined);
+const isLambda = (): boolean => process.env.AWS_LAMBDA_RUNTIME_API !== undefined;
 /** Set where Lambda is only played. */
 const WANTS_GUARD = '__LEASEHOLD_GUARD';
+
+/** A folder that only this user can read, gone with the host. Without one each cell compiles everything again. */
+function createCompileCache(): string | undefined {
+  try {
+    return mkdtempSync(join(tmpdir(), 'leasehold-cells-'));
+  } catch {
+    return undefined;
+  }
+}

@@ -20,10 +20,15 @@ while read -r line; do
     -*) groups="\${groups%% $pid *} \${groups#* $pid }" ;;
   esac
 done
-for pid in $groups; do kill -9 "-$pid"; done 2>/dev/null`;
+for pid in $groups; do kill -9 "-$pid"; done 2>/dev/null
+[ -z "$1" ] || rm -rf -- "$1"`;
 
-export function startGuard(): Guard {
-  const shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+/** With a folder to remove when the host is gone. */
+export function startGuard(folder = ''): Guard {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'sh', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   shell.unref();
   const { stdin } = shell;
   (stdin as unknown as { unref?: () => void }).unref?.();

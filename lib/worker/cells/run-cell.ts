@@ -16,7 +16,11 @@ import { thrownBy } from './thrown.ts';
 const FIRST_TO_GO = '1000';
 
 /** Turns this process into a cell: it runs handlers for the host that started it, and nothing else. */
-export function runCell(orders: CellOrders, load: () => Promise<Registry>): void {
+export function runCell(
+  orders: CellOrders,
+  load: () => Promise<Registry>,
+  onReady: () => void = () => {},
+): void {
   const slate = openSlate(SLATE_DESCRIPTOR);
   const log = createCellLog({
     serviceName: orders.serviceName,
@@ -37,6 +41,8 @@ export function runCell(orders: CellOrders, load: () => Promise<Registry>): void
     (loaded) => {
       registry = loaded;
       channel.say({ kind: 'ready', types: loaded.definitions.map(optionsOf) });
+      channel.flush();
+      onReady();
     },
     (error: unknown) => {
       channel.say({ kind: 'unloadable', text: cutToBytes(textOf(error), MAX_ERROR_BYTES) });

@@ -1,7 +1,10 @@
+import type { BesideTrouble } from '../scenarios/beside-trouble.ts';
 import type { BundleCost } from '../scenarios/bundles.ts';
 import type { CrashRecovery } from '../scenarios/crash-recovery.ts';
+import type { Fleet } from '../scenarios/fleet.ts';
 import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
 import type { Heartbeats } from '../scenarios/heartbeats.ts';
+import type { KilledCell } from '../scenarios/killed-cell.ts';
 import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
 import type { OwnCost } from '../scenarios/null-engine-cost.ts';
 import type { Outlive } from '../scenarios/outlive.ts';
@@ -23,6 +26,9 @@ export interface Results {
   readonly skipped?: Readonly<Record<string, string>>;
   readonly crashDefault?: BySystem<CrashRecovery>;
   readonly crashFast?: BySystem<CrashRecovery>;
+  readonly killedCell?: readonly KilledCell[];
+  readonly fleet?: readonly Fleet[];
+  readonly besideTrouble?: readonly BesideTrouble[];
   readonly massReclaim?: BySystem<readonly MassReclaim[]>;
   readonly steadyState?: BySystem<readonly SteadyState[]>;
   readonly heartbeats?: BySystem<Heartbeats>;

@@ -4,7 +4,7 @@ import { ownSections, plotsOf, scaleSections } from './own-figures.ts';
 import { performanceSections } from './performance.ts';
 import type { Results } from './results.ts';
 
-const docs = new URL('../../docs', import.meta.url);
+const docs = new URL('../../docs/', import.meta.url);
 
 /** Writes the measured tables into the pages, and draws the plots. */
 export async function writeReport(results: Results): Promise<void> {

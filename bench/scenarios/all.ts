@@ -1,9 +1,12 @@
 import { availableEngines, type DynamoDbEngineName } from '../../lib/local/engines/dynamodb-engine.ts';
 import type { Results } from '../report/results.ts';
+import { besideTrouble } from './beside-trouble.ts';
 import { bundles } from './bundles.ts';
 import { crashRecovery } from './crash-recovery.ts';
+import { fleet } from './fleet.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
+import { killedCell } from './killed-cell.ts';
 import { massReclaim } from './mass-reclaim.ts';
 import { ownCost } from './null-engine-cost.ts';
 import { outlive } from './outlive.ts';
@@ -30,6 +33,14 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
       crashFast: await crashRecovery(bench, 'fast'),
       crashDefault: quick ? undefined : await crashRecovery(bench, 'default'),
     }),
+    cells: async () => (leasehold === undefined ? {} : { killedCell: await killedCell(bench, leasehold) }),
+    fleet: async () =>
+      leasehold === undefined
+        ? {}
+        : {
+            fleet: await fleet(bench, leasehold),
+            besideTrouble: await besideTrouble(bench, leasehold),
+          },
     mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [3000, 10_000, 30_000]) }),
     steady: async () => ({ steadyState: await steadyState(bench) }),
     own: async () =>

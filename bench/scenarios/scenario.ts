@@ -1,3 +1,4 @@
+import type { Container } from '../support/container.ts';
 import { startProcess, type WorkerProcess } from '../support/worker-process.ts';
 import { type BenchJob, jobId, type Profile, type System } from '../systems/system.ts';
 
@@ -26,7 +27,8 @@ export const worker = (
   queue: string,
   profile: Profile,
   concurrency = 1,
-): Promise<WorkerProcess> => startProcess(system, { mode: 'work', queue, profile, concurrency });
+  container?: Container,
+): Promise<WorkerProcess> => startProcess(system, { mode: 'work', queue, profile, concurrency }, container);
 
 /** Keeps ending leases that a system would hold too long to be waited for, until stopped. */
 export function ageLeases(

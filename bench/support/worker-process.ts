@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ProcessStats, ReportLine } from '../systems/report-line.ts';
 import type { ProcessOrders, System } from '../systems/system.ts';
+import type { Container } from './container.ts';
 
 /** A measured process, seen from outside. */
 export interface WorkerProcess {
@@ -47,19 +48,18 @@ process.on('exit', () => {
 export async function startProcess(
   system: Pick<System, 'name' | 'program' | 'stores'>,
   orders: Omit<ProcessOrders, 'stores'>,
+  container?: Container,
 ): Promise<WorkerProcess> {
-  const child = spawn(
-    process.execPath,
-    [system.program, JSON.stringify({ ...orders, stores: system.stores })],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        NODE_NO_WARNINGS: '1',
-        ...(system.name === 'leasehold' ? counted() : undefined),
-      },
+  const program = [process.execPath, system.program, JSON.stringify({ ...orders, stores: system.stores })];
+  const [file = '', ...args] = container?.commandFor(program) ?? program;
+  const child = spawn(file, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      NODE_NO_WARNINGS: '1',
+      ...(system.name === 'leasehold' ? counted() : undefined),
     },
-  );
+  });
   running.add(child);
   const lines: ReportLine[] = [];
   const listeners = new Set<() => void>();

@@ -19,7 +19,7 @@ import { answerQuestions, bystand, orders, requestsFrom, startCounting } from '.
 import { tell } from './report-line.ts';
 import type { BenchJob } from './system.ts';
 
-const { mode, queue: name, profile, concurrency, stores, without = [] } = orders();
+const { mode, queue: name, profile, concurrency, stores, without = [], settings: more } = orders();
 const file = process.env.BENCH_REQUESTS_FILE ?? '';
 requestsFrom(() => statSync(file).size);
 answerQuestions();
@@ -37,6 +37,7 @@ const telemetry: Telemetry & { flush(): void } = {
 };
 
 const settings = settingsOf(profile, {
+  ...more,
   processConcurrency: mode === 'work' ? concurrency : 1,
   breakerPerSweep: mode === 'reap' ? 1_000_000 : undefined,
 });
@@ -103,6 +104,7 @@ switch (mode) {
       },
       concurrency,
       cells: defaultCells(concurrency),
+      spare: true,
       dynamodb: local(stores.dynamodb ?? ''),
       sqs: local(stores.sqs ?? ''),
     });

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type AttributeValue, DeleteTableCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  DeleteTableCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
@@ -83,6 +88,7 @@ export async function start(): Promise<System> {
       return {
         status: STATUS[job.status] ?? 'waiting',
         resultBy: result?.by,
+        crashes: job.crashes,
       };
     },
     async waiting(name) {
@@ -90,6 +96,16 @@ export async function start(): Promise<System> {
         allShards(settings.shards).pending.map((partition) => countAll(name, partition)),
       );
       return counts.reduce((sum, count) => sum + count, 0);
+    },
+    async charge(name, id, crashes) {
+      await client.send(
+        new UpdateItemCommand({
+          TableName: name,
+          Key: { jobId: { S: id } },
+          UpdateExpression: 'SET crashes = :crashes',
+          ExpressionAttributeValues: { ':crashes': { N: String(crashes) } },
+        }),
+      );
     },
     async discard(name) {
       await client.send(new DeleteTableCommand({ TableName: name }));

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { die, lastLineOf, stampIn } from './deaths.ts';
 import { tell } from './report-line.ts';
 import type { BenchJob, ProcessOrders } from './system.ts';
 
@@ -85,7 +86,7 @@ export function answerQuestions(): void {
 /** Carries out one job, and tells when it starts and ends. The result names this process. */
 export async function perform(job: BenchJob, signal?: AbortSignal): Promise<{ by: number }> {
   if (cpuBeforeJobsMs === 0) cpuBeforeJobsMs = cpuMs();
-  tell({ event: 'start', id: job.id, at: Date.now() });
+  tell({ event: 'start', id: job.id, at: Date.now(), pid: process.pid });
   signal?.addEventListener('abort', () => tell({ event: 'aborted', id: job.id, at: Date.now() }), {
     once: true,
   });
@@ -98,12 +99,20 @@ export async function perform(job: BenchJob, signal?: AbortSignal): Promise<{ by
     case 'burn':
       for (const until = Date.now() + job.ms; Date.now() < until; );
       break;
+    case 'spin':
+      for (;;);
     case 'die':
       await sleep(job.ms);
-      process.kill(process.pid, 'SIGKILL');
+      await dieAsTold(job);
   }
-  tell({ event: 'end', id: job.id, at: Date.now() });
+  tell({ event: 'end', id: job.id, at: Date.now(), pid: process.pid });
   return { by: process.pid };
+}
+
+async function dieAsTold({ id, how = 'SIGKILL', once }: BenchJob): Promise<void> {
+  const file = once === undefined ? undefined : lastLineOf(once, id);
+  if (file !== undefined && existsSync(file)) return;
+  await die(how, file === undefined ? () => {} : stampIn(file));
 }
 
 /** Repeats a healthy operation for ever, and notes how long each takes until the store has accepted it. */

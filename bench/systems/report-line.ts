@@ -3,7 +3,12 @@ import { writeSync } from 'node:fs';
 /** What a measured process tells: written at once and whole, so that nothing is lost when it is killed. */
 export type ReportLine =
   | { readonly event: 'ready' }
-  | { readonly event: 'start' | 'end' | 'aborted'; readonly id: string; readonly at: number }
+  | {
+      readonly event: 'start' | 'end' | 'aborted';
+      readonly id: string;
+      readonly at: number;
+      readonly pid?: number;
+    }
   | { readonly event: 'reclaimed'; readonly jobs: number }
   | { readonly event: 'stats'; readonly stats: ProcessStats }
   | { readonly event: 'note'; readonly text: string };

@@ -1,11 +1,17 @@
+import type { DeathKind } from './deaths.ts';
+
 /** Settings under which a system is measured: as it comes, or with a ten-second lease and the quickest check it allows. */
 export type Profile = 'default' | 'fast';
 
-/** What a measured job does: nothing, wait, keep the processor busy, or kill its own process. */
+/** What a measured job does: nothing, wait, keep the processor busy for a while or for good, or kill its own process. */
 export interface BenchJob {
   readonly id: string;
-  readonly does: 'nothing' | 'sleep' | 'burn' | 'die';
+  readonly does: 'nothing' | 'sleep' | 'burn' | 'die' | 'spin';
   readonly ms: number;
+  /** How it dies. @default 'SIGKILL' */
+  readonly how?: DeathKind;
+  /** A folder where it notes when it died: it dies once, and when it runs again it is done. @default - it dies always */
+  readonly once?: string;
 }
 
 /** What has become of a job, in words that fit every system. `gone` is a row deleted on completion. */
@@ -13,6 +19,8 @@ export interface JobState {
   readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'gone';
   /** The process id that the stored result names, where the system stores results. */
   readonly resultBy?: number;
+  /** Crashes that were charged to it, where the system counts them. */
+  readonly crashes?: number;
 }
 
 /** A running process of a system does one of these. */
@@ -34,6 +42,8 @@ export interface ProcessOrders {
   readonly concurrency: number;
   /** Parts of Leasehold's worker that are left out, to see what each is worth. */
   readonly without?: readonly ('reaper' | 'batches')[];
+  /** Leasehold's settings besides those of the profile. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Where the stores are: each system knows its own keys. */
   readonly stores: Readonly<Record<string, string>>;
 }
@@ -63,6 +73,8 @@ export interface System {
   waiting(queue: string): Promise<number>;
   /** Makes leases that began longer than `ms` ago end now, where the system's own are too long to wait for. */
   passTime?(queue: string, profile: Profile, ms: number): Promise<void>;
+  /** Writes so many crashes onto a job's row. */
+  charge?(queue: string, id: string, crashes: number): Promise<void>;
   /** Frees what a measured queue takes up, where it would weigh on the next measurement. */
   discard?(queue: string): Promise<void>;
   stop(): Promise<void>;

@@ -13,6 +13,7 @@ import {
   settingNames,
 } from '../../lib/settings/settings.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
+import { failureStorms } from './failure-storm.ts';
 
 const all: [string, Transition][] = Object.entries(jobTransitions);
 
@@ -114,6 +115,18 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 const escaped = (cell: string) => cell.replaceAll('|', '\\|');
 
 /** Running jobs that an index carries from its first minute. */
+/** What storms of failures do to the keys of the index. */
+export const failureStormTable = (): string =>
+  table(
+    ['failures', 'within', 'beside running jobs', 'shards', 'running key', 'pending key', 'failed key'],
+    failureStorms.map(({ failures, withinMs, running, shards, r, q, f }) => [
+      failures.toLocaleString('en'),
+      `${withinMs / 60_000} min`,
+      running.toLocaleString('en'),
+      ...[shards, r, q, f].map(String),
+    ]),
+  );
+
 export function partitionTable(): string {
   const units = [NEW_INDEX_WRITE_UNITS, 25_000, 100_000];
   const jobs = (shards: number, indexUnits: number) => {

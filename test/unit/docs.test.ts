@@ -18,6 +18,7 @@ import {
 } from '../support/cost-tables.ts';
 import {
   dataTable,
+  failureStormTable,
   leaderTable,
   partitionTable,
   settingsTable,
@@ -42,6 +43,7 @@ describe('generated parts of the docs', () => {
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'cost', costSummary],
     ['docs/scale.md', 'partitions', partitionTable],
+    ['docs/scale.md', 'failures', failureStormTable],
     ['docs/cost.md', 'short jobs', shortJobsTable],
     ['docs/cost.md', 'job hours', jobHoursTable],
     ['docs/cost.md', 'break-even', breakEvenTable],

@@ -5,11 +5,13 @@ import { isDataPointer } from '../protocol/rows/data-pointer.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures, type FailureEntry } from '../protocol/store/all-failures.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
+import type { Place } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
 import type { ClientParts } from './client-parts.ts';
 import { decodeKey, decodePlace, encodeKey, encodePlace } from './cursor.ts';
 import { BadRequestError, ScanNeededError } from './errors.ts';
+import { OLD_SHARD, oldFailures } from './old-failures.ts';
 import { scanCostOf } from './scan-cost.ts';
 
 /** A job as a listing shows it, from whichever index or scan it came. */
@@ -159,13 +161,8 @@ function listedLease(entry: LeaseEntry, { settings }: ListParts): ListedJob {
  * Failed jobs from the index, newest first. Choosing by type or owner passes over the others, whose entries are read as
  * well; the errors of those that are listed are in their rows, which are read 100 at a time.
  */
-export async function listFailed(
-  { table, settings }: Pick<ListParts, 'table' | 'settings'>,
-  request: ListRequest & {
-    readonly since?: number;
-    readonly onlyQuarantined?: boolean;
-  },
-): Promise<Listing> {
+export async function listFailed(parts: ListParts, request: FailedRequest): Promise<Listing> {
+  const { table, settings } = parts;
   const found: FailureEntry[] = [];
   let looked = 0;
   let cursor: string | undefined;
@@ -178,10 +175,7 @@ export async function listFailed(
     from: place,
   });
   for await (const { failure, place: reached } of failures) {
-    if (
-      matches(listedFailure(failure), request) &&
-      (isQuarantined(failure) || request.onlyQuarantined !== true)
-    ) {
+    if (isWanted(listedFailure(failure), request)) {
       if (found.length === request.limit) {
         cursor = place && encodePlace(place);
         break;
@@ -192,7 +186,28 @@ export async function listFailed(
     place = reached;
   }
   const rows = await table.readMany(found.map(({ jobId }) => jobId));
-  return { jobs: found.map((failure, i) => listedFailure(failure, rows[i])), bad: [], looked, cursor };
+  const jobs = found.map((failure, i) => listedFailure(failure, rows[i]));
+  if (cursor !== undefined) return { jobs, bad: [], looked, cursor };
+  const older = await listOldFailures(parts, { ...request, limit: request.limit - jobs.length }, place);
+  return { ...older, jobs: [...jobs, ...older.jobs], looked: looked + older.looked };
+}
+
+type FailedRequest = ListRequest & { readonly since?: number; readonly onlyQuarantined?: boolean };
+
+const isWanted = (job: ListedJob, request: FailedRequest): boolean =>
+  matches(job, request) &&
+  (request.since === undefined || (job.since ?? 0) >= request.since) &&
+  (request.onlyQuarantined !== true || job.quarantined === true);
+
+/** Those of version 0.1, which failed before any that this version has put into the index. */
+async function listOldFailures(parts: ListParts, request: FailedRequest, reached?: Place): Promise<Listing> {
+  const { rows, untold } = await oldFailures(parts, decodePlace(request.cursor));
+  const wanted = rows.map(listedRow).filter((job) => isWanted(job, request));
+  const jobs = wanted.slice(0, request.limit);
+  const last = jobs.at(-1);
+  const place = last === undefined ? reached : { at: last.since ?? 0, upTo: { [OLD_SHARD]: last.jobId } };
+  const cursor = wanted.length > jobs.length && place !== undefined ? encodePlace(place) : undefined;
+  return { jobs, bad: untold === undefined ? [] : [untold], looked: rows.length, cursor };
 }
 
 const listedFailure = (failure: FailureEntry, row?: Row): ListedJob => ({

@@ -135,7 +135,7 @@ async function readLeader(table: Table): Promise<ReaperState | undefined> {
   return {
     leader: typeof row.leader === 'string' ? row.leader : undefined,
     leaderUntil: Number(row.leaderUntil ?? 0),
-    epoch: Number(row.epoch ?? 0),
+    epoch: Number(row.term ?? 0),
     wakeAt: typeof row.wakeAt === 'number' ? row.wakeAt : undefined,
   };
 }

@@ -209,6 +209,10 @@ export const leaderTransitions = {
   },
   renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
   keepBreaker: { when: 'the breaker is kept otherwise', proof: SAID_AGAIN },
+  oldFailuresListed: {
+    when: 'the row is still as version 0.1 left it',
+    proof: 'applied before, to the same effect',
+  },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, OtherTransition>;
 

@@ -16,6 +16,14 @@ export const ROW_FORMAT = 2;
 
 /** Job ids cannot contain `:` or `#`, so a producer can never use these keys. */
 export const LEADER_KEY = 'leader:reaper';
+/**
+ * Version 0.1 listed failures by an index that is gone, and counted the reapers' terms in this attribute of their row. Where it is still
+ * there, failures may be in no index; `doctor --repair` lists them, and then removes it.
+ */
+export const OLD_TERM = 'epoch';
+export const mayHoldOldFailures = (reapers: Readonly<Record<string, unknown>> | undefined): boolean =>
+  reapers?.[OLD_TERM] !== undefined;
+
 export const BAD_MESSAGE_PREFIX = 'bad:';
 
 /** The type of a rejected message's row in the list of failures. */

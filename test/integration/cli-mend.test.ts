@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
@@ -8,6 +10,10 @@ import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
+
+const fixture = JSON.parse(
+  readFileSync(join(import.meta.dirname, '..', 'fixtures', 'rows-of-0.1.json'), 'utf8'),
+) as { readonly now: number; readonly rows: readonly Row[] };
 
 interface Diagnosis {
   results: {
@@ -131,6 +137,49 @@ describeOnOneEngine('mending', (engine) => {
     });
   });
 
+  describe('failures of version 0.1', () => {
+    const isOld = (row: Row) => row.status === 'failed' && !String(row.jobId).startsWith('bad:');
+    const earlier = systemClock.now() - 86_400_000 - fixture.now;
+    const old = fixture.rows
+      .filter(isOld)
+      .map((row): Row => ({ ...row, finishedAt: Number(row.finishedAt) + earlier }))
+      .sort((a, b) => Number(b.finishedAt) - Number(a.finishedAt));
+    const names = old.map(({ jobId }) => String(jobId));
+    const listed = async (...more: readonly string[]) => {
+      const run = await system.run(['ls', '--status', 'failed', '--json', ...more]);
+      return run.json<{ jobs: { jobId: string }[]; cursor?: string; bad: string[] }>();
+    };
+    beforeEach(async () => {
+      for (const row of [...old, ...fixture.rows.filter(({ jobId }) => jobId === 'leader:reaper')])
+        await system.put(row);
+      await system.store.claim({ job: newJob('new', { type: 'email' }), owner: 'worker-a/1' });
+      const claim = { jobId: 'new', owner: 'worker-a/1', attempt: 1, startedAt: 0 };
+      await system.store.fail(claim, { errors: 1, lastError: 'boom' });
+    });
+
+    it('are listed before any doctor has been there, after those of today, page by page', async () => {
+      expect(names.length).toBeGreaterThanOrEqual(2);
+      expect((await listed()).jobs.map(({ jobId }) => jobId)).toEqual(['new', ...names]);
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listed('--limit', '1', ...(cursor === undefined ? [] : ['--cursor', cursor]));
+        seen.push(...page.jobs.map(({ jobId }) => jobId));
+        cursor = page.cursor;
+      } while (cursor !== undefined && seen.length < 10);
+      expect(seen).toEqual(['new', ...names]);
+    });
+
+    it('are put into the index by doctor --repair, after which no list reads the table for them', async () => {
+      const run = await system.run(['doctor', '--repair', '--yes']);
+      expect(run.stdout).toContain('repaired leader:reaper');
+      expect(await system.table.read('leader:reaper')).not.toHaveProperty('epoch');
+      expect((await listed()).jobs.map(({ jobId }) => jobId)).toEqual(['new', ...names]);
+      const again = await system.run(['doctor']);
+      expect(again.stdout).toContain('✓ failures of version 0.1');
+    });
+  });
+
   describe('reap', () => {
     const lapse = (jobId: string, changes: Row = {}) =>
       edited(jobId, { leaseUntil: systemClock.now() - 60_000, ...changes });
@@ -186,7 +235,7 @@ describeOnOneEngine('mending', (engine) => {
 
     it('covers the shards that the deployed reaper knows of, whatever this machine’s settings say', async () => {
       await lapse('far', { leaseShard: 'r15' });
-      await system.put({ jobId: 'leader:reaper', leader: 'r', leaderUntil: 0, epoch: 1, shards: 16 });
+      await system.put({ jobId: 'leader:reaper', leader: 'r', leaderUntil: 0, term: 1, shards: 16 });
       expect(defaultSettings.shards).toBe(8);
       expect((await system.run(['reap', '--json'])).json()).toMatchObject({ reclaimed: 1 });
     });

@@ -212,7 +212,7 @@ describe('checks of the system', () => {
   });
 
   it('tell a reaper that never ran, fell silent, or leaves lapsed leases behind', () => {
-    const leader = { leader: 'r/1', leaderUntil: 0, epoch: 3, ledAt: NOW };
+    const leader = { leader: 'r/1', leaderUntil: 0, term: 3, ledAt: NOW };
     const idle = { leader, oldestRunning: undefined, oldestPending: undefined };
     const worst = recoveryBound({ ...defaultSettings, leaseMs: 0 }).worstMs;
     expect(checkReaper(idle, NOW, defaultSettings)).toEqual([]);

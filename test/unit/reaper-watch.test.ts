@@ -259,7 +259,7 @@ describe('two reapers', () => {
     await claim('job', { leaseMs: 600_000 });
     await start();
     await clock.advance(1000);
-    table.put({ ...leader(table), leader: 'usurper', epoch: 9, leaderUntil: clock.now() + 60_000 });
+    table.put({ ...leader(table), leader: 'usurper', term: 9, leaderUntil: clock.now() + 60_000 });
     await clock.advance(12_000);
     expect(events.map(({ detail }) => detail)).toEqual([
       expect.objectContaining({ change: 'acquired' }),
@@ -293,7 +293,7 @@ describe('two reapers', () => {
     ['ends in the year 2200', { leaderUntil: Date.UTC(2200, 0) }],
   ])('sweep at their own pace though the row’s lead %s', async (_, edited) => {
     const { clock, reaper, table } = scene();
-    table.put({ jobId: LEADER_KEY, leader: 'gone', epoch: 1, ...edited });
+    table.put({ jobId: LEADER_KEY, leader: 'gone', term: 1, ...edited });
     const only = reaper('a');
     await only.claim('job');
     await only.start();

@@ -14,6 +14,8 @@ export interface Finding {
 /** A conditional write that repairs a row, provided that it is still as it was when checked. */
 export interface Repair {
   readonly write: RowWrite;
+  /** To be written after all others, and only if none of them failed. */
+  readonly isLast?: true;
   /** Where the job becomes pending: the hint to send after. */
   readonly dispatch?: Dispatch;
 }

@@ -27,6 +27,7 @@ export async function repairRows(
   const hints: { jobId: string; dispatch: NonNullable<Repair['dispatch']> }[] = [];
   for (const finding of findings) {
     const { jobId, repair, next } = finding;
+    if (repair.isLast && results.some(({ outcome }) => outcome === 'failed')) continue;
     try {
       const applied = wasApplied(repair.write, await system.table.apply(repair.write));
       if (applied && repair.dispatch !== undefined) hints.push({ jobId, dispatch: repair.dispatch });

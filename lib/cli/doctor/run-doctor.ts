@@ -2,10 +2,12 @@ import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../client/scan-cost.ts';
 import type { Cursor } from '../../protocol/ports.ts';
 import { allShards } from '../../protocol/shards.ts';
-import { LEADER_KEY } from '../../wire/table.ts';
+import { oldFailuresListedWrite } from '../../protocol/writes/repair-writes.ts';
+import type { Row } from '../../protocol/writes/row-write.ts';
+import { LEADER_KEY, mayHoldOldFailures } from '../../wire/table.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal.ts';
-import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
+import { type CheckResult, type Finding, problem, runCheck, warning } from './check.ts';
 import { checkQueue } from './check-queue.ts';
 import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
@@ -75,7 +77,7 @@ async function queueFindings(system: System): Promise<Finding[]> {
 
 /** Reads the table once for all checks of rows: the only way to rows that no index shows. */
 async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
-  const names = [...Object.keys(rowChecks), DATA_CHECK];
+  const names = [...Object.keys(rowChecks), DATA_CHECK, OLD_CHECK];
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
     names.map((check): CheckResult => ({ check, outcome, reason }));
   if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
@@ -95,6 +97,17 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
 }
 
 const DATA_CHECK = 'data rows';
+const OLD_CHECK = 'failures of version 0.1';
+
+/** Lists look for failures that are in no index until this is repaired, which comes after all failures are. */
+const ofOldVersion = (reapers: Row): Finding => ({
+  ...warning(
+    'version 0.1 wrote this table, so that every list of failures reads all of it, or leaves those of 0.1 out',
+    'note that they are listed',
+  ),
+  jobId: LEADER_KEY,
+  repair: { write: oldFailuresListedWrite(reapers), isLast: true },
+});
 
 async function scanRows(system: System, terminal: Terminal): Promise<Map<string, Finding[]>> {
   const context: RowContext = {
@@ -104,10 +117,12 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
   };
   const findings = new Map<string, Finding[]>();
   const ledger = new DataLedger();
+  let reapers: Row | undefined;
   let cursor: Cursor | undefined;
   do {
     const page = await system.inspection.scan({ cursor });
     for (const row of page.rows) ledger.note(row);
+    reapers ??= page.rows.find(({ jobId }) => jobId === LEADER_KEY);
     for (const row of page.rows.filter(isJobRow))
       for (const [name, check] of Object.entries(rowChecks)) {
         const finding = check(row, context);
@@ -116,5 +131,6 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     cursor = page.cursor;
     if (terminal.interrupted.aborted) throw new Error('interrupted before the whole table was read');
   } while (cursor !== undefined);
+  if (mayHoldOldFailures(reapers)) findings.set(OLD_CHECK, [ofOldVersion(reapers as Row)]);
   return findings.set(DATA_CHECK, await ledger.findings(system.table));
 }

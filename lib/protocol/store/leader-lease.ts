@@ -54,7 +54,7 @@ export function createLeadership(options: {
     async take() {
       const result = await table.apply(takeLeadWrite(me(), shards));
       const known = await raiseShards(result.row);
-      if (result.applied) return { outcome: 'leading', epoch: Number(result.row.epoch), shards: known };
+      if (result.applied) return { outcome: 'leading', epoch: Number(result.row.term), shards: known };
       return {
         outcome: 'following',
         leader: String(result.row?.leader ?? 'unknown'),

@@ -23,7 +23,7 @@ export const takeLeadWrite = ({ name, until, now }: Leader, shards: number): Row
   ],
   set: { leader: name, leaderUntil: until, ledAt: now },
   keep: { shards },
-  sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
+  sum: { term: { of: 'term', otherwise: 0, plus: 1 } },
   returns: 'row',
 });
 
@@ -54,5 +54,5 @@ export const raiseShardsWrite = (shards: number): RowWrite => ({
 
 const leadIsMine = (name: string, epoch: number): readonly Clause[] => [
   { attribute: 'leader', is: 'equal', value: name },
-  { attribute: 'epoch', is: 'equal', value: epoch },
+  { attribute: 'term', is: 'equal', value: epoch },
 ];

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../wire/message.ts';
-import { BAD_MESSAGE_PREFIX } from '../../wire/table.ts';
+import { BAD_MESSAGE_PREFIX, OLD_TERM } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import { isDataPointer, storedValue } from '../rows/data-pointer.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
@@ -39,6 +39,16 @@ const repair = (
   returns: 'nothing',
   ...write,
   set: { ...write.set, changedBy },
+});
+
+/** Every failure of version 0.1 is listed again. */
+export const oldFailuresListedWrite = (reapers: Row): RowWrite => ({
+  transition: 'oldFailuresListed',
+  jobId: String(reapers.jobId),
+  when: [asScanned(reapers, [OLD_TERM])],
+  set: { oldFailures: 'listed' },
+  remove: [OLD_TERM],
+  returns: 'nothing',
 });
 
 /** Gives an unfinished row to the queue, from where any worker may claim it. */

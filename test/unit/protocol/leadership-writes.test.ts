@@ -35,14 +35,14 @@ const taken = (shards: number): RowWrite => ({
   ],
   set: { leader: 'a', leaderUntil: 16_000, ledAt: 1_000 },
   keep: { shards },
-  sum: { epoch: { of: 'epoch', otherwise: 0, plus: 1 } },
+  sum: { term: { of: 'term', otherwise: 0, plus: 1 } },
   returns: 'row',
 });
 
 const isMine = [
   [
     { attribute: 'leader', is: 'equal', value: 'a' },
-    { attribute: 'epoch', is: 'equal', value: 1 },
+    { attribute: 'term', is: 'equal', value: 1 },
   ],
 ] as const;
 

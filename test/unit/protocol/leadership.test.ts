@@ -123,12 +123,12 @@ describe('leadership', () => {
     await reaper('a').take();
     const [row] = table.rows();
     expect(Object.keys(row ?? {}).sort()).toEqual([
-      'epoch',
       'jobId',
       'leader',
       'leaderUntil',
       'ledAt',
       'shards',
+      'term',
     ]);
   });
 });

@@ -326,7 +326,7 @@ describe('a reaper that is late', () => {
 describe('beside a reaper in a process', () => {
   it('leaves the sweep to it, and is there when its lead has ended', async () => {
     const { clock, tick, memory, claim, store, sent } = scene();
-    memory.put({ jobId: LEADER_KEY, leader: 'embedded', leaderUntil: clock.now() + 15_000, epoch: 1 });
+    memory.put({ jobId: LEADER_KEY, leader: 'embedded', leaderUntil: clock.now() + 15_000, term: 1 });
     await claim('job', { leaseMs: 10_000 });
     expect(await settled(clock, tick())).toMatchObject({ ended: 'led', sweeps: 0 });
     expect(sent).toMatchObject([{ delaySeconds: 15 }]);

@@ -20,10 +20,12 @@ import {
   jobTransitions,
   leaderTransitions,
 } from '../../../../lib/protocol/transitions.ts';
+import { oldFailuresListedWrite } from '../../../../lib/protocol/writes/repair-writes.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandChance } from '../../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
+import { LEADER_KEY } from '../../../../lib/wire/table.ts';
 import { arrange, drivers } from '../../../contract/drivers.ts';
 import { createHarness } from '../../../contract/harness.ts';
 import { newJob, settings } from '../../../support/jobs.ts';
@@ -237,6 +239,7 @@ describe('no write is unconditional', () => {
     await place.arm({ wake: 'w1', wakeAt: 1, gaugedAt: 0 }, undefined);
     await place.renew('w1', 2);
     await place.keepBreaker(true);
+    await apply(oldFailuresListedWrite({ jobId: LEADER_KEY, epoch: 3 }));
     return writes;
   };
 

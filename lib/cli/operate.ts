@@ -70,7 +70,7 @@ export const sendHintsFor = (
   );
 
 /** What cannot be sent is sent by the reaper, a little later. */
-async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
+export async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
   if (hints.length === 0) return;
   const { failed, reason } = await system.queue().sendHints(hints);
   if (failed.length > 0)
@@ -83,7 +83,7 @@ export function reportOperated(output: Output, results: readonly Operated[]): Ex
   output.json({ results });
   const { colours } = output;
   for (const { jobId, outcome, status, says } of results) {
-    if (outcome === 'written') output.line(`${colours.green('✓')} ${jobId}  ${says}`);
+    if (outcome === 'written') output.say(`${colours.green('✓')} `, `${jobId}  ${says}`);
     else if (!output.isJson)
       output.note(
         `${colours.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colours)}: `}${says}`,

@@ -1,6 +1,6 @@
-import { hintDelaySecondsOf, planDispatch } from '../protocol/decisions/dispatch.ts';
+import { hintDelaySecondsOf } from '../protocol/decisions/dispatch.ts';
 import type { OperatorAct } from '../protocol/job.ts';
-import type { Clock, Events, JobQueue, JobStore, OperatorOutcome } from '../protocol/ports.ts';
+import type { Clock, Events, Hint, JobQueue, JobStore, OperatorOutcome } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { eventDetailOf } from '../wire/events.ts';
 
@@ -14,25 +14,45 @@ export interface ActParts {
   readonly events?: Events;
 }
 
+/** How a job is revived. */
+export interface ReviveOptions {
+  /** Run it at once, also if it was to run later. @default - when it was to run */
+  readonly now?: boolean;
+}
+
 export type Acted = OperatorOutcome & {
   /** Why the hint could not be sent: the reaper sends one, a little later. */
   readonly hintFailed?: string;
 };
 
 /** Carries out an operator's act by one conditional write, and sends the hint that it asks for. */
-export async function actOnJob(parts: ActParts, jobId: string, act: OperatorAct['act']): Promise<Acted> {
-  const { store, clock, settings } = parts;
+export async function actOnJob(
+  parts: ActParts,
+  jobId: string,
+  act: OperatorAct['act'],
+  options: ReviveOptions = {},
+): Promise<Acted> {
+  const { store, clock } = parts;
   if (act === 'cancel') return cancel(parts, jobId);
   const queue = parts.queue();
-  const now = clock.now();
-  const outcome = await (act === 'revive'
-    ? store.revive(jobId, planDispatch(now, now, settings))
-    : store.takeBack(jobId));
-  if (outcome.outcome !== 'written' || outcome.job.status !== 'pending') return outcome;
-  const delaySeconds = hintDelaySecondsOf(outcome.job, clock.now());
-  const { failed, reason } = await queue.sendHints([{ jobId, type: outcome.job.type, delaySeconds }]);
+  const outcome = await (act === 'revive' ? store.revive(jobId, options) : store.takeBack(jobId));
+  const hints = hintsFor(outcome, clock.now());
+  if (hints.length === 0) return outcome;
+  const { failed, reason } = await queue.sendHints(hints);
   return failed.length === 0 ? outcome : { ...outcome, hintFailed: reason ?? 'no reason given' };
 }
+
+/** The hint that an act asks for; none for a job that is due later than SQS can hold one, which the reaper dispatches. */
+export const hintsFor = (outcome: OperatorOutcome, now: number): Hint[] =>
+  outcome.outcome === 'written' && outcome.job.status === 'pending' && outcome.job.dispatches > 0
+    ? [
+        {
+          jobId: outcome.job.jobId,
+          type: outcome.job.type,
+          delaySeconds: hintDelaySecondsOf(outcome.job, now),
+        },
+      ]
+    : [];
 
 async function cancel({ store, events, clock }: ActParts, jobId: string): Promise<Acted> {
   const outcome = await store.cancel(jobId);

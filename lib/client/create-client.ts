@@ -15,7 +15,7 @@ import { resourceVariables } from '../wire/environment.ts';
 import { isJobId, quoted, type SendOptions } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import type { PayloadIn, Registry, ResultIn, TypeIn } from '../worker/registry.ts';
-import { actOnJob } from './act-on-job.ts';
+import { actOnJob, type ReviveOptions } from './act-on-job.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
 import { ActRefusedError, BadRequestError, JobNotFoundError } from './errors.ts';
@@ -82,8 +82,8 @@ export interface Client<R extends Registry = Registry> extends Producer<R> {
   list(request?: JobList): Promise<Listing>;
   /** Ends a pending job; the worker of a running one is told to stop. */
   cancel(jobId: string): Promise<JobRecord>;
-  /** Runs a failed or cancelled job again, with new budgets. */
-  revive(jobId: string): Promise<JobRecord>;
+  /** Runs a failed or cancelled job again, with new budgets: when it was to run, if that is still ahead. */
+  revive(jobId: string, options?: ReviveOptions): Promise<JobRecord>;
   /** Takes a running job from its worker and gives it to the next. */
   takeBack(jobId: string): Promise<JobRecord>;
   /** The system in figures, from counts of the index and the queue. */
@@ -144,9 +144,13 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     queue: { sendJobs: (bodies) => queue().sendJobs(bodies) },
   });
 
-  const act = async (verb: OperatorAct['act'], jobId: string): Promise<JobRecord> => {
+  const act = async (
+    verb: OperatorAct['act'],
+    jobId: string,
+    options?: ReviveOptions,
+  ): Promise<JobRecord> => {
     checkId(jobId);
-    const acted = await actOnJob(await parts(), jobId, verb);
+    const acted = await actOnJob(await parts(), jobId, verb, options);
     if (acted.outcome === 'absent') throw new JobNotFoundError(await unknownJob(reading, jobId));
     if (acted.outcome === 'refused') throw new ActRefusedError(verb, acted.job);
     return recordOf(acted.job);
@@ -168,7 +172,7 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     list: async ({ status = 'unfinished', limit = LISTED, ...request } = {}) =>
       listJobs(await parts(), { status, limit, ...request }),
     cancel: (jobId) => act('cancel', jobId),
-    revive: (jobId) => act('revive', jobId),
+    revive: (jobId, options) => act('revive', jobId, options),
     takeBack: (jobId) => act('takeBack', jobId),
     stats: async ({ types } = {}) =>
       readOverview(await parts(), clock.now(), { types, pagesEach: PAGES_EACH }),

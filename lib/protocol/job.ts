@@ -106,6 +106,8 @@ interface Finished extends JobCore {
   readonly expiresAt: number;
   readonly leaseOwner?: string;
   readonly startedAt?: number;
+  /** Of a job that ended before it ran: when it was to run. */
+  readonly notBefore?: number;
 }
 
 interface DoneJob extends Finished {

@@ -199,7 +199,11 @@ export interface JobStore {
   /** Carries out many, 25 a request. */
   reapMany(verdicts: readonly { entry: LeaseEntry; action: ReapAction }[]): Promise<ReapOutcome[]>;
   cancel(jobId: string): Promise<OperatorOutcome>;
-  revive(jobId: string, dispatch: Dispatch): Promise<OperatorOutcome>;
+  /**
+   * Runs a failed or cancelled job again: when it was to run, if that is still ahead, unless `now` is given. The job that comes
+   * back says when its next hint is due.
+   */
+  revive(jobId: string, options?: { readonly now?: boolean }): Promise<OperatorOutcome>;
   /** Takes a running job from its worker. The job that comes back says when its next hint is due. */
   takeBack(jobId: string): Promise<OperatorOutcome>;
   /** Reads one job consistently; rows past their retention are as good as gone. */

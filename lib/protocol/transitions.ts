@@ -139,7 +139,7 @@ export const jobTransitions = {
     by: 'operator',
     from: ['failed', 'cancelled'],
     to: 'pending',
-    when: 'status, attempt and time of finishing as read',
+    when: 'status, attempt and time of finishing as read; due when it was to run, if that is still ahead and not overridden',
     proof: CHANGED_BY,
   },
   reject: {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
-import { hintDelaySecondsOf, planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { hintDelaySecondsOf } from '../../lib/protocol/decisions/dispatch.ts';
 import type { LeaseEntry } from '../../lib/protocol/job.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
 import { allLeases } from '../../lib/protocol/store/all-leases.ts';
@@ -94,7 +94,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
 /** Producer and operator: they reach the system undisturbed, since what they are told must be true. */
 function createOperator(
-  { store, queue, settings, rows, purge }: ChaosSystem,
+  { store, queue, rows, purge }: ChaosSystem,
   random: SeededRandom,
   note: (event: Omit<ChaosEvent, 'at'>) => void,
 ) {
@@ -103,7 +103,6 @@ function createOperator(
   const takenBack = new Map<string, number[]>();
   const remember = (map: Map<string, number[]>, jobId: string) =>
     map.set(jobId, [...(map.get(jobId) ?? []), now()]);
-  const dispatch = () => planDispatch(Date.now(), Date.now(), settings);
   const hint = (jobId: string, delaySeconds = 0) => queue.sendHints([{ jobId, delaySeconds }]);
 
   const interfere = async (): Promise<void> => {
@@ -115,9 +114,10 @@ function createOperator(
       note({ what: 'operator cancels', jobId });
       await store.cancel(jobId);
     } else if (dice < 0.5) {
-      const { outcome } = await store.revive(jobId, dispatch());
-      note({ what: `operator revives: ${outcome}`, jobId });
-      if (outcome === 'written') await hint(jobId);
+      const revived = await store.revive(jobId);
+      note({ what: `operator revives: ${revived.outcome}`, jobId });
+      if (revived.outcome === 'written' && revived.job.status === 'pending')
+        await hint(jobId, hintDelaySecondsOf(revived.job, Date.now()));
     } else if (dice < 0.8) {
       remember(takenBack, jobId);
       note({ what: 'operator takes the job back', jobId });

@@ -54,7 +54,7 @@ export function describeDataExpiry(open: () => Harness): void {
     await harness.store.fail(claim, { errors: 1, lastError: 'boom' });
     await harness.clock.advance(10 * DAY);
     const before = pointerAt(await rowOf(harness, job), 'payload');
-    expect(await harness.store.revive(job, harness.dispatch())).toMatchObject({ outcome: 'written' });
+    expect(await harness.store.revive(job)).toMatchObject({ outcome: 'written' });
     expect(pointerAt(await rowOf(harness, job), 'payload').until).toBeGreaterThan(before.until);
     expect((await harness.store.read(job))?.payload).toBe(textOf(20 * KIB));
   });

@@ -203,12 +203,32 @@ export function describeLifecycle(open: () => Harness): void {
     expect((await harness.store.read(met))?.status).toBe('cancelled');
   });
 
+  it('a revived job is due when it was to run, while that is ahead; an operator may override it', async () => {
+    const harness = open();
+    const { store, clock } = harness;
+    const revivedAt = async (moment: number, options?: { readonly now?: boolean }) => {
+      const jobId = harness.jobId();
+      const due = clock.now() + 60_000;
+      await store.schedule(newJob(jobId), planDispatch(clock.now(), due, settings));
+      await store.cancel(jobId);
+      await clock.advance(60_000 + moment);
+      const revived = await store.revive(jobId, options);
+      if (revived.outcome !== 'written' || revived.job.status !== 'pending') throw new Error(revived.outcome);
+      return { dueIn: revived.job.notBefore - clock.now(), dispatches: revived.job.dispatches };
+    };
+    expect(await revivedAt(-60_000)).toEqual({ dueIn: 60_000, dispatches: 1 });
+    expect(await revivedAt(-1)).toEqual({ dueIn: 1, dispatches: 1 });
+    expect(await revivedAt(0)).toEqual({ dueIn: 0, dispatches: 1 });
+    expect(await revivedAt(1)).toEqual({ dueIn: 0, dispatches: 1 });
+    expect(await revivedAt(-60_000, { now: true })).toEqual({ dueIn: 0, dispatches: 1 });
+  });
+
   it('a revived job gets new budgets but keeps its attempt, so that old claims stay fenced', async () => {
     const harness = open();
     const jobId = harness.jobId();
     const failed = claimOf(await harness.claimed(jobId));
     await harness.store.fail(failed, { errors: 5, lastError: 'boom' });
-    expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({
+    expect(await harness.store.revive(jobId)).toMatchObject({
       outcome: 'written',
       job: { status: 'pending', attempt: 1, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
     });
@@ -216,7 +236,7 @@ export function describeLifecycle(open: () => Harness): void {
     for (const name of ['expiresAt', 'finishedAt', 'result']) expect(row).not.toHaveProperty(name);
     expect(await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' })).toMatchObject({ attempt: 2 });
     expect(await harness.store.complete(failed)).toMatchObject({ outcome: 'lost' });
-    expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
+    expect(await harness.store.revive(jobId)).toMatchObject({ outcome: 'refused' });
   });
 
   it('an operator takes a running job from its worker, and reaches no job that is not there', async () => {
@@ -229,7 +249,7 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.complete(claimOf(job))).toMatchObject({ outcome: 'lost' });
     expect(await harness.store.takeBack(job.jobId)).toMatchObject({ outcome: 'refused' });
     for (const verb of ['cancel', 'revive', 'takeBack'] as const)
-      expect(await harness.store[verb](harness.jobId(), harness.dispatch())).toEqual({ outcome: 'absent' });
+      expect(await harness.store[verb](harness.jobId())).toEqual({ outcome: 'absent' });
   });
 
   it('the last twenty claims are remembered', async () => {
@@ -260,7 +280,7 @@ export function describeLifecycle(open: () => Harness): void {
     await harness.claimed(jobId, 'w/2');
     await harness.store.takeBack(jobId);
     await harness.store.cancel(jobId);
-    await harness.store.revive(jobId, harness.dispatch());
+    await harness.store.revive(jobId);
     const job = await harness.store.read(jobId);
     expect(job?.claims).toMatchObject([{ outcome: 'retried' }, { outcome: 'takenBack' }]);
     expect(job?.claims[0]?.cause).toMatch(/^Error: no no .*… \(cut\)$/u);
@@ -273,7 +293,7 @@ export function describeLifecycle(open: () => Harness): void {
     expect(job?.acted).toBe(3);
     for (let more = 0; more < 2; more++) {
       await harness.store.cancel(jobId);
-      await harness.store.revive(jobId, harness.dispatch());
+      await harness.store.revive(jobId);
     }
     const later = await harness.store.read(jobId);
     expect([later?.acted, later?.acts.length]).toEqual([7, 4]);
@@ -306,7 +326,7 @@ export function describeLifecycle(open: () => Harness): void {
       rawMessage: { text: '{', bytes: 1, sha256: 'ab' },
     });
     expect(await harness.isListedAsFailure(`bad:${messageId}`)).toBe(true);
-    expect(await harness.store.revive(`bad:${messageId}`, harness.dispatch())).toMatchObject({
+    expect(await harness.store.revive(`bad:${messageId}`)).toMatchObject({
       outcome: 'refused',
     });
   });

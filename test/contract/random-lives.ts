@@ -113,7 +113,7 @@ async function make(world: World, move: Move): Promise<unknown> {
     case 'cancel':
       return store.cancel(jobId);
     case 'revive':
-      return store.revive(jobId, dispatch);
+      return store.revive(jobId);
     case 'takeBack':
       return store.takeBack(jobId);
     default: {

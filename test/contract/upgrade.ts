@@ -137,7 +137,7 @@ export function describeUpgrade(open: () => Harness): void {
   it.each(['failed', 'failed-quarantined', 'cancelled'])('%s is revived, and runs', async (name) => {
     const harness = open();
     const { jobId } = await oldRow(harness, name);
-    expect(await harness.store.revive(jobId, harness.dispatch())).toMatchObject({ outcome: 'written' });
+    expect(await harness.store.revive(jobId)).toMatchObject({ outcome: 'written' });
     expect(await harness.table.read(jobId)).not.toHaveProperty('failedAt');
     expect(await harness.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'claimed' });
   });
@@ -171,7 +171,7 @@ export function describeUpgrade(open: () => Harness): void {
       outcome: 'finished',
     });
     const bad = await oldRow(harness, 'bad:message-1');
-    expect(await harness.store.revive(bad.jobId, harness.dispatch())).toMatchObject({ outcome: 'refused' });
+    expect(await harness.store.revive(bad.jobId)).toMatchObject({ outcome: 'refused' });
   });
 
   it('many are reclaimed by two batches instead of one, and none by itself', async () => {
@@ -222,7 +222,7 @@ export function describeUpgrade(open: () => Harness): void {
         { outcome: 'newer', error: { code: 'NEWER_FORMAT' } },
       ]);
       for (const verb of ['cancel', 'revive', 'takeBack'] as const)
-        await expect(harness.store[verb](running, dispatch)).rejects.toMatchObject({ code: 'NEWER_FORMAT' });
+        await expect(harness.store[verb](running)).rejects.toMatchObject({ code: 'NEWER_FORMAT' });
       expect(await Promise.all([pending, running].map((jobId) => harness.table.read(jobId)))).toEqual(before);
     });
   });

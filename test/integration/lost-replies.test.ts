@@ -51,7 +51,7 @@ describeOnEachEngine('a write whose reply was lost', (engine) => {
     cancel: (jobId) => store.cancel(jobId),
     requestCancel: (jobId) => store.cancel(jobId),
     takeBack: (jobId) => store.takeBack(jobId),
-    revive: (jobId) => store.revive(jobId, direct.dispatch()),
+    revive: (jobId) => store.revive(jobId),
   };
 
   it.each(names.flatMap((name) => jobTransitions[name].from.map((from) => [name, from] as const)))(

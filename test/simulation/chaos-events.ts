@@ -1,4 +1,4 @@
-import { hintDelaySecondsOf, planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { hintDelaySecondsOf } from '../../lib/protocol/decisions/dispatch.ts';
 import { DATA_SPARE_MS, dataKeys, pointersOf } from '../../lib/protocol/rows/data-pointer.ts';
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import { parseMessage } from '../../lib/wire/message.ts';
@@ -123,7 +123,6 @@ function operate(simulation: Simulation): void {
     world.spawn(`operator${world.events}`, async (process) => {
       const store = simulation.storeFor(process);
       const queue = simulation.queue.seenBy(process);
-      const dispatch = () => planDispatch(process.clock.now(), process.clock.now(), simulatedSettings);
       try {
         if (cancels) {
           const answered = judge.cancelIsWanted(jobId);
@@ -131,7 +130,7 @@ function operate(simulation: Simulation): void {
           answered();
         }
         const moved = revives
-          ? await store.revive(jobId, dispatch())
+          ? await store.revive(jobId)
           : takesBack
             ? await store.takeBack(jobId)
             : undefined;

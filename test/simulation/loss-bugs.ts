@@ -35,6 +35,12 @@ export const lossBugs: readonly PlantedBug[] = [
     rates: { operatorRevives: 3, operatorCancels: 3 },
   },
   {
+    name: 'revive forgets when the job was to run',
+    breaks: /due earlier than it was to run/,
+    alterWrite: of(['revive'], setting({ notBefore: 0 })),
+    rates: { operatorRevives: 3, operatorCancels: 3 },
+  },
+  {
     name: 'hints are sent before the write, and the queue has no lease',
     breaks: LOST,
     alterWrite: of(['reclaim', 'redispatch'], (write) =>

@@ -50,6 +50,8 @@ function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
     problems.push('crashes were forgiven without progress');
   if (write.transition === 'heartbeat' && Number(after.leaseUntil) <= Number(before.leaseUntil))
     problems.push('a heartbeat shortened the lease');
+  if (write.transition === 'revive' && Number(after.notBefore) < Number(before.notBefore ?? 0))
+    problems.push('a revived job is due earlier than it was to run');
   if (before.cancelRequested === true && after.cancelRequested !== true && write.transition !== 'revive')
     problems.push('the wish to cancel was forgotten');
   return problems;

@@ -113,7 +113,7 @@ describe('the watcher', () => {
     table.put(finishedRow('a', 'failed', { errors: 5 }));
     const watcher = watch();
     watcher.jobs.takeRow((await store.read('a')) as never);
-    await store.revive('a', { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 });
+    await store.revive('a');
     await watcher.poll();
     expect(watcher.jobs.get('a')).toMatchObject({ status: 'pending', errors: 0 });
   });

@@ -43,7 +43,7 @@ async function rowOf(path: Path): Promise<Row> {
     await store.cancel(JOB.jobId);
     await store.cancelRunning(CLAIM);
   }
-  if (path === 'revived') await store.revive(JOB.jobId, dispatch);
+  if (path === 'revived') await store.revive(JOB.jobId);
   return table.rows()[0] as Row;
 }
 
@@ -102,7 +102,7 @@ const verbs: Record<string, (store: JobStore, fixture: ReturnType<typeof setUp>)
   release: (store, { dispatch }) => store.release(CLAIM, { errors: 0, releases: 1, dispatch }),
   releaseUnknown: (store, { dispatch }) => store.releaseUnknown(JOB.jobId, CLAIM.owner, dispatch),
   cancel: (store) => store.cancel(JOB.jobId),
-  revive: (store, { dispatch }) => store.revive(JOB.jobId, dispatch),
+  revive: (store) => store.revive(JOB.jobId),
   takeBack: (store) => store.takeBack(JOB.jobId),
   read: (store) => store.read(JOB.jobId),
 };

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import { hintsFor } from '../../client/act-on-job.ts';
 import { type ListedJob, listFailed } from '../../client/list-jobs.ts';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
-import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import type { Hint } from '../../protocol/ports.ts';
 import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirmed.ts';
@@ -18,7 +19,7 @@ import {
   withWide,
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { type Operated, operate, sendHintsFor } from '../operate.ts';
+import { type Operated, operate, sendHints } from '../operate.ts';
 import { firstLine, type Output } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import type { System } from '../system.ts';
@@ -173,19 +174,18 @@ async function reviveAll(
   const from = clock.monotonic();
   for (let i = 0; i < chosen.length && !interrupted.aborted; i += GROUP) {
     const group = chosen.slice(i, i + GROUP).map((job) => job.jobId);
-    const dispatch = planDispatch(clock.now(), clock.now(), system.settings);
+    const hints: Hint[] = [];
     const done = await operate(system, group, {
       act: 'revive',
-      apply: (jobId) => system.store.revive(jobId, dispatch),
+      async apply(jobId) {
+        const outcome = await system.store.revive(jobId);
+        hints.push(...hintsFor(outcome, clock.now()));
+        return outcome;
+      },
       done: () => 'pending again',
     });
     results.push(...done);
-    const revived = done.filter((result) => result.outcome === 'written');
-    await sendHintsFor(
-      system,
-      output,
-      revived.map(({ jobId }) => ({ jobId, dispatch })),
-    );
+    await sendHints(system, output, hints);
     progress.update(results.length);
     const ahead = (results.length / rate) * 1000 - (clock.monotonic() - from);
     if (ahead > 0 && results.length < chosen.length)

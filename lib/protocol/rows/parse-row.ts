@@ -193,6 +193,7 @@ function parseCore(read: RowReader): JobCore {
 const parseEnd = (read: RowReader) => ({
   finishedAt: read.number('finishedAt'),
   expiresAt: read.number('expiresAt'),
+  ...defined({ notBefore: read.optionalNumber('notBefore') }),
 });
 
 function parseRawMessage(read: RowReader) {

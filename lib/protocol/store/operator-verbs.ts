@@ -1,4 +1,4 @@
-import { planTakeBack } from '../decisions/dispatch.ts';
+import { planDispatch, planTakeBack } from '../decisions/dispatch.ts';
 import type { Job } from '../job.ts';
 import type { JobStore, OperatorOutcome } from '../ports.ts';
 import { type DataName, type DataPointer, pointersOf } from '../rows/data-pointer.ts';
@@ -21,12 +21,15 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
           : undefined;
       }),
 
-    revive: (jobId, dispatch) =>
-      actOnJob(parts, jobId, async (job, row) =>
-        (job.status === 'failed' && job.rawMessage === undefined) || job.status === 'cancelled'
-          ? reviveWrite(job, dispatch, context(), await renewedData(parts, row))
-          : undefined,
-      ),
+    revive: (jobId, options = {}) =>
+      actOnJob(parts, jobId, async (job, row) => {
+        const isRevivable =
+          (job.status === 'failed' && job.rawMessage === undefined) || job.status === 'cancelled';
+        if (!isRevivable) return undefined;
+        const at = context();
+        const due = options.now === true ? at.now : (job.notBefore ?? at.now);
+        return reviveWrite(job, planDispatch(at.now, due, settings), at, await renewedData(parts, row, due));
+      }),
 
     takeBack: (jobId) =>
       actOnJob(parts, jobId, (job) => {
@@ -57,7 +60,11 @@ async function actOnJob(
 }
 
 /** Copies of data that would expire before a revived job is done with it. What is gone already fails the job when it is claimed. */
-async function renewedData({ data }: StoreParts, row: Row): Promise<Partial<Record<DataName, DataPointer>>> {
+async function renewedData(
+  { data }: StoreParts,
+  row: Row,
+  notBefore: number,
+): Promise<Partial<Record<DataName, DataPointer>>> {
   const old = pointersOf(row).filter(([, pointer]) => data.expiresSoon(pointer));
   if (old.length === 0) return {};
   const { row: whole } = await data.resolve(
@@ -68,7 +75,13 @@ async function renewedData({ data }: StoreParts, row: Row): Promise<Partial<Reco
   for (const [name] of old) {
     const text = whole[name];
     if (typeof text === 'string')
-      renewed[name] = await data.put({ jobId: String(row.jobId), name, text, attempt: Number(row.attempt) });
+      renewed[name] = await data.put({
+        jobId: String(row.jobId),
+        name,
+        text,
+        notBefore,
+        attempt: Number(row.attempt),
+      });
   }
   return renewed;
 }

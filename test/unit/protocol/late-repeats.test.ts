@@ -46,7 +46,7 @@ describe('a write that arrives a second time, long after its sender had its answ
     await store.cancel(JOB.jobId);
     const cancel = lastWrite();
     await clock.advance(1);
-    await store.revive(JOB.jobId, dispatch());
+    await store.revive(JOB.jobId);
 
     expect(await table.apply(cancel)).toMatchObject({ applied: false, row: { status: 'pending' } });
   });
@@ -56,7 +56,7 @@ describe('a write that arrives a second time, long after its sender had its answ
     await store.schedule(JOB, dispatch());
     await store.cancel(JOB.jobId);
     await clock.advance(1);
-    await store.revive(JOB.jobId, dispatch());
+    await store.revive(JOB.jobId);
     const revive = lastWrite();
     await store.cancel(JOB.jobId);
 
@@ -69,7 +69,7 @@ describe('a write that arrives a second time, long after its sender had its answ
     for (let round = 0; round < 2; round++) {
       expect(await store.cancel(JOB.jobId)).toMatchObject({ outcome: 'written' });
       await clock.advance(1);
-      expect(await store.revive(JOB.jobId, dispatch())).toMatchObject({ outcome: 'written' });
+      expect(await store.revive(JOB.jobId)).toMatchObject({ outcome: 'written' });
     }
   });
 });

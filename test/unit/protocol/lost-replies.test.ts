@@ -110,11 +110,7 @@ describe('a write whose reply was lost is known as done by the row that refuses 
       [{ outcome: 'written' }],
     ],
     ['cancel', ({ store }) => store.cancel('p'), { outcome: 'written', job: { status: 'cancelled' } }],
-    [
-      'revive',
-      ({ store }) => store.revive('f', dispatch),
-      { outcome: 'written', job: { status: 'pending' } },
-    ],
+    ['revive', ({ store }) => store.revive('f'), { outcome: 'written', job: { status: 'pending' } }],
     [
       'takeBack',
       ({ store }) => store.takeBack('r'),

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import type { SystemOptions } from './find-system.ts';
 import { createOutput, type Output, type OutputOptions } from './output.ts';
-import { openSystem, type System } from './system.ts';
+import type { System } from './system.ts';
 import type { Terminal } from './terminal.ts';
 import { parseDuration, parseInstant } from './time.ts';
 
@@ -46,6 +46,7 @@ export async function onSystem(
   body: (system: System, output: Output) => Promise<ExitCode | undefined>,
 ): Promise<void> {
   const output = createOutput(context.terminal, options);
+  const { openSystem } = await import('./system.ts');
   const system = await openSystem(options, context.terminal);
   try {
     context.end((await body(system, output)) ?? exitCodes.ok);

@@ -22,6 +22,8 @@ export interface FoundSystem {
   readonly queueUrl?: string;
   readonly foundBy: 'options' | 'environment' | 'local stack';
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The job types that its workers have, where they are known. */
+  readonly types?: readonly string[];
 }
 
 /** Looks at the options, then the environment, then for a local stack; throws an error that says what to do when there is none. */
@@ -47,6 +49,7 @@ export function findSystem(
     foundBy: 'local stack',
     // The local engines must win: a developer's shell often has the variables of a real account.
     environment: withOptions({ ...environment, ...local.environment }, options),
+    types: local.types,
   };
 }
 
@@ -88,12 +91,12 @@ function readLocalState(file: string): LocalState | undefined {
   } catch (cause) {
     throw new CliError(`${file} cannot be read; delete it and start 'leasehold dev' again`, 2, { cause });
   }
-  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {}, schedules } = state;
+  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {}, schedules, types } = state;
   if (typeof tableName !== 'string' || typeof queueUrl !== 'string')
     throw new CliError(`${file} names no table or no queue; delete it and start 'leasehold dev' again`);
   // A stack that was killed could not remove its file.
   return pid === 0 || isAlive(pid)
-    ? { pid, tableName, queueUrl, consoleUrl, environment, schedules }
+    ? { pid, tableName, queueUrl, consoleUrl, environment, schedules, types }
     : undefined;
 }
 

@@ -33,7 +33,10 @@ export function cutMiddle(text: string, width: number): string {
 
 /** Lines of at most this width, broken between words; a word that is longer than a line is broken, too. */
 export function wrapText(text: string, width: number): string[] {
-  return text.split('\n').flatMap((line) => (widthOf(line) <= width ? [line] : wrapLine(line, width)));
+  if (width === Number.POSITIVE_INFINITY) return text.split('\n');
+  // A tab is as wide as the place where it stands makes it.
+  const lines = text.replaceAll('\t', '    ').split('\n');
+  return lines.flatMap((line) => (widthOf(line) <= width ? [line] : wrapLine(line, width)));
 }
 
 function wrapLine(text: string, width: number): string[] {

@@ -1,5 +1,4 @@
 import { systemChance, systemClock } from '../aws/clock.ts';
-import { ask } from './ask.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a screen has that does not say. */
@@ -31,7 +30,10 @@ export function processTerminal(): Terminal {
     clock: systemClock,
     chance: systemChance,
     interrupted: interrupt.signal,
-    ask: (question) => ask(question, process.stdin, process.stderr),
+    async ask(question) {
+      const { ask } = await import('./ask.ts');
+      return ask(question, process.stdin, process.stderr);
+    },
   };
 }
 

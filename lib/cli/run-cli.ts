@@ -3,7 +3,6 @@ import pc from 'picocolors';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import { guardedTerminal } from './guarded-terminal.ts';
-import { noteOn } from './output.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -11,13 +10,15 @@ import type { Terminal } from './terminal.ts';
 export async function runCli(args: readonly string[], screen: Terminal): Promise<ExitCode> {
   const terminal = guardedTerminal(screen);
   let code: ExitCode = exitCodes.ok;
-  const program = createProgram({
-    terminal,
-    end: (ended) => {
-      code = ended;
-    },
-  });
+  const misuse: string[] = [];
   try {
+    const context = {
+      terminal,
+      end: (ended: ExitCode) => {
+        code = ended;
+      },
+    };
+    const program = await createProgram(context, args, (text) => misuse.push(text));
     if (args.length === 0) {
       program.outputHelp();
       return exitCodes.ok;
@@ -25,9 +26,17 @@ export async function runCli(args: readonly string[], screen: Terminal): Promise
     await program.parseAsync([...args], { from: 'user' });
     return code;
   } catch (error) {
-    // Commander has said what is wrong already; help and version end here as well.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.unusable;
-    if (terminal.interrupted.aborted) return exitCodes.ok;
+    // Help and version end here as well.
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+    const { noteOn } = await import('./output.ts');
+    if (error instanceof CommanderError) {
+      noteOn(terminal, misuse.join('').trimEnd());
+      return exitCodes.unusable;
+    }
+    if (terminal.interrupted.aborted) {
+      noteOn(terminal, 'Interrupted before it was done.');
+      return exitCodes.refused;
+    }
     const { message, exitCode } = explained(error);
     const { red } = pc.createColors(terminal.noteHasColours);
     noteOn(terminal, `${red('error:')} ${message}`);

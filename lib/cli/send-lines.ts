@@ -8,6 +8,7 @@ import type { Output } from './output.ts';
 import { createProgressBar } from './progress-bar.ts';
 import type { System } from './system.ts';
 import type { Terminal } from './terminal.ts';
+import { unknownTypes } from './unknown-types.ts';
 
 /** Messages that are under way at once: enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
 const CHUNK = 500;
@@ -36,6 +37,7 @@ export async function sendLines(
   given: { readonly type: string | undefined; readonly fields: object },
 ): Promise<ExitCode> {
   const tally: SendTally = { sent: 0, failures: [] };
+  const types = new Set<string>();
   const progress = createProgressBar(terminal, output, 'sending');
   const queue = system.queue();
   let chunk: { line: number; body: string }[] = [];
@@ -59,8 +61,10 @@ export async function sendLines(
     const body = bodyOf(text, given);
     const now = terminal.clock.now();
     const parsed = parseMessage(body, messageLimits(system.settings), { sentAt: now, now });
-    if (parsed.ok && parsed.message.kind === 'job') chunk.push({ line: number, body });
-    else
+    if (parsed.ok && parsed.message.kind === 'job') {
+      chunk.push({ line: number, body });
+      types.add(parsed.message.type);
+    } else
       tally.failures.push({
         line: number,
         reason: parsed.ok ? 'a hint is not a job; only the reaper sends hints' : parsed.reason,
@@ -69,7 +73,7 @@ export async function sendLines(
   }
   if (chunk.length > 0) await flush();
   progress.end();
-  return report(output, tally, terminal.interrupted.aborted);
+  return report(output, tally, terminal.interrupted.aborted, unknownTypes(system.found.types, types));
 }
 
 /** With a type, the line is the payload; without, it is the whole message. What is not JSON is left for the parser to refuse. */
@@ -85,9 +89,15 @@ function bodyOf(text: string, { type, fields }: { type: string | undefined; fiel
   }
 }
 
-function report(output: Output, { sent, failures }: SendTally, isCut: boolean): ExitCode {
+function report(
+  output: Output,
+  { sent, failures }: SendTally,
+  isCut: boolean,
+  warning: string | undefined,
+): ExitCode {
   failures.sort((a, b) => a.line - b.line);
-  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined });
+  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined, warning });
+  if (warning !== undefined) output.note(warning);
   output.line(
     `${output.colours.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colours.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
   );

@@ -58,6 +58,15 @@ type ListStatus = (typeof listStatuses)[number];
 type ListParts = Pick<ClientParts, 'table' | 'settings' | 'inspection'>;
 
 const PAGE = 200;
+/** So many entries of the index are half a read unit, the least that a query costs. */
+const CHEAPEST_PAGE = 10;
+
+/** Entries to read of each shard at a time: where all are shown, each shard has its share of them. */
+const pageSizeFor = ({ limit, types, owner, before }: ListRequest, shards: number): number => {
+  const isSifted = types !== undefined || owner !== undefined || before !== undefined;
+  const wanted = isSifted ? limit + 1 : Math.max(CHEAPEST_PAGE, Math.ceil((2 * (limit + 1)) / shards));
+  return Math.min(PAGE, wanted);
+};
 
 const matches = (job: ListedJob, request: ListRequest): boolean =>
   (request.types === undefined || request.types.includes(job.type)) &&
@@ -123,7 +132,7 @@ async function listUnfinished(
   let place = decodePlace(request.cursor);
   const leases = allLeases(parts.table, {
     shards: statuses.flatMap((status) => all[status]),
-    pageSize: Math.min(PAGE, request.limit + 1),
+    pageSize: pageSizeFor(request, parts.settings.shards),
     from: place,
   });
   for await (const found of leases) {
@@ -169,7 +178,7 @@ export async function listFailed(parts: ListParts, request: FailedRequest): Prom
   let place = decodePlace(request.cursor);
   const failures = allFailures(table, {
     shards: settings.shards,
-    pageSize: Math.min(PAGE, request.limit + 1),
+    pageSize: pageSizeFor(request, settings.shards),
     since: request.since,
     before: request.before,
     from: place,

@@ -1,5 +1,6 @@
 import { listPrices } from '../cost/prices.ts';
 import { scanReadUnits } from '../cost/write-units.ts';
+import { MAX_INLINE_ROW_BYTES } from '../protocol/rows/data-pointer.ts';
 import type { ClientParts } from './client-parts.ts';
 
 /** Up to this price, in dollars, a table is read without asking. */
@@ -12,9 +13,9 @@ export interface ScanCost {
   readonly dollars: number;
 }
 
-/** What reading the whole table costs, by what DynamoDB last counted. */
+/** What reading the whole table costs, by what DynamoDB last counted. A local engine may know its rows and not their bytes. */
 export async function scanCostOf({ inspection }: Pick<ClientParts, 'inspection'>): Promise<ScanCost> {
   const { rows, bytes } = await inspection.describe();
-  const readUnits = scanReadUnits(bytes);
+  const readUnits = scanReadUnits(bytes > 0 ? bytes : rows * MAX_INLINE_ROW_BYTES);
   return { rows, readUnits, dollars: (readUnits * listPrices.perMillionReadUnits) / 1e6 };
 }

@@ -81,14 +81,15 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     ends.push(stack.stop);
     const { types, schedules } = await moduleOf(stack, options);
     stack.schedule(schedules);
-    const parts = await openParts(stack, options, ends);
+    const parts = await openParts(stack, options, ends, jobs === undefined ? undefined : namesOf(types));
     isUp = true;
     stack.listen((event) => {
       const said = options.quiet && event.kind !== 'problem' ? undefined : speechOf(event);
       if (said !== undefined && !stopping.signal.aborted) show.say(said);
     });
     output.write(`${introduction(stack, parts.console.url, { types, workers })}\n`);
-    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say, parts.writeState));
+    if (jobs !== undefined)
+      ends.push(watchJobs(stack, jobs, show.say, ({ types }) => parts.writeState(namesOf(types))));
     let code = 0;
     if (demo) {
       const report = await firstMinute(stack, parts, show, stopping.signal, ends);
@@ -118,6 +119,8 @@ async function moduleOf(stack: LocalStack, { jobs, workers }: DevOptions): Promi
   return readJobsModule(stack.jobsBundle, jobs, stack.environment);
 }
 
+const namesOf = (types: JobsModule['types']): string[] => types.map(({ type }) => type);
+
 /** What runs when the user stops goes on in the next run, and is not charged a crash for it. */
 async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Promise<void> {
   for (const worker of stack.workers()) stack.signal(worker.pid, 'kill');
@@ -129,7 +132,12 @@ async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Prom
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** The clients of this process, the console on them, and the file by which other terminals find the stack. */
-async function openParts(stack: LocalStack, options: DevOptions, ends: (() => unknown)[]) {
+async function openParts(
+  stack: LocalStack,
+  options: DevOptions,
+  ends: (() => unknown)[],
+  known: readonly string[] | undefined,
+) {
   const { settings, tableName, queueUrl, endpoints, environment } = stack;
   const config = localEnvironment.clientConfig(environment);
   const aws = connect({
@@ -160,12 +168,13 @@ async function openParts(stack: LocalStack, options: DevOptions, ends: (() => un
   });
   ends.push(page.stop);
   const directory = options.directory ?? process.cwd();
-  const writeState = () =>
+  const writeState = (types: readonly string[] | undefined) =>
     writeStateFile(directory, {
       ...{ pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment },
       schedules: stack.schedules(),
+      types,
     });
-  ends.push(writeState());
+  ends.push(writeState(known));
   return { store, table, queue, console: page, writeState };
 }
 

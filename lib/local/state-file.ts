@@ -13,6 +13,8 @@ export interface LocalState {
   readonly environment: Readonly<Record<string, string>>;
   /** Recurring jobs, as they were when the stack was started. */
   readonly schedules?: Schedules;
+  /** The types of the user's jobs module. */
+  readonly types?: readonly string[];
 }
 
 /** Writes the file for its owner alone, because the console's link has its token; returns how to remove it. */

@@ -1,6 +1,6 @@
 import { watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readJobsModule } from './read-jobs-module.ts';
+import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
 import type { LocalStack } from './stack.ts';
 
 /** Editors write a file in several steps. */
@@ -11,7 +11,7 @@ export function watchJobs(
   stack: LocalStack,
   jobs: string,
   say: (line: string) => void,
-  onSchedules: () => void,
+  onReload: (module: JobsModule) => void,
 ): () => void {
   const watching = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -19,9 +19,9 @@ export function watchJobs(
     try {
       await stack.reload();
       if (stack.jobsBundle !== undefined) {
-        const { schedules } = await readJobsModule(stack.jobsBundle, jobs, stack.environment);
-        stack.schedule(schedules);
-        onSchedules();
+        const module = await readJobsModule(stack.jobsBundle, jobs, stack.environment);
+        stack.schedule(module.schedules);
+        onReload(module);
       }
       say(`${jobs} changed: new jobs run with it`);
     } catch (error) {

@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
-import { type CliSystem, createCliSystem } from '../support/cli.ts';
+import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 
@@ -53,6 +55,31 @@ describeOnOneEngine('acting on jobs', (engine) => {
       ]);
       expect(await status('a')).toBe('pending');
       expect(await bodies()).toEqual(['{"hint":"a","type":"email"}']);
+    });
+
+    it('keeps the time of a job that is to run later, and overrides it with --now', async () => {
+      for (const [delay, hints] of [
+        [600_000, 1],
+        [7_200_000, 0],
+      ] as const) {
+        const jobId = `later-${delay}`;
+        await system.store.schedule(
+          newJob(jobId),
+          planDispatch(clock.now(), clock.now() + delay, defaultSettings),
+        );
+        await system.store.cancel(jobId);
+        const run = await system.run(['revive', jobId]);
+        expect([run.code, run.stdout]).toEqual([
+          0,
+          expect.stringMatching(/due in (10 min|2 h); --now runs it/),
+        ]);
+        expect(await system.store.read(jobId)).toMatchObject({
+          ...{ status: 'pending', notBefore: clock.now() + delay, dispatches: hints },
+        });
+        await system.store.cancel(jobId);
+        expect((await system.run(['revive', jobId, '--now'])).stdout).not.toContain('due in');
+        expect(await system.store.read(jobId)).toMatchObject({ notBefore: clock.now(), dispatches: 1 });
+      }
     });
 
     it('refuses a rejected message and says why', async () => {
@@ -153,7 +180,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
         'pending',
         'failed',
       ]);
-      expect(await bodies()).toEqual(['{"hint":"t1"}', '{"hint":"t2"}']);
+      expect(await bodies()).toEqual(['{"hint":"t1","type":"email"}', '{"hint":"t2","type":"email"}']);
     });
 
     it('keeps to its rate: the second ten wait until a second has passed for each job of the first', async () => {
@@ -304,6 +331,40 @@ describe('sending', () => {
     });
   });
 
+  it('--at takes an instant, or how long from now; one that is past is told', async () => {
+    const at = async (text: string) => {
+      const run = await system.run(['send', 'email', '1', '--at', text]);
+      return [run.code, run.stderr, (await received())[0]?.body.notBefore];
+    };
+    const [code, noted, notBefore] = await at('2h');
+    expect([code, noted, Math.round((Number(notBefore) - Date.now()) / 600_000)]).toEqual([0, '', 12]);
+    const soon = new Date(Date.now() + 86_400_000).toISOString();
+    expect(await at(soon)).toEqual([0, '', Date.parse(soon)]);
+    expect(await at('2020-01-01T00:00:00Z')).toEqual([
+      ...[0, expect.stringMatching(/^--at .* is .* ago, so it runs at once/), Date.parse('2020-01-01')],
+    ]);
+  });
+
+  it('warns of a type that the local stack’s jobs module does not have', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'leasehold-types-'));
+    const { tableName, queueUrl, environment } = system;
+    mkdirSync(join(directory, '.cache'));
+    writeFileSync(
+      join(directory, '.cache', 'leasehold-dev.json'),
+      JSON.stringify({ pid: process.pid, tableName, queueUrl, environment, types: ['email', 'report'] }),
+    );
+    const send = (args: readonly string[], input?: string) =>
+      runInProcess(['send', ...args], { directory, input });
+    const run = await send(['emial', '1', '--json']);
+    expect(run.code).toBe(0);
+    expect(run.json()).toMatchObject({ type: 'emial', warning: expect.stringContaining("no type 'emial'") });
+    expect(run.stderr).toContain("Did you mean 'email'? It has email, report.");
+    expect((await send(['email', '1'])).stderr).toBe('');
+    const lines = '{"type":"email"}\n{"type":"x"}\n{"type":"x"}\n';
+    expect((await send(['--file', '-'], lines)).stderr.match(/no type/g)).toHaveLength(1);
+    rmSync(directory, { recursive: true });
+  });
+
   it('waits for the job when asked to, and exits by how it ended', async () => {
     const waiting = system.run(['send', 'email', '1', '--job-id', 'w1', '--wait', '--json'], {
       clock: systemClock,
@@ -334,6 +395,7 @@ describe('sending', () => {
       [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
       [['send', 'email', '1', '--timeout', '1m'], 'add --wait'],
       [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],
+      [['send', 'email', '1', '--at', 'soon'], 'or how long from now, such as 2h'],
       [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are allowed'],
       [['send'], "Name the job's type"],
       [['send', 'email', '-'], 'stdin was empty'],

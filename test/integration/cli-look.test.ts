@@ -215,7 +215,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
 
 describe('the command line as a whole', () => {
   it('prints help without arguments and suggests the near command', async () => {
-    expect((await runInProcess([])).stdout).toContain('Commands:');
+    expect((await runInProcess([])).stdout).toContain('Operators:');
     const run = await runInProcess(['explian', 'x']);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Did you mean explain?');

@@ -197,7 +197,7 @@ describeOnOneEngine('mending', (engine) => {
       expect((await system.store.read('dead'))?.status).toBe('running');
       const run = await system.run(['reap', '--json']);
       expect(run.code).toBe(0);
-      expect(run.json()).toMatchObject({ reclaimed: 1, buried: 1, quarantined: 1, hintsSent: 1 });
+      expect(run.json()).toMatchObject({ reclaimed: 1, failed: 1, quarantined: 1, hintsSent: 1 });
       expect((await system.store.read('dead'))?.status).toBe('pending');
       expect((await system.store.read('killer'))?.status).toBe('failed');
       expect((await system.store.read('live'))?.status).toBe('running');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
-import { type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
+import { bin, type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
@@ -119,13 +119,32 @@ describe('the process', () => {
   });
 
   it('prints completion scripts that the shell can read', async () => {
-    for (const shell of ['bash', 'zsh', 'fish']) {
-      const { code, stdout } = await runProcess(['completion', shell]);
+    for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
+      const { code, stdout } = await runInProcess(['completion', shell]);
       expect([shell, code]).toEqual([shell, 0]);
-      expect(stdout).toContain('leasehold complete --');
-      // Other shells may not be installed; bash is, wherever the tests run.
-      if (shell === 'bash') expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
+      expect(stdout).toMatch(/leasehold complete|leasehold['" ]+complete/);
     }
+  });
+
+  // Other shells may not be installed; bash is, wherever the tests run.
+  it('completes in a plain bash that sourced the script twice', async () => {
+    const { stdout } = await runInProcess(['completion', 'bash']);
+    const session = [
+      `leasehold() { '${process.execPath}' '${bin}' "$@"; }`,
+      'source /dev/stdin <<"SCRIPT"',
+      stdout,
+      'SCRIPT',
+      'source /dev/stdin <<"SCRIPT"',
+      stdout,
+      'SCRIPT',
+      'compopt() { :; }',
+      'COMP_WORDS=(leasehold ls --status quar)',
+      'COMP_CWORD=3',
+      '__leasehold_complete',
+      'echo "$COMPREPLY"',
+    ].join('\n');
+    const run = spawnSync('bash', ['--norc', '-eu'], { input: session, encoding: 'utf8' });
+    expect([run.stdout, run.stderr]).toEqual(['quarantined\n', '']);
   });
 
   it('serves a console until Ctrl-C', async () => {

@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commands as entries } from '../../lib/cli/commands/index.ts';
 import { createProgram } from '../../lib/cli/program.ts';
 import type { Terminal } from '../../lib/cli/terminal.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
@@ -21,9 +22,14 @@ const leaves = (command: Command): Command[] =>
 const nameOf = (command: Command): string[] =>
   command.parent === null ? [] : [...nameOf(command.parent), command.name()];
 
-const commands = createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} })
-  .commands.filter((command) => !LEFT_OUT.includes(command.name()))
-  .flatMap(leaves);
+const context = { terminal: { columns: 80 } as Terminal, end: () => {} };
+const names = entries.map(({ name }) => name).filter((name) => !LEFT_OUT.includes(name));
+const commands = await Promise.all(
+  names.map(async (name) => {
+    const program = await createProgram(context, [name]);
+    return program.commands.filter((command) => command.name() === name).flatMap(leaves);
+  }),
+).then((all) => all.flat());
 
 const ids = ['pending', 'running', 'done', 'failed', 'bad', 'leader:reaper', 'absent'];
 const text = fc.oneof(

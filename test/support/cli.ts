@@ -82,7 +82,7 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
   return asRun(code, written.stdout, written.stderr);
 }
 
-const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+export const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 
 /** Runs the command line as its users do: a process of its own. `send` is called with the process once it runs. */
 export function runProcess(

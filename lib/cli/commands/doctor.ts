@@ -35,7 +35,7 @@ export function doctorCommand(context: CliContext): Command {
     .option('-y, --yes', 'do not ask before repairing')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no problems, 1 problems were found and not all repaired, 2 something could not be checked.',
+      '\nExit codes: 0 no problems; 1 problems were found, and not all repaired;\n2 something could not be checked.',
     )
     .action((options: DoctorCommandOptions) => doctor(context, options));
   return withExamples(
@@ -84,14 +84,14 @@ function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOpt
 
 function tell(output: Output, result: CheckResult, repairs: boolean): void {
   const { colours } = output;
-  output.line(headline(result, colours));
+  output.say('', headline(result, colours));
   if (result.outcome !== 'checked') return;
   const { findings } = result;
   for (const finding of findings.slice(0, TOLD)) {
     const mark = finding.severity === 'problem' ? colours.red('problem') : colours.yellow('warning');
     const next = isRepairable(finding) && !repairs ? `--repair would ${finding.next}` : finding.next;
-    output.line(`  ${mark} ${finding.says}`);
-    output.line(colours.dim(`          → ${next}`));
+    output.say(`  ${mark} `, finding.says);
+    output.say(`          ${colours.dim('→')} `, next, colours.dim);
   }
   if (findings.length > TOLD)
     output.line(colours.dim(`  … and ${findings.length - TOLD} more; --json lists them all`));

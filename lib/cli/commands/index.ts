@@ -1,48 +1,149 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../define-command.ts';
-import { cancelCommand } from './cancel.ts';
-import { consoleCommand } from './console.ts';
-import { devCommand } from './dev.ts';
-import { dlqCommand } from './dlq.ts';
-import { doctorCommand } from './doctor.ts';
-import { envCommand } from './env.ts';
-import { explainCommand } from './explain.ts';
-import { initCommand } from './init.ts';
-import { lsCommand } from './ls.ts';
-import { planCommand } from './plan.ts';
-import { reapCommand } from './reap.ts';
-import { redriveCommand } from './redrive.ts';
-import { reviveCommand } from './revive.ts';
-import { schedulesCommand } from './schedules.ts';
-import { sendCommand } from './send.ts';
-import { showCommand } from './show.ts';
-import { statsCommand } from './stats.ts';
-import { takeBackCommand } from './take-back.ts';
-import { watchCommand } from './watch.ts';
-import { workCommand } from './work.ts';
-import { workersCommand } from './workers.ts';
+
+/** A command as the overall help lists it. Its code is loaded when it is called: Tab and help must not wait for all the others. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly alias?: string;
+  /** In one line of a narrow terminal. */
+  readonly says: string;
+  readonly group: 'Jobs:' | 'Operators:' | 'System:' | 'Development:';
+  load(): Promise<(context: CliContext) => Command>;
+}
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly ((context: CliContext) => Command)[] = [
-  sendCommand,
-  lsCommand,
-  showCommand,
-  explainCommand,
-  watchCommand,
-  workersCommand,
-  statsCommand,
-  schedulesCommand,
-  reviveCommand,
-  cancelCommand,
-  takeBackCommand,
-  reapCommand,
-  redriveCommand,
-  dlqCommand,
-  doctorCommand,
-  planCommand,
-  consoleCommand,
-  initCommand,
-  devCommand,
-  envCommand,
-  workCommand,
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'send',
+    says: 'send a job, or many from NDJSON',
+    group: 'Jobs:',
+    load: async () => (await import('./send.ts')).sendCommand,
+  },
+  {
+    name: 'ls',
+    alias: 'list',
+    says: 'list jobs by status, type, age or owner',
+    group: 'Jobs:',
+    load: async () => (await import('./ls.ts')).lsCommand,
+  },
+  {
+    name: 'show',
+    says: 'show everything in a job’s row',
+    group: 'Jobs:',
+    load: async () => (await import('./show.ts')).showCommand,
+  },
+  {
+    name: 'explain',
+    says: 'tell the whole life of a job, and what happens next',
+    group: 'Jobs:',
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+  {
+    name: 'cancel',
+    says: 'cancel pending jobs, tell workers to stop running ones',
+    group: 'Operators:',
+    load: async () => (await import('./cancel.ts')).cancelCommand,
+  },
+  {
+    name: 'revive',
+    says: 'run failed or cancelled jobs again, with new budgets',
+    group: 'Operators:',
+    load: async () => (await import('./revive.ts')).reviveCommand,
+  },
+  {
+    name: 'redrive',
+    says: 'revive many failed jobs, by type, error or time',
+    group: 'Operators:',
+    load: async () => (await import('./redrive.ts')).redriveCommand,
+  },
+  {
+    name: 'take-back',
+    says: 'take running jobs from their workers, for the next',
+    group: 'Operators:',
+    load: async () => (await import('./take-back.ts')).takeBackCommand,
+  },
+  {
+    name: 'dlq',
+    says: 'list the dead-letter queue, or send its messages again',
+    group: 'Operators:',
+    load: async () => (await import('./dlq.ts')).dlqCommand,
+  },
+  {
+    name: 'stats',
+    says: 'count jobs by status, and show queue and reaper',
+    group: 'System:',
+    load: async () => (await import('./stats.ts')).statsCommand,
+  },
+  {
+    name: 'watch',
+    says: 'show the same live, until Ctrl-C',
+    group: 'System:',
+    load: async () => (await import('./watch.ts')).watchCommand,
+  },
+  {
+    name: 'workers',
+    says: 'list workers by the leases they hold, live or STALE',
+    group: 'System:',
+    load: async () => (await import('./workers.ts')).workersCommand,
+  },
+  {
+    name: 'schedules',
+    says: 'list recurring jobs and their next ticks',
+    group: 'System:',
+    load: async () => (await import('./schedules.ts')).schedulesCommand,
+  },
+  {
+    name: 'doctor',
+    says: 'check settings, clock, reaper, queue, rows; repair them',
+    group: 'System:',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'reap',
+    says: 'sweep once, now: reclaim what lapsed, hint what waits',
+    group: 'System:',
+    load: async () => (await import('./reap.ts')).reapCommand,
+  },
+  {
+    name: 'console',
+    says: 'serve a live page of a system on this machine',
+    group: 'System:',
+    load: async () => (await import('./console.ts')).consoleCommand,
+  },
+  {
+    name: 'plan',
+    says: 'estimate cost, capacity and recovery before deploying',
+    group: 'Development:',
+    load: async () => (await import('./plan.ts')).planCommand,
+  },
+  {
+    name: 'init',
+    says: 'make a project: a job, its test, a CDK app, a Dockerfile',
+    group: 'Development:',
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  {
+    name: 'dev',
+    says: 'run the whole system on this machine',
+    group: 'Development:',
+    load: async () => (await import('./dev.ts')).devCommand,
+  },
+  {
+    name: 'env',
+    says: 'print the variables of the running local system',
+    group: 'Development:',
+    load: async () => (await import('./env.ts')).envCommand,
+  },
+  {
+    name: 'work',
+    says: 'run a worker process, for containers',
+    group: 'Development:',
+    load: async () => (await import('./work.ts')).workCommand,
+  },
+  {
+    name: 'completion',
+    says: 'print a script for Tab completion in your shell',
+    group: 'Development:',
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
 ];

@@ -39,7 +39,6 @@ interface LsOptions extends SystemOptions, RedrawOptions {
 /** `leasehold ls`: jobs by status, from the indexes; by a scan only when asked for it. */
 export function lsCommand(context: CliContext): Command {
   const command = new Command('ls')
-    .alias('list')
     .description('list jobs by status, type, age or owner, without scanning the table')
     .addOption(new Option('-s, --status <status>', 'which jobs').choices(listStatuses).default('unfinished'))
     .option('-t, --type <type>', 'only this type (repeat, or separate with commas)', listOption)
@@ -112,15 +111,18 @@ const priceOf = ({ rows, readUnits, dollars }: ScanCost): string =>
   `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
 
 /** The columns, and which of them give way first on a narrow screen. An id stays whole: it is what people copy. */
-const COLUMNS: readonly Column[] = [
+const columnsFor = (jobs: readonly ListedJob[]): readonly Column[] => [
   { title: 'JOB', min: 36, cut: 'middle' },
   { title: 'TYPE', min: 8, cut: 'middle' },
   'STATUS',
   { title: '#', right: true, leaveOut: 2 },
   { title: 'FOR', leaveOut: 3 },
   { title: 'OWNER', min: 10, cut: 'middle', leaveOut: 1 },
-  { title: 'STATE', min: 18 },
+  { title: 'STATE', min: jobs.some(({ lastError }) => lastError !== undefined) ? ERROR_WIDTH : 18 },
 ];
+
+/** Less of an error tells nothing; who had the job matters less then. */
+const ERROR_WIDTH = 30;
 
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
   output.json({ jobs: jobs.map(asJson), cursor, bad });
@@ -128,7 +130,7 @@ function show(system: System, output: Output, { jobs, cursor, bad, looked }: Lis
   const leftOut =
     jobs.length === 0
       ? []
-      : output.table({ columns: COLUMNS, rows: jobs.map((job) => rowOf(job, system, output, now)) });
+      : output.table({ columns: columnsFor(jobs), rows: jobs.map((job) => rowOf(job, system, output, now)) });
   const filtered = looked > jobs.length ? ` of ${looked} read` : '';
   const wide = leftOut.length === 0 ? '' : `; --wide shows ${leftOut.join(', ')}`;
   output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}${wide}`));

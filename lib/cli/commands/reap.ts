@@ -55,8 +55,7 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
     },
     { shouldStop: () => terminal.interrupted.aborted },
   );
-  const { failed, ...counts } = result;
-  output.json({ ...counts, buried: failed });
+  output.json(result);
   report(output, result, terminal.clock.now());
   const { skipped } = result;
   const isWhole =

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { WaitTimedOutError } from '../../client/errors.ts';
 import { recordOf } from '../../client/job-record.ts';
 import { waitForEnd } from '../../client/wait-for.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -19,6 +20,7 @@ import type { Output } from '../output.ts';
 import { sendLines } from '../send-lines.ts';
 import type { System } from '../system.ts';
 import { parseInstant } from '../time.ts';
+import { unknownTypes } from '../unknown-types.ts';
 
 interface SendCommandOptions extends SystemOptions {
   readonly file?: string;
@@ -70,7 +72,10 @@ async function send(
   payload: string | undefined,
   options: SendCommandOptions,
 ) {
-  const fields = fieldsOf(options, context.terminal.clock.now());
+  const now = context.terminal.clock.now();
+  const fields = fieldsOf(options, now);
+  if (fields.notBefore !== undefined && fields.notBefore < now)
+    output.note(`--at ${options.at} is ${formatAge(fields.notBefore, now)}, so it runs at once.`);
   if (options.timeout !== undefined && options.wait !== true)
     throw new CliError('--timeout says how long to wait; add --wait');
   if (options.file !== undefined) {
@@ -84,13 +89,15 @@ async function send(
   if (type === undefined)
     throw new CliError("Name the job's type: leasehold send TYPE [PAYLOAD]. For many jobs add --file FILE");
   const text = payload === '-' ? await readAll(context.terminal.input) : payload;
+  const warning = unknownTypes(system.found.types, [type]);
+  if (warning !== undefined) output.note(warning);
   const { createProducer } = await import('../../producer/index.ts');
   const { clock, isScreen, interrupted } = context.terminal;
   const producer = createProducer({ queue: system.queue(), settings: system.settings, clock });
   const sent = await producer.send(type, text === undefined ? null : payloadOf(text), fields);
   const { jobId } = sent;
   if (options.wait !== true) {
-    output.json({ outcome: 'sent', ...sent, type });
+    output.json({ outcome: 'sent', ...sent, type, warning });
     output.line(`${output.colours.green('sent')} ${jobId}`);
     if (isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
     return exitCodes.ok;
@@ -100,7 +107,7 @@ async function send(
   const job = await waiting.catch((error: unknown) => {
     throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
   });
-  output.json({ outcome: 'sent', ...sent, type, job: recordOf(job) });
+  output.json({ outcome: 'sent', ...sent, type, warning, job: recordOf(job) });
   output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
   if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
   else output.note(job.lastError ?? `See 'leasehold explain ${jobId}'`);
@@ -111,10 +118,11 @@ async function send(
 function fieldsOf(options: SendCommandOptions, now: number) {
   if (options.delay !== undefined && options.at !== undefined)
     throw new CliError('Give either --delay or --at, not both');
+  const notBefore = options.at === undefined ? undefined : parseInstant(options.at, now, 'ahead');
   return {
     jobId: options.jobId,
     delayMs: options.delay,
-    notBefore: options.at === undefined ? undefined : parseInstant(options.at, now, 'ahead'),
+    notBefore,
     leaseMs: options.lease,
     maxAttempts: options.maxAttempts,
     maxCrashes: options.maxCrashes,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { recordOf } from '../../client/job-record.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { isFinished, type Job, leaseEntryOf } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
@@ -18,7 +19,7 @@ export function showCommand(context: CliContext): Command {
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
         const job = await readJob(system, id);
-        output.json({ ...job, payload: asJson(job.payload) });
+        output.json(recordOf(job));
         if (!output.isJson) showJob(context, system, output, job);
         return exitCodes.ok;
       }),
@@ -59,8 +60,7 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
     ['changed by', job.changedBy],
   ];
   for (const [name, value] of fields)
-    if (value !== undefined)
-      output.line(`${colours.dim(name.padEnd(16))} ${value.replaceAll('\n', `\n${' '.repeat(17)}`)}`);
+    if (value !== undefined) output.say(`${colours.dim(name.padEnd(16))} `, value);
   showValues(output, job);
 }
 
@@ -78,7 +78,7 @@ function showValues(output: Output, job: Job): void {
     if (value === undefined) continue;
     output.line(output.colours.dim(name));
     const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-    output.line(text.replaceAll(/^/gm, '  '));
+    output.say('  ', text);
   }
 }
 

@@ -1,0 +1,150 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commands } from '../../lib/cli/commands/index.ts';
+import { createProgram } from '../../lib/cli/program.ts';
+import type { Terminal } from '../../lib/cli/terminal.ts';
+import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
+import { type Claim, claimOf } from '../../lib/protocol/job.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
+import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
+import { anyEngine } from '../support/engines.ts';
+import { newJob } from '../support/jobs.ts';
+
+const HOUR = 3_600_000;
+const folder = join(import.meta.dirname, '..', '..', 'schemas');
+const files = globSync('*.json', { cwd: folder }).map((file) => basename(file, '.json'));
+
+/** Callers must expect more fields; a test does not: each field that is printed has to be described. */
+const closed = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
+  return 'properties' in schema ? { additionalProperties: false, ...parts } : parts;
+};
+
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
+for (const name of files)
+  ajv.addSchema(closed(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))) as AnySchemaObject);
+const problemsOf = (schema: string, document: unknown) => {
+  const validate = ajv.getSchema(`${schema}.json`);
+  if (validate === undefined) throw new Error(`there is no schemas/${schema}.json`);
+  validate(document);
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => ({
+    instancePath,
+    message,
+    params,
+  }));
+};
+
+/** The schema of each command that has another name. Every other command's is its own. */
+const OTHERS: Readonly<Record<string, string>> = {
+  show: 'job',
+  watch: 'stats',
+  revive: 'acts',
+  cancel: 'acts',
+  'take-back': 'acts',
+  'dlq ls': 'dlq-ls',
+  'dlq redrive': 'dlq-redrive',
+};
+const schemaOf = (args: readonly string[]): string =>
+  OTHERS[args.slice(0, 2).join(' ')] ?? OTHERS[args[0] ?? ''] ?? args[0] ?? '';
+
+/** Of each command what differs in shape, in an order in which each finds its jobs. */
+const cases: readonly {
+  readonly args: readonly string[];
+  readonly input?: string;
+  readonly code?: number;
+}[] = [
+  { args: ['send', 'email', '{"to":"ada"}'] },
+  { args: ['send', 'email', '--file', '-'], input: '{"a":1}\nnonsense\n', code: 1 },
+  { args: ['ls'] },
+  { args: ['ls', '--limit', '1'] },
+  { args: ['ls', '--watch', '--times', '1'] },
+  { args: ['ls', '--status', 'failed'] },
+  { args: ['ls', '--status', 'done', '--scan'] },
+  ...['running', 'pending', 'done', 'failed', 'quarantined', 'cancelled', 'bad:rejected'].flatMap((id) => [
+    { args: ['show', id] },
+    { args: ['explain', id] },
+  ]),
+  { args: ['stats'] },
+  { args: ['watch', '--times', '1'] },
+  { args: ['workers'] },
+  { args: ['reap', '--dry-run'] },
+  { args: ['redrive', '--type', 'report', '--dry-run'] },
+  { args: ['revive', 'failed', 'done', 'nobody'], code: 1 },
+  { args: ['cancel', 'failed', '--yes'] },
+  { args: ['take-back', 'running', '--yes'] },
+  { args: ['redrive', '--type', 'report', '--yes'] },
+  { args: ['reap'] },
+  { args: ['dlq', 'ls'] },
+  { args: ['dlq', 'redrive', '--dry-run'] },
+  { args: ['dlq', 'redrive', '--yes'] },
+  { args: ['doctor', '--repair', '--yes'], code: 1 },
+  { args: ['plan', '--rate', '1', '--duration', '1m'] },
+];
+
+describe('what --json prints is what schemas/ says', () => {
+  let system: CliSystem;
+  const claim = async (jobId: string): Promise<Claim> => {
+    const outcome = await system.store.claim({ job: newJob(jobId, { leaseMs: HOUR }), owner: `w/${jobId}` });
+    if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+    return claimOf(outcome.job);
+  };
+
+  beforeAll(async () => {
+    system = await createCliSystem(anyEngine());
+    const { store } = system;
+    await store.checkpoint(await claim('running'), { seq: 1, checkpoint: 3, progress: { done: 1 } });
+    await store.complete(await claim('done'), { sent: true });
+    await store.fail(await claim('failed'), { errors: 1, lastError: 'Error: no' });
+    const dead = await store.restart(await claim('quarantined'), {
+      ...{ owner: 'w/2', leaseMs: HOUR, crashes: 2, releases: 0 },
+      ...{ lastError: 'crashed: killed', diedAt: Date.now() },
+    });
+    if (dead.outcome !== 'restarted') throw new Error(dead.outcome);
+    await store.fail(claimOf(dead.job), { errors: 0, crashes: 3, lastError: 'crashed: killed' });
+    for (const id of ['pending', 'cancelled'])
+      await store.schedule(newJob(id), planDispatch(Date.now(), Date.now() + HOUR, defaultSettings));
+    await store.cancel('cancelled');
+    await store.reject({ messageId: 'rejected', reason: 'no type', text: '{}', bytes: 2, sha256: 'x' });
+    await system.sqs.send(
+      new SendMessageCommand({ QueueUrl: system.deadLetterUrl, MessageBody: 'nonsense' }),
+    );
+  });
+  afterAll(() => system.close());
+
+  it.each(cases)('$args', async ({ args, input, code = 0 }) => {
+    const run = await system.run([...args, '--json'], { input });
+    expect([run.stderr.replaceAll(/^Scanning.*\n/gm, ''), run.code]).toEqual([expect.any(String), code]);
+    expect(problemsOf(schemaOf(args), run.json())).toEqual([]);
+  });
+
+  it('init', async () => {
+    const run = await runInProcess(['init', `json-${process.pid}-${Date.now()}`, '--json']);
+    expect(problemsOf('init', run.json())).toEqual([]);
+  });
+
+  it('finds a field that is missing, of another type, or not described', async () => {
+    const document = (await system.run(['workers', '--json'])).json();
+    expect(problemsOf('workers', { ...document, leasesRead: '1' })).toHaveLength(1);
+    expect(problemsOf('workers', { ...document, leasesRead: undefined })).not.toEqual([]);
+    expect(problemsOf('workers', { ...document, extra: 1 })).toHaveLength(1);
+  });
+
+  it('every command that has --json has a schema, and every schema a command', async () => {
+    const context = { terminal: { columns: 80 } as Terminal, end: () => {} };
+    const named = new Set<string>(['job']);
+    for (const { name } of commands) {
+      const program = await createProgram(context, [name]);
+      const command = program.commands.find((each) => each.name() === name);
+      const leaves = command?.commands.length ? command.commands : [command];
+      for (const leaf of leaves)
+        if (leaf?.options.some(({ long }) => long === '--json'))
+          named.add(schemaOf(leaf === command ? [name] : [name, leaf.name()]));
+    }
+    expect([...named].sort()).toEqual(files.toSorted());
+  });
+});

@@ -36,6 +36,7 @@ const HELP = [
   'lib/cli/process-terminal.ts',
   'lib/cli/program.ts',
   'lib/cli/run-cli.ts',
+  'lib/inspect/printable.ts',
   'lib/node-version.ts',
   'lib/wire/leasehold-error.ts',
   'package.json',

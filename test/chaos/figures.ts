@@ -1,12 +1,15 @@
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import type { Evidence } from './evidence.ts';
-import type { Member } from './members.ts';
+import { CELL_KILLED, CELL_STOPPED, type Member } from './members.ts';
 
 /** What a run amounted to. */
 export interface ChaosFigures {
   readonly jobs: Readonly<Record<string, number>>;
   readonly runs: number;
   readonly processesLost: number;
+  /** Cells that were killed or stopped while their hosts lived. */
+  readonly cellsKilled: number;
+  readonly cellsStopped: number;
   readonly pauses: number;
   /** Requests that something was done to, by what. */
   readonly faults: Readonly<Record<string, number>>;
@@ -15,7 +18,7 @@ export interface ChaosFigures {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-const TOLD = ['JobsReclaimed', 'WritesFenced', 'LeasesLost', 'LateCompletions', 'HintsSent'];
+const TOLD = ['JobsReclaimed', 'WritesFenced', 'LeasesLost', 'LateCompletions', 'HintsSent', 'CellsDied'];
 
 export function figuresOf(evidence: Evidence, members: readonly Member[], sqs: FaultProxy): ChaosFigures {
   const jobs: Record<string, number> = {};
@@ -27,10 +30,13 @@ export function figuresOf(evidence: Evidence, members: readonly Member[], sqs: F
   const metrics: Record<string, number> = {};
   for (const { process } of members)
     for (const name of TOLD) metrics[name] = (metrics[name] ?? 0) + totalOf(process.output, name);
+  const timesOf = (what: string) => evidence.events.filter((event) => event.what === what).length;
   return {
     jobs,
     runs: evidence.journal.filter(({ event }) => event === 'start').length,
     processesLost: members.reduce((sum, { process }) => sum + process.deaths, 0),
+    cellsKilled: timesOf(CELL_KILLED),
+    cellsStopped: timesOf(CELL_STOPPED),
     pauses: evidence.pauses.length,
     faults,
     requests: proxies.reduce(

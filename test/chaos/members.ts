@@ -45,6 +45,18 @@ export async function startMember(
   return { kind, process, proxy, mood };
 }
 
+export const CELL_KILLED = 'cell killed';
+export const CELL_STOPPED = 'cell stopped';
+
+/** A process that is gone by now has nothing to fear. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // ESRCH
+  }
+}
+
 /** What is done to processes, and the record of it. */
 export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEvent, 'at'>) => void) {
   const pauses: Pause[] = [];
@@ -79,6 +91,27 @@ export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEv
       member.process.pause();
       setTimeout(() => resume(member), random.integer(100, 6000)).unref();
     },
+    killCell(member: Member) {
+      const pid = cellOf(member);
+      if (pid === undefined) return;
+      note({ what: CELL_KILLED, pid });
+      signal(pid, 'SIGKILL');
+    },
+    /** Its host goes on, and is to see to it. */
+    pauseCell(member: Member) {
+      const pid = cellOf(member);
+      if (pid === undefined) return;
+      note({ what: CELL_STOPPED, pid });
+      const from = now();
+      signal(pid, 'SIGSTOP');
+      setTimeout(
+        () => {
+          signal(pid, 'SIGCONT');
+          pauses.push({ pid, from, to: now() });
+        },
+        random.integer(100, 6000),
+      ).unref();
+    },
     partition(member: Member) {
       note({ what: `${member.kind} cut off from the table`, pid: member.process.pid });
       member.mood.partitioned = true;
@@ -90,7 +123,15 @@ export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEv
       ).unref();
     },
   };
-  const kinds = ['kill', 'kill', 'terminate', 'pause', 'pause', 'partition'] as const;
+  const kinds = [
+    ...(['kill', 'kill', 'terminate', 'pause', 'pause', 'partition'] as const),
+    ...(['killCell', 'killCell', 'killCell', 'pauseCell'] as const),
+  ] as const;
+  const cellOf = (member: Member): number | undefined => {
+    // A stopped host has its cells stopped with it: they are resumed together.
+    const cells = paused.has(member) ? [] : member.process.cells();
+    return cells[random.integer(0, Math.max(0, cells.length - 1))];
+  };
 
   return {
     pauses,

@@ -7,7 +7,7 @@ import { atDepth } from '../support/depth.ts';
 const SEED = 20;
 const JOBS = atDepth(20, 150);
 
-it('keeps every promise while processes die, stop and lose touch', { timeout: 900_000 }, async () => {
+it('keeps every promise while hosts and cells die and stop, and hosts lose touch', { timeout: 900_000 }, async () => {
   const { findings, evidence, figures } = await runChaos({
     seed: SEED,
     seconds: atDepth(8, 60),
@@ -17,5 +17,6 @@ it('keeps every promise while processes die, stop and lose touch', { timeout: 90
   if (findings.length > 0) throw new Error(`seed ${SEED}:\n${tell(findings, evidence)}`);
   expect(evidence.accepted).toHaveLength(JOBS);
   expect(figures.processesLost).toBeGreaterThan(0);
+  expect(figures.cellsKilled + figures.cellsStopped).toBeGreaterThan(0);
   expect(figures.runs).toBeGreaterThanOrEqual(JOBS);
 });

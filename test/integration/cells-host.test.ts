@@ -4,8 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { freePort } from '../../lib/local/engines/free-port.ts';
 import type { Job } from '../../lib/protocol/job.ts';
+import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { startGuard } from '../../lib/worker/cells/guard.ts';
 import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
@@ -31,22 +33,22 @@ afterEach(async () => {
   await stack.close();
 });
 
-const start = () => {
-  host = startWorker({
-    jobs: JOBS,
-    configuration: {
-      settings: stack.settings,
-      resources: {
-        tableName: stack.tableName,
-        queueUrl: stack.queueUrl,
-        serviceName: 'test',
-        eventBusName: 'default',
-      },
+const worker = () => ({
+  configuration: {
+    settings: stack.settings,
+    resources: {
+      tableName: stack.tableName,
+      queueUrl: stack.queueUrl,
+      serviceName: 'test',
+      eventBusName: 'default',
     },
-    dynamodb: { ...local, endpoint: stack.dynamodb.endpoint },
-    sqs: { ...local, endpoint: stack.sqs.endpoint },
-    signals: false,
-  });
+  },
+  dynamodb: { ...local, endpoint: stack.dynamodb.endpoint },
+  sqs: { ...local, endpoint: stack.sqs.endpoint },
+  signals: false,
+});
+const start = (telemetry?: PowertoolsTelemetry) => {
+  host = startWorker({ ...worker(), jobs: JOBS, telemetry });
   return host;
 };
 const ended = (job: Job | undefined) =>
@@ -99,6 +101,32 @@ describe('a host whose cell dies', () => {
   });
 });
 
+describe('the brake', () => {
+  const keptTelemetry = () => ({ ...createKeptTelemetry(), nameRequest() {}, flush() {} });
+  const sendPoison = (jobId: string) => stack.send('act', { act: 'exit' }, { jobId, maxCrashes: 1 });
+  const failed = (jobId: string) => stack.until(jobId, (job) => job?.status === 'failed');
+
+  it('is pulled by three jobs that kill their cells, holds their type and no other, and lets go', async () => {
+    const telemetry = keptTelemetry();
+    for (const jobId of ['a', 'b', 'c']) await sendPoison(jobId);
+    start(telemetry);
+    await Promise.all(['a', 'b', 'c'].map(failed));
+    expect(telemetry.total('BrakeOn')).toBe(1);
+    await stack.send('act', { act: 'return' }, { jobId: 'held' });
+    await stack.send('stubborn', { deaths: 0 }, { jobId: 'free' });
+    expect(await stack.until('free', ended)).toMatchObject({ status: 'done' });
+    expect(await stack.until('held', ended)).toMatchObject({ status: 'done', attempt: 1 });
+  });
+
+  it('is not pulled by one job, however often it kills', async () => {
+    const telemetry = keptTelemetry();
+    await stack.send('act', { act: 'exit' }, { jobId: 'a', maxCrashes: 6, maxAttempts: 6 });
+    start(telemetry);
+    expect(await failed('a')).toMatchObject({ crashes: 6 });
+    expect(telemetry.total('BrakeOn')).toBe(0);
+  });
+});
+
 describe('an ending', () => {
   it('is offered for as long as the lease lasts: an error’s text outlives a store that refuses for a while', async () => {
     await stack.send('act', { act: 'unheard-of' }, { jobId: 'a', maxAttempts: 1 });
@@ -118,6 +146,48 @@ describe('a handler that does not stop', () => {
     await stack.direct.store.cancel('a');
     expect(await stack.until('a', ended)).toMatchObject({ status: 'cancelled' });
     await expect.poll(() => host?.running).toBe(0);
+  });
+});
+
+describe('the health of a worker', () => {
+  const healthOf = (port: number) =>
+    fetch(`http://127.0.0.1:${port}`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  const startAt = (port: number, jobs: string | URL = JOBS) => {
+    host = startWorker({ ...worker(), jobs, healthPort: port });
+    return host;
+  };
+
+  it('is bad while the table does not answer, while the queue does not, and from when it is told to stop', async () => {
+    const port = await freePort();
+    startAt(port);
+    await expect.poll(() => healthOf(port)).toBe(200);
+    stack.dynamodb.use(on('GetItem', { kind: 'reset' }));
+    await expect.poll(() => healthOf(port), { interval: 200 }).toBe(503);
+    stack.dynamodb.use();
+    await expect.poll(() => healthOf(port), { interval: 200 }).toBe(200);
+    stack.sqs.use(on('ReceiveMessage', { kind: 'reset' }));
+    await expect.poll(() => healthOf(port), { interval: 200 }).toBe(503);
+    stack.sqs.use();
+    await expect.poll(() => healthOf(port), { interval: 200 }).toBe(200);
+    await stack.send('act', { act: 'ignoreSignal', ms: 1000 }, { jobId: 'a' });
+    await stack.until('a', (job) => job?.status === 'running');
+    const stopping = host?.stop({ graceMs: 60_000 });
+    expect(await healthOf(port)).toBe(503);
+    await stopping;
+  });
+
+  it('is bad until a cell is ready', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-health-'));
+    const file = join(folder, 'jobs.mjs');
+    writeFileSync(file, 'await new Promise(() => setInterval(() => {}, 1000));');
+    const port = await freePort();
+    startAt(port, file);
+    await expect.poll(() => healthOf(port)).toBe(503);
+    expect(stack.sqs.counts.ReceiveMessage ?? 0).toBe(0);
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -47,10 +47,11 @@ export const acts = {
     for (;;);
   },
   /** Computes without giving way, and looks at its signal all the while. */
-  compute: ({ ms = 0 }: Given, { signal }: JobContext) => {
+  compute: ({ ms = 0 }: Given, { signal, progress }: JobContext) => {
+    progress('begun');
     const from = performance.now();
     while (!signal.aborted && performance.now() - from < ms);
-    return { aborted: signal.aborted, afterMs: performance.now() - from };
+    return { pid: process.pid, aborted: signal.aborted, afterMs: performance.now() - from };
   },
   async ignoreSignal({ ms = 60_000 }: Given) {
     await sleep(ms);

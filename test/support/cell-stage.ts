@@ -30,6 +30,8 @@ export interface StageOptions {
 export interface StartedRun extends Run {
   readonly lease: LeaseClock;
   readonly saved: Kept[];
+  /** Whether its handler has told of progress. */
+  readonly hasStarted: () => boolean;
   /** How often it was asked to make way for a cell's end. */
   readonly retired: () => number;
 }
@@ -76,6 +78,7 @@ export function cellStage(options: StageOptions = {}) {
     const lease = createLeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
     const saved: Kept[] = [];
     let retired = 0;
+    let hasStarted = false;
     const run = cells.start({
       job: jobOf(`job-${++jobs}`, type, JSON.stringify(payload)),
       ...{ lease, progressIntervalMs: 1000, suspicion: more.suspicion, origin: more.origin },
@@ -84,12 +87,14 @@ export function cellStage(options: StageOptions = {}) {
         saved.push(kept);
         return 'written';
       },
-      onProgress() {},
+      onProgress() {
+        hasStarted = true;
+      },
       onRetired() {
         retired += 1;
       },
     });
-    return { ...run, lease, saved, retired: () => retired };
+    return { ...run, lease, saved, retired: () => retired, hasStarted: () => hasStarted };
   };
   return { cells, telemetry, settings, start };
 }

@@ -23,6 +23,8 @@ export interface MortalProcess {
   /** Stops it in its tracks: nothing runs, time goes on. */
   pause(): void;
   resume(): void;
+  /** The processes that run its handlers. */
+  cells(): readonly number[];
   /** Resolves when the process, or its next successor, has started its work. */
   ready(): Promise<void>;
   /** Ends it for good, and tells its exit code. */
@@ -88,6 +90,14 @@ export function startMortalProcess(options: MortalProcessOptions): MortalProcess
     },
     pause: () => void signalAll(running.pid ?? 0, 'SIGSTOP'),
     resume: () => void signalAll(running.pid ?? 0, 'SIGCONT'),
+    cells() {
+      try {
+        return childrenOf(running.pid ?? 0).filter(isCell);
+      } catch {
+        // It, or one of them, has just died.
+        return [];
+      }
+    },
     ready: () => started.promise,
     async stop(signal = 'SIGKILL') {
       stopping = true;
@@ -106,5 +116,8 @@ function signalAll(pid: number, signal: NodeJS.Signals): void {
   for (const each of [pid, ...childrenOf(pid)]) process.kill(each, signal);
 }
 
-const childrenOf = (pid: number): number[] =>
+export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+
+/** Its guard is a child as well. */
+const isCell = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cell-main');

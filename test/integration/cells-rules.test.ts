@@ -1,0 +1,100 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cancelled } from '../../lib/worker/abort-reasons.ts';
+import type { Cells } from '../../lib/worker/cells/cells.ts';
+import { cellStage, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
+import { childrenOf } from '../support/mortal-process.ts';
+
+let open: Cells[] = [];
+const stage = (options?: StageOptions) => {
+  const made = cellStage(options);
+  open.push(made.cells);
+  return made;
+};
+afterEach(async () => {
+  await Promise.all(open.map((cells) => cells.close()));
+  open = [];
+});
+
+describe('a cell whose pulse is late', () => {
+  it('is given no job, and one that it was given and did not begin runs elsewhere', async () => {
+    const { start, cells } = stage({ settings: { maxStallMs: 3_600_000 } });
+    await cells.ready();
+    const blocking = start('compute', { ms: 60_000 });
+    await until(() => blocking.hasStarted());
+    // Handed over before the host can know that nothing moves there.
+    const early = await resultOf(start('return'));
+    const later = await resultOf(start('return'));
+    blocking.abort(new Cancelled());
+    const { pid } = await resultOf(blocking);
+    expect([early.pid, later.pid]).not.toContain(pid);
+  });
+});
+
+describe('a whole worker that stands still', () => {
+  it('is not stalled: its cell lives on, and its job ends as it would have', async () => {
+    const host = fork(new URL('../support/frozen-host.ts', import.meta.url).pathname, {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    await once(host, 'message');
+    const all = [host.pid ?? 0, ...childrenOf(host.pid ?? 0)];
+    const answer = once(host, 'message');
+    for (const pid of all) process.kill(pid, 'SIGSTOP');
+    // Twice as long as a cell may be stuck.
+    await sleep(2000);
+    for (const pid of all) process.kill(pid, 'SIGCONT');
+    const [end] = await answer;
+    expect(end).toMatchObject({ kind: 'returned' });
+  });
+});
+
+describe('signals that are meant for the host', () => {
+  it('do not end a cell: SIGINT, SIGTERM and SIGHUP', async () => {
+    const { start, cells } = stage();
+    await cells.ready();
+    const { pid } = await resultOf(start('return'));
+    const run = start('return', { ms: 500 });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid as number, signal);
+    expect(await resultOf(run)).toMatchObject({ pid });
+  });
+});
+
+describe('where a message came from', () => {
+  it('is told to its handler: the trace’s header', async () => {
+    const { start } = stage();
+    const traceId = 'Root=1-67891233-abcdef012345678912345678';
+    expect(await resultOf(start('origin', {}, { origin: { traceId, requestId: 'r-1' } }))).toEqual({
+      traceId,
+    });
+  });
+});
+
+const PRINTING_HOST = new URL('../support/printing-host.ts', import.meta.url).pathname;
+
+describe('what handlers print', () => {
+  it('comes in whole lines that name job, attempt and request, also from two cells at once', async () => {
+    const LINES = 40;
+    const printer = spawn(process.execPath, [PRINTING_HOST, String(LINES)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    printer.stdout.on('data', (bytes: Buffer) => {
+      out += bytes.toString();
+    });
+    printer.stderr.resume();
+    await once(printer, 'close');
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const jobId of ['job-1', 'job-2']) {
+      const mine = lines.filter((line) => line.jobId === jobId);
+      expect(mine.filter(({ message }) => /^x{5000} \d+$/.test(String(message)))).toHaveLength(LINES);
+      expect(mine.filter(({ message }) => /^y{5000}$/.test(String(message)))).toHaveLength(LINES);
+      for (const line of mine)
+        expect(line).toMatchObject({ attempt: 1, function_request_id: `request-${jobId}` });
+    }
+  });
+});

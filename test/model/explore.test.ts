@@ -5,7 +5,7 @@ import { type Bounds, explore } from './explore.ts';
 import { SKEW, SOUND, type Variation } from './small-world.ts';
 
 /** Delays and reordering of everything, two claims, a reclaim: some forty thousand states. */
-const small: Bounds = { horizon: 4, claims: 2, beats: 0, reaps: 1, faults: 0 };
+const small: Bounds = { horizon: 4, claims: 2, beats: 0, reaps: 1, faults: 0, deaths: 0 };
 /** And a heartbeat, and one write lost, repeated or unanswered, or one death: 1.7 million, which the deep run visits. */
 const large: Bounds = { ...small, beats: 1, faults: 1 };
 
@@ -14,6 +14,12 @@ describe('every state that one job can get into, by the real writes', { timeout:
     const { states, broken } = explore(isDeep ? large : small);
     expect(broken).toBeUndefined();
     expect(states).toBeGreaterThan(40_000);
+    console.info(`visited ${states} states`);
+  });
+
+  it('keeps every promise when cells die, and their hosts end a claim and make the next by one write', () => {
+    const { states, broken } = explore({ ...small, deaths: 1, claims: isDeep ? 2 : 1, faults: 1 });
+    expect(broken).toBeUndefined();
     console.info(`visited ${states} states`);
   });
 
@@ -45,6 +51,23 @@ describe('every state that one job can get into, by the real writes', { timeout:
     ],
     ['release forgets the index key', alter(of(['release'], removing('leaseUntil'))), {}, /leased to nobody/],
     ['complete leaves the row in the index', alter(of(['complete'], keeping('leaseUntil'))), {}, /for ever/],
+    [
+      'a restart names no claim',
+      alter(of(['restart'], without('leaseOwner', 'attempt'))),
+      { deaths: 1 },
+      /stale write|two live leases/,
+    ],
+    [
+      'a restart keeps its attempt',
+      alter(
+        of(['restart'], (write) => ({
+          ...write,
+          set: { ...write.set, attempt: Number(write.set.attempt) - 1 },
+        })),
+      ),
+      { deaths: 1 },
+      /the attempt is wrong/,
+    ],
     [
       'reclaim leaves the queue no lease to speak of',
       alter(of(['reclaim'], (write) => ({ ...write, set: { ...write.set, leaseUntil: 1e9 } }))),

@@ -8,6 +8,7 @@ export interface Bounds {
   readonly beats: number;
   readonly reaps: number;
   readonly faults: number;
+  readonly deaths: number;
 }
 
 export interface Exploration {

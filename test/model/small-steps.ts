@@ -70,7 +70,9 @@ function workerSteps(state: State, name: WorkerName, add: (what: string, next: S
   }
   if (state.left.faults > 0)
     add(`${name} dies, or gives up its claim`, spend(withWorker(state, name, IDLE), 'faults'));
-  if (me.phase === 'claiming') return;
+  if (me.phase !== 'running') return;
+  if (believesLive(me, state.now) && state.left.deaths > 0)
+    add(`${name}: its cell dies, and it restarts the job`, restarts(state, name));
   const { owner, attempt } = me;
   if (believesLive(me, state.now) && state.left.beats > 0)
     add(
@@ -88,6 +90,14 @@ function claims(state: State, name: WorkerName): State {
   return send(claiming, { kind: 'claim', at: clockOf(state, name), owner, attempt: 0 });
 }
 
+function restarts(state: State, name: WorkerName): State {
+  const me = state.workers[name];
+  return send(withWorker(spend(state, 'deaths'), name, { ...me, phase: 'restarting' }), {
+    ...{ kind: 'restart', at: clockOf(state, name), owner: me.owner, attempt: me.attempt },
+    ...{ seen: me.claimed, nextOwner: `${name}/${state.ids}` },
+  });
+}
+
 function ends(state: State, name: WorkerName, kind: End): State {
   const { owner, attempt, claimed } = state.workers[name];
   return send(withWorker(state, name, IDLE), {
@@ -101,14 +111,14 @@ const reaps = (state: State, seen: Row): State =>
 
 /** The next step of a world in which nothing goes wrong any more and everybody gets their turn; undefined at the end. */
 export function fairStep(given: State, variation: Variation): State | undefined {
-  const state = { ...given, left: { claims: 9, beats: 0, reaps: 9, faults: 0 } };
+  const state = { ...given, left: { claims: 9, beats: 0, reaps: 9, faults: 0, deaths: 0 } };
   const [sent, ...rest] = state.net;
   if (sent !== undefined) return deliver({ ...state, net: rest }, sent, variation, false);
   if (isOver(state)) return undefined;
   for (const name of NAMES) {
     const { phase } = state.workers[name];
     // A claim that is no longer under way, and whose reply was lost, is given up.
-    if (phase === 'claiming') return withWorker(state, name, IDLE);
+    if (phase === 'claiming' || phase === 'restarting') return withWorker(state, name, IDLE);
     if (phase === 'running') return ends(state, name, 'complete');
   }
   if (state.messages > 0) return claims(state, 'w0');

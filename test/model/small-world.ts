@@ -11,6 +11,7 @@ import {
   failWrite,
   heartbeatWrite,
   releaseWrite,
+  restartWrite,
   retryWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
 
@@ -51,7 +52,7 @@ export type End = 'complete' | 'retry' | 'release';
 
 /** A write on its way, by what it was made from: the row's part of a state stays small. */
 export interface Sent {
-  readonly kind: 'claim' | 'heartbeat' | End | 'reap';
+  readonly kind: 'claim' | 'heartbeat' | 'restart' | End | 'reap';
   readonly id: number;
   /** By the sender's clock. */
   readonly at: number;
@@ -61,11 +62,13 @@ export interface Sent {
   readonly attempt: number;
   /** For a reaper: the index entry that it acts on. For a worker's end: the row that it claimed. */
   readonly seen?: Row;
+  /** Of a restart: the name of the claim that it makes. */
+  readonly nextOwner?: string;
 }
 
 /** What a worker knows. It is told of a grant at once or never: later is as good as never, since its lease runs from the sending. */
 export interface WorkerState {
-  readonly phase: 'idle' | 'claiming' | 'running';
+  readonly phase: 'idle' | 'claiming' | 'running' | 'restarting';
   readonly owner: string;
   readonly attempt: number;
   /** True time at which its lease ends, as it counts itself. */
@@ -95,6 +98,8 @@ export interface Left {
   readonly beats: number;
   readonly reaps: number;
   readonly faults: number;
+  /** Deaths of cells, whose hosts live on. */
+  readonly deaths: number;
 }
 
 export const IDLE: WorkerState = { phase: 'idle', owner: '', attempt: 0, until: 0 };
@@ -126,6 +131,8 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
       return errors + 1 + Number(sent.seen?.crashes) >= JOB.maxAttempts
         ? failWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
         : retryWrite(claim, { errors: errors + 1, lastError: 'x', dispatch }, context);
+    case 'restart':
+      return restartOf(sent, claim, context);
     case 'reap': {
       const entry = parseLeaseEntry(sent.seen ?? {});
       const settings = reapSettings(variation);
@@ -133,6 +140,21 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
       return verdict.kind === 'leave' ? undefined : reapWrite(entry, verdict, 1, context);
     }
   }
+}
+
+/** A host whose cell died: the job is charged, and claimed again by the same write unless its budget is spent. */
+function restartOf(
+  { seen, nextOwner = '' }: Sent,
+  claim: Claim,
+  context: { readonly changedBy: string; readonly now: number; readonly shards: number },
+): RowWrite {
+  const errors = Number(seen?.errors ?? 0);
+  const crashes = Number(seen?.crashes ?? 0) + 1;
+  const isSpent = crashes >= JOB.maxCrashes || errors + crashes >= JOB.maxAttempts;
+  if (isSpent) return failWrite(claim, { errors, crashes, lastError: 'x', expiresAt: 1 }, context);
+  const releases = Number(seen?.releases ?? 0);
+  const next = { owner: nextOwner, leaseMs: LEASE, crashes, releases, lastError: 'x', diedAt: context.now };
+  return restartWrite(claim, next, context);
 }
 
 /** What a row needs to be told from another: claims of the past and constants are left out of the state. */
@@ -178,16 +200,28 @@ export function deliver(state: State, sent: Sent, variation: Variation, replyIsL
     ...state,
     row,
     versions: applied && row !== undefined ? [...state.versions, row].slice(-MOST_VERSIONS) : state.versions,
-    holder: row?.status !== 'running' ? '' : applied && sent.kind === 'claim' ? sent.owner : state.holder,
+    holder: row?.status !== 'running' ? '' : applied ? holderAfter(sent, state.holder) : state.holder,
     broken,
   };
   return replyIsLost ? next : learn(next, sent);
 }
 
+/** A worker that has just been granted a claim. */
+const runs = (sent: Sent, row: Row): WorkerState => ({
+  phase: 'running',
+  owner: sent.nextOwner ?? sent.owner,
+  attempt: Number(row.attempt),
+  until: sent.sentAt + LEASE,
+  claimed: row,
+});
+
+const holderAfter = ({ kind, owner, nextOwner }: Sent, before: string): string =>
+  kind === 'claim' ? owner : (nextOwner ?? before);
+
 /** By the reply, or by the refusal of the SDK's repeat: either way the row says whose it is, and who changed it last. */
 function learn(state: State, sent: Sent): State {
   const { row } = state;
-  const isMine = row?.status === 'running' && row.leaseOwner === sent.owner;
+  const isMine = row?.status === 'running' && row.leaseOwner === (sent.nextOwner ?? sent.owner);
   const found = Object.entries(state.workers).find(([, { owner }]) => owner !== '' && owner === sent.owner);
   const [name, me] = found ?? [];
   const become = (worker: WorkerState): State =>
@@ -195,18 +229,13 @@ function learn(state: State, sent: Sent): State {
   switch (sent.kind) {
     case 'claim': {
       if (me?.phase !== 'claiming') return state;
-      const told = isMine
-        ? become({
-            ...me,
-            phase: 'running',
-            attempt: Number(row.attempt),
-            until: sent.sentAt + LEASE,
-            claimed: row,
-          })
-        : become(IDLE);
+      const told = isMine ? become(runs(sent, row)) : become(IDLE);
       // Granted or refused, the message is acknowledged: the row is safe.
       return { ...told, messages: Math.max(0, state.messages - 1) };
     }
+    case 'restart':
+      if (me?.phase !== 'restarting') return state;
+      return isMine ? become(runs(sent, row)) : become(IDLE);
     case 'heartbeat': {
       if (me?.phase !== 'running') return state;
       const extended = isMine && row.attempt === me.attempt && Number(row.leaseUntil) >= sent.at + LEASE;
@@ -223,7 +252,8 @@ function learn(state: State, sent: Sent): State {
 function judge(state: State, sent: Sent, after: Row): string | undefined {
   const before = state.row;
   const live = Object.values(state.workers).filter((worker) => believesLive(worker, state.now));
-  if (sent.kind === 'claim' && live.length > 0) return 'two live leases';
+  const isClaim = sent.kind === 'claim' || (sent.kind === 'restart' && after.status === 'running');
+  if (isClaim && live.length > 0) return 'two live leases';
   if (
     sent.kind === 'reap' &&
     before?.status === 'running' &&
@@ -236,10 +266,12 @@ function judge(state: State, sent: Sent, after: Row): string | undefined {
   const charges = (row: Row | undefined) =>
     Number(row?.errors ?? 0) + Number(row?.crashes ?? 0) + Number(row?.releases ?? 0);
   if (charges(after) - charges(before) > 1 || charges(after) > Number(after.attempt)) return 'charged twice';
-  if (Number(after.attempt) !== Number(before?.attempt ?? 0) + (sent.kind === 'claim' ? 1 : 0))
+  if (Number(after.attempt) !== Number(before?.attempt ?? 0) + (isClaim ? 1 : 0))
     return 'the attempt is wrong';
   const unfinished = after.status === 'pending' || after.status === 'running';
-  if (unfinished !== (after.leaseUntil !== undefined)) return 'leased to nobody, or for ever';
+  // Failures are listed by the same index, in shards that no sweep reads.
+  const isSwept = after.leaseUntil !== undefined && !String(after.leaseShard).startsWith('f');
+  if (unfinished !== isSwept) return 'leased to nobody, or for ever';
   const spent =
     Number(after.crashes) >= JOB.maxCrashes ||
     Number(after.errors) + Number(after.crashes) >= JOB.maxAttempts;

@@ -7,7 +7,9 @@ import { atDepth } from '../support/depth.ts';
 const SEED = 20;
 const JOBS = atDepth(20, 150);
 
-it('keeps every promise while hosts and cells die and stop, and hosts lose touch', { timeout: 900_000 }, async () => {
+it('keeps every promise while hosts and cells die and stop, and hosts lose touch', {
+  timeout: 900_000,
+}, async () => {
   const { findings, evidence, figures } = await runChaos({
     seed: SEED,
     seconds: atDepth(8, 60),

@@ -34,6 +34,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^cd examples\/existing-app$|^npx cdk synth --quiet$/, 'test/cdk/existing-app.test.ts'],
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
   [/^npx leasehold console$/, 'an account'],
+  [/^npm run rehearse -- --account /, 'test/unit/rehearsal-account.test.ts'],
 ];
 
 /** A line as a shell would split it. */

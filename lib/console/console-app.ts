@@ -44,6 +44,7 @@ const MAX_BODY_BYTES = 256 * 1024;
 /** A comment now and then shows a dead connection to both ends. */
 const PULSE_MS = 15_000;
 
+const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
 
@@ -113,17 +114,24 @@ function addJobs(app: Hono, { watcher, store, clock, settings, actions }: Consol
 
 /** What is asked of many jobs at once. */
 function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
-  app.post('/api/many/:action', bodyLimit({ maxSize: MAX_BODY_BYTES }), async (c) => {
-    const { action } = c.req.param();
-    if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
-    if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
-    const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
-    if (jobIds === undefined)
-      return c.json(refusal(`The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`), 400);
-    const reply = await actOnMany(actions, jobIds, action);
-    for (const jobId of jobIds) watcher.note(jobId);
-    return c.json(reply);
-  });
+  app.post(
+    '/api/many/:action',
+    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json(refusal(TOO_MUCH), 413) }),
+    async (c) => {
+      const { action } = c.req.param();
+      if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+      if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+      const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
+      if (jobIds === undefined)
+        return c.json(
+          refusal(`The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`),
+          400,
+        );
+      const reply = await actOnMany(actions, jobIds, action);
+      for (const jobId of jobIds) watcher.note(jobId);
+      return c.json(reply);
+    },
+  );
   app.post('/api/failures/more', async (c) => {
     await watcher.moreFailures();
     return c.json({ ok: true, message: 'Read' });

@@ -63,7 +63,8 @@ export class Failures {
     const found = await this.#read({
       since: this.#newestAt === undefined ? undefined : this.#newestAt - OVERLAP_MS,
     });
-    if (isFirst || found.rest !== undefined) this.#rest = found.rest;
+    // More came than one look reads: what lies between them and those that are known has yet to be read.
+    if (isFirst || found.hasGap) this.#rest = found.rest;
     if (this.#isCountDue()) await this.#count();
     return found.jobIds;
   }
@@ -81,16 +82,18 @@ export class Failures {
     const jobIds: string[] = [];
     let read = 0;
     let rest: Place | undefined;
+    let hasGap = false;
     const entries = allFailures(table, { shards: settings.shards, pageSize: READ_AT_ONCE, ...from });
     for await (const { failure, place } of entries) {
       // One more than wanted shows that there is more.
-      if (read === READ_AT_ONCE) return { jobIds, rest };
+      if (read === READ_AT_ONCE) return { jobIds, rest, hasGap };
       read += 1;
       rest = place;
       this.#newestAt = Math.max(this.#newestAt ?? 0, failure.failedAt);
-      if (jobs.isNewFailure(failure)) jobIds.push(failure.jobId);
+      hasGap = jobs.isNewFailure(failure);
+      if (hasGap) jobIds.push(failure.jobId);
     }
-    return { jobIds, rest: undefined };
+    return { jobIds, rest: undefined, hasGap: false };
   }
 
   #isCountDue(): boolean {

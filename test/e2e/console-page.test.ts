@@ -357,6 +357,43 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     });
   });
 
+  it('shows hostile types, errors and owners as text in list, menus, questions and pages', async () => {
+    const hostile = '"><img src=x onerror="globalThis.hit = 1"><script>globalThis.hit = 1</script>';
+    const stage = await start([
+      finishedRow('hostile', 'failed', {
+        ...{
+          type: hostile,
+          lastError: `${hostile}\n    at ${hostile}`,
+          leaseOwner: `${hostile}/x`,
+          errors: 5,
+        },
+        claim01: { attempt: 1, owner: hostile, from: 1, to: 2, outcome: hostile, cause: hostile },
+      }),
+      running('held', Date.now(), 60_000, {
+        leaseOwner: `${hostile}/y`,
+        lastError: hostile,
+        attempt: 2,
+        errors: 1,
+      }),
+    ]);
+    const page = await open(stage);
+    await row(page, 'hostile').getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'revive 1' }).click();
+    await page.getByRole('dialog').getByText('<img src=x').waitFor();
+    await page.keyboard.press('Escape');
+    await goTo(page, '#/types');
+    await page.getByRole('row', { name: /<img/ }).waitFor();
+    await goTo(page, '#/jobs/hostile');
+    await page.locator('.failure').getByText('<script>').first().waitFor();
+    await goTo(page, `#/jobs/${encodeURIComponent(hostile)}`);
+    await page.getByText('There is no such job').waitFor();
+    expect(await page.title()).toContain('<img src=x');
+    await goTo(page, `#/?type=${encodeURIComponent(hostile)}&error=${encodeURIComponent(hostile)}&q=<img>`);
+    await page.getByText('No job matches').waitFor();
+    expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    expect(await page.evaluate(() => 'hit' in globalThis)).toBe(false);
+  });
+
   describe('anywhere', () => {
     it('reads ids in full and states as words on a phone, and nothing runs over its edge', async () => {
       const stage = await start([

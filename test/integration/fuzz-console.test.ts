@@ -29,6 +29,8 @@ const path = fc.oneof(
   fc.tuple(segment, segment).map(([id, action]) => `/api/jobs/${id}/${action}`),
   segment.map((id) => `/api/jobs/${id}`),
   fc.tuple(segment, segment).map(([pid, action]) => `/api/workers/${pid}/${action}`),
+  segment.map((pid) => `/api/cells/${pid}/kill`),
+  segment.map((action) => `/api/many/${action}`),
 );
 const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH');
 const query = fc.oneof(

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage.console.stop());
 
 /** A request with headers that fetch would not let through, such as Host. */
-const rawRequest = (path: string, headers: Record<string, string>, method = 'GET') =>
+const rawRequest = (path: string, headers: Record<string, string>, method = 'GET', body?: string) =>
   new Promise<number>((resolve, reject) => {
     const sent = httpRequest(
       { host: '127.0.0.1', port: stage.console.port, path, method, headers },
@@ -24,7 +24,7 @@ const rawRequest = (path: string, headers: Record<string, string>, method = 'GET
       },
     );
     sent.on('error', reject);
-    sent.end();
+    sent.end(body);
   });
 
 const origin = () => `http://127.0.0.1:${stage.console.port}`;
@@ -186,6 +186,41 @@ describe('an operator', () => {
     );
   });
 
+  it('acts on many, each under its own condition, and is told whom it was refused for', async () => {
+    for (const jobId of ['many-1', 'many-2']) stage.table.put(finishedRow(jobId, 'failed', { errors: 5 }));
+    stage.table.put(finishedRow('many-3', 'done'));
+    const reply = await stage.request('/api/many/revive', {
+      method: 'POST',
+      body: JSON.stringify({ jobIds: ['many-1', 'many-2', 'many-3', 'many-none', 'many-1'] }),
+    });
+    const told = (await reply.json()) as { refused: { jobId: string }[] };
+    expect(told).toMatchObject({ ok: false, done: 2, message: '2 jobs revived, 2 refused' });
+    expect(told.refused.map(({ jobId }) => jobId).sort()).toEqual(['many-3', 'many-none']);
+    expect(stage.hints.filter(({ jobId }) => jobId.startsWith('many-'))).toHaveLength(2);
+  });
+
+  it.each(['', '[]', '{}', '{"jobIds":[]}', '{"jobIds":[1]}', '{"jobIds":[""]}', 'null', '{"jobIds":"a"}'])(
+    'is told what a request for many must be instead of %j',
+    async (body) => {
+      const reply = await stage.request('/api/many/cancel', { method: 'POST', body });
+      expect(reply.status).toBe(400);
+      expect(await reply.json()).toMatchObject({ message: expect.stringContaining('1 to 100 ids') });
+    },
+  );
+
+  it('cannot name too many, nor too much', async () => {
+    const many = JSON.stringify({ jobIds: Array.from({ length: 101 }, (_, i) => `j${i}`) });
+    expect((await stage.request('/api/many/cancel', { method: 'POST', body: many })).status).toBe(400);
+    const much = JSON.stringify({ jobIds: ['x'.repeat(300_000)] });
+    const host = `127.0.0.1:${stage.console.port}`;
+    expect(await rawRequest('/api/many/cancel', { ...token(), host }, 'POST', much)).toBe(413);
+    expect((await stage.request('/api/many/explode', { method: 'POST' })).status).toBe(404);
+  });
+
+  it('kills no cell where no workers run', async () => {
+    expect((await stage.request(`/api/cells/${process.pid}/kill`, { method: 'POST' })).status).toBe(403);
+  });
+
   it('cannot change anything in a console that only shows', async () => {
     const showing = await startConsoleStage({ queue: undefined });
     try {
@@ -194,6 +229,8 @@ describe('an operator', () => {
       expect(reply.status).toBe(403);
       expect(await reply.json()).toMatchObject({ message: expect.stringContaining('--write') });
       expect((await showing.store.read('kept'))?.status).toBe('pending');
+      const many = { method: 'POST', body: '{"jobIds":["kept"]}' };
+      expect((await showing.request('/api/many/cancel', many)).status).toBe(403);
     } finally {
       await showing.console.stop();
     }
@@ -222,8 +259,8 @@ describe('the stream', () => {
   }
 
   it('tells everything at first, then what changed', async () => {
-    const first = await readUntil((event) => event === 'series');
-    expect(first.map(({ event }) => event)).toEqual(['hello', 'jobs', 'workers', 'series']);
+    const first = await readUntil((event) => event === 'figures');
+    expect(first.map(({ event }) => event)).toEqual(['hello', 'jobs', 'workers', 'series', 'figures']);
     expect(first[1]?.data).toMatchObject({ reset: true });
     const change = readUntil(
       (event, data) =>

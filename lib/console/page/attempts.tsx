@@ -3,7 +3,7 @@ import { formatDuration } from '../../inspect/format-duration.ts';
 import { type ClaimEnd, LEASE_EXPIRED } from '../../protocol/job.ts';
 import type { JobDetail } from '../page-messages.ts';
 import { timeOfDay } from './format.ts';
-import { ownerName } from './state.ts';
+import { isOwnerGone, ownerName } from './state.ts';
 
 interface AttemptLane {
   readonly attempt: number;
@@ -147,7 +147,8 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
   if (job.status !== 'running' || startedAt === undefined) return ended;
   const beats = beatsOf(job.attempt);
   const lastSign = diedAt(job.attempt) ?? Math.max(heartbeatAt ?? startedAt, beats.at(-1) ?? 0);
-  const isSilent = diedAt(job.attempt) !== undefined || (job.leaseUntil ?? 0) < now;
+  const isSilent =
+    diedAt(job.attempt) !== undefined || (job.leaseUntil ?? 0) < now || isOwnerGone(job.leaseOwner);
   const current: AttemptLane = {
     attempt: job.attempt,
     owner: job.leaseOwner ?? '',

@@ -73,7 +73,7 @@ export function Banner() {
   return why === undefined ? null : (
     <p class="banner" role="alert">
       <b>{why}</b>
-      {of} Actions are off until then.
+      {of} Actions are off.
     </p>
   );
 }

@@ -119,4 +119,18 @@ describe('the page of a job whose lease has ended', () => {
       says: 'its lease has ended; the reaper may reclaim it',
     });
   });
+
+  it('counts a death to the attempt in which it happened, whichever the onlooker knew of', () => {
+    const running = parseJob(
+      jobRow('b', {
+        ...{ status: 'running', attempt: 3, leaseShard: 'r0', leaseOwner: 'w/3', createdAt: 1_000 },
+        ...{ startedAt: 9_500, heartbeatAt: 9_500, claim01: lapsed, claim02: { ...done, outcome: 'lapsed' } },
+      }),
+    );
+    const killed = (at: number) =>
+      timelineOf(running, settings, [{ at, kind: 'killed' }]).find(({ kind }) => kind === 'killed')?.attempt;
+    expect([2_000, 7_000, 9_500, 9_600].map(killed)).toEqual([1, 2, 3, 3]);
+    // Between two claims it was nobody's.
+    expect(killed(9_300)).toBeUndefined();
+  });
 });

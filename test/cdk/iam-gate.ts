@@ -29,6 +29,7 @@ export interface IamGate {
 /** What is wrong with a request that needs these permissions: an error in place of its reply, or a clock that is off. */
 export type Breakage = (
   permissions: readonly string[],
+  body: string,
 ) => { readonly status: number; readonly error: string } | { readonly clockAheadMs: number } | undefined;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -56,7 +57,7 @@ export async function startIamGate(
     const [service = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
     const { upstream, permissions } = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
     const wants = { upstream, permissions: [...permissions, ...permissions.flatMap(keyPermissions)] };
-    const broken = breakage?.(wants.permissions);
+    const broken = breakage?.(wants.permissions, body);
     if (broken !== undefined && 'error' in broken) {
       response.writeHead(broken.status, { 'content-type': 'application/x-amz-json-1.0' });
       response.end(JSON.stringify({ __type: broken.error, message: 'broken by a test' }));

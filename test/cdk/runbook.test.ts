@@ -20,7 +20,7 @@ const quotes = [
 /** What AWS calls things, which nothing of ours can be held against. */
 const OF_AWS = [
   ...['AccessDenied', 'KMSAccessDenied', 'DisabledException', 'Terminate', 'ERROR_CODE', 'ERROR_MESSAGE'],
-  ...['AsyncEventsDropped', 'RecursiveInvocationsDropped', 'Task timed out', 'cdk diff'],
+  ...['AsyncEventsDropped', 'RecursiveInvocationsDropped', 'Task timed out', 'cdk diff', 'awslogs'],
 ];
 
 describe('the runbook speaks only of what is there', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
+import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { startWorkerProcess } from '../../../lib/worker/hosts/process-host.ts';
@@ -74,6 +75,25 @@ describe('a process that starts', () => {
     });
     await pass(stack, 1000);
     expect(received).toBe(0);
+    const stopped = host.stop();
+    await pass(stack, 1000);
+    await stopped;
+  });
+});
+
+describe('a process that cannot use the table', () => {
+  it('counts the messages that go back, for an alarm', async () => {
+    const stack = createTestStack();
+    const quick = defineJob({ type: 'quick', payload: z.unknown(), async run() {} });
+    const worker = stack.worker(createRegistry([quick]));
+    const telemetry = createKeptTelemetry();
+    const broken = () => Promise.reject(new Error('AccessDenied'));
+    const store = { ...worker.store, claim: broken, releaseUnknown: broken };
+    await stack.queue.sendJobs([{ body: jobBody('quick', {}, { jobId: 'a' }) }]);
+    const parts = { ...worker, store, telemetry, queue: polled(stack) };
+    const host = startWorkerProcess({ parts, signals: false });
+    await pass(stack, 500);
+    expect(telemetry.total('MessagesReturned')).toBe(1);
     const stopped = host.stop();
     await pass(stack, 1000);
     await stopped;

@@ -70,7 +70,7 @@ export class CellRules {
 
   /** A row that was deleted begins again at its first attempt. */
   forget(jobId: string): void {
-    for (const runs of [this.#ended, this.#diedAt, this.#diedAlone, this.#leases])
+    for (const runs of [this.#alive, this.#ended, this.#diedAt, this.#diedAlone, this.#leases])
       for (const key of [...runs.keys()]) if (key.startsWith(keyOf(jobId, ''))) runs.delete(key);
   }
 
@@ -90,10 +90,11 @@ export class CellRules {
     this.#alive.set(key, { process, key });
   }
 
-  ended({ jobId, attempt }: Run): void {
+  ended({ jobId, attempt, process }: Run): void {
     const key = keyOf(jobId, attempt);
     const handler = this.#alive.get(key);
-    if (handler === undefined) return;
+    // A zombie of a row that was deleted since may have the number of a run of today.
+    if (handler === undefined || handler.process !== process) return;
     this.#alive.delete(key);
     const remainingMs = this.#leases.get(key)?.remainingMs() ?? 0;
     if (remainingMs > TIME_TO_STORE_MS)

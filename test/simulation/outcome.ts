@@ -15,6 +15,7 @@ export const outcomeOf = ({
   writes,
   faults: _,
   timeline: __,
+  meetings: ___,
   ...kept
 }: SimulationResult): Outcome => ({
   ...kept,

@@ -37,6 +37,8 @@ export interface SimulationResult {
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   readonly faultsInjected: readonly number[];
   readonly writes: Readonly<Record<string, number>>;
+  /** How often each kind of fault met each kind of request. */
+  readonly meetings: ReadonlyMap<string, number>;
   readonly timeline: readonly TimelineLine[];
 }
 
@@ -126,6 +128,7 @@ export class Simulation {
       faults: world.faultCounts,
       faultsInjected: world.faultsInjected,
       writes: judge.counts,
+      meetings: world.meetings,
       timeline: world.timeline,
     };
   }

@@ -2,6 +2,7 @@ import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors
 import type { Table } from '../../lib/protocol/ports.ts';
 import type { BatchResult, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
 import { clientSettings } from './client-settings.ts';
+import type { FaultKind } from './fault-kinds.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import type { Process } from './world.ts';
 
@@ -52,7 +53,7 @@ export function createSimulatedTable(
   return {
     async apply(write) {
       const entry = see(write);
-      return heard(entry, await request(process, write.transition, () => applyAtServer(entry)));
+      return heard(entry, await request(process, [write.transition], () => applyAtServer(entry)));
     },
     async applyMany(writes) {
       const entries = writes.map(see);
@@ -64,18 +65,18 @@ export function createSimulatedTable(
             }
           : applyAtServer(entry);
       try {
-        const answers = await request(process, `${writes.length} writes`, () => entries.map(apply));
+        const transitions = writes.map(({ transition }) => transition);
+        const answers = await request(process, transitions, () => entries.map(apply));
         return answers.map((answer, i) => heard(entries[i] as SeenWrite, answer));
       } catch (error) {
         return writes.map(() => ({ applied: 'failed', error: error as Error }));
       }
     },
-    read: (jobId) => request(process, `read ${jobId}`, () => server.rows.get(jobId)),
-    readMany: (jobIds) =>
-      request(process, `read ${jobIds.length} rows`, () => jobIds.map((jobId) => server.rows.get(jobId))),
-    query: (query) => request(process, 'query', () => server.query(query)),
+    read: (jobId) => request(process, ['read'], () => server.rows.get(jobId)),
+    readMany: (jobIds) => request(process, ['read'], () => jobIds.map((jobId) => server.rows.get(jobId))),
+    query: (query) => request(process, ['query'], () => server.query(query)),
     count: ({ partition, after, upTo, atMost }) =>
-      request(process, 'count', () => {
+      request(process, ['query'], () => {
         const page = server.query({ partition, after, upTo, limit: atMost });
         return { count: page.rows.length, complete: page.cursor === undefined };
       }),
@@ -83,10 +84,18 @@ export function createSimulatedTable(
 }
 
 /** One SDK call: attempts with a timeout each. What arrives is carried out even if its sender is gone by then. */
-function request<T>(process: Process, operation: string, carryOut: () => T): Promise<T> {
+function request<T>(process: Process, operations: readonly string[], carryOut: () => T): Promise<T> {
   const { world } = process;
+  const operation = operations.join(', ');
+  const meet = (kind: FaultKind) => {
+    for (const each of operations) world.met(kind, each);
+    return true;
+  };
+  const suffers = (kind: FaultKind) => world.fault(kind, process.name) && meet(kind);
+  const isCutOff = () => process.partitionedUntil > world.now && meet('partitioned');
+  process.underWay.push(...operations);
   const { timeoutMs, attempts, slowestMs, backoffMs } = clientSettings;
-  return new Promise((resolve, reject) => {
+  return new Promise<T>((resolve, reject) => {
     const repeat = (n: number, afterMs: number, failure: () => Error) => {
       process.troubledAt = world.now + afterMs;
       process.resume(afterMs, () => (n < attempts ? send(n + 1) : reject(failure())));
@@ -103,20 +112,22 @@ function request<T>(process: Process, operation: string, carryOut: () => T): Pro
     };
     const send = (n: number): void => {
       const there = latency();
-      if (process.partitionedUntil > world.now || world.fault('requestLost', process.name)) unanswered(n);
-      else if (world.fault('throttled', process.name))
+      if (isCutOff() || suffers('requestLost')) unanswered(n);
+      else if (suffers('throttled'))
         repeat(n, there + latency() + backoffMs * n, () => new ThrottledError(operation, undefined));
-      else if (world.fault('requestLate', process.name)) {
+      else if (suffers('requestLate')) {
         arrive(world.random.integer(timeoutMs, world.pace.requestMs));
         unanswered(n);
-      } else if (world.fault('replyLost', process.name)) {
+      } else if (suffers('replyLost')) {
         arrive(there);
         unanswered(n);
       } else {
-        const back = world.fault('replySlow', process.name) ? timeoutMs - there - 1 : latency();
+        const back = suffers('replySlow') ? timeoutMs - there - 1 : latency();
         arrive(there, (result) => process.resume(back, () => resolve(result)));
       }
     };
     send(1);
+  }).finally(() => {
+    for (const each of operations) process.underWay.splice(process.underWay.indexOf(each), 1);
   });
 }

@@ -35,6 +35,8 @@ export class World {
   readonly faultsInjected: number[] = [];
   readonly faultCounts: Partial<Record<FaultKind, number>> = {};
   readonly traced: boolean;
+  /** How often each kind of fault met each kind of request. */
+  readonly meetings = new Map<string, number>();
   readonly processes: Process[] = [];
   now = WORLD_START;
   /** After it nothing goes wrong any more: from then on everything must come to its end. */
@@ -110,6 +112,12 @@ export class World {
     return this.#rates[kind] > 0;
   }
 
+  /** A fault met a request: kept for the table of what is exercised where. */
+  met(kind: FaultKind, operation: string): void {
+    const meeting = `${kind} ${operation}`;
+    this.meetings.set(meeting, (this.meetings.get(meeting) ?? 0) + 1);
+  }
+
   note(who: string, text: string): void {
     if (this.traced) this.timeline.push({ at: this.now - WORLD_START, who, text });
   }
@@ -160,6 +168,8 @@ export class Process {
   readonly clock: Clock;
   readonly chance: Chance;
   alive = true;
+  /** Requests of its own that have no answer yet. */
+  readonly underWay: string[] = [];
   /** Ended by no decision of its own. */
   died = false;
   /** Has been told to go, even if it has not noticed yet. */
@@ -228,6 +238,7 @@ export class Process {
     if (!this.alive) return;
     this.alive = false;
     this.died = true;
+    this.#tell('dies');
     this.world.note(this.name, 'DIES');
     for (const mourn of this.#mourners) mourn();
   }
@@ -238,8 +249,13 @@ export class Process {
 
   pause(ms: number, monotonicStops: boolean): void {
     this.pausedUntil = Math.max(this.pausedUntil, this.world.now + ms);
+    this.#tell(monotonicStops ? 'suspends' : 'pauses');
     if (monotonicStops) this.suspendedMs += ms;
     this.world.note(this.name, `${monotonicStops ? 'SUSPENDED' : 'PAUSED'} for ${ms} ms`);
+  }
+
+  #tell(kind: FaultKind): void {
+    for (const operation of this.underWay) this.world.met(kind, operation);
   }
 
   /** Whether its code could run right now. */

@@ -1,7 +1,7 @@
 import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
 import type { Cells, RunEnd } from '../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../lib/worker/cells/channel.ts';
-import { of, setting } from './alter-writes.ts';
+import { of, setting, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
@@ -84,6 +84,17 @@ export const cellBugs: readonly PlantedBug[] = [
     breaks: /charged -|at the end|charged to nothing/,
     alterWrite: of(['restart'], setting({ crashes: 0 })),
     size: 'crowd',
+  },
+  {
+    name: 'lapses are excused without limit',
+    breaks: /times in a row/,
+    alterWrite: of(['reclaim'], (write) => {
+      const { excuses, crashes, releases } = write.set;
+      if (excuses !== undefined) return without('excuses')(write);
+      return setting({ crashes: Number(crashes) - 1, releases: Number(releases) + 1 })(write);
+    }),
+    rates: { ...QUIET, diesAtAwait: 9 },
+    size: 'full',
   },
   {
     name: 'the end of a run is offered once',

@@ -1,3 +1,4 @@
+import { MOST_EXCUSES } from '../../lib/protocol/decisions/decide-reap.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
@@ -21,6 +22,8 @@ interface Convictions {
 
 const ENDS = new Set(['complete', 'retry', 'fail', 'release', 'cancelRunning', 'restart']);
 const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed']);
+/** What says nothing of how the job fares. */
+const LEAVES_EXCUSES = new Set(['claim', 'heartbeat', 'tidy', 'redispatch', 'cancel']);
 /** Before its lease ends, a worker without trouble has time to store how its run ended. */
 const TIME_TO_STORE_MS = 9000;
 /** A cell's death is known, and its claim ended, long before this. */
@@ -62,6 +65,8 @@ export class CellRules {
   readonly #stalledMs = new Map<Process, number>();
   readonly #waitingSince = new Map<string, number>();
   readonly #convictions = new Map<string, Convictions>();
+  /** Lapses in a row that were charged to nobody, with nothing of the job's own in between. */
+  readonly #excuses = new Map<string, number>();
 
   constructor(world: World, settings: Settings) {
     this.#world = world;
@@ -181,7 +186,19 @@ export class CellRules {
       problems.push(`its lease is renewed ${this.#world.now - diedAt} ms after its cell died`);
     if (BY_LAPSE.has(write.transition) && before.status === 'running')
       problems.push(...this.#lapseProblems(key));
+    problems.push(...this.#excuseProblems(before, after, write));
     return problems;
+  }
+
+  #excuseProblems(before: Row, after: Row, { transition, jobId }: RowWrite): string[] {
+    if (transition !== 'reclaim') {
+      if (!LEAVES_EXCUSES.has(transition)) this.#excuses.delete(jobId);
+      return [];
+    }
+    const isExcused = Number(after.crashes) === Number(before.crashes);
+    const excuses = isExcused ? (this.#excuses.get(jobId) ?? 0) + 1 : 0;
+    this.#excuses.set(jobId, excuses);
+    return excuses > MOST_EXCUSES ? [`a lapse was excused ${excuses} times in a row`] : [];
   }
 
   #lapseProblems(key: string): string[] {

@@ -8,6 +8,9 @@ export function performanceSections(results: Results): Record<string, string> {
     run: runSection(results),
     settings: settingsSection(results),
     crash: crashSection(results),
+    cells: cellsSection(results),
+    fleet: fleetSection(results),
+    beside: besideSection(results),
     mass: massSection(results),
     steady: steadySection(results),
     heartbeats: heartbeatSection(results),
@@ -63,6 +66,53 @@ function crashSection(results: Results): string {
     }),
   );
 }
+
+function cellsSection({ killedCell, killedCelery, crashDefault, systems }: Results): string {
+  const inMs = (value: Spread | undefined) => spread(value, (ms) => `${figure(ms)} ms`);
+  const ours = (killedCell ?? []).map(({ how, waiting, spread: measured, lost }) => [
+    'Leasehold',
+    how,
+    waiting.toLocaleString('en-US'),
+    inMs(measured) + (lost > 0 ? `, ${lost} not at all` : ''),
+  ]);
+  const celery = killedCelery && [
+    ['Celery, prefork, late acknowledgement', 'SIGKILL', '0', inMs(killedCelery)],
+  ];
+  const peers = (systems ?? []).flatMap(({ name, title }) => {
+    const measured = name === 'leasehold' ? undefined : crashDefault?.[name];
+    if (measured === undefined) return [];
+    return [[title, 'SIGKILL', '0', spread(measured.spread, seconds) + (measured.addedMs > 0 ? ' *' : '')]];
+  });
+  const head = ['system', 'how it died', 'messages waiting', 'until it runs again'];
+  return table(head, [...ours, ...(celery ?? []), ...peers]);
+}
+
+const fleetSection = ({ fleet }: Results): string =>
+  table(
+    ['what dies', 'all done after', 'allowed', 'done', 'failed', 'crashes charged', 'most starts of one'],
+    (fleet ?? []).map((each) => [
+      each.mishap,
+      each.doneAfterMs === undefined ? '**never**' : seconds(each.doneAfterMs),
+      seconds(each.boundMs),
+      `${each.done} of 40`,
+      String(each.failed),
+      String(each.charged),
+      String(each.mostStarts),
+    ]),
+  );
+
+const besideSection = ({ besideTrouble }: Results): string =>
+  table(
+    ['beside', 'fresh jobs started', 'median wait', 'p95', 'suspects', 'processes hung'],
+    (besideTrouble ?? []).map((each) => [
+      each.trouble,
+      `${each.started} of ${each.of}`,
+      `${figure(each.medianMs)} ms`,
+      `${figure(each.p95Ms)} ms`,
+      String(each.suspects),
+      String(each.hung),
+    ]),
+  );
 
 function massSection(results: Results): string {
   const ours = (jobs: number) => results.massReclaim?.leasehold?.find((each) => each.jobs === jobs);

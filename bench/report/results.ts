@@ -15,6 +15,7 @@ import type { Scaling } from '../scenarios/scaling.ts';
 import type { SteadyState } from '../scenarios/steady-state.ts';
 import type { WireCost } from '../scenarios/wire-cost.ts';
 import type { Zombie } from '../scenarios/zombie.ts';
+import type { Spread } from '../support/statistics.ts';
 import type { Profile } from '../systems/system.ts';
 
 type BySystem<T> = Readonly<Record<string, T>>;
@@ -27,6 +28,7 @@ export interface Results {
   readonly crashDefault?: BySystem<CrashRecovery>;
   readonly crashFast?: BySystem<CrashRecovery>;
   readonly killedCell?: readonly KilledCell[];
+  readonly killedCelery?: Spread;
   readonly fleet?: readonly Fleet[];
   readonly besideTrouble?: readonly BesideTrouble[];
   readonly massReclaim?: BySystem<readonly MassReclaim[]>;

@@ -6,6 +6,7 @@ import { crashRecovery } from './crash-recovery.ts';
 import { fleet } from './fleet.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
+import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
 import { massReclaim } from './mass-reclaim.ts';
 import { ownCost } from './null-engine-cost.ts';
@@ -33,7 +34,10 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
       crashFast: await crashRecovery(bench, 'fast'),
       crashDefault: quick ? undefined : await crashRecovery(bench, 'default'),
     }),
-    cells: async () => (leasehold === undefined ? {} : { killedCell: await killedCell(bench, leasehold) }),
+    cells: async () => ({
+      killedCell: leasehold === undefined ? undefined : await killedCell(bench, leasehold),
+      killedCelery: await killedCelery(bench),
+    }),
     fleet: async () =>
       leasehold === undefined
         ? {}

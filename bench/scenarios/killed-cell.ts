@@ -34,11 +34,12 @@ export async function killedCell(
   bench: Bench,
   leasehold: System,
   kinds: readonly DeathKind[] = DEATHS,
+  queues: readonly number[] = bench.quick ? [0] : [0, WAITING],
 ): Promise<KilledCell[]> {
   const results: KilledCell[] = [];
   const trials = bench.quick ? 5 : 30;
   for (const how of kinds)
-    for (const waiting of bench.quick ? [0] : [0, WAITING]) {
+    for (const waiting of queues) {
       if (NEEDS_CONTAINER.includes(how) && !canContain()) {
         bench.say(`killed cell, ${how}: skipped, control groups of version 1 cannot be made here`);
         continue;

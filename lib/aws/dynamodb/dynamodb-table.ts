@@ -1,8 +1,8 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { inParallel } from '../../protocol/in-parallel.ts';
 import type { Table } from '../../protocol/ports.ts';
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
+import { fromItem } from './attributes.ts';
 import { batchStatement } from './batch-statement.ts';
 import { applyBatch, type BatchedWrite, MAX_STATEMENTS } from './batch-writes.ts';
 import { documentClientOf } from './client.ts';
@@ -32,7 +32,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   const { read, apply } = rows;
   const sendQuery = async (input: ReturnType<typeof queryInput>) => {
     try {
-      return await documents.send(new QueryCommand(input));
+      return await client.send(new QueryCommand(input));
     } catch (error) {
       throw storeError('Query', error);
     }
@@ -61,14 +61,17 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     async query(request) {
       if (isEmptyRange(request)) return { rows: [] };
       const reply = await sendQuery(queryInput(request, tableName));
-      return { rows: reply.Items ?? [], cursor: reply.LastEvaluatedKey };
+      return {
+        rows: (reply.Items ?? []).map(fromItem),
+        cursor: reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey),
+      };
     },
 
     async count({ atMost, ...range }) {
       if (isEmptyRange(range)) return { count: 0, complete: true };
       const input = queryInput({ ...range, limit: atMost }, tableName);
       const reply = await sendQuery({ ...input, Select: 'COUNT' });
-      const cursor = reply.LastEvaluatedKey;
+      const cursor = reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey);
       return { count: reply.Count ?? 0, complete: cursor === undefined, cursor };
     },
   };

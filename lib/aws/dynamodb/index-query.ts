@@ -1,6 +1,7 @@
-import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { IndexQuery } from '../../protocol/ports.ts';
 import { byLease } from '../../wire/table.ts';
+import { toItem } from './attributes.ts';
 
 /** DynamoDB refuses a range whose ends are in the wrong order, rather than finding nothing in it. */
 export const isEmptyRange = ({ after, upTo }: Pick<IndexQuery, 'after' | 'upTo'>): boolean =>
@@ -28,9 +29,9 @@ export function queryInput(request: IndexQuery, tableName: string): QueryCommand
     IndexName: byLease.name,
     KeyConditionExpression: conditions.join(' AND '),
     ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values,
+    ExpressionAttributeValues: toItem(values),
     Limit: request.limit,
     ScanIndexForward: request.newestFirst !== true,
-    ExclusiveStartKey: request.cursor,
+    ExclusiveStartKey: request.cursor && toItem(request.cursor),
   };
 }

@@ -3,14 +3,9 @@ import {
   ConditionalCheckFailedException,
   DescribeTableCommand,
   DynamoDBClient,
-} from '@aws-sdk/client-dynamodb';
-import {
-  DynamoDBDocumentClient,
-  GetCommand,
   QueryCommand,
-  ScanCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+} from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
@@ -140,7 +135,7 @@ describe('a statement', () => {
 
 describe('errors', () => {
   it('name the request, the limit and the counters', async () => {
-    documents.on(QueryCommand).rejects(new Error('gone'));
+    dynamoDb.on(QueryCommand).rejects(new Error('gone'));
     await expect(table.count({ partition: 'r0', atMost: 1 })).rejects.toThrow(/Query/);
     await expect(table.query({ partition: 'r0', limit: 1 })).rejects.toThrow(/Query/);
     expect(storeError('PutItem', new Error('Item size has exceeded the maximum')).message).toMatch(
@@ -154,7 +149,7 @@ describe('errors', () => {
   });
 
   it('a count that is complete has no cursor', async () => {
-    documents.on(QueryCommand).resolves({ Count: 3 });
+    dynamoDb.on(QueryCommand).resolves({ Count: 3 });
     expect(await table.count({ partition: 'r0', atMost: 5 })).toEqual({ count: 3, complete: true });
   });
 });

@@ -2,8 +2,9 @@ import {
   BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
   DynamoDBClient,
+  QueryCommand,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -141,27 +142,27 @@ describe('a request on the wire', () => {
   });
 
   it('Query asks one partition of an index, in order, from the cursor on', async () => {
-    documents.on(QueryCommand).resolves({});
+    dynamoDb.on(QueryCommand).resolves({});
     const cursor = { jobId: 'j9', leaseShard: 'r0', leaseUntil: 4 };
     expect(await table.query({ partition: 'r0', after: 5, upTo: 9, limit: 3, cursor })).toEqual({ rows: [] });
     await table.query({ partition: 'f3', limit: 1, newestFirst: true });
-    expect(documents.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
+    expect(dynamoDb.commandCalls(QueryCommand).map((call) => call.args[0].input)).toEqual([
       {
         TableName: 'jobs',
         IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :after AND :upTo',
         ExpressionAttributeNames: { '#partition': 'leaseShard', '#sort': 'leaseUntil' },
-        ExpressionAttributeValues: { ':partition': 'r0', ':after': 6, ':upTo': 9 },
+        ExpressionAttributeValues: wire({ ':partition': 'r0', ':after': 6, ':upTo': 9 }),
         Limit: 3,
         ScanIndexForward: true,
-        ExclusiveStartKey: cursor,
+        ExclusiveStartKey: wire(cursor),
       },
       {
         TableName: 'jobs',
         IndexName: 'byLease',
         KeyConditionExpression: '#partition = :partition',
         ExpressionAttributeNames: { '#partition': 'leaseShard' },
-        ExpressionAttributeValues: { ':partition': 'f3' },
+        ExpressionAttributeValues: wire({ ':partition': 'f3' }),
         Limit: 1,
         ScanIndexForward: false,
       },
@@ -169,9 +170,9 @@ describe('a request on the wire', () => {
   });
 
   it('a count brings no rows', async () => {
-    documents.on(QueryCommand).resolves({});
+    dynamoDb.on(QueryCommand).resolves({});
     expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0, complete: true });
-    expect(documents.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
+    expect(dynamoDb.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
   });
 });
 

@@ -7,6 +7,7 @@ import type { CliContext } from './define-command.ts';
 const WIDEST_HELP = 110;
 /** What the scripts of `leasehold completion` call at every Tab. */
 const COMPLETE = 'complete';
+const SCRIPTS = 'completion-scripts';
 
 const MORE = `
 Exit codes: 0 done; 1 refused, failed, or a problem was found; 2 usage error or
@@ -59,14 +60,15 @@ export async function createProgram(
     .exitOverride();
   const called = entryIn(args);
   for (const entry of commands) {
-    const command = entry === called ? (await entry.load())(context) : new Command(entry.name);
+    const command =
+      entry === called ? (await entry.load())(context) : new Command(entry.name).description(entry.says);
     if (entry.alias !== undefined) command.alias(entry.alias);
     program.addCommand(inheriting(command.summary(entry.says).helpGroup(entry.group), program));
   }
   if (args[0] === COMPLETE) {
     const { default: tab } = await import('@bomb.sh/tab/commander');
     // It adds a command of its own for the scripts, which ours replaces.
-    tab(program, { completionCommandName: 'completion-scripts' });
+    tab(program, { completionCommandName: SCRIPTS }).commands.delete(SCRIPTS);
   }
   return program;
 }

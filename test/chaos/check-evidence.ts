@@ -10,6 +10,7 @@ const NOTICE_MS = 1500;
 /** Every promise that the run broke. */
 export function checkEvidence(evidence: Evidence): readonly BrokenPromise[] {
   const rows = new Map(evidence.rows.map((row) => [String(row.jobId), row]));
+  const journal = Map.groupBy(evidence.journal, ({ jobId }) => jobId);
   const findings: BrokenPromise[] = evidence.overdue.map((jobId) => ({
     jobId,
     promise: 'a lapsed lease is taken back within the bound',
@@ -22,7 +23,7 @@ export function checkEvidence(evidence: Evidence): readonly BrokenPromise[] {
       continue;
     }
     for (const problem of shapeProblems(row)) broken(`a row is well-formed: ${problem}`);
-    const lines = evidence.journal.filter((line) => line.jobId === jobId);
+    const lines = journal.get(jobId) ?? [];
     for (const promise of [
       ...endProblems(parseJob(row), evidence),
       ...runProblems(parseJob(row), lines),

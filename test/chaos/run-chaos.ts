@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
 import { hintDelaySecondsOf } from '../../lib/protocol/decisions/dispatch.ts';
-import type { LeaseEntry } from '../../lib/protocol/job.ts';
-import { allShards } from '../../lib/protocol/shards.ts';
-import { allLeases } from '../../lib/protocol/store/all-leases.ts';
-import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { readJournal } from '../support/journal.ts';
 import type { Fate } from '../support/journal-job.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
+import { awaitTheEnd, indexOf } from './await-the-end.ts';
 import { type ChaosSystem, startChaosSystem } from './chaos-system.ts';
 import { checkEvidence } from './check-evidence.ts';
 import type { BrokenPromise, ChaosEvent, Evidence } from './evidence.ts';
@@ -33,11 +29,6 @@ export interface ChaosReport {
   readonly figures: ChaosFigures;
 }
 
-/** In calm, something must change this often for as long as there is anything left to do. */
-const LONGEST_SILENCE_MS = 60_000;
-/** What a busy machine adds to every wait: so much at least, and so many times the slowest look at the table. */
-const SLACK_MS = 8000;
-const SLACK_LOOKS = 10;
 const now = () => performance.timeOrigin + performance.now();
 
 /** Real processes on real engines, tormented for a while and then left in peace; then all that they did is judged. */
@@ -171,36 +162,4 @@ function planJob(random: SeededRandom) {
   }
   const overrunMs = random.integer(100, 6000);
   return { steps: random.integer(0, 6), stepMs: random.integer(20, 500), fates, overrunMs };
-}
-
-async function indexOf({ table, settings }: ChaosSystem): Promise<readonly LeaseEntry[]> {
-  const { running, pending } = allShards(settings.shards);
-  const entries: LeaseEntry[] = [];
-  for await (const { entry } of allLeases(table, { shards: [...running, ...pending], pageSize: 100 }))
-    if (entry !== undefined) entries.push(entry);
-  return entries;
-}
-
-/** Waits until every job is finished, or nothing moves any more; returns those whose lapsed lease nobody took back in time. */
-async function awaitTheEnd(system: ChaosSystem, accepted: readonly string[]): Promise<readonly string[]> {
-  const { settings } = system;
-  const boundMs = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale + SLACK_MS;
-  const calmSince = Date.now();
-  const overdue = new Map<string, number>();
-  let slowestMs = 0;
-  let changes = { seen: '', at: calmSince };
-  while (Date.now() < changes.at + LONGEST_SILENCE_MS) {
-    await sleep(200);
-    const began = Date.now();
-    const [index, rows] = await Promise.all([indexOf(system), system.rows()]);
-    slowestMs = Math.max(slowestMs, Date.now() - began);
-    for (const entry of index) {
-      const lateMs = began - Math.max(calmSince, lapsesAt(entry, settings)) - boundMs;
-      overdue.set(entry.jobId, Math.max(lateMs, overdue.get(entry.jobId) ?? 0));
-    }
-    const seen = rows.map(({ changedBy }) => changedBy).join();
-    if (seen !== changes.seen) changes = { seen, at: Date.now() };
-    if (rows.length >= accepted.length && rows.every(({ leaseUntil }) => leaseUntil === undefined)) break;
-  }
-  return [...overdue].filter(([, lateMs]) => lateMs > slowestMs * SLACK_LOOKS).map(([jobId]) => jobId);
 }

@@ -2,7 +2,11 @@ import { parseArgs } from 'node:util';
 import { runChaos } from './run-chaos.ts';
 import { tell } from './tell.ts';
 
-/** `npm run chaos -- --seed 7 --minutes 5 --jobs 500`: torments real processes on real engines, then judges what they did. */
+/**
+ * `npm run chaos -- --seed 7 --minutes 5 --jobs 500`: torments real processes on real engines, then judges what they did.
+ * `npm run chaos -- --fleet --seed 7 --minutes 30`: a fleet under load, first undisturbed, then with deaths, outages and a deployment;
+ * judged also by what the faults cost.
+ */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
@@ -10,6 +14,10 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '100' },
     workers: { type: 'string', default: '3' },
     reapers: { type: 'string', default: '2' },
+    fleet: { type: 'boolean', default: false },
+    hosts: { type: 'string', default: '3' },
+    /** The share of the cells that dies each minute. */
+    deaths: { type: 'string', default: '0.05' },
   },
 });
 const [seed, minutes, jobs, workers, reapers] = [
@@ -19,20 +27,45 @@ if (![seed, minutes, jobs, workers, reapers].every((value) => Number.isFinite(va
   console.error('--seed, --minutes, --jobs, --workers and --reapers are numbers from 0 on');
   process.exit(2);
 }
-console.log(
-  `seed ${seed}: ${jobs} jobs, ${workers} workers, ${reapers} reapers, ${minutes} minutes of chaos`,
-);
-const { findings, evidence, figures } = await runChaos({
-  seed: seed ?? 0,
-  seconds: (minutes ?? 1) * 60,
-  jobs: jobs ?? 0,
-  workers: workers ?? 3,
-  reapers: reapers ?? 2,
-  log: console.log,
-});
-console.log(figures);
-if (findings.length === 0) console.log(`seed ${seed}: every promise held`);
-else {
-  console.error(`${tell(findings, evidence)}\n\nseed ${seed}: ${findings.length} broken promises`);
-  process.exitCode = 1;
+if (!(Number(values.hosts) >= 1 && Number(values.deaths) > 0 && Number(values.deaths) <= 1)) {
+  console.error(
+    '--hosts is a number from 1 on, --deaths the share of the cells that dies each minute: above 0, at most 1',
+  );
+  process.exit(2);
+}
+if (values.fleet) process.exitCode = await runFleets();
+else process.exitCode = await runOnce();
+
+async function runOnce(): Promise<number> {
+  console.log(
+    `seed ${seed}: ${jobs} jobs, ${workers} workers, ${reapers} reapers, ${minutes} minutes of chaos`,
+  );
+  const { findings, evidence, figures } = await runChaos({
+    seed: seed ?? 0,
+    seconds: (minutes ?? 1) * 60,
+    jobs: jobs ?? 0,
+    workers: workers ?? 3,
+    reapers: reapers ?? 2,
+    log: console.log,
+  });
+  console.log(figures);
+  if (findings.length === 0) console.log(`seed ${seed}: every promise held`);
+  else console.error(`${tell(findings, evidence)}\n\nseed ${seed}: ${findings.length} broken promises`);
+  return findings.length === 0 ? 0 : 1;
+}
+
+async function runFleets(): Promise<number> {
+  const { compareFleets } = await import('./compare-fleets.ts');
+  const problems = await compareFleets({
+    seed: seed ?? 0,
+    seconds: (minutes ?? 1) * 60,
+    hosts: Number(values.hosts),
+    cellDeaths: Number(values.deaths),
+    log: console.log,
+  });
+  for (const problem of problems) console.error(problem);
+  console.log(
+    problems.length === 0 ? `seed ${seed}: every promise held` : `seed ${seed}: ${problems.length} problems`,
+  );
+  return problems.length === 0 ? 0 : 1;
 }

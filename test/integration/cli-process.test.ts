@@ -57,6 +57,7 @@ const cases: readonly Case[] = [
   { args: ['plan', '--rate', '1', '--duration', '1m'], code: 0, stdout: 'shards needed' },
   { args: ['plan'], code: 2, stderr: 'Give two of' },
   { args: ['complete', '--', 'ls', '--status', ''], code: 0, stdout: 'unfinished' },
+  { args: ['complete', '--', 'comp'], code: 0, stdout: /^completion\t[^\n]+\n:4\n$/ },
   { args: ['completion', 'nosh'], code: 2, stderr: 'Allowed choices are' },
 ];
 

@@ -17,6 +17,10 @@ export const journalJob = defineJob({
     stepMs: z.int(),
     /** By attempt; without one, the attempt does its steps and returns. */
     fates: z.optional(z.record(z.string(), z.enum(fates))),
+    /** How long each step computes, in ms. */
+    burnMs: z.optional(z.int()),
+    /** What an attempt leaves in memory for good. */
+    leakMb: z.optional(z.int()),
     /** How long an attempt that ignores its signal goes on. */
     overrunMs: z.optional(z.int()),
     /** The journal's file, where the environment cannot name it. */
@@ -33,6 +37,7 @@ export const journalJob = defineJob({
     for (let step = checkpoint?.step ?? 0; step < payload.steps; step++) {
       await sleep(payload.stepMs, undefined, { signal: heed }).catch(() => {});
       heed?.throwIfAborted();
+      burn(payload.burnMs ?? 0);
       write({ event: 'effect', step });
       try {
         await save({ step: step + 1 });
@@ -41,11 +46,18 @@ export const journalJob = defineJob({
         if (heed !== undefined) throw error;
       }
     }
+    leaked.push(Buffer.alloc((payload.leakMb ?? 0) * 2 ** 20, 1));
     await meet(fate, payload.overrunMs ?? 0);
     write({ event: 'end' });
     return { attempt };
   },
 });
+
+const leaked: Buffer[] = [];
+
+function burn(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
 
 async function meet(fate: Fate | undefined, overrunMs: number): Promise<void> {
   switch (fate) {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 
 /** What handlers really did, written by the handlers themselves: the only witness besides the table. */
 export interface JournalLine {
@@ -38,4 +38,30 @@ export function readJournal(file: string): readonly JournalLine[] {
     }
   }
   return lines.sort((a, b) => a.at - b.at);
+}
+
+/** Reads what was added since the last call. */
+export function followJournal(file: string): () => readonly JournalLine[] {
+  let descriptor: number | undefined;
+  let position = 0;
+  let rest = '';
+  const buffer = Buffer.alloc(1 << 20);
+  return () => {
+    if (descriptor === undefined && !existsSync(file)) return [];
+    descriptor ??= openSync(file, 'r');
+    for (let read = -1; read !== 0; ) {
+      read = readSync(descriptor, buffer, 0, buffer.length, position);
+      position += read;
+      rest += buffer.toString('latin1', 0, read);
+    }
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    return lines.flatMap((line) => {
+      try {
+        return [JSON.parse(line) as JournalLine];
+      } catch {
+        return [];
+      }
+    });
+  };
 }

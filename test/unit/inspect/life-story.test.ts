@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { factsOf, tellFacts } from '../../../lib/inspect/facts.ts';
+import { inOneLine } from '../../../lib/inspect/moment.ts';
 import { nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { leaseEntryOf } from '../../../lib/protocol/job.ts';
@@ -136,6 +137,12 @@ describe('the story of a job', () => {
     expect(last({ status: 'failed' })).toEqual(['failed', undefined]);
     expect(last({ status: 'done', lastError: 'boom' })).toEqual(['done', undefined]);
   });
+});
+
+it('tells a crash in one line: its cause, and when the job ran again', () => {
+  const crashed = { ...claim(1, 'crashed'), cause: 'crashed: out of memory (heap)' };
+  const { events } = told({ ...running, attempt: 2, startedAt: 1_600, claim01: crashed });
+  expect(events.map(inOneLine)).toContain('crashed: out of memory (heap); ran again after 100 ms');
 });
 
 describe('what happens next, word for word', () => {

@@ -99,14 +99,15 @@ function PlotView({ plot }: { readonly plot: Plot }) {
     });
     resize.observe(element);
     const timer = setInterval(draw, 1000);
-    const unlisten = listen('series', draw);
+    // When the clocks stop, so do the plots, at that very moment.
+    const unlisten = [listen('series', draw), listen('connection', draw)];
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     addEventListener('themechange', renew);
     scheme.addEventListener('change', renew);
     draw();
     return () => {
       clearInterval(timer);
-      unlisten();
+      for (const end of unlisten) end();
       resize.disconnect();
       removeEventListener('themechange', renew);
       scheme.removeEventListener('change', renew);

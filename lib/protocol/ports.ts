@@ -151,6 +151,10 @@ export interface JobStore {
   ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
   /** Extends the lease to `leaseUntil`. */
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
+  /** Extends many leases with one request for up to 25; the outcomes come in the order given. */
+  heartbeatMany(
+    beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
+  ): Promise<(HeartbeatOutcome | { outcome: 'failed'; error: Error })[]>;
   /** Keeps the handler's place and progress; `seq` must rise with each call of one claim. */
   checkpoint(
     claim: Claim,

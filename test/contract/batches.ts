@@ -138,6 +138,38 @@ export function describeBatches(open: () => Harness): void {
     expect(await harness.store.read(stolen.jobId)).toMatchObject({ status: 'pending', releases: 1 });
   });
 
+  it('beats in a batch for exactly the leases that are held, and tells of a cancellation', async () => {
+    const harness = open();
+    const jobs = (await claimAll(harness, ids(harness, 6))).flatMap((each) =>
+      each.outcome === 'claimed' ? [each.job] : [],
+    );
+    const [, stolen, wished, gone, old] = jobs;
+    if (stolen === undefined || wished === undefined || gone === undefined || old === undefined)
+      throw new Error('six claims should have been granted');
+    await harness.store.takeBack(stolen.jobId);
+    await harness.store.cancel(wished.jobId);
+    // As a hand-edited row may be: without the attribute that a batch has to ask about.
+    const { cancelRequested: _, ...bare } = (await harness.table.read(old.jobId)) ?? {};
+    await harness.put(bare);
+    const leaseUntil = harness.clock.now() + 900_000;
+    const beats = jobs
+      .map(claimOf)
+      .map((claim) => (claim.jobId === gone.jobId ? { ...claim, jobId: harness.jobId() } : claim))
+      .map((claim) => ({ claim, leaseUntil }));
+    const results = await harness.store.heartbeatMany(beats);
+    expect(outcomes(results)).toEqual(['extended', 'lost', 'extended', 'lost', 'extended', 'extended']);
+    expect(results.map((each) => 'cancelRequested' in each && each.cancelRequested)).toEqual([
+      ...[false, false, true, false, false, false],
+    ]);
+    for (const job of [jobs[0], wished, old])
+      expect(await harness.store.read(job?.jobId ?? '')).toMatchObject({ status: 'running', leaseUntil });
+    await expectIndexed(harness, wished.jobId);
+    expect(await harness.store.read(stolen.jobId)).toMatchObject({ status: 'pending' });
+    // A beat that is not later than the lease changes nothing, and the lease is still held.
+    const [again] = await harness.store.heartbeatMany(beats.slice(0, 1));
+    expect(again).toMatchObject({ outcome: 'extended' });
+  });
+
   it('reaps each kind of lapsed lease in one go, and leaves alone what has moved on', async () => {
     const harness = open();
     const [crashed = '', killer = '', forgotten = '', wished = '', moved = '', beating = ''] = ids(

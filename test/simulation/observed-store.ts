@@ -8,10 +8,28 @@ import type { Process } from './world.ts';
 
 const POSITIVE = new Set(['claimed', 'written', 'extended', 'restarted']);
 /** Outcomes of these may rest on an earlier write of the same claim: what they wanted is so, whichever call did it. */
-const REPEATABLE = new Set(['complete', 'completeMany', 'heartbeat', 'checkpoint', 'reject', 'restart']);
+const REPEATABLE = new Set([
+  'complete',
+  'completeMany',
+  'heartbeat',
+  'heartbeatMany',
+  'checkpoint',
+  'reject',
+  'restart',
+]);
 
 const verbs = [
-  ...['claim', 'claimMany', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'completeMany', 'retry'],
+  ...[
+    'claim',
+    'claimMany',
+    'schedule',
+    'heartbeat',
+    'heartbeatMany',
+    'checkpoint',
+    'complete',
+    'completeMany',
+    'retry',
+  ],
   ...[
     'fail',
     'release',

@@ -1,15 +1,16 @@
 import type { JsonValue } from '../../wire/message.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Claim } from '../job.ts';
-import type { JobStore } from '../ports.ts';
+import type { HeartbeatOutcome, JobStore } from '../ports.ts';
 import type { StoredText } from '../rows/data-pointer.ts';
 import { toJsonText } from '../rows/json-text.ts';
-import type { BatchResult, RowWrite } from '../writes/row-write.ts';
+import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
 import {
   cancelPendingWrite,
   cancelRunningWrite,
   completeWrite,
   failWrite,
+  heartbeatInBatchWrite,
   heartbeatWrite,
   releaseUnknownWrite,
   releaseWrite,
@@ -32,6 +33,7 @@ import {
 
 type WorkerVerb =
   | 'heartbeat'
+  | 'heartbeatMany'
   | 'checkpoint'
   | 'complete'
   | 'completeMany'
@@ -58,17 +60,40 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
     return data.put({ jobId, name: 'lastError', text, attempt });
   };
 
+  const beaten = (claim: Claim, leaseUntil: number, { applied, row }: WriteResult): HeartbeatOutcome => {
+    const stands = applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
+    if (!stands) return lost(row);
+    renewData(claim);
+    return { outcome: 'extended', cancelRequested: row?.cancelRequested === true };
+  };
+  const heartbeat: JobStore['heartbeat'] = async (claim, leaseUntil) =>
+    beaten(claim, leaseUntil, await table.apply(heartbeatWrite(claim, leaseUntil, context())));
+
   return {
     ...completions(parts),
     checkpoint: checkpointVerb(parts),
 
-    async heartbeat(claim, leaseUntil) {
-      const result = await table.apply(heartbeatWrite(claim, leaseUntil, context()));
-      const { row } = result;
-      const stands = result.applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
-      if (!stands) return lost(row);
-      renewData(claim);
-      return { outcome: 'extended', cancelRequested: row?.cancelRequested === true };
+    heartbeat,
+
+    async heartbeatMany(beats) {
+      const at = context();
+      const writes = beats.map(({ claim, leaseUntil }) => heartbeatInBatchWrite(claim, leaseUntil, at));
+      const results = await table.applyMany(writes);
+      return Promise.all(
+        beats.map(({ claim, leaseUntil }, i) => {
+          const result = results[i] as BatchResult;
+          if (result.applied === 'failed') return { outcome: 'failed' as const, error: result.error };
+          const { row } = result;
+          const isMine = !result.applied && row !== undefined && isHeldBy(claim, row);
+          // Still mine, so a cancellation was asked for: the beat that can tell so is sent by itself.
+          if (isMine && !isAtLeast(row.leaseUntil, leaseUntil))
+            return heartbeat(claim, leaseUntil).catch((error: Error) => ({
+              outcome: 'failed' as const,
+              error,
+            }));
+          return beaten(claim, leaseUntil, result);
+        }),
+      );
     },
 
     retry: async (claim, next) =>

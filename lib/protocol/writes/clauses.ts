@@ -29,6 +29,9 @@ export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'd
 
 export const cancelIsRequested: Clause = { attribute: 'cancelRequested', is: 'equal', value: true };
 
+/** As `isNotToBeCancelled`, in a form that a batch statement can say; a row without the attribute is refused. */
+export const cancelIsNotRequested: Clause = { attribute: 'cancelRequested', is: 'equal', value: false };
+
 /** A claim's own retry, after its reply was lost and the job came back, must not claim a second time. */
 export const wasNeverMine = (owner: string): Clause => ({
   attribute: 'leaseOwner',

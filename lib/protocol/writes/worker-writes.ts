@@ -9,6 +9,7 @@ import { shortCause } from '../rows/json-text.ts';
 import { failedShard, pendingShard, runningShard } from '../shards.ts';
 import {
   attemptIs,
+  cancelIsNotRequested,
   cancelIsRequested,
   checkpointIsNewer,
   checkpointIsStill,
@@ -168,6 +169,17 @@ export const heartbeatWrite = (
   // Touched so that a reply of changed attributes alone brings it along: the payload need not travel with every beat.
   keep: { cancelRequested: false },
   returns: 'changed',
+});
+
+/**
+ * As `heartbeatWrite`, in a form that a batch can say: it brings nothing back, so it holds only where no cancellation is asked for, and
+ * a refusal tells of the rest.
+ */
+export const heartbeatInBatchWrite = (claim: Claim, leaseUntil: number, at: WriteContext): RowWrite => ({
+  ...heartbeatWrite(claim, leaseUntil, at),
+  when: [[...leaseIsMine(claim), leaseEndsBefore(leaseUntil), cancelIsNotRequested]],
+  keep: {},
+  returns: 'nothing',
 });
 
 /** Keeps the handler's place. Never touches the lease: only the heart proves that the worker is alive. */

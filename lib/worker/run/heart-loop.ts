@@ -1,80 +1,137 @@
 import type { Claim } from '../../protocol/job.ts';
-import type { Chance, Clock, JobStore } from '../../protocol/ports.ts';
+import type { Chance, Clock, HeartbeatOutcome, JobStore } from '../../protocol/ports.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
+import { createAlarm } from './alarm.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import { readClock } from './lease-clock.ts';
 
 /** A beat that got no answer is repeated after this share of the interval. */
 const SOONER = 0.25;
+/** Whoever is due within this share of its interval beats along with one that is due now. */
+const TOGETHER = 0.05;
+/** DynamoDB takes this many rows in one request. */
+const FULL = 25;
 
 export interface HeartLoopOptions {
   readonly clock: Clock;
   readonly chance: Chance;
-  readonly store: Pick<JobStore, 'heartbeat'>;
+  readonly store: Pick<JobStore, 'heartbeat' | 'heartbeatMany'>;
   /** Told of beats that failed for a reason other than a lost lease. */
   readonly onFailure: (claim: Claim, error: unknown) => void;
 }
 
-/** The heart, in the host's own event loop: no handler can hold that up. */
+interface Beating {
+  readonly patient: Patient;
+  /** Monotonic time of the next beat; while one is under way there is none. */
+  dueAt: number;
+  /** From when on it may join a beat of others. */
+  joinsAt: number;
+}
+
+type BeatOutcome = HeartbeatOutcome | { readonly outcome: 'failed'; readonly error: unknown };
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** The heart, in the host's own event loop: no handler can hold that up. Beats that are due together are sent together. */
 export function createHeartLoop(options: HeartLoopOptions): Heart {
   const { clock, chance, store } = options;
-  const stops = new Map<string, AbortController>();
+  const beating = new Map<string, Beating>();
   const underWay = new Set<Promise<unknown>>();
+  const isStopped = (each: Beating) => beating.get(each.patient.claim.owner) !== each;
+  const forget = ({ patient }: Beating) => void beating.delete(patient.claim.owner);
 
-  const beatFor = async (patient: Patient, stopped: AbortSignal) => {
-    const { lease, onReport } = patient;
-    const ageMs = () => clock.monotonic() - patient.startedAt;
-    let failed = false;
-    for (;;) {
-      const intervalMs = rhythmOf(patient, ageMs()).intervalMs * (1 - HEART_JITTER * chance.random());
-      // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
-      const wait = failed ? intervalMs * SOONER : intervalMs - lease.sinceRenewalMs();
-      await clock.sleep(Math.max(0, wait), stopped);
-      // Past its end the worker has fenced itself; a beat now could only revive a claim that nobody works on.
-      if (!lease.isHeld()) return;
-      const beat = sendBeat(patient);
-      underWay.add(beat);
-      const outcome = await beat.finally(() => underWay.delete(beat));
-      if (stopped.aborted || lease.hasEnded()) return;
-      failed = outcome === 'failed';
-      if (outcome === 'refused') {
-        lease.refuse();
-        return onReport({ kind: 'refused' });
-      }
-      if (outcome === 'cancelRequested') onReport({ kind: 'cancelRequested' });
+  const plan = (each: Beating, failed: boolean): void => {
+    const { patient } = each;
+    const now = clock.monotonic();
+    const rhythm = rhythmOf(patient, now - patient.startedAt);
+    const intervalMs = rhythm.intervalMs * (1 - HEART_JITTER * chance.random());
+    // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
+    const wait = failed ? intervalMs * SOONER : intervalMs - patient.lease.sinceRenewalMs();
+    each.dueAt = now + Math.max(0, wait);
+    each.joinsAt = failed ? each.dueAt : each.dueAt - intervalMs * TOGETHER;
+    alarm.within(Math.max(0, wait));
+  };
+
+  const beatDue = (): void => {
+    const now = clock.monotonic();
+    let next = NEVER;
+    let isDue = false;
+    const along: Beating[] = [];
+    for (const each of beating.values()) {
+      isDue ||= each.dueAt <= now;
+      if (each.joinsAt <= now) along.push(each);
+      else next = Math.min(next, each.dueAt);
+    }
+    if (!isDue) for (const { dueAt } of along.splice(0)) next = Math.min(next, dueAt);
+    // Past its end the worker has fenced itself; a beat now could only revive a claim that nobody works on.
+    for (const each of along) if (!each.patient.lease.isHeld()) forget(each);
+    const held = along.filter((each) => !isStopped(each));
+    for (let start = 0; start < held.length; start += FULL) track(beat(held.slice(start, start + FULL)));
+    if (next !== NEVER) alarm.within(Math.max(0, next - now));
+  };
+  const alarm = createAlarm(clock, beatDue);
+
+  const track = (beat: Promise<void>): void => {
+    const tracked = beat.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  };
+
+  const beat = async (group: readonly Beating[]): Promise<void> => {
+    const sentAt = readClock(clock);
+    const beats = group.map((each) => {
+      const { patient } = each;
+      each.dueAt = NEVER;
+      each.joinsAt = NEVER;
+      const { leaseMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+      return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
+    });
+    const outcomes = await send(beats);
+    for (const [i, each] of group.entries()) {
+      const { lease } = each.patient;
+      const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
+      if (outcome.outcome === 'failed') options.onFailure(each.patient.claim, outcome.error);
+      if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt, beats[i]?.leaseMs ?? 0);
+      if (isStopped(each)) continue;
+      if (lease.hasEnded()) forget(each);
+      else judge(each, outcome);
     }
   };
 
-  const sendBeat = async ({ claim, lease, ...vitals }: Patient) => {
-    const sentAt = readClock(clock);
-    const { leaseMs } = rhythmOf(vitals, sentAt.monotonic - vitals.startedAt);
-    try {
-      const beat = await store.heartbeat(claim, sentAt.wall + leaseMs);
-      if (beat.outcome === 'lost') return 'refused';
-      if (!lease.hasEnded()) lease.renew(sentAt, leaseMs);
-      return beat.cancelRequested ? 'cancelRequested' : 'extended';
-    } catch (error) {
-      options.onFailure(claim, error);
-      return 'failed';
+  const judge = (each: Beating, outcome: BeatOutcome): void => {
+    const { lease, onReport } = each.patient;
+    if (outcome.outcome === 'lost') {
+      forget(each);
+      lease.refuse();
+      onReport({ kind: 'refused' });
+      return;
     }
+    if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport({ kind: 'cancelRequested' });
+    plan(each, outcome.outcome === 'failed');
+  };
+
+  const send = async (
+    beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
+  ): Promise<readonly BeatOutcome[]> => {
+    const [only] = beats;
+    const failed = (error: unknown) => beats.map(() => ({ outcome: 'failed' as const, error }));
+    if (only === undefined) return [];
+    if (beats.length > 1) return store.heartbeatMany(beats).catch(failed);
+    return store.heartbeat(only.claim, only.leaseUntil).then((outcome) => [outcome], failed);
   };
 
   return {
     start(patient) {
-      const stop = new AbortController();
-      stops.set(patient.claim.owner, stop);
-      beatFor(patient, stop.signal)
-        .catch((error: unknown) => {
-          if (!stop.signal.aborted) options.onFailure(patient.claim, error);
-        })
-        .finally(() => stops.delete(patient.claim.owner));
+      const each: Beating = { patient, dueAt: NEVER, joinsAt: NEVER };
+      beating.set(patient.claim.owner, each);
+      plan(each, false);
     },
-    stop: ({ owner }) => stops.get(owner)?.abort('stopped'),
+    stop: ({ owner }) => void beating.delete(owner),
     async quiet() {
       await Promise.allSettled(underWay);
     },
     async close() {
-      for (const stop of stops.values()) stop.abort('closed');
+      beating.clear();
+      alarm.stop();
       await Promise.allSettled(underWay);
     },
   };

@@ -11,6 +11,7 @@ import { type HeldClaim, nameOf } from './held-claim.ts';
 import { type ClockReading, createLeaseClock } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
 import { type RunBounds, type RunPlace, type Supervised, supervise } from './supervise.ts';
+import { createClaimWatch } from './watch-claim.ts';
 
 /** A job that this worker has claimed. */
 export interface ClaimedJob {
@@ -54,6 +55,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const outlet = createEventOutlet(parts);
   const ends = createEnds(parts, outlet);
   const restarts = createRestarts(parts, ends);
+  const supervising = { ...parts, claimWatch: createClaimWatch(clock) };
 
   const runUnder = async (
     held: HeldClaim,
@@ -65,7 +67,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
     for (let deaths = 0, mine = held, at = place; ; ) {
       tellOfStart(mine);
-      const run = await supervise(parts, mine, at, bounds);
+      const run = await supervise(supervising, mine, at, bounds);
       const death = deathOf(run);
       if (death === undefined) {
         returned();

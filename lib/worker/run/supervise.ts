@@ -5,7 +5,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart.ts';
 import type { HeldClaim } from './held-claim.ts';
 import { createSaving } from './saving.ts';
-import { watchClaim } from './watch-claim.ts';
+import type { ClaimWatch } from './watch-claim.ts';
 
 /** By itself, `abort` makes an error with a stack for a reason, which nobody reads here. */
 const OVER = 'over';
@@ -38,12 +38,12 @@ export interface Supervised {
 
 /** Runs a handler with its heart beating, and ends it when its lease, its limits, an operator or the host say so. */
 export async function supervise(
-  parts: WorkerParts,
+  parts: WorkerParts & { readonly claimWatch: ClaimWatch },
   held: HeldClaim,
   place: RunPlace,
   bounds: RunBounds,
 ): Promise<Supervised> {
-  const { settings, clock, telemetry, heart, cells } = parts;
+  const { settings, telemetry, heart, cells, claimWatch } = parts;
   const { job, claim, lease, startedAt } = held;
   const terms = termsOf(cells.find(job.type), settings);
   const vitals: Vitals = {
@@ -52,8 +52,8 @@ export async function supervise(
     growth: growthOf(settings),
     startedAt,
   };
-  const over = new AbortController();
-  const aborted = Promise.withResolvers<void>();
+  // Made only for a run that is asked to stop: most are not.
+  let over: AbortController | undefined;
   let reason: AbortReason | undefined;
   let madeWay: Supervised['madeWay'];
   let run: Run | undefined;
@@ -62,8 +62,13 @@ export async function supervise(
     if (reason !== undefined && !(given instanceof LeaseLost)) return;
     reason = given;
     madeWay = undefined;
-    run?.abort(given);
-    aborted.resolve();
+    if (run !== undefined) stopRun(run, given);
+  };
+  const stopRun = (asked: Run, given: AbortReason): void => {
+    asked.abort(given);
+    if (over !== undefined) return;
+    over = new AbortController();
+    void killIfItStays(parts, asked, over.signal, bounds);
   };
   const makeWay = (suspicion?: Suspicion) => {
     if (reason !== undefined) return;
@@ -80,10 +85,10 @@ export async function supervise(
   });
 
   if (!terms.fixedLease) heart.start({ ...vitals, claim, lease, onReport });
-  const watching = watchClaim({ clock, lease, limits: terms, startedAt, abort, over: over.signal });
+  const unwatch = claimWatch.watch({ lease, limits: terms, startedAt, abort });
   const onStopping = () => abort(bounds.stopping.reason);
   if (bounds.stopping.aborted) onStopping();
-  bounds.stopping.addEventListener('abort', onStopping, { signal: over.signal });
+  bounds.stopping.addEventListener('abort', onStopping);
 
   run = cells.start({
     ...{ job, lease, ...place },
@@ -94,13 +99,14 @@ export async function supervise(
     onProgress: () => lease.noteProgress(),
     onRetired: makeWay,
   });
-  if (reason !== undefined) run.abort(reason);
-  void killIfItStays(parts, run, aborted.promise, over.signal, bounds);
+  if (reason !== undefined) stopRun(run, reason);
   const outcome = await run.end.finally(() => {
-    over.abort(OVER);
+    over?.abort(OVER);
+    bounds.stopping.removeEventListener('abort', onStopping);
+    unwatch();
     heart.stop(claim);
   });
-  await Promise.all([watching, saving.close()]);
+  await saving.close();
   return { outcome, reason, madeWay, progressed: saving.progressed() };
 }
 
@@ -108,11 +114,9 @@ export async function supervise(
 async function killIfItStays(
   { clock, settings }: WorkerParts,
   run: Run,
-  aborted: Promise<void>,
   over: AbortSignal,
   { stopping, releaseWithinMs }: RunBounds,
 ): Promise<void> {
-  await aborted;
   const wait = (ms: number) => clock.sleep(ms, over).catch(() => {});
   const hostGoes = new Promise<void>((resolve) => {
     if (stopping.aborted) return resolve();

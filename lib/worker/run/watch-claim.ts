@@ -1,8 +1,9 @@
 import type { Clock } from '../../protocol/ports.ts';
 import { type AbortReason, LeaseLost, TimedOut } from '../abort-reasons.ts';
+import { createAlarm } from './alarm.ts';
 import type { LeaseClock } from './lease-clock.ts';
 
-/** The claim is looked at this often at least, because a wall clock can be set while nobody waits for it. */
+/** Claims are looked at this often at least, because a wall clock can be set while nobody waits for it. */
 const LOOK_MS = 1000;
 /** A limit counts as overstepped only past it. */
 const PAST = 1;
@@ -14,34 +15,62 @@ export interface RunLimits {
   readonly progressTimeoutMs: number;
 }
 
-/** Aborts the run on the tick its lease ends, or when it oversteps a limit of its type. Ends with `over`. */
-export async function watchClaim(options: {
-  readonly clock: Clock;
+/** A claim whose run must end with its lease, or at a limit of its type. */
+interface WatchedClaim {
   readonly lease: LeaseClock;
   readonly limits: RunLimits;
   /** Monotonic time of the claim. */
   readonly startedAt: number;
   readonly abort: (reason: AbortReason) => void;
-  readonly over: AbortSignal;
-}): Promise<void> {
-  const { clock, lease, limits, startedAt, abort, over } = options;
-  let timedOut = false;
-  while (!over.aborted) {
-    if (!lease.isHeld()) return abort(new LeaseLost('lapsed'));
+}
+
+export interface ClaimWatch {
+  /** Aborts the run on the tick its lease ends, or when it oversteps a limit. Returns how to end the watch. */
+  watch(claim: WatchedClaim): () => void;
+}
+
+/** Watches the claims of a host. */
+export function createClaimWatch(clock: Clock): ClaimWatch {
+  const watched = new Set<WatchedClaim>();
+  const timedOut = new WeakSet<WatchedClaim>();
+
+  /** When to look again; undefined when there is nothing left to look for. */
+  const look = (claim: WatchedClaim): number | undefined => {
+    const { lease, limits, startedAt, abort } = claim;
+    if (!lease.isHeld()) {
+      watched.delete(claim);
+      abort(new LeaseLost('lapsed'));
+      return undefined;
+    }
     const ageMs = clock.monotonic() - startedAt;
     const silentForMs = lease.silentForMs();
     const reason = overstepped(limits, ageMs, silentForMs);
-    if (reason !== undefined && !timedOut) {
-      timedOut = true;
+    if (reason !== undefined && !timedOut.has(claim)) {
+      timedOut.add(claim);
       abort(reason);
     }
-    const waits = [LOOK_MS, lease.remainingMs()];
-    if (!timedOut) {
-      waits.push(limits.maxRunMs - ageMs + PAST);
-      if (limits.progressTimeoutMs > 0) waits.push(limits.progressTimeoutMs - silentForMs + PAST);
+    let wait = Math.min(LOOK_MS, lease.remainingMs());
+    if (!timedOut.has(claim)) {
+      wait = Math.min(wait, limits.maxRunMs - ageMs + PAST);
+      if (limits.progressTimeoutMs > 0) wait = Math.min(wait, limits.progressTimeoutMs - silentForMs + PAST);
     }
-    await clock.sleep(Math.max(1, Math.ceil(Math.min(...waits))), over).catch(() => {});
-  }
+    return Math.max(1, Math.ceil(wait));
+  };
+
+  const alarm = createAlarm(clock, () => {
+    for (const claim of [...watched]) lookAgainAfter(look(claim));
+  });
+  const lookAgainAfter = (ms: number | undefined): void => {
+    if (ms !== undefined) alarm.within(ms);
+  };
+
+  return {
+    watch(claim) {
+      watched.add(claim);
+      lookAgainAfter(look(claim));
+      return () => watched.delete(claim);
+    },
+  };
 }
 
 function overstepped(

@@ -56,6 +56,14 @@ describe('a write whose reply was lost is known as done by the row that refuses 
       { outcome: 'extended', cancelRequested: false },
     ],
     ['heartbeat', ({ store, x }) => store.heartbeat(x, 9e12), { outcome: 'extended', cancelRequested: true }],
+    [
+      'heartbeatMany',
+      ({ store, r, x }) => store.heartbeatMany([r, x].map((claim) => ({ claim, leaseUntil: 9e12 }))),
+      [
+        { outcome: 'extended', cancelRequested: false },
+        { outcome: 'extended', cancelRequested: true },
+      ],
+    ],
     ['checkpoint', ({ store, r }) => store.checkpoint(r, { seq: 1 }), { outcome: 'written' }],
     ['complete', ({ store, r }) => store.complete(r, 1), { outcome: 'written' }],
     ['completeMany', ({ store, r }) => store.completeMany([{ claim: r }]), [{ outcome: 'written' }]],

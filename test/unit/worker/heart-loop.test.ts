@@ -12,10 +12,11 @@ const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 10_000;
 
 /** A heart with chance at its extreme, and a store that answers as told. */
-function stage(options: { random?: number; answer?: () => Promise<HeartbeatOutcome> } = {}) {
+function stage(options: { random?: number; answer?: (claim?: Claim) => Promise<HeartbeatOutcome> } = {}) {
   const clock = createHandClock();
   const chance = createHandChance(options.random ?? 0);
   const beats: { at: number; leaseUntil: number }[] = [];
+  const batches: string[][] = [];
   const reports: HeartReport[] = [];
   const failures: unknown[] = [];
   const answer = options.answer ?? (async () => ({ outcome: 'extended', cancelRequested: false }) as const);
@@ -27,6 +28,12 @@ function stage(options: { random?: number; answer?: () => Promise<HeartbeatOutco
       heartbeat: (_claim, leaseUntil) => {
         beats.push({ at: clock.now() - began, leaseUntil: leaseUntil - began });
         return answer();
+      },
+      heartbeatMany: (given) => {
+        for (const { leaseUntil } of given)
+          beats.push({ at: clock.now() - began, leaseUntil: leaseUntil - began });
+        batches.push(given.map(({ claim: { jobId } }) => jobId));
+        return Promise.all(given.map(({ claim: one }) => answer(one)));
       },
     },
     onFailure: (_claim, error) => void failures.push(error),
@@ -43,7 +50,7 @@ function stage(options: { random?: number; answer?: () => Promise<HeartbeatOutco
       onReport: (report) => void reports.push(report),
       ...over,
     });
-  return { clock, heart, lease, beats, reports, failures, start };
+  return { clock, heart, lease, beats, batches, reports, failures, start };
 }
 
 describe('the rhythm of the heart', () => {
@@ -189,3 +196,68 @@ describe('the lease clock', () => {
     expect(lease.remainingMs()).toBe(910);
   });
 });
+
+describe('the beats of many jobs', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i): Claim => ({ ...claim, jobId: `job-${i}`, owner: `w/${i}` }));
+
+  it('are sent 25 a request when they are due together, and together with whoever is due soon', async () => {
+    const { clock, start, batches } = stage();
+    for (const each of many(30)) start({ claim: each, lease: leaseOn(clock) });
+    await clock.advance(HEARTBEAT_MS * 0.04);
+    for (const each of many(32).slice(30)) start({ claim: each, lease: leaseOn(clock) });
+    await clock.advance(HEARTBEAT_MS * 0.96);
+    expect(batches.map(({ length }) => length)).toEqual([25, 7]);
+  });
+
+  it('leave out whoever is not due for a while', async () => {
+    const { clock, start, batches, beats } = stage();
+    for (const each of many(2)) start({ claim: each, lease: leaseOn(clock) });
+    await clock.advance(HEARTBEAT_MS * 0.06);
+    start({ claim: many(3)[2] as Claim, lease: leaseOn(clock) });
+    await clock.advance(HEARTBEAT_MS * 0.94);
+    expect(batches).toEqual([['job-0', 'job-1']]);
+    await clock.advance(HEARTBEAT_MS * 0.06);
+    expect(beats).toHaveLength(3);
+  });
+
+  it('have a verdict each: a lost lease and a cancellation are told to their own jobs', async () => {
+    const answers: Record<string, HeartbeatOutcome> = {
+      'job-1': { outcome: 'lost' },
+      'job-2': { outcome: 'extended', cancelRequested: true },
+    };
+    const { clock, start } = stage({
+      answer: async (one) => answers[one?.jobId ?? ''] ?? { outcome: 'extended', cancelRequested: false },
+    });
+    const told: string[] = [];
+    const leases = many(4).map((each) => {
+      const lease = leaseOn(clock);
+      start({ claim: each, lease, onReport: ({ kind }) => told.push(`${each.jobId} ${kind}`) });
+      return lease;
+    });
+    await clock.advance(HEARTBEAT_MS);
+    expect(told).toEqual(['job-1 refused', 'job-2 cancelRequested']);
+    expect(leases.map((lease) => lease.isHeld())).toEqual([true, false, true, true]);
+    await clock.advance(LEASE_MS - HEARTBEAT_MS);
+    expect(leases.map((lease) => lease.isHeld())).toEqual([true, false, true, true]);
+  });
+
+  it('are all repeated soon when their request failed as a whole', async () => {
+    let isDown = true;
+    const { clock, start, batches, failures } = stage({
+      answer: async () => {
+        if (isDown) throw new Error('down');
+        return { outcome: 'extended', cancelRequested: false };
+      },
+    });
+    for (const each of many(3)) start({ claim: each, lease: leaseOn(clock) });
+    await clock.advance(HEARTBEAT_MS);
+    expect(failures).toHaveLength(3);
+    isDown = false;
+    await clock.advance(HEARTBEAT_MS / 4);
+    expect(batches.map(({ length }) => length)).toEqual([3, 3]);
+  });
+});
+
+const leaseOn = (clock: ReturnType<typeof createHandClock>) =>
+  createLeaseClock(clock, readClock(clock), LEASE_MS);

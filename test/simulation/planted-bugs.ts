@@ -1,3 +1,4 @@
+import { batchBugs } from './batch-bugs.ts';
 import { bookkeepingBugs } from './bookkeeping-bugs.ts';
 import { cellBugs } from './cell-bugs.ts';
 import { dataBugs } from './data-bugs.ts';
@@ -16,4 +17,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...bookkeepingBugs,
   ...dataBugs,
   ...cellBugs,
+  ...batchBugs,
 ];

@@ -26,7 +26,7 @@ const HELD_UP_MS = 250;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Messages for slots that are about to come free: at most this many for each slot. */
-const AHEAD = 2;
+const AHEAD = 3;
 
 /**
  * Polls the queue: one long poll while it is empty, and as many as there is room for while each comes back full. Where slots come free
@@ -61,10 +61,13 @@ export function createPolls(options: {
   let isPolling = false;
 
   const isBacklog = () => allowed > 1;
-  /** Slots that come free before a poll is answered, in whole polls: a few messages at a time would cost a request each. */
+  /**
+   * Slots that come free before a poll is answered, in whole polls: a few messages at a time would cost a request each. And one poll
+   * more, so that there is a batch in hand when they do.
+   */
   const ahead = (): number => {
     const soon = isBacklog() ? (slots.freedPerMs() * pollMs) / full : 0;
-    return soon < 0.5 ? 0 : Math.min(mostAhead, Math.ceil(soon)) * full;
+    return soon < 0.5 ? 0 : Math.min(mostAhead, Math.ceil(soon) + 1) * full;
   };
   const room = () => slots.free() + ahead() - inHand() - asked;
 

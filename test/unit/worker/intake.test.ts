@@ -121,8 +121,8 @@ describe('the intake of a process', () => {
 
   it('takes messages ahead of short jobs, and never claims one that has no slot', async () => {
     const { seen, pass, host } = await stage({ concurrency: 10, jobs: 400, run: async () => {} });
-    await pass(1000);
-    // One poll after the other, each awaited with its claim, would be 10 jobs in 30 ms.
+    // A claim takes 10 ms, and a poll before it 20: one after the other they would take twice as long.
+    await pass(600);
     expect(seen.runs).toBe(400);
     expect(seen.mostHeld).toBeLessThanOrEqual(10);
     const stopped = host.stop();

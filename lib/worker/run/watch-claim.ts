@@ -9,7 +9,7 @@ const LOOK_MS = 1000;
 const PAST = 1;
 
 /** The limits of a type on one attempt. */
-export interface RunLimits {
+interface RunLimits {
   readonly maxRunMs: number;
   /** 0 where no progress is expected. */
   readonly progressTimeoutMs: number;

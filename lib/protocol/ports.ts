@@ -94,7 +94,6 @@ type CheckpointOutcome =
   | { readonly outcome: 'written'; readonly counts?: Pick<ClaimCounts, 'crashes' | 'releases'> }
   | { readonly outcome: 'lost'; readonly job?: Job };
 
-/** @internal */
 export type HeartbeatOutcome =
   | { readonly outcome: 'extended'; readonly cancelRequested: boolean }
   | { readonly outcome: 'lost'; readonly job?: Job };

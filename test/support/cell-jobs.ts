@@ -60,6 +60,14 @@ export const acts = {
     await sleep(60_000, undefined, { signal }).catch(() => {});
     signal.throwIfAborted();
   },
+  /** Does one thing after another, each only while it may. */
+  async effects({ journal = '' }: Given, { signal }: JobContext) {
+    for (;;) {
+      await sleep(20);
+      signal.throwIfAborted();
+      appendFileSync(journal, `${JSON.stringify({ effect: true, pid: process.pid, at: Date.now() })}\n`);
+    }
+  },
   async save({ place }: Given, { save }: JobContext) {
     await save(place ?? null);
     return 'saved';
@@ -127,6 +135,7 @@ interface Given {
   readonly lines?: number;
   readonly width?: number;
   readonly mb?: number;
+  readonly journal?: string;
 }
 
 const payload = z.object({

@@ -35,6 +35,8 @@ export interface ConsoleAppOptions {
   readonly actions?: ActParts;
   /** Acts on workers' processes; absent where workers do not run on this machine. */
   readonly local?: Pick<LocalWorkers, 'signal' | 'killCell'>;
+  /** What can be said of an id without a row. */
+  readonly tellUnknown?: (jobId: string) => Promise<string>;
   /** Stops all streams. */
   readonly stopping: AbortSignal;
 }
@@ -44,6 +46,8 @@ const MAX_BODY_BYTES = 256 * 1024;
 /** A comment now and then shows a dead connection to both ends. */
 const PULSE_MS = 15_000;
 
+const NO_SUCH_JOB =
+  'There is no such job, or its row has expired. A message that waits in the queue has no row yet';
 const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
@@ -91,11 +95,13 @@ function addStream(app: Hono, { feed, stopping }: ConsoleAppOptions): void {
   );
 }
 
-function addJobs(app: Hono, { watcher, store, clock, settings, actions }: ConsoleAppOptions): void {
+function addJobs(app: Hono, options: ConsoleAppOptions): void {
+  const { watcher, store, clock, settings, actions, tellUnknown } = options;
   app.get('/api/jobs/:id', async (c) => {
     const jobId = c.req.param('id');
-    const job = jobId.length > MAX_ID_LENGTH ? undefined : await store.read(jobId);
-    if (job === undefined) return c.json(refusal('There is no such job'), 404);
+    if (jobId.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
+    const job = await store.read(jobId);
+    if (job === undefined) return c.json(refusal((await tellUnknown?.(jobId)) ?? NO_SUCH_JOB), 404);
     watcher.jobs.takeRow(job);
     const seen = watcher.history.of(jobId);
     return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId)));
@@ -105,7 +111,7 @@ function addJobs(app: Hono, { watcher, store, clock, settings, actions }: Consol
     const { id, action } = c.req.param();
     if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
     if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
-    if (id.length > MAX_ID_LENGTH) return c.json(refusal('There is no such job'), 404);
+    if (id.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
     const reply = replyToAction(await actOnJob(actions, id, action), action);
     watcher.note(id);
     return c.json(reply, reply.ok ? 200 : 409);

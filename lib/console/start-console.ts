@@ -28,6 +28,8 @@ export interface ConsoleOptions {
   readonly local?: LocalWorkers;
   /** Reads how much is in the queue. @default what waits there is not shown */
   readonly queueDepth?: WatcherOptions['queueDepth'];
+  /** What can be said of an id without a row. @default only that there is none */
+  readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly onProblem?: (error: unknown) => void;
 }
 
@@ -83,6 +85,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     port: () => port,
     actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events },
     local,
+    tellUnknown: options.tellUnknown,
     stopping: stopping.signal,
   });
   const server = createAdaptorServer({ fetch: app.fetch });

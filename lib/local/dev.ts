@@ -4,6 +4,7 @@ import { connect } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { describeQueue } from '../aws/sqs/queue-inspection.ts';
+import { unknownJob } from '../client/look-up.ts';
 import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
@@ -150,6 +151,8 @@ async function openParts(
   const { table, clock } = aws;
   const store = aws.storeOf('console');
   const queue = aws.queueAt(queueUrl);
+  // Nobody tells how old a stand-in's messages are.
+  const asked = { found: { tableName, queueUrl }, sqs: aws.sqs, queueAge: async () => undefined };
   const page = await startConsole({
     tableName,
     table,
@@ -163,6 +166,7 @@ async function openParts(
     }),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     queueDepth: () => describeQueue(aws.sqs, queueUrl),
+    tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).says,
     local: consoleWorkers(stack, options.workers !== 0),
     port: options.port,
   });

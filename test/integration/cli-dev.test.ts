@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
 import { runProcess } from '../support/cli.ts';
 
@@ -49,6 +50,17 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
 
   const page = await runProcess(['console', '--json'], { directory: folder });
   expect(page.json()).toMatchObject({ url: expect.stringContaining('#token='), startedBy: 'leasehold dev' });
+  const { origin, hash } = new URL(page.json<{ url: string }>().url);
+  const unsent = await fetch(`${origin}/api/jobs/unsent`, {
+    headers: { [TOKEN_HEADER]: hash.slice(`#${TOKEN_PARAMETER}=`.length) },
+  });
+  expect([unsent.status, await unsent.json()]).toEqual([
+    404,
+    {
+      ok: false,
+      message: expect.stringMatching(/not started, or unknown\. In the queue \d+ messages? wait/),
+    },
+  ]);
   const sent = await runProcess(['send', 'no-such-type', '1', '--job-id', 'mine', '--json'], {
     directory: folder,
   });

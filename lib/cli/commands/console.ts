@@ -50,9 +50,10 @@ async function serve(
   output: Output,
   options: ConsoleCommandOptions,
 ) {
-  const [{ startConsole }, { describeQueue }] = await Promise.all([
+  const [{ startConsole }, { describeQueue }, { unknownJob }] = await Promise.all([
     import('../../console/start-console.ts'),
     import('../../aws/sqs/queue-inspection.ts'),
+    import('../../client/look-up.ts'),
   ]);
   const { found, table, store, settings, inspection, events, sqs } = system;
   const { queueUrl } = found;
@@ -67,6 +68,7 @@ async function serve(
     queue: options.write === true ? system.queue() : undefined,
     scan: options.scan === true ? inspection.scan : undefined,
     queueDepth: queueUrl === undefined ? undefined : () => describeQueue(sqs, queueUrl),
+    tellUnknown: async (jobId) => (await unknownJob(system, jobId)).says,
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
   output.json({ url: page.url });

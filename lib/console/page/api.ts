@@ -29,10 +29,10 @@ const headers = () => ({ [TOKEN_HEADER]: localStorage.getItem(KEY) ?? '' });
 export const streamUrl = (token: string): string =>
   `/api/stream?${TOKEN_PARAMETER}=${encodeURIComponent(token)}`;
 
-/** Everything known of a job; undefined when there is none with this id. */
-export async function fetchJob(jobId: string): Promise<JobDetail | undefined> {
+/** Everything known of a job, or what can be said of an id that has no row. */
+export async function fetchJob(jobId: string): Promise<JobDetail | string> {
   const reply = await fetch(`/api/jobs/${encodeURIComponent(jobId)}`, { headers: headers() });
-  return reply.ok ? ((await reply.json()) as JobDetail) : undefined;
+  return reply.ok ? ((await reply.json()) as JobDetail) : ((await reply.json()) as ActionReply).message;
 }
 
 const NO_ANSWER: ActionReply = {

@@ -26,7 +26,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The job as the server knows it, fetched anew when the stream says that it changed, or when its next moment has come. */
 function useJob(jobId: string) {
-  const [detail, setDetail] = useState<JobDetail | 'absent'>();
+  const [detail, setDetail] = useState<JobDetail | string>();
   const [asked, setAsked] = useState(0);
   useEffect(() => {
     let refetch: ReturnType<typeof setTimeout> | undefined;
@@ -34,12 +34,12 @@ function useJob(jobId: string) {
     let isLeft = false;
     const load = async () => {
       refetch = undefined;
-      const found = await fetchJob(jobId).catch(() => 'unanswered' as const);
+      const found = await fetchJob(jobId).catch(() => undefined);
       // What was seen stays where the console does not answer: the banner says of when it is.
-      if (isLeft || found === 'unanswered') return;
-      setDetail(found ?? 'absent');
+      if (isLeft || found === undefined) return;
+      setDetail(found);
       clearTimeout(next);
-      const inMs = found === undefined ? Number.POSITIVE_INFINITY : untilNextMoment(found.next);
+      const inMs = typeof found === 'string' ? Number.POSITIVE_INFINITY : untilNextMoment(found.next);
       if (inMs < LONGEST_TIMER_MS) next = setTimeout(load, inMs + AFTER_MOMENT_MS);
     };
     void load();
@@ -81,11 +81,7 @@ export function JobPage({ jobId }: { readonly jobId: string }) {
         <CopyButton text={jobId} what="the id" />
         {typeof detail === 'object' && <Actions detail={detail} onDone={reload} />}
       </header>
-      {detail === 'absent' && (
-        <p class="empty">
-          There is no such job, or its row has expired. A message that waits in the queue has no row yet.
-        </p>
-      )}
+      {typeof detail === 'string' && <p class="empty">{detail}</p>}
       {typeof detail === 'object' && <Detail detail={detail} now={now} />}
     </article>
   );

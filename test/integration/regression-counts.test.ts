@@ -154,6 +154,7 @@ describeOnOneEngine('the price of a transition', (engine) => {
         [900, 300],
         [4 * KIB, 4 * KIB],
         [64 * KIB, 32 * KIB],
+        [1020 * KIB, 32 * KIB],
       ] as const) {
         const request = withPayload(`beats-${payload}`, payload);
         for (let attempt = 1; attempt <= 8; attempt++) {

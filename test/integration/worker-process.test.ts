@@ -80,6 +80,26 @@ describe('the process host', () => {
     expect(most).toBeLessThanOrEqual(10);
   });
 
+  it('runs a job of the largest payload that its queue takes, and rejects a larger one with its size', async () => {
+    const largest = 1020 * 1024;
+    const long = defineJob({
+      type: 'long',
+      payload: z.string(),
+      run: async ({ payload }) => payload.length,
+    });
+    await stack.close();
+    stack = await startWorkerStack({ maxPayloadBytes: largest });
+    host = startWorkerProcess({ parts: stack.worker(createRegistry([long])), signals: false });
+    // As JSON it has two quotes around it.
+    await stack.send('long', 'x'.repeat(largest - 2), { jobId: 'largest' });
+    await stack.send('long', 'x'.repeat(largest - 1), { jobId: 'larger' });
+    const done = await stack.until('largest', (job) => job?.status === 'done');
+    expect(done).toMatchObject({ result: largest - 2 });
+    const rejected = await stack.until('bad:larger', (job) => job !== undefined);
+    expect(rejected.lastError).toContain(`${largest + 1}`);
+    expect(rejected.lastError).toContain(`${largest}`);
+  });
+
   it('deletes a message as soon as its claim holds', async () => {
     await stack.send('patient', {}, { jobId: 'a' });
     start();

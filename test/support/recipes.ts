@@ -36,6 +36,8 @@ export async function runRecipe(
       : `await (async function () {\n${rest}\n}).call(globalThis.recipe.stack);\nexport {};`,
   ].join('\n');
   mkdirSync(folder, { recursive: true });
+  // A package of its own, like a user's: else `leasehold` is what the build left here, if anything did.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, 'registry.ts'), 'export const { registry } = globalThis.recipe;');
   const file = join(folder, `recipe-${line}.ts`);
   writeFileSync(file, module);

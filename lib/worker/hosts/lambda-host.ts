@@ -20,6 +20,9 @@ export type LambdaHostOptions = Partial<HostOptions> & {
 /** Init waits this long for the first cell; Lambda itself allows ten seconds. */
 const READY_MS = 8000;
 
+/** Metrics of an invocation that goes on: alarms must not wait for the end of a job of a quarter of an hour. */
+const FLUSH_MS = 60_000;
+
 /** The host of a worker Lambda: claims the jobs of its batch, and has them run in its cell. `ready` is what init should wait for. */
 export function createLambdaHost(
   makeCells: (options: CellsOptions) => Cells,
@@ -52,14 +55,16 @@ function composeFor(
   return composeHost({ concurrency, ...options, configuration }, makeCells);
 }
 
-/** Wraps a handler of SQS batches so that its log lines name the request and its metrics are written at the end. */
+/** Wraps a handler of SQS batches so that its log lines name the request, and its metrics are written each minute and at the end. */
 export const withPowertools =
   ({ nameRequest, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
   async (event, context) => {
     nameRequest(context);
+    const flushing = setInterval(flush, FLUSH_MS);
     try {
       return await handler(event, context);
     } finally {
+      clearInterval(flushing);
       flush();
     }
   };

@@ -1,4 +1,4 @@
-import { MAX_HINT_DELAY_MS, planDispatch } from '../protocol/decisions/dispatch.ts';
+import { planDispatch } from '../protocol/decisions/dispatch.ts';
 import { claimOf, LEASE_EXPIRED, leaseEntryOf } from '../protocol/job.ts';
 import {
   type DataName,
@@ -22,6 +22,7 @@ import {
   retryWrite,
 } from '../protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../settings/settings.ts';
+import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import { type WriteUnits, writeUnits } from './write-units.ts';
 
 /** What a typical job's rows carry, in bytes. */

@@ -1,5 +1,5 @@
-import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import type { Settings } from '../settings/settings.ts';
+import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
 import type { Prices } from './prices.ts';
 

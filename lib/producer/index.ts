@@ -2,13 +2,13 @@ import '../node-version.ts';
 import { systemClock } from '../aws/clock.ts';
 import { createSqsClient } from '../aws/sqs/client.ts';
 import { createSqsQueue } from '../aws/sqs/sqs-queue.ts';
-import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import { QueueUnavailableError } from '../protocol/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../protocol/ports.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { resourceVariables } from '../wire/environment.ts';
 import { quoted, type SendOptions } from '../wire/message.ts';
+import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import type { PayloadIn, Registry, TypeIn } from '../worker/registry.ts';
 import { checkMessage, MessageRefusedError } from './check-message.ts';
 

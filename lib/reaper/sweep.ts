@@ -1,10 +1,10 @@
 import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
-import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { allShards } from '../protocol/shards.ts';
 import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
 import { longestSleepMs } from '../settings/longest-sleep.ts';
+import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import { haveLapsedTogether } from './lapsed-together.ts';

@@ -1,6 +1,6 @@
-import { MAX_HINT_DELAY_MS } from '../protocol/decisions/dispatch.ts';
 import type { ReaperRow } from '../protocol/store/reaper-row.ts';
 import type { Settings } from '../settings/settings.ts';
+import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import type { SweepResult } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 

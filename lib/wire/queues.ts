@@ -4,6 +4,8 @@ const SECOND = 1000;
 
 /** What a message carries around its payload: type, id, times, budgets, and the JSON between them. */
 const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
+/** The longest delay that SQS takes; what lies further ahead is dispatched by the reaper shortly before it is due. */
+export const MAX_HINT_DELAY_MS = 900_000;
 /** The longest poll that SQS allows: an idle consumer asks three times a minute. */
 const RECEIVE_WAIT_SECONDS = 20;
 /** The dead-letter consumer writes at most ten rows an invocation. */

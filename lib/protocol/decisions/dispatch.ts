@@ -1,7 +1,5 @@
 import type { Settings } from '../../settings/settings.ts';
-
-/** The longest delay that SQS takes; what lies further ahead is dispatched by the reaper shortly before it is due. */
-export const MAX_HINT_DELAY_MS = 900_000;
+import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 
 /** How a pending job comes to its next worker: by a hint in the queue, or by the reaper once it is due. */
 export interface Dispatch {

@@ -3,9 +3,10 @@ import { backoffMs } from '../../../lib/protocol/decisions/backoff.ts';
 import { decideClaim } from '../../../lib/protocol/decisions/decide-claim.ts';
 import { decideFailure, decideRelease } from '../../../lib/protocol/decisions/decide-failure.ts';
 import { decideReap, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
-import { MAX_HINT_DELAY_MS, planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
+import { planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { MAX_HINT_DELAY_MS } from '../../../lib/wire/queues.ts';
 import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 

@@ -148,7 +148,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('MessagesRejected', options);
   }
 
-  /** Requests to the table that failed after the SDK’s own retries. */
+  /** Requests to the table, and hints to the queue, that failed after the SDK’s own retries, and rows of a newer version. */
   metricStoreFailures(options?: MetricOptions): Metric {
     return this.metric('StoreFailures', options);
   }

@@ -123,6 +123,7 @@ function isWritten(
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: entry.jobId });
       telemetry.count('RowsTooNew');
+      telemetry.count('StoreFailures');
       leaveBehind(tally, 'newer', [entry]);
       memory.unmoved.set(asSeen(entry), 'refused');
       return false;

@@ -28,7 +28,7 @@ export const metrics = {
   TicksLate: { unit: 'Count', says: 'ticks of schedules that came too late and made no job' },
   StoreFailures: {
     unit: 'Count',
-    says: 'requests to the table, and hints to the queue, that failed after the SDK’s own retries',
+    says: 'requests to the table, and hints to the queue, that failed after the SDK’s own retries, and rows of a newer version',
   },
   RequestsThrottled: {
     unit: 'Count',

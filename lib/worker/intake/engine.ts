@@ -131,6 +131,8 @@ export function createEngine(parts: WorkerParts): Engine {
       case 'newer':
         telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });
         telemetry.count('RowsTooNew');
+        // Somebody must be woken for it: such jobs wait for the newer version.
+        telemetry.count('StoreFailures');
         return SETTLED;
       case 'absent':
       case 'finished':

@@ -19,6 +19,8 @@ it('rows of a newer version are left alone, counted and named, once in an invoca
   });
   expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 0, skipped: { newer: 0 } });
   expect(telemetry.total('RowsTooNew')).toBe(1);
+  // By which the alarm of the table goes off.
+  expect(telemetry.total('StoreFailures')).toBe(1);
   expect(telemetry.lines.filter(({ message }) => message === 'job left alone')).toMatchObject([
     { level: 'error', fields: { jobId: 'newer' } },
   ]);

@@ -4,6 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ResourceProps } from './leasehold-jobs-props.ts';
 import { moreAlarms } from './more-alarms.ts';
+import { queueStalled } from './queue-stalled.ts';
 import type { AlarmDefinition, Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
@@ -60,10 +61,8 @@ function jobAlarms(
 }
 
 /** Whether jobs get to workers, and workers to the table. */
-function intakeAlarms(
-  { metered, functions, queue, deadLetterQueue }: Watched,
-  props: AlarmProps,
-): Record<string, AlarmDefinition> {
+function intakeAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
+  const { metered, functions, queue, deadLetterQueue } = watched;
   const {
     storeFailureAlarmThreshold = 3,
     throttleAlarmThreshold = 10,
@@ -75,7 +74,7 @@ function intakeAlarms(
     StoreFailures: {
       title: 'the table or the queue cannot be used',
       anchor: 'store-failures',
-      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network.`,
+      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
     },
@@ -94,26 +93,7 @@ function intakeAlarms(
       metric: metered.metricMessagesReturned(perFiveMinutes),
       threshold: returnedAlarmThreshold,
     },
-    QueueStalled: {
-      title: 'jobs wait and nobody takes them',
-      anchor: 'queue-stalled',
-      says: 'Messages have waited for 10 minutes, and none was received.',
-      // SQS reports no number of receptions for a queue that nobody asks.
-      metric: new MathExpression({
-        expression: 'IF(FILL(waiting, 0) > 0 AND FILL(received, 0) == 0, 1, 0)',
-        usingMetrics: {
-          waiting: queue.metricApproximateNumberOfMessagesVisible({
-            ...perFiveMinutes,
-            statistic: Stats.MINIMUM,
-          }),
-          received: queue.metricNumberOfMessagesReceived({ ...perFiveMinutes, statistic: Stats.SUM }),
-        },
-        ...perFiveMinutes,
-        label: 'messages wait, none is received',
-      }),
-      threshold: 1,
-      periods: 2,
-    },
+    QueueStalled: queueStalled(watched),
     // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     QueueAge: {

@@ -2,7 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
 import { resourceVariables } from '../../lib/wire/environment.ts';
-import { jobBody } from '../../lib/wire/message.ts';
+import { hintBody, jobBody } from '../../lib/wire/message.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { type CloudWatch, createCloudWatch } from './cloudwatch.ts';
 import { type Deployed, deploy } from './deployed.ts';
@@ -74,15 +74,17 @@ const namesSince = (line: number) =>
 const watchAlarms = () => createCloudWatch(deployed.alarms);
 
 /** Three pending jobs whose hints are due. */
-async function waitingJobs(): Promise<void> {
-  for (let n = 0; n < 3; n++)
+async function waitingJobs(): Promise<readonly string[]> {
+  const jobIds = [1, 2, 3].map(() => `waiting-${++messages}`);
+  for (const jobId of jobIds)
     await deployed.storeAt(-300_000).schedule(
       {
-        jobId: `waiting-${++messages}`,
+        jobId,
         ...{ type: 'count-primes', payload: '{"below":10}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
       },
       { notBefore: 0, leaseUntil: 1, dispatches: 1 },
     );
+  return jobIds;
 }
 
 describe('a system in which nothing is broken', () => {
@@ -239,6 +241,25 @@ describe('each way to break the reaper', () => {
     expect(watch.wentOff(10)).toEqual({ StoreFailures: 1 });
   });
 
+  it('tells of rows that a newer version wrote, which wait until that version is back', async () => {
+    const watch = watchAlarms();
+    const [jobId = ''] = await waitingJobs();
+    await deployed.table.apply({
+      ...{ transition: 'schedule', jobId, set: { format: 99 }, returns: 'nothing' },
+      when: [[{ attribute: 'jobId', is: 'present' }]],
+    });
+    for (let minute = 0; minute < 5; minute++) await tick(60 * minute, watch);
+    expect(watch.wentOff(10)).toEqual({ StoreFailures: 3 });
+    const before = deployed.lines.length;
+    const hint = await deployed.batch(deployed.queues.queue, [hintBody(jobId, 'count-primes')]);
+    await deployed.functions.worker.invoke(hint);
+    expect(namesSince(before)).toEqual(new Set(['RowsTooNew', 'StoreFailures']));
+    await deployed.table.apply({
+      ...{ transition: 'schedule', jobId, set: { format: 2 }, returns: 'nothing' },
+      when: [[{ attribute: 'jobId', is: 'present' }]],
+    });
+  });
+
   it('is late when its wakes are dropped, and ticks alone start it', async () => {
     const watch = watchAlarms();
     wakeQueue(watch, 10);
@@ -283,20 +304,38 @@ describe('each way to break the reaper', () => {
   });
 });
 
-/** SQS tells of messages visible or taken only while there are such messages, and of receptions only to who receives. */
+/** SQS tells of messages visible or taken only while there are such messages. */
 describe('what only SQS can tell', () => {
   const minutes = (from: number, to: number, put: (second: number) => void) => {
     for (let minute = from; minute < to; minute++) put(60 * minute);
   };
+  const AGE = 'AWS/SQS ApproximateAgeOfOldestMessage Queue';
+  const CLAIMED = 'Leasehold JobsClaimed';
 
-  it('is that messages wait and nobody takes them', () => {
+  // Lambda takes the messages of a throttled function and keeps trying, so they are not visible, and they are received:
+  // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html. Age counts what is not deleted.
+  it('is that the worker function is not invoked: no concurrency, or its event source is off', async () => {
     const watch = watchAlarms();
-    minutes(-10, 20, (second) =>
-      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', second, second < 0 ? 0 : 3),
-    );
-    expect(watch.wentOff(20)).toEqual({ QueueStalled: 10 });
-    minutes(0, 20, (second) => watch.put('AWS/SQS NumberOfMessagesReceived Queue', second, 1));
-    expect(watch.wentOff(20)).toEqual({});
+    const event = await message('count-primes', { below: 10 });
+    await at(-1, watch, () => deployed.functions.worker.invoke(event));
+    minutes(0, 40, (second) => watch.put(AGE, second, second + 30));
+    expect(watch.wentOff(40)).toEqual({ QueueStalled: 18 });
+  });
+
+  it('is nothing in a backlog that is worked off, however slowly', () => {
+    const watch = watchAlarms();
+    minutes(0, 55, (second) => watch.put(AGE, second, second + 30));
+    // Jobs of 15 minutes, which take every place that there is.
+    for (const minute of [0, 15, 30, 45]) watch.put(CLAIMED, 60 * minute + 59, 2);
+    expect(watch.wentOff(55)).toEqual({});
+  });
+
+  it('is nothing while one hint waits for 15 minutes and its job then runs for as long', () => {
+    const watch = watchAlarms();
+    minutes(0, 31, (second) => watch.put(AGE, second, second + 30));
+    // Written up to a minute after the claim.
+    watch.put(CLAIMED, 60 * 16, 1);
+    expect(watch.wentOff(60)).toEqual({});
   });
 
   it.each(['ApproximateNumberOfMessagesVisible', 'ApproximateNumberOfMessagesNotVisible'])(
@@ -312,7 +351,10 @@ describe('what only SQS can tell', () => {
 
   it('is how old the oldest message is', () => {
     const watch = watchAlarms();
-    minutes(0, 90, (second) => watch.put('AWS/SQS ApproximateAgeOfOldestMessage Queue', second, second));
+    minutes(0, 90, (second) => {
+      watch.put(AGE, second, second);
+      watch.put(CLAIMED, second, 1);
+    });
     expect(watch.wentOff(90)).toEqual({ QueueAge: 61 });
   });
 });

@@ -171,20 +171,24 @@ describe('alarms', () => {
       .flatMap(metricsIn)
       .filter(({ Namespace }) => Namespace !== METRIC_NAMESPACE)
       .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`);
+    // Where only containers work.
+    watched.push('AWS/SQS NumberOfMessagesReceived');
     expect([...new Set(watched)].sort()).toEqual([...cited].sort());
   });
 
   it('are all in the runbook’s table of what breaks, and so is how soon each goes off', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
     const table = runbook.split('## Which alarm sees what')[1]?.split('\n## ')[0] ?? '';
-    for (const [id, alarm] of Object.entries(alarmsOf(standard))) {
+    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    const all = [standard, containers].flatMap((each) => Object.entries(alarmsOf(each)));
+    for (const [id, alarm] of all) {
       const periods = alarm.Metrics?.flatMap(
         (metric) => (metric as { MetricStat?: { Period: number } }).MetricStat?.Period ?? [],
       );
       const minutes = ((alarm.Period ?? periods?.[0] ?? 0) * alarm.EvaluationPeriods) / 60;
       const rows = table
         .split('\n')
-        .filter((line) => line.includes(`${alarm.AlarmName.replace(/^.*: /, '')}`));
+        .filter((line) => line.includes(`| ${alarm.AlarmName.replace(/^.*: /, '')} |`));
       expect(rows.length, `${id}: ${alarm.AlarmName}`).toBeGreaterThan(0);
       for (const row of rows) expect(row, id).toContain(`| ${minutes} min`);
     }
@@ -206,8 +210,8 @@ describe('alarms', () => {
         .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`)
         .sort();
     expect(namesOf('QueueStalled')).toEqual([
-      'AWS/SQS ApproximateNumberOfMessagesVisible',
-      'AWS/SQS NumberOfMessagesReceived',
+      'AWS/SQS ApproximateAgeOfOldestMessage',
+      'Leasehold JobsClaimed',
     ]);
     expect(namesOf('QueueAge')).toEqual(['AWS/SQS ApproximateAgeOfOldestMessage']);
     expect(namesOf('DeadLetters')).toEqual([
@@ -306,6 +310,29 @@ describe('alarms', () => {
       ComparisonOperator: 'GreaterThanThreshold',
       Threshold: bound,
     });
+  });
+
+  // 15 minutes are the longest delay of a hint, and the longest invocation; 3 more are for metrics that come late.
+  it('allow for the longest invocation and the longest delay before they miss the start of jobs', () => {
+    expect(alarmsOf(standard).QueueStalled).toMatchObject({ EvaluationPeriods: 18 });
+    const short = alarmsOf(synthesize({ functionTimeout: Duration.minutes(1) }));
+    expect(short.QueueStalled).toMatchObject({ EvaluationPeriods: 18 });
+    const gathered = alarmsOf(synthesize({ batchWindow: Duration.minutes(5), batchSize: 10 }));
+    expect(gathered.QueueStalled).toMatchObject({
+      EvaluationPeriods: 23,
+      AlarmDescription: expect.stringMatching(/^Messages have been in the queue for 23 minutes/),
+    });
+  });
+
+  it('ask only the queue where no function works: containers may write their metrics elsewhere', () => {
+    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    const { QueueStalled } = alarmsOf(containers);
+    expect(QueueStalled?.AlarmName).toMatch(/: jobs wait and nobody takes them$/);
+    expect(metricsIn(QueueStalled).map(({ MetricName: name }) => name)).toEqual([
+      'ApproximateNumberOfMessagesVisible',
+      'NumberOfMessagesReceived',
+    ]);
+    expect(QueueStalled).toMatchObject({ EvaluationPeriods: 2 });
   });
 
   it('tell a topic of their beginning and end, if there is one', () => {

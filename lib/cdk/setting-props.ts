@@ -234,7 +234,7 @@ export interface SettingProps {
   readonly maxRun?: Duration;
 
   /**
-   * How long a handler may block the event loop before its heartbeats stop.
+   * How long a handler may block the event loop before its cell is killed.
    * @default Duration.minutes(2)
    */
   readonly maxStall?: Duration;

@@ -142,7 +142,7 @@ export const declarations = {
     2 * MINUTE,
     SECOND,
     DAY,
-    'how long a handler may block the event loop before its heartbeats stop',
+    'how long a handler may block the event loop before its cell is killed',
   ),
   progressTimeoutMs: ms(
     0,

@@ -31,6 +31,8 @@ export interface ConsoleOptions {
   /** What can be said of an id without a row. @default only that there is none */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly onProblem?: (error: unknown) => void;
+  /** How often the table and the queue are looked at. @default often on this machine, seldom in an account */
+  readonly rhythm?: Rhythm;
 }
 
 /** What a local stack adds: processes to look at and to signal, and word of everything that happens. */
@@ -54,11 +56,13 @@ export interface Console {
   stop(): Promise<void>;
 }
 
+type Rhythm = Pick<WatcherOptions, 'pollMs' | 'idlePollMs' | 'queueEveryMs' | 'failuresEveryMs'>;
+
 /** How often the index is looked at: on this machine it is free, in an account each look costs a query a shard. */
-const RHYTHM = {
+const RHYTHMS: Readonly<Record<Hello['mode'], Rhythm>> = {
   local: { pollMs: 400, idlePollMs: 5_000, queueEveryMs: 400, failuresEveryMs: 1_000 },
   account: { pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
-} as const;
+};
 
 /** Serves the page on 127.0.0.1 until it is stopped. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
@@ -70,7 +74,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const watcher = new Watcher({
     ...{ table, store, settings, clock, scan, queueDepth, onProblem },
     isToldAll: () => local?.tellsAll === true,
-    ...RHYTHM[mode],
+    ...(options.rhythm ?? RHYTHMS[mode]),
   });
   const feed = new Feed({
     watcher,

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleOptions } from '../../lib/console/start-console.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
@@ -16,41 +16,53 @@ const title =
 
 describe.skipIf(chromiumPath === undefined)(title, () => {
   let browser: Browser;
+  /** For all tests that need no other: a context of its own costs a test more than its page does. */
+  let desktop: BrowserContext;
   const stages: ConsoleStage[] = [];
   const complaints: string[] = [];
   const ends: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
     browser = await launchChromium();
+    desktop = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   });
   afterAll(async () => {
     await browser?.close();
   });
   afterEach(async () => {
+    await Promise.all(desktop.pages().map((page) => page.close()));
     await Promise.all(ends.splice(0).map((end) => end()));
     await Promise.all(stages.splice(0).map((stage) => stage.console.stop().catch(() => {})));
     expect(complaints.splice(0)).toEqual([]);
   });
 
   const DEPTH = { visible: 134, inFlight: 3, delayed: 2 };
+  const OFTEN = { pollMs: 100, idlePollMs: 0, queueEveryMs: 100, failuresEveryMs: 100 };
   const start = async (rows: readonly Row[] = [], options: Partial<ConsoleOptions> = {}) => {
-    const stage = await startConsoleStage({ queueDepth: async () => DEPTH, ...options }, rows);
+    const stage = await startConsoleStage({ queueDepth: async () => DEPTH, rhythm: OFTEN, ...options }, rows);
     stages.push(stage);
     return stage;
   };
   /** As in an account, where nothing is scanned. */
   const startAccount = (rows: readonly Row[]) => start(rows, { scan: undefined });
-  const openContext = async (options: BrowserContextOptions = {}) => {
+  const newContext = async (options: BrowserContextOptions) => {
     const context = await browser.newContext({
       ...{ viewport: { width: 1280, height: 800 }, locale: 'en-US', timezoneId: 'UTC' },
+      // What moves all the time is drawn all the time, which a machine without a graphics card feels.
+      reducedMotion: 'reduce',
       ...options,
     });
     context.setDefaultTimeout(60_000);
+    return context;
+  };
+  const contextFor = async (options: BrowserContextOptions | undefined) => {
+    if (options === undefined) return desktop;
+    const context = await newContext(options);
     ends.push(() => context.close());
     return context;
   };
-  const open = async (stage: ConsoleStage, options: BrowserContextOptions = {}, fragment?: string) => {
-    const page = await (await openContext(options)).newPage();
+  const open = async (stage: ConsoleStage, fragment?: string, options?: BrowserContextOptions) => {
+    const page = await (await contextFor(options)).newPage();
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(stage.console.url);
     await page.getByText('live', { exact: true }).waitFor();
@@ -116,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
 
     it('says so when the table cannot be read, and goes on when it can', async () => {
       const stage = await start([usedUp('invoice', Date.now())]);
-      const page = await open(stage, {}, '#/jobs/invoice');
+      const page = await open(stage, '#/jobs/invoice');
       const revive = page.getByRole('button', { name: 'revive' });
       await revive.waitFor();
       const { query } = stage.table;
@@ -154,11 +166,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
   describe('errors first', () => {
     it('opens a failed job with its error, the stack readable, and each attempt with its own', async () => {
       const stage = await start([usedUp('invoice', Date.now())]);
-      const page = await open(
-        stage,
-        { permissions: ['clipboard-read', 'clipboard-write'] },
-        '#/jobs/invoice',
-      );
+      const page = await open(stage, '#/jobs/invoice');
       const failure = page.getByRole('region', { name: 'Attempts used up: 3 of 3' });
       await failure.getByText('TypeError: fetch failed').waitFor();
       await failure.getByText('caused by Error: connect ECONNREFUSED').waitFor();
@@ -204,7 +212,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
 
     it('tells a NonRetryableError and a quarantine apart, with the cause of each crash', async () => {
       const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
-      const page = await open(stage, { colorScheme: 'dark' }, '#/jobs/import-3');
+      const page = await open(stage, '#/jobs/import-3', { colorScheme: 'dark' });
       await page
         .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
         .waitFor();
@@ -282,7 +290,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
 
     it('cancels a range that was selected with Shift', async () => {
       const stage = await start(Array.from({ length: 6 }, (_, i) => jobRow(`wait-${i}`)));
-      const page = await open(stage, {}, '#/?sort=job');
+      const page = await open(stage, '#/?sort=job');
       await row(page, 'wait-1').getByRole('checkbox').check();
       await row(page, 'wait-4')
         .getByRole('checkbox')
@@ -341,7 +349,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
           finishedRow(`thumb-${i}`, 'done', { type: 'thumb', ...times }),
         ),
       ]);
-      const page = await open(stage, {}, '#/types');
+      const page = await open(stage, '#/types');
       const line = page.getByRole('row', { name: /^thumb/ });
       await line.waitFor();
       await expect
@@ -400,7 +408,10 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
         usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
         running('busy', Date.now(), 50_000, { progress: '0.4' }),
       ]);
-      const page = await open(stage, { viewport: { width: 390, height: 844 }, hasTouch: true });
+      const page = await open(stage, undefined, {
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+      });
       const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
       await phoneRow.waitFor();
       const id = phoneRow.locator('.id');
@@ -421,7 +432,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
 
     it('moves through the list with j and k wherever the focus is, and opens with Enter', async () => {
       const stage = await start(['a', 'b', 'c'].map((jobId) => jobRow(jobId)));
-      const page = await open(stage, {}, '#/?sort=job');
+      const page = await open(stage, '#/?sort=job');
       await row(page, 'c').waitFor();
       const active = () => page.locator('.row[data-active="true"]').getAttribute('data-job');
       await page.getByRole('button', { name: /^Colours/ }).focus();

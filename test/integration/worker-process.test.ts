@@ -16,9 +16,8 @@ beforeEach(async () => {
   company = new Map();
   running = 0;
   stack = await startWorkerStack({
-    leaseMs: 5000,
+    leaseMs: 30_000,
     processConcurrency: 10,
-    shutdownGraceMs: 100,
     deadlineMarginMs: 1000,
     functionTimeoutMs: 60_000,
   });
@@ -108,14 +107,28 @@ describe('the process host', () => {
     expect(await stack.read('a')).toMatchObject({ status: 'running' });
   });
 
-  it('needs less than a request for each of a crowd of short jobs, claim to delete', async () => {
+  it('needs at most half a request for each of a crowd of short jobs, claim to delete', async () => {
+    // Those that run together end together: on a busy machine they would not, and be stored one by one.
+    let together = Promise.withResolvers<void>();
+    let started = 0;
+    const meeting = defineJob({
+      type: 'meeting',
+      payload: z.unknown(),
+      async run() {
+        const mine = together;
+        if (++started % 10 === 0) {
+          together = Promise.withResolvers<void>();
+          mine.resolve();
+        }
+        await mine.promise;
+      },
+    });
     const jobIds = ids(100);
-    await sendAll(jobIds, 5);
-    const before = requests();
-    start();
+    await Promise.all(jobIds.map((jobId) => stack.send('meeting', {}, { jobId })));
+    host = startWorkerProcess({ parts: stack.worker(createRegistry([meeting])), signals: false });
     await allDone(jobIds);
-    // One by one it would be more than two. A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
-    expect((requests() - before - 1) / jobIds.length).toBeLessThan(1);
+    // A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
+    expect((requests() - 1) / jobIds.length).toBeLessThanOrEqual(0.5);
     // The one look at the clock.
     expect(stack.dynamodb.counts.GetItem ?? 0).toBe(1);
   });

@@ -22,7 +22,7 @@ const journal = join(folder, 'journal');
 beforeEach(async () => {
   stack = await startWorkerStack({
     ...{ leaseMs: 6000, killAfterMs: KILL_AFTER_MS, processConcurrency: 10, cells: 1, cellMemoryMb: 200 },
-    ...{ shutdownGraceMs: 100, maxStallMs: 1500 },
+    ...{ maxStallMs: 1500 },
   });
 });
 afterEach(async () => {

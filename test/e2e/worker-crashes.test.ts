@@ -8,7 +8,7 @@ let worker: MortalProcess | undefined;
 let stopSweeping: () => Promise<void>;
 
 beforeEach(async () => {
-  stack = await startWorkerStack({ leaseMs: 3000, processConcurrency: 10, shutdownGraceMs: 100 });
+  stack = await startWorkerStack({ leaseMs: 3000, processConcurrency: 10 });
   stopSweeping = stack.sweepOften();
 });
 afterEach(async () => {

@@ -18,7 +18,6 @@ beforeEach(async () => {
   // The examples' own leases are long; the engine and the reaper are not kept waiting by them.
   stack = await startWorkerStack({
     leaseMs: 30_000,
-    shutdownGraceMs: 100,
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
     leaderLeaseMs: 1000,

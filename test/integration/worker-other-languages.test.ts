@@ -24,7 +24,7 @@ const registry = createRegistry([greet]);
 let stack: WorkerStack;
 let host: WorkerProcess;
 beforeEach(async () => {
-  stack = await startWorkerStack({ shutdownGraceMs: 100 });
+  stack = await startWorkerStack();
   host = startWorkerProcess({ parts: stack.worker(registry), signals: false });
 });
 afterEach(async () => {

@@ -22,10 +22,19 @@ const shortLeases = {
   leaseMs: 1500,
   skewMs: 100,
   dispatchLeaseMs: 3000,
+  // A stop waits for the last poll, which is as long as half of it.
+  shutdownGraceMs: 100,
   backoffBaseMs: 0,
   backoffCapMs: 0,
   eventsEnabled: false,
+  // A sweep asks each shard twice, and tests sweep often.
+  shards: 2,
+  maxRunning: 100,
 } as const;
+
+/** How often a job is looked at that a test waits for, and how often all of them together: more would keep workers in this process from working. */
+const LOOK_MS = 20;
+const LOOKS_A_SECOND = 200;
 
 /** How often a job's lease lapsed. Its `crashes` do not tell: progress forgives them. */
 export const lapsesOf = (job: Job | undefined): number =>
@@ -84,11 +93,17 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   const sweeps = createKeptTelemetry();
   const table = direct.jobs.at();
   const sweepOnce = async () => void (await sweep({ ...observer, table, telemetry: sweeps }));
+  let waiting = 0;
   const until: WorkerStack['until'] = async (jobId, wanted) => {
-    for (;;) {
-      const job = await read(jobId);
-      if (job !== undefined && wanted(job)) return job;
-      await sleep(20);
+    waiting += 1;
+    try {
+      for (;;) {
+        const job = await read(jobId);
+        if (job !== undefined && wanted(job)) return job;
+        await sleep(Math.max(LOOK_MS, (waiting * 1000) / LOOKS_A_SECOND));
+      }
+    } finally {
+      waiting -= 1;
     }
   };
   return {

@@ -11,6 +11,7 @@ import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { startGuard } from '../../lib/worker/cells/guard.ts';
 import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
+import { atDepth } from '../support/depth.ts';
 import { local } from '../support/engines.ts';
 import { on } from '../support/faults.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
@@ -24,7 +25,7 @@ let host: WorkerProcess | undefined;
 beforeEach(async () => {
   stack = await startWorkerStack({
     ...{ leaseMs: 20_000, killAfterMs: 300, maxStallMs: 1500, processConcurrency: 10, cells: 1 },
-    ...{ cellMemoryMb: 200, shutdownGraceMs: 100 },
+    ...{ cellMemoryMb: 200, heartbeatMs: 1000 },
   });
 });
 afterEach(async () => {
@@ -77,9 +78,11 @@ describe('a host whose cell dies', () => {
   });
 
   it('does a job that stores new checkpoints between deaths, however many there are', async () => {
-    await stack.send('stubborn', { deaths: 12 }, { jobId: 'a' });
+    const deaths = atDepth(5, 12);
+    expect(deaths).toBeGreaterThan(stack.settings.maxCrashes);
+    await stack.send('stubborn', { deaths }, { jobId: 'a' });
     start();
-    expect(await stack.until('a', ended)).toMatchObject({ status: 'done', result: { deaths: 12 } });
+    expect(await stack.until('a', ended)).toMatchObject({ status: 'done', result: { deaths } });
   });
 
   it('restarts those who had to make way for a cell beyond its memory, without the queue, and finds the one to blame', async () => {
@@ -120,9 +123,9 @@ describe('the brake', () => {
 
   it('is not pulled by one job, however often it kills', async () => {
     const telemetry = keptTelemetry();
-    await stack.send('act', { act: 'exit' }, { jobId: 'a', maxCrashes: 6, maxAttempts: 6 });
+    await stack.send('act', { act: 'exit' }, { jobId: 'a', maxCrashes: 4 });
     start(telemetry);
-    expect(await failed('a')).toMatchObject({ crashes: 6 });
+    expect(await failed('a')).toMatchObject({ crashes: 4 });
     expect(telemetry.total('BrakeOn')).toBe(0);
   });
 });

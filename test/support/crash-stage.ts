@@ -29,6 +29,8 @@ export interface CrashStage {
  * charged is asserted, so none may lapse because the machine is busy. `stack.lapse` ends those of dead workers.
  */
 const shortWaits = {
+  // Each takes a process start, and processes are started a lot here.
+  cells: 1,
   cellMemoryMb: 200,
   leaseMs: 30_000,
   heartbeatMs: 300,
@@ -36,7 +38,6 @@ const shortWaits = {
   visibilityTimeoutMs: 2000,
   dispatchLeaseMs: 1000,
   deadlineMarginMs: 200,
-  shutdownGraceMs: 100,
   reaperIntervalMs: 1000,
   leaderLeaseMs: 1000,
 } as const;

@@ -23,7 +23,8 @@ const GB = 1e9;
 export function operationsBill(
   load: {
     readonly jobs: number;
-    readonly invocations: number;
+    /** Lines with metrics: one or two for each invocation of the worker. */
+    readonly metricLines: number;
     readonly storedGb: number;
     /** Retries and reclaims, which are told to EventBridge. */
     readonly events: number;
@@ -32,7 +33,7 @@ export function operationsBill(
   { dashboard = false, tracing = false, typesMeasured = 0 }: Watching,
   prices: Prices,
 ): CostLine[] {
-  const { jobs, invocations, storedGb, events } = load;
+  const { jobs, metricLines, storedGb, events } = load;
   const line = (what: string, amount: number, unit: string, dollars: number): CostLine => ({
     group: 'operations',
     what,
@@ -43,7 +44,7 @@ export function operationsBill(
   const metrics = METRICS_ALWAYS + (jobs > 0 ? METRICS_WHILE_BUSY : 0);
   const logged =
     (jobs * LOG_LINE_BYTES.job +
-      invocations * (LOG_LINE_BYTES.invocation + (typesMeasured > 0 ? LOG_LINE_BYTES.type : 0))) /
+      metricLines * (LOG_LINE_BYTES.invocation + (typesMeasured > 0 ? LOG_LINE_BYTES.type : 0))) /
     GB;
   const polls = IDLE_POLLS_A_MONTH.shrinking + (load.onLambda ? IDLE_POLLS_A_MONTH.limited : 0);
   return [

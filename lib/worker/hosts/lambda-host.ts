@@ -3,6 +3,7 @@ import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler, SqsRecord } from '../../wire/lambda.ts';
+import { INVOCATION_FLUSH_MS } from '../../wire/metrics.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import type { Cells } from '../cells/cells.ts';
 import type { CellsOptions } from '../cells/fork-cells.ts';
@@ -19,9 +20,6 @@ export type LambdaHostOptions = Partial<HostOptions> & {
 
 /** Init waits this long for the first cell; Lambda itself allows ten seconds. */
 const READY_MS = 8000;
-
-/** Metrics of an invocation that goes on: alarms must not wait for the end of a job of a quarter of an hour. */
-const FLUSH_MS = 60_000;
 
 /** The host of a worker Lambda: claims the jobs of its batch, and has them run in its cell. `ready` is what init should wait for. */
 export function createLambdaHost(
@@ -60,7 +58,7 @@ export const withPowertools =
   ({ nameRequest, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
   async (event, context) => {
     nameRequest(context);
-    const flushing = setInterval(flush, FLUSH_MS);
+    const flushing = setInterval(flush, INVOCATION_FLUSH_MS);
     try {
       return await handler(event, context);
     } finally {

@@ -6,7 +6,7 @@ import type { AlarmDefinition, Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
-/** Claims are written within a minute, and CloudWatch may show them a minute or two later than SQS's own metrics. */
+/** A message is polled for, its claim is written within 10 s, and CloudWatch may show it a minute or two later than SQS's own metrics. */
 const LATE_METRIC_MINUTES = 3;
 
 /** Whether jobs wait although nobody is busy with them. */

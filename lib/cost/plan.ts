@@ -2,7 +2,7 @@ import { HEART_JITTER, leaseLength } from '../settings/lease-length.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import { PARTITION_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
-import { INVOCATION_FLUSH_MS } from '../wire/metrics.ts';
+import { FLUSH_MS } from '../wire/metrics.ts';
 import { type CostLine, SECONDS_A_MONTH } from './bill.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import { operationsBill, type Watching } from './operations-bill.ts';
@@ -104,7 +104,7 @@ export function planFor(
       {
         jobs: jobs * (1 + again),
         // A long one has told of its claims before it tells of their ends.
-        metricLines: amountOf(INVOCATIONS) * (workload.durationMs > INVOCATION_FLUSH_MS ? 2 : 1),
+        metricLines: amountOf(INVOCATIONS) * (workload.durationMs > FLUSH_MS ? 2 : 1),
         storedGb: amountOf(ROWS_KEPT),
         events: jobs * again,
         onLambda: workload.host.kind === 'lambda',

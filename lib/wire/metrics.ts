@@ -4,8 +4,8 @@ export const METRIC_NAMESPACE = 'Leasehold';
 /** The dimension that tells one deployment's metrics from another's. */
 export const METRIC_DIMENSION = 'service';
 
-/** How often an invocation that goes on writes its metrics: alarms must not wait for the end of a job of a quarter of an hour. */
-export const INVOCATION_FLUSH_MS = 60_000;
+/** How often a worker writes what it has to tell: alarms must not wait for the end of an invocation of a quarter of an hour. */
+export const FLUSH_MS = 10_000;
 
 export type MetricUnit = 'Count' | 'Milliseconds';
 

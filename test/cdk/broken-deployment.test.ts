@@ -333,7 +333,7 @@ describe('what only SQS can tell', () => {
   it('is nothing while one hint waits for 15 minutes and its job then runs for as long', () => {
     const watch = watchAlarms();
     minutes(0, 31, (second) => watch.put(AGE, second, second + 30));
-    // Written up to a minute after the claim.
+    // Claims are polled for, and written up to 10 s later.
     watch.put(CLAIMED, 60 * 16, 1);
     expect(watch.wentOff(60)).toEqual({});
   });

@@ -58,13 +58,13 @@ describe('the bill of a month, without free tiers', () => {
   });
 });
 
-it('has two lines of metrics for an invocation that lasts longer than a minute', () => {
+it('has two lines of metrics for an invocation that lasts longer than 10 s', () => {
   const loggedGb = (durationMs: number) =>
     planFor({ ...short, durationMs }, resolveSettings(), listPrices).lines.find(
       ({ what }) => what === 'logs of jobs',
     )?.amount ?? 0;
-  expect(loggedGb(60_000)).toBeCloseTo(loggedGb(100), 9);
-  expect(loggedGb(60_001) - loggedGb(60_000)).toBeCloseTo((1e6 * LOG_LINE_BYTES.invocation) / 1e9, 6);
+  expect(loggedGb(10_000)).toBeCloseTo(loggedGb(100), 9);
+  expect(loggedGb(10_001) - loggedGb(10_000)).toBeCloseTo((1e6 * LOG_LINE_BYTES.invocation) / 1e9, 6);
 });
 
 describe('what a job leaves in the log', () => {

@@ -3,7 +3,7 @@ import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler, SqsRecord } from '../../wire/lambda.ts';
-import { INVOCATION_FLUSH_MS } from '../../wire/metrics.ts';
+import { FLUSH_MS } from '../../wire/metrics.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import type { Cells } from '../cells/cells.ts';
 import type { CellsOptions } from '../cells/fork-cells.ts';
@@ -53,12 +53,12 @@ function composeFor(
   return composeHost({ concurrency, ...options, configuration }, makeCells);
 }
 
-/** Wraps a handler of SQS batches so that its log lines name the request, and its metrics are written each minute and at the end. */
+/** Wraps a handler of SQS batches so that its log lines name the request, and its metrics are written every 10 s and at the end. */
 export const withPowertools =
   ({ nameRequest, flush }: PowertoolsTelemetry, handler: SqsHandler): SqsHandler =>
   async (event, context) => {
     nameRequest(context);
-    const flushing = setInterval(flush, INVOCATION_FLUSH_MS);
+    const flushing = setInterval(flush, FLUSH_MS).unref();
     try {
       return await handler(event, context);
     } finally {

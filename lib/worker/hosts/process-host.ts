@@ -1,4 +1,5 @@
 import type { EmbeddedReaper } from '../../reaper/embedded.ts';
+import { FLUSH_MS } from '../../wire/metrics.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { createEngine } from '../intake/engine.ts';
 import { createPolls } from '../intake/polls.ts';
@@ -30,7 +31,6 @@ export interface WorkerProcess {
   isHealthy(): boolean;
 }
 
-const FLUSH_MS = 10_000;
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs jobs in this process until it is stopped. */

@@ -19,6 +19,8 @@ export interface Transition {
 const CHANGED_BY = '`changedBy` is this call’s';
 const MINE = 'lease is mine (owner and attempt)';
 const OBSERVED = 'attempt and lease end as observed';
+/** Where counts are written as well: a checkpoint changes them and leaves the lease as it is. */
+const COUNTS_OBSERVED = 'attempt, lease end and crashes as observed';
 const AS_SCANNED = 'status, attempt, lease end and `changedBy` as the scan saw them';
 const ANY: readonly JobStatus[] = ['pending', 'running', 'done', 'failed', 'cancelled'];
 
@@ -101,11 +103,11 @@ export const jobTransitions = {
     by: 'reaper',
     from: ['running'],
     to: 'pending',
-    when: `${OBSERVED}; excused only where that was not done twice in a row already`,
+    when: `${COUNTS_OBSERVED}; excused only where that was not done twice in a row already`,
     proof: CHANGED_BY,
   },
-  quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: OBSERVED, proof: CHANGED_BY },
-  failLapsed: { by: 'reaper', from: ['running'], to: 'failed', when: OBSERVED, proof: CHANGED_BY },
+  quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: COUNTS_OBSERVED, proof: CHANGED_BY },
+  failLapsed: { by: 'reaper', from: ['running'], to: 'failed', when: COUNTS_OBSERVED, proof: CHANGED_BY },
   redispatch: { by: 'reaper', from: ['pending'], to: 'pending', when: OBSERVED, proof: CHANGED_BY },
   cancelLapsed: {
     by: 'reaper',

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { MAX_INLINE_ROW_BYTES } from '../../lib/protocol/rows/data-pointer.ts';
 import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
 import { newJob } from '../support/jobs.ts';
 import { KIB, large, pointerAt, rowOf, textOf, watched } from './data-harness.ts';
-import { claimedJob, entryOf, type Harness } from './harness.ts';
+import { claimedJob, contractSettings, entryOf, type Harness } from './harness.ts';
 
 /** What is too large for a job's row lives beside it: written first, pointed to by a fenced write, never overwritten. */
 export function describeDataRows(open: () => Harness): void {
@@ -312,6 +313,29 @@ export function describeDataRows(open: () => Harness): void {
       outcome: 'written',
     });
     expect(await harness.store.read(jobId)).toMatchObject({ crashes: 0, releases: 3, checkpoint: 'page 4' });
+  });
+
+  it('crashes that were forgiven stay so, though the index still shows them as the lease lapses', async () => {
+    const harness = open();
+    const jobId = harness.jobId();
+    const lapse = async (entry: ReturnType<typeof entryOf>) => {
+      await harness.clock.advance(60_000);
+      const action = decideReap(entry, {
+        now: harness.clock.now(),
+        settings: contractSettings,
+        excused: false,
+      });
+      if (action.kind === 'leave') throw new Error('the lease should have lapsed');
+      return harness.store.reap(entry, action);
+    };
+    await claimedJob(harness.store, { job: newJob(jobId), owner: 'w/1' });
+    await lapse(entryOf(await rowOf(harness, jobId)));
+    const job = await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
+    const shown = entryOf(await rowOf(harness, jobId));
+    await harness.store.checkpoint(claimOf(job), { seq: job.checkpointSeq + 1, checkpoint: 'further' });
+    expect(await lapse(shown)).toEqual({ outcome: 'moved' });
+    await lapse(entryOf(await rowOf(harness, jobId)));
+    expect(await harness.store.read(jobId)).toMatchObject({ status: 'pending', crashes: 1, releases: 1 });
   });
 
   it('terms that the settings gave are replaced by the type’s at the first claim, those of the producer stay', async () => {

@@ -7,6 +7,7 @@ const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', '
 export const MOVES_DATA = new Set(['tidy', 'revive']);
 /** What raises the fencing token. */
 const CLAIMS = new Set(['claim', 'restart']);
+const LAPSES = new Set(['reclaim', 'quarantine', 'failLapsed']);
 const COUNTERS = ['errors', 'crashes', 'releases'] as const;
 const REVIVABLE = new Set(['failed', 'cancelled']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
@@ -48,6 +49,11 @@ function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
     (after.checkpoint === before.checkpoint || Number(after.releases) === Number(before.releases))
   )
     problems.push('crashes were forgiven without progress');
+  if (
+    LAPSES.has(write.transition) &&
+    (Number(after.crashes) > Number(before.crashes) + 1 || Number(after.releases) < Number(before.releases))
+  )
+    problems.push('crashes came back that were forgiven');
   if (write.transition === 'heartbeat' && Number(after.leaseUntil) <= Number(before.leaseUntil))
     problems.push('a heartbeat shortened the lease');
   if (write.transition === 'revive' && Number(after.notBefore) < Number(before.notBefore ?? 0))

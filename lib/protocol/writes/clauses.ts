@@ -77,6 +77,13 @@ export const leaseIsAsObserved = (entry: LeaseEntry): readonly Clause[] => [
   leaseEndsAt(entry.leaseUntil),
 ];
 
+/** A checkpoint forgives crashes and leaves the lease as it is: an index that lags shows the lease rightly, and more crashes than there are. */
+export const crashesAre = (crashes: number): Clause => ({
+  attribute: 'crashes',
+  is: 'equal',
+  value: crashes,
+});
+
 export const checkpointIsNewer = (seq: number): Clause => ({
   attribute: 'checkpointSeq',
   is: 'below',

@@ -1,7 +1,7 @@
 import { defined } from '../../wire/defined.ts';
 import type { ReapVerdict } from '../decisions/decide-reap.ts';
 import type { LeaseEntry } from '../job.ts';
-import { cancelIsRequested, leaseIsAsObserved } from './clauses.ts';
+import { cancelIsRequested, crashesAre, leaseIsAsObserved } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 import {
   claimEnded,
@@ -27,13 +27,16 @@ export function reapWrite(
   excuses = 0,
 ): RowWrite {
   const observed = { jobId: entry.jobId, when: [leaseIsAsObserved(entry)], returns: 'nothing' } as const;
+  const countsAreAsObserved = [...leaseIsAsObserved(entry), crashesAre(entry.crashes)];
   switch (action.kind) {
     case 'reclaim':
       return {
         ...observed,
         transition: 'reclaim',
         when: [
-          action.otherwise === undefined ? observed.when[0] : [...observed.when[0], wasExcused(excuses)],
+          action.otherwise === undefined
+            ? countsAreAsObserved
+            : [...countsAreAsObserved, wasExcused(excuses)],
         ],
         set: defined({
           ...pendingAttributes(entry.jobId, action.dispatch, shards),
@@ -49,6 +52,7 @@ export function reapWrite(
       return {
         ...observed,
         transition: action.quarantined ? 'quarantine' : 'failLapsed',
+        when: [countsAreAsObserved],
         set: {
           status: 'failed',
           crashes: action.crashes,

@@ -34,6 +34,7 @@ const isThird = { attribute: 'attempt', is: 'equal', value: 3 } as const;
 const nobodyActed = { attribute: 'acted', is: 'absent' } as const;
 const acted = (act: string) => ({ acted: 1, act0: { act, by: 'me', at: now } });
 const leaseIsSame = { attribute: 'leaseUntil', is: 'equal', value: 100_000 } as const;
+const crashesAreSame = { attribute: 'crashes', is: 'equal', value: 0 } as const;
 const endIsSame = { attribute: 'finishedAt', is: 'equal', value: 70_000 } as const;
 const toBeCancelled = { attribute: 'cancelRequested', is: 'equal', value: true } as const;
 
@@ -153,7 +154,7 @@ const reapers: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'reclaim',
       jobId: 'a',
-      when: [[statusIs('running'), isThird, leaseIsSame]],
+      when: [[statusIs('running'), isThird, leaseIsSame, crashesAreSame]],
       set: { ...pending, ...charged, ...ended('lapsed', 70_000), changedBy: 'me/c9' },
       returns: 'nothing',
     },
@@ -164,7 +165,7 @@ const reapers: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'reclaim',
       jobId: 'a',
-      when: [[statusIs('running'), isThird, leaseIsSame]],
+      when: [[statusIs('running'), isThird, leaseIsSame, crashesAreSame]],
       set: { ...pending, ...charged, ...ended('lapsed', 70_000, 'unknown'), changedBy: 'me/c9' },
       returns: 'nothing',
     },
@@ -175,7 +176,7 @@ const reapers: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     {
       transition: 'quarantine',
       jobId: 'a',
-      when: [[statusIs('running'), isThird, leaseIsSame]],
+      when: [[statusIs('running'), isThird, leaseIsSame, crashesAreSame]],
       set: {
         status: 'failed',
         ...charged,

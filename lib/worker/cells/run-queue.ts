@@ -75,14 +75,18 @@ export function createRunQueue(options: {
           },
         });
         onWaiting();
-        if (aborted !== undefined) homes.ofRun(run)?.cell.abort(run, aborted);
       };
       queue(work);
       return {
         end: ended.promise,
         abort(reason) {
           aborted = reason;
-          homes.ofRun(run)?.cell.abort(run, reason);
+          const home = homes.ofRun(run);
+          if (home !== undefined) return home.cell.abort(run, reason);
+          // Whoever still waits for a cell does not begin: nobody would tell it there that it is to stop.
+          const mine = waiting.filter((each) => each.run === run);
+          waiting = waiting.filter((each) => each.run !== run);
+          for (const { settle } of mine) settle('unstarted');
         },
         kill(why) {
           const home = homes.ofRun(run);

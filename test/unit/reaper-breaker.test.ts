@@ -137,6 +137,94 @@ describe('the breaker', () => {
     expect(verdict).toMatchObject({ open: true, change: 'opened', lapsed: 60 });
   });
 
+  describe('before the first write', () => {
+    const look = { shard: 'r0', lapsed: 0, mayHoldMore: false, live: undefined as number | undefined };
+    const at = { now: 100_000, runningShards: ['r0', 'r1'] };
+    /** A table whose shards hold so many lapsed and live leases. */
+    const assess = async (
+      looks: readonly (typeof look)[],
+      counts: Readonly<Record<string, { lapsed?: number; live?: number; isCut?: boolean }>> = {},
+      state = { open: false, heldBack: false },
+    ) => {
+      const { deps } = stage({ breakerThreshold: 10, breakerPerSweep: 100, skewMs: 2000, graceMs: 500 });
+      const asked: CountQuery[] = [];
+      const table: Table = {
+        ...deps.table,
+        async count(request) {
+          asked.push(request);
+          const of = counts[request.partition];
+          if (of === undefined) throw new Error('no answer');
+          return { count: (request.upTo === undefined ? of.live : of.lapsed) ?? 0, complete: !of.isCut };
+        },
+      };
+      const verdict = await assessBreaker({ ...deps, table }, state, looks, at);
+      return { verdict, asked, state };
+    };
+
+    it('counts nothing below the threshold, and says what it saw', async () => {
+      const { verdict, asked } = await assess([{ ...look, lapsed: 9 }]);
+      expect(verdict).toMatchObject({ open: false, change: undefined, lapsed: 9, live: 0, budget: Infinity });
+      expect(asked).toEqual([]);
+    });
+
+    it('counts the live leases from the threshold on, but for shards that it has seen to their end', async () => {
+      const { verdict, asked } = await assess([{ ...look, lapsed: 10, live: 4 }], { r1: { live: 7 } });
+      expect(verdict).toMatchObject({ open: false, lapsed: 10, live: 11 });
+      // What may not be acted on yet counts as live.
+      expect(asked).toEqual([{ partition: 'r1', after: 97_500, atMost: 2500 }]);
+    });
+
+    it('counts the lapsed ones of a shard whose first page was full, and no others', async () => {
+      const looks = [
+        { ...look, lapsed: 3, mayHoldMore: true },
+        { ...look, shard: 'r1', lapsed: 2 },
+      ];
+      const few = await assess(looks, { r0: { lapsed: 7 } });
+      expect(few.verdict).toMatchObject({ open: false, lapsed: 9, live: 0 });
+      expect(few.asked).toEqual([{ partition: 'r0', upTo: 97_500, atMost: 2500 }]);
+      const enough = await assess(looks, { r0: { lapsed: 8, live: 1 }, r1: { live: 1 } });
+      expect(enough.verdict).toMatchObject({ open: true, change: 'opened', lapsed: 10, live: 2 });
+    });
+
+    it('believes its own eyes where a count says less', async () => {
+      const { verdict } = await assess([{ ...look, lapsed: 12, mayHoldMore: true, live: 0 }], {
+        r0: { lapsed: 5 },
+        r1: { live: 0 },
+      });
+      expect(verdict).toMatchObject({ lapsed: 12 });
+    });
+
+    it('takes more than can be counted for a mass lapse, however many live', async () => {
+      const counts = { r0: { lapsed: 2500, isCut: true, live: 9000 }, r1: { live: 9000 } };
+      const looks = [
+        { ...look, lapsed: 12, mayHoldMore: true },
+        { ...look, shard: 'r1', lapsed: 0 },
+      ];
+      expect((await assess(looks, counts)).verdict).toMatchObject({ open: true });
+    });
+
+    it('does not take what it could not count for more than can be counted', async () => {
+      const { verdict } = await assess([{ ...look, lapsed: 12, mayHoldMore: true, live: 50 }], {
+        r1: { live: 50 },
+      });
+      expect(verdict).toMatchObject({ open: false, lapsed: 12, live: 100 });
+    });
+
+    it('stays open for the rest that it held back, without counting, and closes after it', async () => {
+      const rest = await assess([{ ...look, lapsed: 1 }], {}, { open: true, heldBack: true });
+      expect(rest.verdict).toMatchObject({ open: true, change: undefined, lapsed: 1, budget: 100 });
+      expect(rest.asked).toEqual([]);
+      const later = await assess([{ ...look, lapsed: 1 }], {}, { open: true, heldBack: false });
+      expect(later.verdict).toMatchObject({ open: false, change: 'closed', budget: Infinity });
+    });
+  });
+
+  it('without a limit limits no shard', () => {
+    const shards = [{ oldest: 3 }, { oldest: 1 }];
+    expect([...shareOut(Number.POSITIVE_INFINITY, shards)]).toEqual(shards.map((each) => [each, Infinity]));
+    expect(shareOut(25, [])).toEqual(new Map());
+  });
+
   it('shares its budget out evenly, and what is over to the oldest lapses', () => {
     const shards = [{ oldest: 3 }, { oldest: 1 }, { oldest: 2 }];
     expect([...shareOut(25, shards)].map(([{ oldest }, rows]) => [oldest, rows])).toEqual([

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClockGuard } from '../../../lib/protocol/clock-guard.ts';
 import type { Table } from '../../../lib/protocol/ports.ts';
+import { reapInChain } from '../../../lib/reaper/chain.ts';
+import { LONGEST_LEAD_MS } from '../../../lib/reaper/leadership.ts';
 import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
@@ -264,7 +266,127 @@ describe('a reaper that wakes the next', () => {
     const { clock, tick, counts, sent, telemetry } = scene({ settings: { reaperEnabled: false } });
     expect(await settled(clock, tick())).toMatchObject({ ended: 'disabled' });
     expect([counts, sent]).toEqual([{}, []]);
-    expect(telemetry.lines).toMatchObject([{ message: 'reaper is switched off: nothing is swept' }]);
+    expect(telemetry.lines).toMatchObject([
+      { message: 'reaper is switched off: nothing is swept', fields: { setting: 'reaperEnabled' } },
+    ]);
+  });
+
+  it('writes its metrics out after every sweep, and when it could not even read its row', async () => {
+    let flushes = 0;
+    const flush = () => {
+      flushes += 1;
+    };
+    const sound = scene({ more: { flush } });
+    await settled(sound.clock, sound.tick());
+    expect(flushes).toBe(2);
+    const deaf = scene({
+      more: { flush },
+      change: () => ({ read: () => Promise.reject(new Error('no answer')) }),
+    });
+    expect(await settled(deaf.clock, deaf.tick())).toMatchObject({ message: 'no answer' });
+    expect(flushes).toBe(3);
+  });
+
+  it('does not end before its events are published', async () => {
+    const events: string[] = [];
+    const clock = createHandClock();
+    const { tick, claim } = scene({
+      clock,
+      more: {
+        events: {
+          async publish(batch) {
+            await clock.sleep(100);
+            events.push(...batch.map(({ name }) => name));
+          },
+        },
+      },
+    });
+    await claim('job', { maxCrashes: 1 });
+    await clock.advance(40_000);
+    const done = tick().then(() => [...events]);
+    await clock.advance(0);
+    await clock.advance(1000);
+    expect(await done).toEqual(['JobFailed', 'JobQuarantined']);
+  });
+
+  it('goes on when its promise could not be put off, and says so', async () => {
+    let slowMs = 0;
+    const clock = createHandClock();
+    const { tick, sent, telemetry } = scene({
+      clock,
+      change: (table) => ({
+        query: async (request) => {
+          if (slowMs > 0) await clock.sleep(slowMs);
+          return table.query(request);
+        },
+        apply: (write) =>
+          write.transition === 'renewWake' ? Promise.reject(new Error('throttled')) : table.apply(write),
+      }),
+    });
+    await settled(clock, tick());
+    slowMs = 5000;
+    await clock.advance(32_000 + 5000);
+    expect(sent).toHaveLength(2);
+    expect(telemetry.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+      { message: 'the next sweep could not be put off', fields: { reason: 'Error: throttled' } },
+    ]);
+  });
+
+  it('puts nothing off any more once it has ended', async () => {
+    const { clock, tick, counts } = scene();
+    await settled(clock, tick());
+    await clock.advance(32_000);
+    const { apply } = counts;
+    await clock.advance(31_000);
+    expect(counts.apply).toBe(apply);
+  });
+
+  it('ends in time for its function’s own limit, and the next goes on where it stopped', async () => {
+    const clock = createHandClock();
+    const settings = { breakerThreshold: 10, breakerPerSweep: 25, minSweepIntervalMs: 500, maxRunning: 1000 };
+    const { claim, deps, memory } = scene({ clock, settings });
+    for (let i = 0; i < 200; i++) await claim(`job-${i}`);
+    await clock.advance(40_000);
+    const isPending = () => memory.rows().filter(({ status }) => status === 'pending').length;
+    const first = reapInChain(deps, { kind: 'tick' }, { deadlineAt: clock.now() + 1000 });
+    await clock.advance(0);
+    await clock.advance(5000);
+    // The third would begin at the very moment at which the time is up.
+    expect(await first).toMatchObject({ sweeps: 2, reclaimed: 50 });
+    expect(isPending()).toBeGreaterThanOrEqual(50);
+  });
+
+  it('stops in the middle of a sweep when its time is up', async () => {
+    const clock = createHandClock();
+    const { claim, deps } = scene({
+      clock,
+      settings: { shards: 1, maxRunning: 1000, breakerThreshold: 10_000 },
+      change: (table) => ({
+        query: async (request) => {
+          await clock.sleep(500);
+          return table.query(request);
+        },
+      }),
+    });
+    for (let i = 0; i < 300; i++) await claim(`job-${i}`);
+    await clock.advance(40_000);
+    const run = reapInChain(deps, { kind: 'tick' }, { deadlineAt: clock.now() + 1000 });
+    await clock.advance(0);
+    await clock.advance(60_000);
+    const result = await run;
+    expect(result.reclaimed).toBeGreaterThan(0);
+    expect(result.reclaimed).toBeLessThan(300);
+  });
+
+  it('counts the live leases again where the row says that it was done in the future', async () => {
+    const { clock, tick, claim, memory, telemetry } = scene();
+    await claim('job', { leaseMs: 3_600_000 });
+    memory.put({ jobId: LEADER_KEY, gaugedAt: clock.now() });
+    await settled(clock, tick());
+    expect(telemetry.values('LeasesLive')).toEqual([]);
+    memory.put({ jobId: LEADER_KEY, gaugedAt: clock.now() + 1 });
+    await settled(clock, tick());
+    expect(telemetry.values('LeasesLive')).toEqual([1]);
   });
 
   it('touches nothing while its clock is wrong', async () => {
@@ -332,6 +454,21 @@ describe('beside a reaper in a process', () => {
     expect(sent).toMatchObject([{ delaySeconds: 15 }]);
     await clock.advance(15_000);
     expect(await store.read('job')).toMatchObject({ status: 'pending' });
+  });
+
+  it('leaves a chain alone that is as it should be, and believes in a lead as long as one can be', async () => {
+    const { clock, tick, memory, sent } = scene();
+    const leaderUntil = clock.now() + LONGEST_LEAD_MS;
+    const lead = { jobId: LEADER_KEY, leader: 'embedded', leaderUntil, term: 1 };
+    memory.put({ ...lead, wake: 'one', wakeAt: clock.now() + 1000 });
+    const result = await settled(clock, tick());
+    expect(result).toMatchObject({ ended: 'led' });
+    expect(result).toHaveProperty('wakeAt', undefined);
+    expect(sent).toEqual([]);
+    memory.put({ ...lead, leaderUntil: leaderUntil + 1 });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'swept' });
+    memory.put({ ...lead, leaderUntil: clock.now() });
+    expect(await settled(clock, tick())).toMatchObject({ ended: 'swept' });
   });
 
   it('sweeps although the row says that somebody leads for a year', async () => {

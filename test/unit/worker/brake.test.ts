@@ -53,4 +53,56 @@ describe('the brake', () => {
     for (const job of jobs('a-4')) brake.convicted(job);
     expect(brake.holdsTypeMs('a')).toBe(2 * first);
   });
+
+  it('holds for five seconds at first, and for five minutes at most', async () => {
+    const { brake, clock } = stage();
+    for (const job of jobs('a-1', 'a-2', 'a-3')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBe(5000);
+    await clock.advance(1000);
+    expect(brake.holdsTypeMs('a')).toBe(4000);
+    await clock.advance(9000);
+    expect(brake.holdsTypeMs('a')).toBe(0);
+    for (let n = 0; n < 9; n++) brake.convicted({ jobId: `a-${n}`, type: 'a' });
+    expect(brake.holdsTypeMs('a')).toBe(300_000);
+  });
+
+  it('says which jobs and for how long, of a type and of the host', () => {
+    const { brake, telemetry } = stage();
+    for (const job of jobs('a-1', 'b-1', 'c-1')) brake.convicted(job);
+    expect(brake.holdsHostMs()).toBe(5000);
+    for (const job of jobs('a-2', 'a-3')) brake.convicted(job);
+    // Pulled once, one job more is enough for the host, but not one of a single type.
+    expect(telemetry.lines).toMatchObject([
+      {
+        message: 'cells keep dying: no job is claimed for a while',
+        fields: { pauseMs: 5000, error: { message: 'a-1, b-1, c-1' } },
+      },
+      {
+        message: "cells keep dying: no job of type 'a' is claimed for a while",
+        fields: { pauseMs: 5000, error: { message: 'a-1, a-2, a-3' } },
+      },
+    ]);
+    for (const job of jobs('b-2')) brake.convicted(job);
+    expect(brake.holdsHostMs()).toBe(10_000);
+  });
+
+  it('of the host counts jobs of any type until one ends as it should', () => {
+    const { brake } = stage();
+    for (const job of jobs('a-1', 'b-1')) brake.convicted(job);
+    brake.succeeded('z');
+    for (const job of jobs('a-2', 'b-2')) brake.convicted(job);
+    expect(brake.holdsHostMs()).toBe(0);
+    for (const job of jobs('c-1')) brake.convicted(job);
+    expect(brake.holdsHostMs()).toBe(5000);
+    brake.succeeded('z');
+    expect(brake.holdsHostMs()).toBe(0);
+  });
+
+  it('of a type is let go by its own successes only', () => {
+    const { brake } = stage();
+    for (const job of jobs('a-1', 'a-2')) brake.convicted(job);
+    brake.succeeded('b');
+    for (const job of jobs('a-3')) brake.convicted(job);
+    expect(brake.holdsTypeMs('a')).toBe(5000);
+  });
 });

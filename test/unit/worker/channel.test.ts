@@ -26,6 +26,120 @@ describe('what a cell says', () => {
     );
   });
 
+  const thrown = { text: 'boom', loggable: 'b', retryable: false };
+  const unreadable = { text: 'thrown value: unreadable', loggable: 'unreadable', retryable: true };
+  it.each<[unknown, unknown]>([
+    [
+      { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, 7, null, { type: 8 }, { type: 'b' }] },
+      { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, { type: 'b' }] },
+    ],
+    [
+      { kind: 'ready', types: 'all' },
+      { kind: 'ready', types: [] },
+    ],
+    [
+      { kind: 'ready', types: [{ type: 'x'.repeat(65_537) }, { type: 'y'.repeat(65_536) }] },
+      { kind: 'ready', types: [{ type: 'y'.repeat(65_536) }] },
+    ],
+    [
+      { kind: 'unloadable', text: 'no' },
+      { kind: 'unloadable', text: 'no' },
+    ],
+    [
+      { kind: 'unloadable', text: 7 },
+      { kind: 'unloadable', text: '' },
+    ],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'returned' } },
+      { kind: 'ended', run: 1, end: { kind: 'returned', result: undefined } },
+    ],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
+      { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
+    ],
+    [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 1 } }, undefined],
+    [{ kind: 'ended', run: 1.5, end: { kind: 'returned' } }, undefined],
+    [{ kind: 'ended', run: '1', end: { kind: 'returned' } }, undefined],
+    [{ kind: 'ended', run: 1, end: null }, undefined],
+    [{ kind: 'ended', run: 1, end: 'returned' }, undefined],
+    [{ kind: 'ended', run: 1, end: { kind: 'died', error: thrown } }, undefined],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: thrown } },
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: thrown } },
+    ],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: { text: 7, loggable: 8, retryable: 'no' } } },
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
+    ],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: null } },
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
+    ],
+    [
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: 'boom' } },
+      { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
+    ],
+    [
+      { kind: 'unstarted', run: 2 },
+      { kind: 'unstarted', run: 2 },
+    ],
+    [{ kind: 'unstarted', run: Number.NaN }, undefined],
+    [
+      { kind: 'save', run: 3, checkpoint: '1' },
+      { kind: 'save', run: 3, checkpoint: '1', progress: undefined },
+    ],
+    [
+      { kind: 'save', run: 3, progress: '1' },
+      { kind: 'save', run: 3, checkpoint: undefined, progress: '1' },
+    ],
+    [
+      { kind: 'save', run: 3, checkpoint: 'ü'.repeat(500) },
+      { kind: 'save', run: 3, checkpoint: 'ü'.repeat(500) },
+    ],
+    [{ kind: 'save', run: 3, checkpoint: 'ü'.repeat(501) }, undefined],
+    [{ kind: 'save', run: 3 }, undefined],
+    [{ kind: 'save', run: '3', checkpoint: '1' }, undefined],
+    [
+      { kind: 'checked', check: 4, answer: 'accepted' },
+      { kind: 'checked', check: 4, answer: 'accepted', reason: undefined },
+    ],
+    [
+      { kind: 'checked', check: 4, answer: 'refused', reason: 'no' },
+      { kind: 'checked', check: 4, answer: 'refused', reason: 'no' },
+    ],
+    [
+      { kind: 'checked', check: 4, answer: 'unanswered', reason: 7 },
+      { kind: 'checked', check: 4, answer: 'unanswered', reason: undefined },
+    ],
+    [{ kind: 'checked', check: 4, answer: 'perhaps' }, undefined],
+    [{ kind: 'checked', check: 'x', answer: 'accepted' }, undefined],
+    [
+      { kind: 'flushed', turn: 5 },
+      { kind: 'flushed', turn: 5 },
+    ],
+    [{ kind: 'flushed', turn: null }, undefined],
+    [{ kind: 'run', run: 1 }, undefined],
+    ['ready', undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ])('is read as it was meant, or not at all: %#', (said, heard) => {
+    expect(readFromCell([said], limits)).toEqual(heard === undefined ? [] : [heard]);
+  });
+
+  it('is read message by message: one that is none spoils no other', () => {
+    const flushed = { kind: 'flushed', turn: 5 };
+    expect(readFromCell([flushed, 7, flushed], limits)).toEqual([flushed, flushed]);
+    expect(readFromCell(flushed, limits)).toEqual([]);
+  });
+
+  it('names ten thousand types at most', () => {
+    const ready = (count: number) => [
+      { kind: 'ready', types: Array.from({ length: count }, () => ({ type: 'a' })) },
+    ];
+    expect(readFromCell(ready(10_000), limits)).toMatchObject([{ types: { length: 10_000 } }]);
+    expect(readFromCell(ready(10_001), limits)).toEqual([{ kind: 'ready', types: [] }]);
+  });
+
   it('is left out where it is larger than a row could keep', () => {
     const said = [
       { kind: 'save', run: 1, checkpoint: 'x'.repeat(1001) },

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { explainDeath } from '../../../../lib/worker/cells/cause-of-death.ts';
+
+type Known = Parameters<typeof explainDeath>[0];
+const exit = (code: number | null, signal: NodeJS.Signals | null = null) => ({ code, signal });
+const explain = (given: Partial<Known> & { readonly words?: unknown } = {}) => {
+  const { words, ...known } = given;
+  return explainDeath({
+    ...{ ending: exit(1), memory: 0, memoryBytes: 100 },
+    lastWords: words === undefined ? undefined : JSON.stringify(words),
+    ...known,
+  });
+};
+
+describe('why a cell died', () => {
+  it.each<[Known['killedFor'], string]>([
+    ['ignored signal', 'killed: a handler did not stop within killAfterMs of its signal'],
+    ['stalled', 'killed: a handler blocked the event loop for longer than maxStallMs'],
+    ['memory', 'out of memory: killed before its memory was exhausted'],
+    ['closing', 'ended with its host'],
+  ])('is said where its host ended it: %s', (killedFor, cause) => {
+    expect(explain({ killedFor, words: { error: 'boom' } })).toBe(cause);
+  });
+
+  it.each<[string, Parameters<typeof explain>[0], string]>([
+    [
+      'a process that never was',
+      { ending: { ...exit(null), error: 'ENOENT' } },
+      'its process could not be started: ENOENT',
+    ],
+    ['an exit', { ending: exit(3) }, 'a handler, or what it called, ended the process with exit code 3'],
+    ['a signal', { ending: exit(null, 'SIGSEGV') }, 'killed (SIGSEGV)'],
+    [
+      'an exception',
+      { words: { origin: 'uncaughtException', error: 'Error: boom' } },
+      'uncaught exception: Error: boom',
+    ],
+    [
+      'a rejection',
+      { words: { origin: 'unhandledRejection', error: 'Error: boom' } },
+      'unhandled rejection: Error: boom',
+    ],
+    [
+      'SIGKILL from elsewhere',
+      { ending: exit(null, 'SIGKILL') },
+      'killed (SIGKILL) by somebody else than its host',
+    ],
+    [
+      'SIGKILL near its share',
+      { ending: exit(null, 'SIGKILL'), memory: 80 },
+      'out of memory (killed by the kernel)',
+    ],
+    [
+      'an abort by exit code',
+      { ending: exit(134), words: { origin: 'abort' } },
+      'aborted by process.abort()',
+    ],
+    [
+      'an abort by V8',
+      { ending: exit(134), words: { fatal: 'Check failed' } },
+      'aborted by V8: Check failed',
+    ],
+    ['a full heap', { ending: exit(134), words: { fatal: 'Heap OUT OF MEMORY' } }, 'out of memory (heap)'],
+    ['a native abort near its share', { ending: exit(null, 'SIGABRT'), memory: 80 }, 'out of memory (heap)'],
+    [
+      'a native abort',
+      { ending: exit(null, 'SIGABRT'), memory: 79 },
+      'aborted (SIGABRT) by native code; stderr may say more',
+    ],
+  ])('is said of %s', (_, known, cause) => {
+    expect(explain(known)).toBe(cause);
+  });
+
+  it.each([null, 7, 'boom', { error: 7, origin: 8, fatal: 9 }])(
+    'is what else is known where its last words are %j',
+    (words) => {
+      expect(explain({ words, ending: exit(134), memory: 90 })).toBe('out of memory (heap)');
+    },
+  );
+
+  it('is what else is known where its last words were cut off', () => {
+    expect(explain({ lastWords: '{"error":"bo' })).toMatch(/exit code 1$/);
+  });
+});

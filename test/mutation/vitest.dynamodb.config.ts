@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     name: 'dynamodb',
     include: [
-      'test/unit/dynamodb/**/*.test.ts',
+      'test/unit/aws/dynamodb/**/*.test.ts',
       'test/unit/reaper-bystanders.test.ts',
       'test/mutation/contract.test.ts',
       'test/integration/{dynamodb-table,table-inspection,lost-replies,refused-write}.test.ts',

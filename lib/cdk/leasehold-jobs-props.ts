@@ -135,7 +135,8 @@ export interface ResourceProps {
   readonly eventBus?: IEventBus;
 
   /**
-   * Notified of every alarm, and of its end.
+   * Notified of every alarm, and of its end. CloudWatch must be able to publish there: not to a topic that is encrypted with the
+   * AWS managed key `alias/aws/sns`, whose policy does not allow it.
    *
    * @default - alarms change their state and notify nobody
    */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
-import { runProcess } from '../support/cli.ts';
+import { bareEnvironment, runProcess } from '../support/cli.ts';
 
 const folders: string[] = [];
 /** A new one for each run: what a run that failed left in its own cannot fail the next. */
@@ -26,9 +26,8 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
   timeout: 180_000,
 }, async () => {
   const folder = newFolder();
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [bin, 'dev', '--no-demo', '--workers', '1'], {
-    ...{ cwd: folder, env: { PATH, HOME } },
+    ...{ cwd: folder, env: bareEnvironment() },
   });
   started.push(child);
   let said = '';
@@ -84,10 +83,9 @@ async function devWith(module: string) {
   const folder = newFolder();
   const file = join(folder, 'jobs.ts');
   writeFileSync(file, module);
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [bin, 'dev', 'jobs.ts', '--workers', '1'], {
     cwd: folder,
-    env: { PATH, HOME },
+    env: bareEnvironment(),
   });
   started.push(child);
   let said = '';
@@ -147,10 +145,9 @@ it('leaves the jobs to a worker of the user’s own with --workers 0, which gets
 }, async () => {
   const folder = newFolder();
   const jobs = join(import.meta.dirname, '..', '..', 'examples', 'registry.ts');
-  const { PATH, HOME } = process.env;
   const start = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) => {
     const child = spawn(process.execPath, [bin, ...args], {
-      ...{ cwd: folder, env: { PATH, HOME, ...environment }, stdio: 'ignore' },
+      ...{ cwd: folder, env: { ...bareEnvironment(), ...environment }, stdio: 'ignore' },
     });
     started.push(child);
     return { child, ended: once(child, 'exit') };

@@ -84,7 +84,13 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
 
 export const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 
-/** Runs the command line as its users do: a process of its own. `send` is called with the process once it runs. */
+/** Nothing that says where a system is, and what makes processes start sooner. */
+export function bareEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, NODE_COMPILE_CACHE };
+}
+
+/** Runs the command line as its users do: a process of its own. `started` is called with the process once it runs. */
 export function runProcess(
   args: readonly string[],
   options: CliRunOptions & {
@@ -92,10 +98,9 @@ export function runProcess(
   } = {},
 ): Promise<CliRun> {
   return new Promise((resolve, reject) => {
-    const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, [bin, ...args], {
       cwd: options.directory ?? emptyDirectory,
-      env: { PATH, HOME, TZ: 'UTC', ...options.environment },
+      env: { ...bareEnvironment(), TZ: 'UTC', ...options.environment },
     });
     let stdout = '';
     let stderr = '';

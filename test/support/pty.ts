@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { widthOf } from '../../lib/cli/fit-text.ts';
+import { bareEnvironment } from './cli.ts';
 
 /** What one command line left on the screen. */
 export interface PtyRun {
@@ -60,7 +61,7 @@ function inPty(
       ['-qec', `stty cols ${columns} rows ${rows}; exec ${quoted.join(' ')}`, '/dev/null'],
       {
         cwd: directory,
-        env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', TERM: 'xterm', ...environment },
+        env: { ...bareEnvironment(), TZ: 'UTC', TERM: 'xterm', ...environment },
         stdio: ['pipe', 'pipe', 'inherit'],
       },
     );

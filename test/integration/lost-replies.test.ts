@@ -7,14 +7,14 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { type JobTransitionName, jobTransitions } from '../../lib/protocol/transitions.ts';
 import { arrange, drivers } from '../contract/drivers.ts';
 import { contractSettings, createHarness, entryOf, type Harness } from '../contract/harness.ts';
-import { describeOnEachEngine } from '../support/engines.ts';
+import { describeOnOneEngine } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { on } from '../support/faults.ts';
 import { newJob } from '../support/jobs.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 
 /** Each write below is applied, its reply is dropped on the wire, and the SDK sends it again. */
-describeOnEachEngine('a write whose reply was lost', (engine) => {
+describeOnOneEngine('a write whose reply was lost', (engine) => {
   let jobs: JobsTable;
   let proxy: FaultProxy;
   /** Reaches the table directly: for bringing rows where a test wants them, and for looking. */

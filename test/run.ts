@@ -17,7 +17,13 @@ type FileReport = {
   readonly endTime: number;
   readonly assertionResults: readonly { readonly status: string }[];
 };
-type Step = { readonly name: string; readonly ok: boolean; readonly ms: number };
+type Step = {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly ms: number;
+  /** What a quiet one said. */
+  readonly output: string;
+};
 type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
 const root = join(import.meta.dirname, '..');
@@ -28,31 +34,33 @@ async function step(
   name: string,
   command: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  options: { readonly env?: NodeJS.ProcessEnv; readonly isQuiet?: boolean } = {},
 ): Promise<Step> {
   console.log(`— ${name}: ${command} ${args.join(' ')}`);
   const from = performance.now();
   const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
   const child = spawn(command, args, {
     cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, ...env, PATH: path },
+    stdio: options.isQuiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    env: { ...process.env, ...options.env, PATH: path },
   });
-  const status = await once(child, 'exit').catch((error: Error) => {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  const status = await once(child, 'close').catch((error: Error) => {
     console.error(`${name} could not be run: ${error.message}`);
     return [undefined];
   });
-  return { name, ok: status[0] === 0, ms: performance.now() - from };
+  return { name, ok: status[0] === 0, ms: performance.now() - from, output };
 }
 
-/** What needs no engine takes one core each, so it runs side by side. */
+/** What they find is told at the end: they run beside the tests, whose lines would bury it. */
 const checks = (): Promise<Step[]> =>
   Promise.all([
-    step('lint', 'biome', ['check', '.']),
-    step('dead code', 'knip', []),
-    step('types', 'tsc', ['--noEmit']),
+    step('lint', 'biome', ['check', '.'], { isQuiet: true }),
+    step('dead code', 'knip', [], { isQuiet: true }),
+    step('types', 'tsc', ['--noEmit'], { isQuiet: true }),
     // The console's page runs in a browser: it has types of its own.
-    step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page']),
+    step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page'], { isQuiet: true }),
   ]);
 
 const coverage = [
@@ -67,7 +75,8 @@ function vitest(filters: readonly string[], deep: boolean): Promise<Step> {
     ...(deep && filters.length === 0 ? coverage : filters),
   ];
   // Whatever suites leave in the folder for temporary files, such as synthesised stacks, goes with the scratch folder.
-  return step('tests', 'vitest', args, { TMPDIR: scratch, TEST_DEEP: deep ? '1' : undefined });
+  const env = { TMPDIR: scratch, TEST_DEEP: deep ? '1' : undefined };
+  return step('tests', 'vitest', args, { env });
 }
 
 /** Sums the report up; a file that failed before any of its tests did counts as one failure. */
@@ -112,9 +121,12 @@ const { values, positionals: filters } = parseArgs({
 });
 try {
   await warnWithoutEngine();
-  const steps = [...(await checks()), await vitest(filters, values.deep)];
+  // Beside the tests: vitest leaves a core idle while it starts.
+  const steps = (await Promise.all([checks(), vitest(filters, values.deep)])).flat();
   const report = readReport();
   const { passed, failed, skipped } = total(report);
+  for (const { name, ok, output } of steps)
+    if (!ok && output !== '') console.error(`\n— ${name}:\n${output}`);
   console.log();
   tellTimes(report);
   console.log();

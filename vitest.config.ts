@@ -22,7 +22,7 @@ const inThreads = { ...computing, pool: 'threads' };
 /** What mostly waits, for leases to lapse and for processes to start, runs side by side. */
 const waiting = {
   globalSetup: ['test/support/engines-setup.ts'],
-  maxWorkers: 2 * cores,
+  maxWorkers: 3 * cores,
   sequence: { groupOrder: 1 },
 };
 

@@ -3,10 +3,10 @@ import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import { type BreakerKeeper, keepBreaker } from './breaker-keeper.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createLead } from './leadership.ts';
+import { createLead, type Lead } from './leadership.ts';
 import { GAUGE_EVERY_MS, gaugeLiveLeases } from './live-leases.ts';
 import { reportUnsoundClock } from './report.ts';
-import { sweep } from './sweep.ts';
+import { type SweepResult, sweep } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 import { createSweepMemory, type SweepMemory, soonest } from './sweep-memory.ts';
 import { isMissed } from './wake.ts';
@@ -45,82 +45,116 @@ const TIMER_SLACK_MS = 20;
  * does; the others wait for the lead. Releases the lead at the end, however it ends.
  */
 export async function watch(deps: WatchDeps, options: WatchOptions): Promise<WatchResult> {
-  const { clock, settings, telemetry } = deps;
-  const totals = { sweeps: 0, reclaimed: 0, failed: 0, redispatched: 0, cancelled: 0 };
-  if (!settings.reaperEnabled) {
-    telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
-    return { ...totals, ended: 'disabled' };
+  if (!deps.settings.reaperEnabled) {
+    deps.telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
+    return { ...NOTHING_DONE, ended: 'disabled' };
   }
-  const { deadlineAt, signal } = options;
-  const endsAt = clock.monotonic() + deadlineAt - clock.now();
-  const timeIsUp = () => signal?.aborted === true || clock.monotonic() >= endsAt;
-  const place = createReaperPlace(deps);
-  const { memory, promisedAt, breaker } = await takeUp(deps, place);
-  const lead = createLead(deps, { name: deps.name, endsAt: deadlineAt, outlet: memory.outlet });
-  const gaugeLive = createGauge(deps, memory);
-  const noticeSetClock = createSetClockNotice(deps, memory);
+  return new Watch(deps, options, await takeUp(deps, createReaperPlace(deps))).run();
+}
+
+const NOTHING_DONE = { sweeps: 0, reclaimed: 0, failed: 0, redispatched: 0, cancelled: 0 };
+
+class Watch {
+  readonly #deps: WatchDeps;
+  readonly #options: WatchOptions;
+  readonly #memory: SweepMemory;
+  readonly #breaker: BreakerKeeper;
+  readonly #lead: Lead;
+  readonly #gaugeLive: (shards: number) => Promise<void>;
+  readonly #noticeSetClock: () => void;
+  readonly #totals = { ...NOTHING_DONE };
+  readonly #endsAt: number;
   /** When this reaper, or the one before, was to look again. */
-  let dueAt = promisedAt;
+  #dueAt: number | undefined;
 
-  /** One look; returns when the next is due. */
-  const look = async (): Promise<number> => {
-    noticeSetClock();
-    const begunAt = clock.now();
-    const notBefore = begunAt + settings.minSweepIntervalMs;
-    if (!(await clockIsSound(deps))) {
-      // A reaper with a wrong clock would take live leases: it leaves the lead to others and only measures again.
-      await lead.giveUp();
-      reportUnsoundClock(deps);
-      return begunAt + settings.skewMs;
+  constructor(deps: WatchDeps, options: WatchOptions, { memory, promisedAt, breaker }: Inheritance) {
+    const { clock, name } = deps;
+    this.#deps = deps;
+    this.#options = options;
+    this.#memory = memory;
+    this.#breaker = breaker;
+    this.#lead = createLead(deps, { name, endsAt: options.deadlineAt, outlet: memory.outlet });
+    this.#gaugeLive = createGauge(deps, memory);
+    this.#noticeSetClock = createSetClockNotice(deps, memory);
+    this.#endsAt = clock.monotonic() + options.deadlineAt - clock.now();
+    this.#dueAt = promisedAt;
+  }
+
+  async run(): Promise<WatchResult> {
+    try {
+      return { ended: await this.#watch(), ...this.#totals };
+    } finally {
+      await this.#lead.giveUp();
+      await this.#memory.outlet.settle();
+      this.#deps.flush?.();
     }
-    const role = await lead.seek();
-    if (!role.leads)
-      return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
-    const result = await sweep(deps, {
-      shards: role.shards,
-      memory,
-      shouldStop: timeIsUp,
-      missedSweep: isMissed(dueAt, begunAt, settings),
-      onBreakerOpened: breaker.opened,
-    });
-    await breaker.swept(memory.breaker.heldBack);
-    totals.sweeps += 1;
-    for (const key of ['reclaimed', 'failed', 'redispatched', 'cancelled'] as const)
-      totals[key] += result[key];
-    await gaugeLive(role.shards);
-    deps.flush?.();
-    if (result.complete || changes(result) > 0) await lead.keep();
-    const next = soonest([...memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
-    const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
-    if (result.complete) dueAt = nextAt;
-    return nextAt;
-  };
+  }
 
-  const run = async (): Promise<WatchResult['ended']> => {
-    while (!timeIsUp()) {
-      const nextAt = await look();
+  async #watch(): Promise<WatchResult['ended']> {
+    const { deadlineAt, signal } = this.#options;
+    while (!this.#timeIsUp()) {
+      const nextAt = await this.#look();
       // Nothing can lapse before the successor looks: to wait out the rest would only cost.
       if (nextAt >= deadlineAt) return 'deadline';
-      lead.announce();
-      if (!(await sleepUntil(nextAt, deps, signal))) return 'stopped';
+      this.#lead.announce();
+      if (!(await sleepUntil(nextAt, this.#deps, signal))) return 'stopped';
     }
     return signal?.aborted ? 'stopped' : 'deadline';
-  };
+  }
 
-  try {
-    return { ended: await run(), ...totals };
-  } finally {
-    await lead.giveUp();
-    await memory.outlet.settle();
-    deps.flush?.();
+  #timeIsUp(): boolean {
+    return this.#options.signal?.aborted === true || this.#deps.clock.monotonic() >= this.#endsAt;
+  }
+
+  /** One look; returns when the next is due. */
+  async #look(): Promise<number> {
+    const { clock, settings } = this.#deps;
+    this.#noticeSetClock();
+    const begunAt = clock.now();
+    const notBefore = begunAt + settings.minSweepIntervalMs;
+    if (!(await clockIsSound(this.#deps))) {
+      // A reaper with a wrong clock would take live leases: it leaves the lead to others and only measures again.
+      await this.#lead.giveUp();
+      reportUnsoundClock(this.#deps);
+      return begunAt + settings.skewMs;
+    }
+    const role = await this.#lead.seek();
+    if (!role.leads)
+      return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
+    const result = await this.#sweep(role.shards, begunAt);
+    if (result.complete || changes(result) > 0) await this.#lead.keep();
+    const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
+    const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
+    if (result.complete) this.#dueAt = nextAt;
+    return nextAt;
+  }
+
+  async #sweep(shards: number, begunAt: number): Promise<SweepResult> {
+    const result = await sweep(this.#deps, {
+      shards,
+      memory: this.#memory,
+      shouldStop: () => this.#timeIsUp(),
+      missedSweep: isMissed(this.#dueAt, begunAt, this.#deps.settings),
+      onBreakerOpened: this.#breaker.opened,
+    });
+    await this.#breaker.swept(this.#memory.breaker.heldBack);
+    this.#totals.sweeps += 1;
+    for (const key of ['reclaimed', 'failed', 'redispatched', 'cancelled'] as const)
+      this.#totals[key] += result[key];
+    await this.#gaugeLive(shards);
+    this.#deps.flush?.();
+    return result;
   }
 }
 
+interface Inheritance {
+  readonly memory: SweepMemory;
+  readonly promisedAt: number | undefined;
+  readonly breaker: BreakerKeeper;
+}
+
 /** What the reaper before left: its breaker, and when it was to look again. Without an answer, nothing is known. */
-async function takeUp(
-  deps: WatchDeps,
-  place: ReaperPlace,
-): Promise<{ memory: SweepMemory; promisedAt: number | undefined; breaker: BreakerKeeper }> {
+async function takeUp(deps: WatchDeps, place: ReaperPlace): Promise<Inheritance> {
   const row = await place.read().catch(() => undefined);
   const promises = [row?.wakeAt, row?.leaderUntil].filter((at) => at !== undefined);
   return {

@@ -30,7 +30,9 @@ export const alarmDefinitions = (
   props: AlarmProps,
 ): Readonly<Record<string, AlarmDefinition>> => ({
   ...jobAlarms(watched, props),
-  ...intakeAlarms(watched, props),
+  ...storeAlarms(watched, props),
+  ...queueAlarms(watched, props),
+  ...(watched.functions.worker && workerErrors(watched.functions.worker)),
   ...reaperAlarms(watched),
   ...scheduleAlarms(watched),
   ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
@@ -60,15 +62,9 @@ function jobAlarms(
   };
 }
 
-/** Whether jobs get to workers, and workers to the table. */
-function intakeAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
-  const { metered, functions, queue, deadLetterQueue } = watched;
-  const {
-    storeFailureAlarmThreshold = 3,
-    throttleAlarmThreshold = 10,
-    returnedAlarmThreshold = 20,
-    queueAgeAlarmThreshold = Duration.hours(1),
-  } = props;
+/** Whether workers get to the table, and start what they receive. */
+function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
+  const { storeFailureAlarmThreshold = 3, throttleAlarmThreshold = 10, returnedAlarmThreshold = 20 } = props;
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
     StoreFailures: {
@@ -93,6 +89,17 @@ function intakeAlarms(watched: Watched, props: AlarmProps): Record<string, Alarm
       metric: metered.metricMessagesReturned(perFiveMinutes),
       threshold: returnedAlarmThreshold,
     },
+  };
+}
+
+/** Whether jobs get to workers. */
+function queueAlarms(
+  watched: Watched,
+  { queueAgeAlarmThreshold = Duration.hours(1) }: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const { queue, deadLetterQueue } = watched;
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
     QueueStalled: queueStalled(watched),
     // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
@@ -127,7 +134,6 @@ function intakeAlarms(watched: Watched, props: AlarmProps): Record<string, Alarm
       threshold: 1,
       periods: 3,
     },
-    ...(functions.worker && workerErrors(functions.worker)),
   };
 }
 

@@ -34,6 +34,7 @@ import { createOutputs, type Outputs } from './outputs.ts';
 import { scheduleReaper } from './reaper-schedule.ts';
 import { settingsFromProps } from './settings-from-props.ts';
 import { refuseFewerShards, rememberShardsAtSynth, type Sharded, shardsKeyOf } from './shard-memory.ts';
+import type { Watched } from './watched.ts';
 
 /** The oldest Node of a worker function of the user's own. */
 const OLDEST_NODE = 22;
@@ -130,7 +131,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         ? undefined
         : addSchedules(this, props.schedules, props);
 
-    const watched = {
+    const watched: Watched = {
       metered: this,
       settings: this.settings,
       functions,
@@ -141,15 +142,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       scheduleDeadLetterQueue: this.schedules?.deadLetterQueue,
     };
     this.alarms = createAlarms(this, watched, props);
-    this.dashboard =
-      props.dashboard === true
-        ? createDashboard(this, {
-            ...watched,
-            alarms: this.alarms,
-            // Where a function of the user's own logs is not known here.
-            workerLogs: props.workerFunction === undefined ? worker?.logGroup.logGroupName : undefined,
-          })
-        : undefined;
+    this.dashboard = this.#createDashboard(watched, props);
     this.outputs = createOutputs(this);
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
     rememberShardsAtSynth(this);
@@ -188,6 +181,14 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     return props.workerFunction === undefined
       ? createWorker(this, this.settings, props, context)
       : this.#adopt(props.workerFunction, context.environment);
+  }
+
+  #createDashboard(watched: Watched, props: LeaseholdJobsProps): Dashboard | undefined {
+    if (props.dashboard !== true) return undefined;
+    // Where a function of the user's own logs is not known here.
+    const { worker } = watched.functions;
+    const workerLogs = props.workerFunction === undefined ? worker?.logGroup.logGroupName : undefined;
+    return createDashboard(this, { ...watched, alarms: this.alarms, workerLogs });
   }
 
   #environment(): Record<string, string> {

@@ -109,40 +109,8 @@ const ACTOR = /^[A-Za-z0-9._-]{1,64}$/;
 /** A client of one system. Nothing is sent before it is used. */
 export function createClient<R extends Registry = Registry>(options: ClientOptions<R>): Client<R> {
   checkOptions(options);
-  const { registry, settings = defaultSettings, actor = 'client', queue: queueUrl } = options;
-  const own = defined({ region: options.region });
-  const connection = connect({
-    tableName: options.table,
-    settings,
-    dynamodb: { ...own, ...options.dynamodb },
-    sqs: { ...own, ...options.sqs },
-    polls: false,
-  });
-  const { table, sqs, clock, dynamoDb } = connection;
-  const queue = () => {
-    if (queueUrl === undefined) throw new SettingsError([`the client's queue is not given; ${THE_QUEUE}`]);
-    return connection.queueAt(queueUrl);
-  };
-  const reading = {
-    ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
-    inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
-    store: connection.storeOf(actor),
-    queueAge: createQueueAge({
-      ...{ queueUrl: queueUrl ?? '', clock },
-      config: { ...own, ...identityOf(options.dynamodb), ...options.cloudwatch },
-    }),
-    events:
-      options.events &&
-      createOperatorEvents({ ...options.events, config: { ...own, ...options.eventbridge } }),
-  };
-  const parts = whole(reading, (own) => connection.storeOf(actor, own));
-  // Asked for its queue only when it sends.
-  const producer = createProducer<R>({
-    registry,
-    settings,
-    clock,
-    queue: { sendJobs: (bodies) => queue().sendJobs(bodies) },
-  });
+  const { registry, actor = 'client' } = options;
+  const { connection, reading, parts, producer } = openParts(options, actor);
 
   const act = async (
     verb: OperatorAct['act'],
@@ -175,9 +143,48 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     revive: (jobId, options) => act('revive', jobId, options),
     takeBack: (jobId) => act('takeBack', jobId),
     stats: async ({ types } = {}) =>
-      readOverview(await parts(), clock.now(), { types, pagesEach: PAGES_EACH }),
+      readOverview(await parts(), reading.clock.now(), { types, pagesEach: PAGES_EACH }),
     enqueueItems: (type, payload, own) => enqueueItems({ ...reading, registry, actor }, type, payload, own),
     close: () => connection.close(),
+  };
+}
+
+/** What the client's verbs work with. */
+function openParts<R extends Registry>(options: ClientOptions<R>, actor: string) {
+  const { registry, settings = defaultSettings, queue: queueUrl } = options;
+  const own = defined({ region: options.region });
+  const connection = connect({
+    tableName: options.table,
+    settings,
+    dynamodb: { ...own, ...options.dynamodb },
+    sqs: { ...own, ...options.sqs },
+    polls: false,
+  });
+  const { table, sqs, clock, dynamoDb } = connection;
+  const queue = () => {
+    if (queueUrl === undefined) throw new SettingsError([`the client's queue is not given; ${THE_QUEUE}`]);
+    return connection.queueAt(queueUrl);
+  };
+  const reading = {
+    ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
+    inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
+    store: connection.storeOf(actor),
+    queueAge: createQueueAge({
+      ...{ queueUrl: queueUrl ?? '', clock },
+      config: { ...own, ...identityOf(options.dynamodb), ...options.cloudwatch },
+    }),
+    events:
+      options.events &&
+      createOperatorEvents({ ...options.events, config: { ...own, ...options.eventbridge } }),
+  };
+  return {
+    ...{ connection, reading },
+    parts: whole(reading, (own) => connection.storeOf(actor, own)),
+    // Asked for its queue only when it sends.
+    producer: createProducer<R>({
+      ...{ registry, settings, clock },
+      queue: { sendJobs: (bodies) => queue().sendJobs(bodies) },
+    }),
   };
 }
 

@@ -97,22 +97,7 @@ export function planFor(
     ...workerHost(workload, settings, prices),
     ...reaperBill(Math.max(shards, settings.shards), settings, running > 0, prices),
   ];
-  const amountOf = (what: string) => lines.find((line) => line.what === what)?.amount ?? 0;
-  const again = attemptsOf(workload) - 1;
-  lines.push(
-    ...operationsBill(
-      {
-        jobs: jobs * (1 + again),
-        // A long one has told of its claims before it tells of their ends.
-        metricLines: amountOf(INVOCATIONS) * (workload.durationMs > FLUSH_MS ? 2 : 1),
-        storedGb: amountOf(ROWS_KEPT),
-        events: jobs * again,
-        onLambda: workload.host.kind === 'lambda',
-      },
-      watching,
-      prices,
-    ),
-  );
+  lines.push(...watchingBill(workload, lines, watching, prices));
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
   const dollarsFor = (group: CostLine['group']) =>
     lines.reduce((sum, line) => sum + (line.group === group ? line.dollars : 0), 0);
@@ -132,6 +117,30 @@ export function planFor(
     heartbeatDollars: lines.find((line) => line.what === HEARTBEATS)?.dollars ?? 0,
     dollarsPerMillionJobs: jobs === 0 ? 0 : (monthlyDollars / jobs) * 1e6,
   };
+}
+
+/** What logs, metrics, alarms and events of this workload cost, by what the other lines come to. */
+function watchingBill(
+  workload: Workload,
+  lines: readonly CostLine[],
+  watching: Watching,
+  prices: Prices,
+): readonly CostLine[] {
+  const amountOf = (what: string) => lines.find((line) => line.what === what)?.amount ?? 0;
+  const jobs = workload.rate * SECONDS_A_MONTH;
+  const again = attemptsOf(workload) - 1;
+  return operationsBill(
+    {
+      jobs: jobs * (1 + again),
+      // A long one has told of its claims before it tells of their ends.
+      metricLines: amountOf(INVOCATIONS) * (workload.durationMs > FLUSH_MS ? 2 : 1),
+      storedGb: amountOf(ROWS_KEPT),
+      events: jobs * again,
+      onLambda: workload.host.kind === 'lambda',
+    },
+    watching,
+    prices,
+  );
 }
 
 const HEARTBEATS = 'heartbeats';

@@ -34,14 +34,8 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
         .slice(-GONE_SHOWN)
         .map(({ sandbox, at }) => ({ ...summaryOf(sandbox, []), since: at, jobs: [] }));
       const live = stack.workers().map((sandbox) => summaryOf(sandbox, cells.get(sandbox.pid) ?? []));
-      // In the order of their start, the dead ones included: nobody moves to the place of one that was just killed.
-      const startOf = new Map([
-        ...[...gone.values()].map(({ sandbox }) => [sandbox.pid, sandbox.startedAt] as const),
-        ...stack.workers().map(({ pid, startedAt }) => [pid, startedAt] as const),
-      ]);
-      return [...live, ...recent].sort(
-        (a, b) => (startOf.get(a.pid ?? 0) ?? 0) - (startOf.get(b.pid ?? 0) ?? 0),
-      );
+      const all = [...[...gone.values()].map(({ sandbox }) => sandbox), ...stack.workers()];
+      return inOrderOfStart([...live, ...recent], all);
     },
     signal(pid, action) {
       const worker = stack.workers().find((each) => each.pid === pid);
@@ -80,6 +74,13 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
       };
     },
   };
+}
+
+/** The dead ones included: nobody moves to the place of one that was just killed. */
+function inOrderOfStart(workers: WorkerSummary[], sandboxes: readonly SandboxView[]): WorkerSummary[] {
+  const starts = new Map(sandboxes.map(({ pid, startedAt }) => [pid, startedAt]));
+  const startOf = ({ pid = 0 }: WorkerSummary) => starts.get(pid) ?? 0;
+  return workers.sort((a, b) => startOf(a) - startOf(b));
 }
 
 const signalKinds: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = {

@@ -10,8 +10,7 @@ import { LeaseBar } from './lease-bar.tsx';
 import { lossOf, recoveryOf, situationOf } from './situation.ts';
 import { isOwnerGone, ownerName, state } from './state.ts';
 
-/** One job in the list. */
-export function JobRow(props: {
+interface JobRowProps {
   readonly id: string;
   readonly job: JobSummary;
   readonly now: number;
@@ -20,7 +19,10 @@ export function JobRow(props: {
   readonly isActive: boolean;
   readonly isChosen: boolean;
   readonly onToggle: (isRange: boolean) => void;
-}) {
+}
+
+/** One job in the list. */
+export function JobRow(props: JobRowProps) {
   const { job, now } = props;
   const ran = ranMs(job, now);
   const onClick = (event: MouseEvent) => {
@@ -43,17 +45,7 @@ export function JobRow(props: {
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={onClick}
     >
-      <span role="gridcell" class="pick">
-        <label>
-          <input
-            type="checkbox"
-            tabIndex={-1}
-            aria-label={`Select ${job.jobId}`}
-            checked={props.isChosen}
-            onClick={(event) => props.onToggle(event.shiftKey)}
-          />
-        </label>
-      </span>
+      <Tick jobId={job.jobId} isChosen={props.isChosen} onToggle={props.onToggle} />
       <span role="gridcell" class="state" data-status={job.status}>
         <i class="dot" data-status={job.status} />
         {job.status}
@@ -75,6 +67,22 @@ export function JobRow(props: {
         {age(job.changedAt, now)}
       </span>
     </div>
+  );
+}
+
+function Tick(props: Pick<JobRowProps, 'isChosen' | 'onToggle'> & { readonly jobId: string }) {
+  return (
+    <span role="gridcell" class="pick">
+      <label>
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${props.jobId}`}
+          checked={props.isChosen}
+          onClick={(event) => props.onToggle(event.shiftKey)}
+        />
+      </label>
+    </span>
   );
 }
 

@@ -71,6 +71,17 @@ function placeAfter(key: string, index: number, page: number, rows: number): num
   return place === undefined ? undefined : Math.min(rows - 1, Math.max(0, place));
 }
 
+/** Hears the keys that were pressed while the list did not have the focus. */
+function useListKeys(act: (key: string) => unknown): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const onListKey = (event: Event) => void latest.current((event as CustomEvent<string>).detail);
+    document.addEventListener('listkey', onListKey);
+    return () => document.removeEventListener('listkey', onListKey);
+  }, []);
+}
+
 interface RowsProps {
   readonly jobs: readonly JobSummary[];
   readonly filter: Filter;
@@ -99,14 +110,7 @@ export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
     else return false;
     return true;
   };
-  const latest = useRef(act);
-  latest.current = act;
-  useEffect(() => {
-    const onListKey = (event: Event) => void latest.current((event as CustomEvent<string>).detail);
-    document.addEventListener('listkey', onListKey);
-    return () => document.removeEventListener('listkey', onListKey);
-  }, []);
-
+  useListKeys(act);
   const isAll = chosen.size > 0 && jobs.every(({ jobId }) => chosen.has(jobId));
   return (
     <div

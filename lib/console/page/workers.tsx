@@ -56,7 +56,6 @@ function useClickGuard(): Guard {
 
 function Worker(props: { readonly worker: WorkerSummary; readonly now: number; readonly guard: Guard }) {
   const { worker, now, guard } = props;
-  const { pid, cells = [] } = worker;
   const isGone = worker.state === 'gone';
   return (
     <li class="worker" data-state={worker.state}>
@@ -82,41 +81,61 @@ function Worker(props: { readonly worker: WorkerSummary; readonly now: number; r
           <span class="muted">and {worker.jobs.length - JOBS_SHOWN} more</span>
         )}
       </span>
-      {pid !== undefined && !isGone && (
-        <span class="worker-actions">
-          {worker.state === 'paused' ? (
-            <Signal label="resume" name={`worker ${pid}`} says="Resume it (SIGCONT)" guard={guard}>
-              {() => postWorkerAction(pid, 'resume')}
-            </Signal>
-          ) : (
-            <Signal label="pause" name={`worker ${pid}`} says="Pause it (SIGSTOP)" guard={guard}>
-              {() => postWorkerAction(pid, 'pause')}
-            </Signal>
-          )}
-          <Signal label="kill" name={`worker ${pid}`} says="Kill it and its cells (SIGKILL)" guard={guard}>
-            {() => postWorkerAction(pid, 'kill')}
-          </Signal>
-        </span>
-      )}
-      {isGone && <span class="cells muted">its cells ended with it</span>}
-      {cells.length > 0 && !isGone && (
-        <ul class="cells" aria-label={`Cells of ${worker.name}`}>
-          {cells.map((cell) => (
-            <li key={cell.pid}>
-              cell {cell.pid}
-              <Signal
-                label="kill"
-                name={`cell ${cell.pid}`}
-                says="Kill this cell; its host runs its jobs again"
-                guard={guard}
-              >
-                {() => postKillCell(cell.pid)}
-              </Signal>
-            </li>
-          ))}
-        </ul>
+      {isGone ? (
+        <span class="cells muted">its cells ended with it</span>
+      ) : (
+        <>
+          <Actions worker={worker} guard={guard} />
+          <Cells worker={worker} guard={guard} />
+        </>
       )}
     </li>
+  );
+}
+
+interface LiveProps {
+  readonly worker: WorkerSummary;
+  readonly guard: Guard;
+}
+
+function Actions({ worker: { pid, state }, guard }: LiveProps) {
+  if (pid === undefined) return null;
+  return (
+    <span class="worker-actions">
+      {state === 'paused' ? (
+        <Signal label="resume" name={`worker ${pid}`} says="Resume it (SIGCONT)" guard={guard}>
+          {() => postWorkerAction(pid, 'resume')}
+        </Signal>
+      ) : (
+        <Signal label="pause" name={`worker ${pid}`} says="Pause it (SIGSTOP)" guard={guard}>
+          {() => postWorkerAction(pid, 'pause')}
+        </Signal>
+      )}
+      <Signal label="kill" name={`worker ${pid}`} says="Kill it and its cells (SIGKILL)" guard={guard}>
+        {() => postWorkerAction(pid, 'kill')}
+      </Signal>
+    </span>
+  );
+}
+
+function Cells({ worker: { name, cells = [] }, guard }: LiveProps) {
+  if (cells.length === 0) return null;
+  return (
+    <ul class="cells" aria-label={`Cells of ${name}`}>
+      {cells.map(({ pid }) => (
+        <li key={pid}>
+          cell {pid}
+          <Signal
+            label="kill"
+            name={`cell ${pid}`}
+            says="Kill this cell; its host runs its jobs again"
+            guard={guard}
+          >
+            {() => postKillCell(pid)}
+          </Signal>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -15,7 +15,14 @@ import { defaultCells } from '../../lib/worker/cells/memory.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { local, settingsOf } from './leasehold-settings.ts';
-import { answerQuestions, bystand, orders, requestsFrom, startCounting } from './measured-process.ts';
+import {
+  answerQuestions,
+  bystand,
+  orders,
+  requestsFrom,
+  startCounting,
+  untilCalm,
+} from './measured-process.ts';
 import { tell } from './report-line.ts';
 import type { BenchJob } from './system.ts';
 
@@ -109,6 +116,7 @@ switch (mode) {
       sqs: local(stores.sqs ?? ''),
     });
     await parts.cells.ready();
+    await untilCalm();
     startCounting();
     startWorkerProcess({
       parts: { ...parts, telemetry, store: without.includes('batches') ? store : parts.store },

@@ -44,6 +44,19 @@ const childRss = (pid: number): number => {
 };
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
 
+/** Resolves once neither this process nor its children use the processor any more: all of them have started. */
+export async function untilCalm(): Promise<void> {
+  for (let calm = 0, before = cpuMs(); calm < CALM_LOOKS; ) {
+    await sleep(CALM_MS);
+    const now = cpuMs();
+    calm = now - before < CALM_CPU_MS ? calm + 1 : 0;
+    before = now;
+  }
+}
+const CALM_MS = 100;
+const CALM_CPU_MS = 15;
+const CALM_LOOKS = 4;
+
 /** From now on what is used is used for jobs: for systems whose jobs run in other processes than this one. */
 export const startCounting = (): void => {
   cpuBeforeJobsMs = cpuMs();

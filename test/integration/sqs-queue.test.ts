@@ -171,12 +171,15 @@ describe('the job queue on SQS', () => {
     await expect(queue.receive({ max: 1, waitSeconds: 0 })).rejects.toThrow(QueueUnavailableError);
   });
 
-  it('gives nothing to a poll that was called off', async () => {
+  it('gives nothing to a poll that was called off, and leaves to others what it brings later', async () => {
     const poll = new AbortController();
     const receiving = queue.receive({ max: 1, waitSeconds: 20, signal: poll.signal });
     await expect.poll(() => proxy.tally.of('ReceiveMessage').requests).toBe(1);
     poll.abort();
     expect(await receiving).toEqual([]);
+    await queue.sendHints(hints(1));
+    await expect.poll(() => queue.receive({ max: 1, waitSeconds: 0 })).toHaveLength(1);
+    expect(await queue.receive({ max: 1, waitSeconds: 20, signal: poll.signal })).toEqual([]);
   });
 
   it('never asks for more than ten messages', async () => {

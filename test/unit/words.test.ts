@@ -59,7 +59,6 @@ const words: readonly Word[] = [
     found: /\breset/i,
     instead: 'reclaim (a job)',
     allowed: {
-      'lib/aws/signing-hash.ts': 'a method of the SDK’s hash',
       'lib/console/': 'the page starts a list anew',
       'docs/decisions/0004-cancel-requested-always-there.md': 'a flag',
     },

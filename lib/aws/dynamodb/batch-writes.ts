@@ -4,6 +4,7 @@ import {
   type DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
+import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { type BatchStatement, insertedRow } from './batch-statement.ts';
 import { statementError, storeError } from './errors.ts';
@@ -27,7 +28,9 @@ export async function applyBatch(
   let responses: readonly BatchStatementResponse[];
   try {
     const Statements = batch.map(({ statement }) => statement);
-    responses = (await client.send(new BatchExecuteStatementCommand({ Statements }))).Responses ?? [];
+    const command = new BatchExecuteStatementCommand({ Statements });
+    responses =
+      (await client.send(asPlainJson(command, 'DynamoDB_20120810.BatchExecuteStatement'))).Responses ?? [];
   } catch (error) {
     // Refused as a whole, so nothing is applied yet: the batch is an optimisation, never the only path.
     if (error instanceof Error && error.name === 'ValidationException')

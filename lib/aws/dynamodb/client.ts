@@ -2,8 +2,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
-import { leanRequests } from '../lean-requests.ts';
-import { SigningHash } from '../signing-hash.ts';
+import { clientDefaults } from '../client-defaults.ts';
 import { countThrottles } from './count-throttles.ts';
 
 /**
@@ -29,10 +28,8 @@ export interface DynamoDbClientOptions {
 export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBClient {
   const { clock, clockGuard, onThrottled, config = {}, maxSockets = 64 } = options;
   const client = new DynamoDBClient({
+    ...clientDefaults,
     maxAttempts: MAX_SDK_ATTEMPTS,
-    // Without it every request builds its middleware again.
-    cacheMiddleware: true,
-    sha256: SigningHash,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -42,7 +39,6 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
     },
     ...config,
   });
-  client.middlewareStack.use(leanRequests);
   if (onThrottled !== undefined) countThrottles(client, onThrottled);
   if (clockGuard !== undefined) {
     client.middlewareStack.add(

@@ -2,6 +2,7 @@ import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { inParallel } from '../../protocol/in-parallel.ts';
 import type { Table } from '../../protocol/ports.ts';
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
+import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { batchStatement } from './batch-statement.ts';
 import { applyBatch, type BatchedWrite, MAX_STATEMENTS } from './batch-writes.ts';
@@ -32,7 +33,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   const { read, apply } = rows;
   const sendQuery = async (input: ReturnType<typeof queryInput>) => {
     try {
-      return await client.send(new QueryCommand(input));
+      return await client.send(asPlainJson(new QueryCommand(input), 'DynamoDB_20120810.Query'));
     } catch (error) {
       throw storeError('Query', error);
     }

@@ -1,6 +1,5 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
-import { leanRequests } from '../lean-requests.ts';
-import { SigningHash } from '../signing-hash.ts';
+import { clientDefaults } from '../client-defaults.ts';
 
 const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
@@ -17,11 +16,9 @@ export function createSqsClient(
   /** Whether it also receives, which takes as long as a poll. */
   { polls = true }: { readonly polls?: boolean } = {},
 ): SQSClient {
-  const client = new SQSClient({
+  return new SQSClient({
+    ...clientDefaults,
     maxAttempts: polls ? MAX_SDK_ATTEMPTS : SEND_ATTEMPTS,
-    // Without it every request builds its middleware again.
-    cacheMiddleware: true,
-    sha256: SigningHash,
     // TLS already protects what arrives; ten checksums per request only cost time.
     md5: false,
     requestHandler: {
@@ -31,6 +28,4 @@ export function createSqsClient(
     },
     ...config,
   });
-  client.middlewareStack.use(leanRequests);
-  return client;
 }

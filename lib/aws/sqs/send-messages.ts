@@ -1,6 +1,7 @@
 import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { Clock, SentMessage } from '../../protocol/ports.ts';
+import { asPlainJson } from '../plain-json.ts';
 
 /** SQS takes at most this many entries, and this many bytes, in one request. */
 export const MAX_ENTRIES = 10;
@@ -68,17 +69,16 @@ async function sendBatch(
   batch: readonly OutgoingMessage[],
 ): Promise<Sending[]> {
   try {
-    const reply = await client.send(
-      new SendMessageBatchCommand({
-        QueueUrl: queueUrl,
-        Entries: batch.map(({ body, delaySeconds, awsTraceHeader }, i) => ({
-          Id: String(i),
-          MessageBody: body,
-          DelaySeconds: delaySeconds || undefined,
-          MessageSystemAttributes: systemAttributesOf(awsTraceHeader),
-        })),
-      }),
-    );
+    const command = new SendMessageBatchCommand({
+      QueueUrl: queueUrl,
+      Entries: batch.map(({ body, delaySeconds, awsTraceHeader }, i) => ({
+        Id: String(i),
+        MessageBody: body,
+        DelaySeconds: delaySeconds || undefined,
+        MessageSystemAttributes: systemAttributesOf(awsTraceHeader),
+      })),
+    });
+    const reply = await client.send(asPlainJson(command, 'AmazonSQS.SendMessageBatch'));
     const sent = new Map(reply.Successful?.map((entry) => [entry.Id, entry.MessageId]));
     const failed = new Map(reply.Failed?.map((entry) => [entry.Id, entry]));
     return batch.map((_, i) => {

@@ -7,11 +7,21 @@ import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
+import { asPlainJson } from '../plain-json.ts';
 import { MAX_ENTRIES, type SqsQueueOptions, sendMessages } from './send-messages.ts';
 
 /** The job queue on SQS. */
 export function createSqsQueue(options: SqsQueueOptions): JobQueue {
   const { client, queueUrl } = options;
+  const changeVisibility: JobQueue['changeVisibility'] = (messages, seconds) =>
+    inBatches(messages, 'ChangeMessageVisibilityBatch', (entries) =>
+      client.send(
+        new ChangeMessageVisibilityBatchCommand({
+          QueueUrl: queueUrl,
+          Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds })),
+        }),
+      ),
+    );
   return {
     sendJobs: (messages) => sendMessages(options, messages),
 
@@ -26,54 +36,70 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
     },
 
     async receive({ max, waitSeconds, signal }) {
-      try {
-        const reply = await client.send(
-          new ReceiveMessageCommand({
-            QueueUrl: queueUrl,
-            MaxNumberOfMessages: Math.min(max, MAX_ENTRIES),
-            WaitTimeSeconds: waitSeconds,
-            MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount', 'AWSTraceHeader'],
-            MessageAttributeNames: [TRACEPARENT],
-          }),
-          signal === undefined ? {} : { abortSignal: signal },
-        );
-        return (reply.Messages ?? []).map(
-          (message): ReceivedMessage => ({
-            messageId: message.MessageId ?? '',
-            receiptHandle: message.ReceiptHandle ?? '',
-            body: message.Body ?? '',
-            sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
-            receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
-            trace: traceOf({
-              traceparent: message.MessageAttributes?.[TRACEPARENT]?.StringValue,
-              awsTraceHeader: message.Attributes?.AWSTraceHeader,
-            }),
-          }),
-        );
-      } catch (error) {
-        // Whoever ended the poll wants no messages; nothing is wrong with the queue.
-        if (signal?.aborted) return [];
-        throw new QueueUnavailableError('ReceiveMessage', error);
-      }
+      if (signal?.aborted) return [];
+      const polling = poll(options, Math.min(max, MAX_ENTRIES), waitSeconds);
+      // Not by an option of the request: with one, the SDK puts its middleware together anew for each.
+      const messages = await (signal === undefined ? polling : unlessAborted(polling, signal));
+      if (messages !== undefined) return messages;
+      polling.then((late) => changeVisibility(late, 0)).catch(() => {});
+      return [];
     },
 
     async delete(messages) {
       await inBatches(messages, 'DeleteMessageBatch', (Entries) =>
-        client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries })),
-      );
-    },
-
-    async changeVisibility(messages, seconds) {
-      await inBatches(messages, 'ChangeMessageVisibilityBatch', (entries) =>
         client.send(
-          new ChangeMessageVisibilityBatchCommand({
-            QueueUrl: queueUrl,
-            Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds })),
-          }),
+          asPlainJson(
+            new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }),
+            'AmazonSQS.DeleteMessageBatch',
+          ),
         ),
       );
     },
+
+    changeVisibility,
   };
+}
+
+async function poll(
+  { client, queueUrl }: SqsQueueOptions,
+  max: number,
+  waitSeconds: number,
+): Promise<ReceivedMessage[]> {
+  const command = new ReceiveMessageCommand({
+    QueueUrl: queueUrl,
+    MaxNumberOfMessages: max,
+    WaitTimeSeconds: waitSeconds,
+    MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount', 'AWSTraceHeader'],
+    MessageAttributeNames: [TRACEPARENT],
+  });
+  try {
+    const { Messages = [] } = await client.send(asPlainJson(command, 'AmazonSQS.ReceiveMessage'));
+    return Messages.map((message) => ({
+      messageId: message.MessageId ?? '',
+      receiptHandle: message.ReceiptHandle ?? '',
+      body: message.Body ?? '',
+      sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
+      receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
+      trace: traceOf({
+        traceparent: message.MessageAttributes?.[TRACEPARENT]?.StringValue,
+        awsTraceHeader: message.Attributes?.AWSTraceHeader,
+      }),
+    }));
+  } catch (error) {
+    throw new QueueUnavailableError('ReceiveMessage', error);
+  }
+}
+
+/** What comes of it, or undefined as soon as the signal says so: then nobody waits for it any more. */
+async function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const aborted = Promise.withResolvers<undefined>();
+  const onAbort = () => aborted.resolve(undefined);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([result, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function inBatches(

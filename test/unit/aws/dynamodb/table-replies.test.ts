@@ -196,7 +196,6 @@ describe('the client', () => {
       httpsAgent: { maxSockets: 7 },
     });
     expect(made.config.cacheMiddleware).toBe(true);
-    expect(made.middlewareStack.identify().join()).not.toContain('logger');
   });
 
   it('shows the clock guard the date of each reply that has one', async () => {

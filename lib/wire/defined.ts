@@ -9,5 +9,15 @@ type Defined<T> = {
  * A copy without the keys whose value is undefined. Needed only where a key's presence counts: rows, environments, and
  * objects spread over defaults. Everywhere else undefined is passed on as it is.
  */
-export const defined = <T extends object>(value: T): Defined<T> =>
-  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Defined<T>;
+export function defined<T extends object>(value: T): Defined<T> {
+  const copy: Record<string, unknown> = {};
+  // A loop, because every write to a row takes one of these.
+  for (const [name, each] of Object.entries(value)) if (each !== undefined) setOwn(copy, name, each);
+  return copy as Defined<T>;
+}
+
+/** Assigning `__proto__` would set the prototype; here it is a key like any other. */
+export function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
+  if (name !== '__proto__') target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,9 +1,19 @@
+import type { Patient } from '../../lib/worker/run/heart.ts';
 import { readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** The lease, renewed in another way. */
+const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): Patient['lease'] => ({
+  renew,
+  refuse: () => lease.refuse(),
+  isHeld: () => lease.isHeld(),
+  hasEnded: () => lease.hasEnded(),
+  sinceRenewalMs: () => lease.sinceRenewalMs(),
+});
 
 /** Until when: mistakes after which two workers think that the job is theirs. */
 export const leaseBugs: readonly PlantedBug[] = [
@@ -30,10 +40,9 @@ export const leaseBugs: readonly PlantedBug[] = [
       start: (patient) =>
         heart.start({
           ...patient,
-          lease: {
-            ...patient.lease,
-            renew: (_sentAt, leaseMs) => patient.lease.renew(readClock(process.clock), leaseMs),
-          },
+          lease: renewedBy(patient.lease, (_sentAt, leaseMs) =>
+            patient.lease.renew(readClock(process.clock), leaseMs),
+          ),
         }),
     }),
   },
@@ -46,7 +55,7 @@ export const leaseBugs: readonly PlantedBug[] = [
       start: (patient) =>
         heart.start({
           ...patient,
-          lease: { ...patient.lease, renew: (sentAt) => patient.lease.renew(sentAt, YEAR_MS) },
+          lease: renewedBy(patient.lease, (sentAt) => patient.lease.renew(sentAt, YEAR_MS)),
         }),
     }),
     rates: { partitioned: 3 },

@@ -7,7 +7,7 @@ import { createLauncher } from '../../lib/worker/cells/cell-process.ts';
 import type { Kept, Origin, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
 import { type Guard, noGuard } from '../../lib/worker/cells/guard.ts';
 import { cellExecArgv } from '../../lib/worker/cells/memory.ts';
-import { createLeaseClock, type LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
+import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 import type { Act } from './cell-jobs.ts';
 
 const JOBS = new URL('./cell-jobs.ts', import.meta.url);
@@ -75,7 +75,7 @@ export function cellStage(options: StageOptions = {}) {
   ): StartedRun => {
     const type = typeof act === 'string' ? 'act' : act.type;
     const payload = typeof act === 'string' ? { act, ...given } : act.payload;
-    const lease = createLeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
+    const lease = new LeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
     const saved: Kept[] = [];
     let retired = 0;
     let hasStarted = false;

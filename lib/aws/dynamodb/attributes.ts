@@ -1,6 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { convertToAttr, convertToNative } from '@aws-sdk/util-dynamodb';
 import type { Row } from '../../protocol/writes/row-write.ts';
+import { setOwn } from '../../wire/defined.ts';
 
 /**
  * Rows and values as the wire has them, for batches: the document client does the same for everything else, but copies each
@@ -23,7 +24,7 @@ export function toItem(row: Row): Item {
   const item: Item = {};
   for (const name of Object.keys(row)) {
     const value = row[name];
-    if (value !== undefined) put(item, name, toValue(value));
+    if (value !== undefined) setOwn(item, name, toValue(value));
   }
   return item;
 }
@@ -37,12 +38,6 @@ function fromValue(value: AttributeValue): unknown {
 
 export function fromItem(item: Item): Row {
   const row: Record<string, unknown> = {};
-  for (const name of Object.keys(item)) put(row, name, fromValue(item[name] as AttributeValue));
+  for (const name of Object.keys(item)) setOwn(row, name, fromValue(item[name] as AttributeValue));
   return row;
-}
-
-/** Assigning `__proto__` would set the prototype; here it is an attribute like any other. */
-function put<T>(target: Record<string, T>, name: string, value: T): void {
-  if (name !== '__proto__') target[name] = value;
-  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -35,6 +35,14 @@ function valueBytes(value: unknown): number {
 
 /** One byte for every two significant digits, and one more. */
 function numberBytes(value: number): number {
-  const digits = String(Math.abs(value)).replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
-  return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
+  const sign = value < 0 ? 1 : 0;
+  if (!Number.isSafeInteger(value)) return Math.ceil(fractionDigits(value) / 2) + 1 + sign;
+  let significant = Math.abs(value);
+  while (significant !== 0 && significant % 10 === 0) significant /= 10;
+  let digits = 0;
+  for (; significant >= 1; significant /= 10) digits += 1;
+  return Math.ceil(digits / 2) + 1 + sign;
 }
+
+const fractionDigits = (value: number): number =>
+  String(Math.abs(value)).replace('.', '').replace(/^0+/, '').replace(/0+$/, '').length;

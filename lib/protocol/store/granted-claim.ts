@@ -1,7 +1,7 @@
 import type { ClaimOutcome } from '../decisions/decide-claim.ts';
 import { MissingDataError } from '../errors.ts';
 import { claimOf, type FoundRow, type RunningJob } from '../job.ts';
-import { type DataName, pointersOf } from '../rows/data-pointer.ts';
+import { type DataName, MAX_INLINE_ROW_BYTES, pointersOf } from '../rows/data-pointer.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { attributeBytes, rowBytes } from '../rows/row-bytes.ts';
 import type { Row } from '../writes/row-write.ts';
@@ -18,6 +18,13 @@ export async function grantedClaim(
   row: Row,
   known?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
+  const bytes = rowBytes(row);
+  // Nearly every row: small, with all that belongs to the job on it.
+  if (bytes <= MAX_INLINE_ROW_BYTES && pointersOf(row).length === 0)
+    return {
+      outcome: 'claimed',
+      job: { ...(parseJob(row) as RunningJob), found: foundOn(parts, row, row, bytes) },
+    };
   const { row: whole, missing } = await parts.data.resolve(row, [...NEEDED, 'progress'], known);
   const job: RunningJob = { ...(parseJob(whole) as RunningJob), found: foundOn(parts, row, whole) };
   const gone = missing.filter((name) => NEEDED.includes(name));
@@ -46,11 +53,11 @@ async function failWithoutData(
 }
 
 /** `row` as it is stored, `whole` with its data in place. */
-const foundOn = ({ data }: StoreParts, row: Row, whole: Row): FoundRow => {
+const foundOn = ({ data }: StoreParts, row: Row, whole: Row, bytes = rowBytes(row)): FoundRow => {
   const checkpointBytes = attributeBytes('checkpoint', row.checkpoint);
   const progressBytes = attributeBytes('progress', row.progress);
   return {
-    bytes: rowBytes(row) - checkpointBytes - progressBytes,
+    bytes: bytes - checkpointBytes - progressBytes,
     checkpoint: typeof whole.checkpoint === 'string' ? whole.checkpoint : undefined,
     checkpointBytes,
     progressBytes,

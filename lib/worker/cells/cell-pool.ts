@@ -160,7 +160,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
       telemetry.count('JobsCrashed', runs.length);
     }
     for (const run of runs) {
-      run.unlisten();
+      run.work.lease.listen(undefined);
       run.settle({ kind: 'died', cause, isToBlame, suspicion });
     }
     for (const { settle } of checks) settle({ kind: 'unanswered', suspicion });

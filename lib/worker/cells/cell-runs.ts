@@ -16,7 +16,6 @@ export interface CellRun {
   saving: boolean;
   revocation: Revocation;
   readonly settle: (end: RunEnd | 'unstarted') => void;
-  readonly unlisten: () => void;
 }
 
 export interface CellRuns {
@@ -56,7 +55,7 @@ export function createCellRuns(options: {
     const run = runs.get(number);
     if (run === undefined) return;
     runs.delete(number);
-    run.unlisten();
+    run.work.lease.listen(undefined);
     writeSlot(run, ENDED);
     slots[run.slot] = false;
     run.settle(end);
@@ -74,8 +73,8 @@ export function createCellRuns(options: {
         ...{ run: number, slot, work, settle, ticks: 0, started: false, saving: false },
         progress: slate.slotSigns(slot).progress,
         revocation: { revoked: NOT_REVOKED, detail: 0 },
-        unlisten: work.lease.onRenewal(() => writeSlot(run)),
       };
+      work.lease.listen(() => writeSlot(run));
       runs.set(number, run);
       writeSlot(run);
       const { checked, origin, progressIntervalMs } = work;

@@ -36,6 +36,9 @@ export interface Homes {
 const LATE_TICKS = 3;
 
 export const isAlive = (home: Home): boolean => !home.cell.isRetired();
+/** It serves everybody. */
+const isShared = (home: Home): boolean =>
+  isAlive(home) && !home.isSpare && home.suspicion === undefined && home.reservedFor === undefined;
 export const isLate = ({ cell }: Pick<Home, 'cell'>): boolean => cell.missedPulses() >= LATE_TICKS;
 
 /** The cells of a pool, and who may go where. */
@@ -47,18 +50,15 @@ export function createHomes(options: {
   readonly start: (home: () => Home) => Cell;
 }): Homes {
   const { share, most } = options;
-  const homes = new Set<Home>();
+  const homes: Home[] = [];
+  // A copy: whoever walks through them may end or start some.
   const all = () => [...homes];
-  const shared = () =>
-    all().filter(
-      (home) =>
-        isAlive(home) && !home.isSpare && home.suspicion === undefined && home.reservedFor === undefined,
-    );
+  const shared = () => homes.filter(isShared);
 
   const spawn = (given: Partial<Pick<Home, 'suspicion' | 'isSpare'>> = {}): Home | undefined => {
-    if (homes.size >= most) return undefined;
+    if (homes.length >= most) return undefined;
     const home: Home = { cell: options.start(() => home), isSpare: false, ...given };
-    homes.add(home);
+    homes.push(home);
     return home;
   };
 
@@ -73,11 +73,20 @@ export function createHomes(options: {
 
   const hasRoom = (home: Home, limit: number): boolean =>
     home.cell.isReady() && home.cell.busy() < limit && !isLate(home);
-  const byLoad = (a: Home, b: Home) => a.cell.busy() - b.cell.busy();
+  /** Asked for each job, so it makes no lists. */
+  const leastBusy = (limit: number, preferred?: number): Home | undefined => {
+    let best: Home | undefined;
+    for (const home of homes) {
+      if (!isShared(home) || !hasRoom(home, limit)) continue;
+      if (home.cell.id === preferred) return home;
+      if (best === undefined || home.cell.busy() < best.cell.busy()) best = home;
+    }
+    return best;
+  };
 
   const forAnybody = ({ checked }: Pick<Work, 'checked'>): Home | undefined => {
-    const free = shared().filter((home) => hasRoom(home, share));
-    if (free.length > 0) return free.find(({ cell }) => cell.id === checked?.cell) ?? free.sort(byLoad)[0];
+    const free = leastBusy(share, checked?.cell);
+    if (free !== undefined) return free;
     const spare = all().find((home) => home.isSpare && home.cell.isReady());
     if (spare !== undefined) return takeSpare();
     if (shared().every(({ cell }) => cell.isReady())) spawn();
@@ -107,10 +116,13 @@ export function createHomes(options: {
     spawnSpare() {
       if (!all().some((home) => home.isSpare && isAlive(home))) spawn({ isSpare: true });
     },
-    forget: (home) => void homes.delete(home),
+    forget(home) {
+      const at = homes.indexOf(home);
+      if (at !== -1) homes.splice(at, 1);
+    },
     unreserve(waiting) {
       for (const home of homes) {
-        if (home.cell.busy() > 0) continue;
+        if (home.cell.busy() > 0 || (home.reservedFor ?? home.suspicion) === undefined) continue;
         const { reservedFor, suspicion } = home;
         if (!waiting.some(({ run }) => run === reservedFor)) home.reservedFor = undefined;
         if (!waiting.some(({ work }) => work.suspicion?.group === suspicion?.group))
@@ -122,10 +134,7 @@ export function createHomes(options: {
       if (suspicion === undefined) return forAnybody(work);
       return suspicion.limit === 1 ? aloneAndFresh(run) : withSuspects(suspicion);
     },
-    forCheck: () =>
-      shared()
-        .filter((home) => hasRoom(home, Number.POSITIVE_INFINITY))
-        .sort(byLoad)[0],
+    forCheck: () => leastBusy(Number.POSITIVE_INFINITY),
     ofRun: (run) => all().find(({ cell }) => cell.runs.has(run)),
   };
 }

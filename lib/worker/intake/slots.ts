@@ -23,13 +23,13 @@ export interface Slots {
   empty(withinMs: number, signal?: AbortSignal): Promise<boolean>;
 }
 
-/** So many more than there are slots may be about to be stored: a store that hangs must not be sent jobs without end. */
+/** As many as there are slots, and a full request more, may be about to be stored: a store that hangs must not be sent jobs without end. */
 const ENDING_BEYOND_SLOTS = 25;
 /** Over how long the pace is measured. */
 const PACE_MS = 200;
 
 export function createSlots(clock: Clock, limit: number, onFree: () => void): Slots {
-  const most = limit + ENDING_BEYOND_SLOTS;
+  const most = 2 * limit + ENDING_BEYOND_SLOTS;
   let running = 0;
   let ending = 0;
   // Woken one by one, and not raced for: a race would leave something behind in every job that outlives it.

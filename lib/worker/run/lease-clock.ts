@@ -16,62 +16,74 @@ export const readClock = (clock: Clock): ClockReading => ({
  * by whichever clock says that more time has passed: the wall clock counts while a machine sleeps, the monotonic one
  * cannot be set back.
  */
-export interface LeaseClock {
-  /** A beat sent at this moment was accepted, for a lease of this length. */
-  renew(sentAt: ClockReading, leaseMs: number): void;
-  /** The last renewal. */
-  grant(): { readonly grantedAt: ClockReading; readonly leaseMs: number };
-  remainingMs(): number;
-  /** Time since the claim or the last good beat was sent. */
-  sinceRenewalMs(): number;
-  /** Neither lapsed nor refused nor ended. */
-  isHeld(): boolean;
-  /** A write showed that the lease is somebody else's. */
-  refuse(): void;
-  /** The claim is over: late replies are ignored. */
-  end(): void;
-  hasEnded(): boolean;
-  noteProgress(): void;
-  /** Time since the last sign of progress, or since the claim. */
-  silentForMs(): number;
-  /** Hears of renewals; returns how to stop listening. */
-  onRenewal(listener: () => void): () => void;
-}
+export class LeaseClock {
+  readonly #clock: Clock;
+  #grantedAt: ClockReading;
+  #leaseMs: number;
+  #state: 'held' | 'refused' | 'ended' = 'held';
+  #progressAt: number;
+  #onRenewal: (() => void) | undefined;
 
-/** A new lease, sent at this moment. */
-export function createLeaseClock(clock: Clock, sentAt: ClockReading, leaseMs: number): LeaseClock {
-  let grantedAt = sentAt;
-  let length = leaseMs;
-  let state: 'held' | 'refused' | 'ended' = 'held';
-  let progressAt = clock.monotonic();
-  const listeners = new Set<() => void>();
-  const sinceRenewalMs = () =>
-    Math.max(clock.now() - grantedAt.wall, clock.monotonic() - grantedAt.monotonic);
-  const remainingMs = () => length - sinceRenewalMs();
-  return {
-    renew(at, ms) {
-      grantedAt = at;
-      length = ms;
-      for (const listener of listeners) listener();
-    },
-    grant: () => ({ grantedAt, leaseMs: length }),
-    remainingMs,
-    sinceRenewalMs,
-    isHeld: () => state === 'held' && remainingMs() > 0,
-    refuse() {
-      if (state === 'held') state = 'refused';
-    },
-    end() {
-      state = 'ended';
-    },
-    hasEnded: () => state === 'ended',
-    noteProgress() {
-      progressAt = clock.monotonic();
-    },
-    silentForMs: () => clock.monotonic() - progressAt,
-    onRenewal(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  /** A new lease, sent at this moment. */
+  constructor(clock: Clock, sentAt: ClockReading, leaseMs: number) {
+    this.#clock = clock;
+    this.#grantedAt = sentAt;
+    this.#leaseMs = leaseMs;
+    this.#progressAt = clock.monotonic();
+  }
+
+  /** A beat sent at this moment was accepted, for a lease of this length. */
+  renew(sentAt: ClockReading, leaseMs: number): void {
+    this.#grantedAt = sentAt;
+    this.#leaseMs = leaseMs;
+    this.#onRenewal?.();
+  }
+
+  /** The last renewal. */
+  grant(): { readonly grantedAt: ClockReading; readonly leaseMs: number } {
+    return { grantedAt: this.#grantedAt, leaseMs: this.#leaseMs };
+  }
+
+  /** Time since the claim or the last good beat was sent. */
+  sinceRenewalMs(): number {
+    const { wall, monotonic } = this.#grantedAt;
+    return Math.max(this.#clock.now() - wall, this.#clock.monotonic() - monotonic);
+  }
+
+  remainingMs(): number {
+    return this.#leaseMs - this.sinceRenewalMs();
+  }
+
+  /** Neither lapsed nor refused nor ended. */
+  isHeld(): boolean {
+    return this.#state === 'held' && this.remainingMs() > 0;
+  }
+
+  /** A write showed that the lease is somebody else's. */
+  refuse(): void {
+    if (this.#state === 'held') this.#state = 'refused';
+  }
+
+  /** The claim is over: late replies are ignored. */
+  end(): void {
+    this.#state = 'ended';
+  }
+
+  hasEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  noteProgress(): void {
+    this.#progressAt = this.#clock.monotonic();
+  }
+
+  /** Time since the last sign of progress, or since the claim. */
+  silentForMs(): number {
+    return this.#clock.monotonic() - this.#progressAt;
+  }
+
+  /** The one who is told of renewals: the cell that has the run, if any. */
+  listen(onRenewal: (() => void) | undefined): void {
+    this.#onRenewal = onRenewal;
+  }
 }

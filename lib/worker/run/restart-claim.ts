@@ -4,7 +4,7 @@ import type { Death } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Ending, Ends } from './end-claim.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
-import { createLeaseClock, readClock } from './lease-clock.ts';
+import { LeaseClock, readClock } from './lease-clock.ts';
 import { offer } from './offer.ts';
 import type { RunBounds } from './supervise.ts';
 
@@ -93,7 +93,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
           held: {
             job: answer.job,
             claim: claimOf(answer.job),
-            lease: createLeaseClock(clock, grantedAt, job.leaseMs),
+            lease: new LeaseClock(clock, grantedAt, job.leaseMs),
             startedAt: grantedAt.monotonic,
           },
         };

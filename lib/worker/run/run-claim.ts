@@ -8,7 +8,7 @@ import { UnknownTypeError } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createEnds, type Ending, type Ends } from './end-claim.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
-import { type ClockReading, createLeaseClock } from './lease-clock.ts';
+import { type ClockReading, LeaseClock } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
 import { type RunBounds, type RunPlace, type Supervised, supervise } from './supervise.ts';
 import { createClaimWatch } from './watch-claim.ts';
@@ -113,7 +113,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const heldBy = ({ job, sentAt }: ClaimedJob): HeldClaim => ({
     job,
     claim: claimOf(job),
-    lease: createLeaseClock(clock, sentAt, job.leaseMs),
+    lease: new LeaseClock(clock, sentAt, job.leaseMs),
     startedAt: sentAt.monotonic,
   });
 

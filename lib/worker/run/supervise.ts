@@ -4,6 +4,7 @@ import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart.ts';
 import type { HeldClaim } from './held-claim.ts';
+import { onAbort } from './on-abort.ts';
 import { createSaving } from './saving.ts';
 import type { ClaimWatch } from './watch-claim.ts';
 
@@ -88,7 +89,7 @@ export async function supervise(
   const unwatch = claimWatch.watch({ lease, limits: terms, startedAt, abort });
   const onStopping = () => abort(bounds.stopping.reason);
   if (bounds.stopping.aborted) onStopping();
-  bounds.stopping.addEventListener('abort', onStopping);
+  const stopListening = onAbort(bounds.stopping, onStopping);
 
   run = cells.start({
     ...{ job, lease, ...place },
@@ -102,7 +103,7 @@ export async function supervise(
   if (reason !== undefined) stopRun(run, reason);
   const outcome = await run.end.finally(() => {
     over?.abort(OVER);
-    bounds.stopping.removeEventListener('abort', onStopping);
+    stopListening();
     unwatch();
     heart.stop(claim);
   });

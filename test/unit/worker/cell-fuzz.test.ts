@@ -6,7 +6,7 @@ import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createCellPool } from '../../../lib/worker/cells/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/cell-process.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
-import { createLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 import { silentTelemetry } from '../../support/silent-ports.ts';
 
 const settings = resolveSettings({ maxCheckpointBytes: 1024, maxResultBytes: 1024 });
@@ -58,7 +58,7 @@ function stage() {
     let underWay = 0;
     const { end } = cells.start({
       job: { jobId, type: 'work', payload: '{}', attempt: 1 } as RunningJob,
-      lease: createLeaseClock(clock, readClock(clock), 60_000),
+      lease: new LeaseClock(clock, readClock(clock), 60_000),
       ...{ maxStallMs: 60_000, progressIntervalMs: 1000 },
       async save(kept) {
         underWay += 1;

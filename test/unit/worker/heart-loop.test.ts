@@ -5,7 +5,7 @@ import { createHandChance } from '../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import type { HeartReport, Patient } from '../../../lib/worker/run/heart.ts';
 import { createHeartLoop } from '../../../lib/worker/run/heart-loop.ts';
-import { createLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 
 const claim: Claim = { jobId: 'a', owner: 'w/1', attempt: 1, startedAt: 0 };
 const LEASE_MS = 30_000;
@@ -38,7 +38,7 @@ function stage(options: { random?: number; answer?: (claim?: Claim) => Promise<H
     },
     onFailure: (_claim, error) => void failures.push(error),
   });
-  const lease = createLeaseClock(clock, readClock(clock), LEASE_MS);
+  const lease = new LeaseClock(clock, readClock(clock), LEASE_MS);
   const start = (over: Partial<Patient> = {}) =>
     heart.start({
       claim,
@@ -162,7 +162,7 @@ describe('the end of the heart', () => {
 describe('the lease clock', () => {
   const leaseOf = () => {
     const clock = createHandClock();
-    return { clock, lease: createLeaseClock(clock, readClock(clock), 1000) };
+    return { clock, lease: new LeaseClock(clock, readClock(clock), 1000) };
   };
 
   it('holds until the last tick of the lease, and not on it', async () => {
@@ -260,4 +260,4 @@ describe('the beats of many jobs', () => {
 });
 
 const leaseOn = (clock: ReturnType<typeof createHandClock>) =>
-  createLeaseClock(clock, readClock(clock), LEASE_MS);
+  new LeaseClock(clock, readClock(clock), LEASE_MS);

@@ -45,12 +45,12 @@ describe('the slots of a process', () => {
     expect([slots.free(), slots.taken]).toEqual([2, 0]);
   });
 
-  it('are not free while more ends than a batch beyond the slots wait to be stored', async () => {
+  it('are not free while as many ends as there are slots, and a batch more, wait to be stored', async () => {
     let told = 0;
     const slots = createSlots(createHandClock(), 2, () => {
       told += 1;
     });
-    const jobs = Array.from({ length: 2 + 25 }, job);
+    const jobs = Array.from({ length: 2 * 2 + 25 }, job);
     for (const each of jobs) {
       expect(slots.free()).toBeGreaterThan(0);
       slots.take(1);

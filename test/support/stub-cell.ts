@@ -5,7 +5,7 @@ import type { Cell } from '../../lib/worker/cells/cell.ts';
 import type { CellRun } from '../../lib/worker/cells/cell-runs.ts';
 import type { KilledFor, Work } from '../../lib/worker/cells/cells.ts';
 import type { Home } from '../../lib/worker/cells/homes.ts';
-import { createLeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
+import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 
 /** A cell that does nothing by itself: a test says how it is, and sees what was asked of it. */
 export interface StubCell extends Cell {
@@ -69,7 +69,6 @@ export const cellRun = (run: number, given: Partial<CellRun> = {}): CellRun => (
   ...{ run, slot: 0, work: stubWork(), ticks: 0, started: true, progress: 0, saving: false },
   revocation: { revoked: 0, detail: 0 },
   settle() {},
-  unlisten() {},
   ...given,
 });
 
@@ -82,7 +81,7 @@ export function stubWork(given: Partial<Work> & { readonly jobId?: string } = {}
       ...{ jobId, type: 'work', payload: '{"n":1}', attempt: 3, errors: 1, crashes: 2, releases: 4 },
       createdAt: 5,
     } as RunningJob,
-    lease: createLeaseClock(clock, readClock(clock), 60_000),
+    lease: new LeaseClock(clock, readClock(clock), 60_000),
     ...{ maxStallMs: 60_000, progressIntervalMs: 1000 },
     save: async () => 'written',
     onProgress() {},

@@ -6,7 +6,7 @@ import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
 import { ENDED, WITHDRAWN } from '../../../../lib/worker/cells/revocation.ts';
 import type { HostSlate, SlotEntry } from '../../../../lib/worker/cells/slate.ts';
-import { createLeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
+import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
 import { stubWork } from '../../../support/stub-cell.ts';
 
 const stage = () => {
@@ -71,7 +71,7 @@ describe('a run that is handed to a cell', () => {
   it('has its slot written anew with every renewal of its lease, until it has left', async () => {
     const { runs, start, slots } = stage();
     const clock = createHandClock();
-    const lease = createLeaseClock(clock, readClock(clock), 60_000);
+    const lease = new LeaseClock(clock, readClock(clock), 60_000);
     start(1, { lease });
     runs.abort(1, new Cancelled());
     lease.renew({ wall: 5, monotonic: 6 }, 7);

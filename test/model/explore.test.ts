@@ -5,7 +5,13 @@ import { type Bounds, explore } from './explore.ts';
 import { SKEW, SOUND, type Variation } from './small-world.ts';
 
 /** Delays and reordering of everything, two claims, a reclaim: some forty thousand states. */
-const small: Bounds = { horizon: 4, claims: 2, beats: 0, reaps: 1, faults: 0, deaths: 0 };
+const small: Bounds = {
+  horizon: 4,
+  claims: 2,
+  beats: 0,
+  reaps: 1,
+  ...{ faults: 0, deaths: 0, offers: 0, saves: 0, operators: 0 },
+};
 /** And a heartbeat, and one write lost, repeated or unanswered, or one death: 1.7 million, which the deep run visits. */
 const large: Bounds = { ...small, beats: 1, faults: 1 };
 
@@ -17,10 +23,23 @@ describe('every state that one job can get into, by the real writes', { timeout:
     console.info(`visited ${states} states`);
   });
 
-  it('keeps every promise when cells die, and their hosts end a claim and make the next by one write', () => {
-    const { states, broken } = explore({ ...small, deaths: 1, claims: isDeep ? 2 : 1, faults: 1 });
+  /** Cells die, and their hosts end a claim and make the next by one write. What meets that, and what more of it in the deep run. */
+  const restarts: [string, Partial<Bounds>, Partial<Bounds>][] = [
+    [
+      'beside a reaper, and any request may be lost, repeated or unanswered',
+      { faults: 1 },
+      { claims: 2, faults: 0 },
+    ],
+    ['and is offered again while nobody answers', { offers: 1 }, { faults: 1 }],
+    ['and an operator takes the job back, or cancels it', { operators: 1, reaps: 0 }, { faults: 1 }],
+    ['and progress forgives the death', { saves: 1, horizon: 3 }, { horizon: 4, faults: 1 }],
+  ];
+  it.each(restarts)('keeps every promise when a host restarts a job %s', (name, bounds, deep) => {
+    const restarting = { ...small, claims: 1, deaths: 1, ...bounds, ...(isDeep ? deep : undefined) };
+    const { states, broken } = explore(restarting);
     expect(broken).toBeUndefined();
-    console.info(`visited ${states} states`);
+    expect(states).toBeGreaterThan(10_000);
+    console.info(`${name}: visited ${states} states`);
   });
 
   const alter = (change: Variation['alter']): Variation => ({ ...SOUND, alter: change });
@@ -67,6 +86,24 @@ describe('every state that one job can get into, by the real writes', { timeout:
       ),
       { deaths: 1 },
       /the attempt is wrong/,
+    ],
+    [
+      'a restart does not ask whether the job is still running',
+      alter(of(['restart'], without('leaseOwner', 'attempt', 'status'))),
+      { claims: 1, deaths: 1, operators: 1, reaps: 0 },
+      /stale write/,
+    ],
+    [
+      'the lease of a restarted claim is counted from the last offer of it',
+      { ...SOUND, countsFromLastOffer: true },
+      { claims: 1, deaths: 1, offers: 1, faults: 1, horizon: 5 },
+      /live lease was taken/,
+    ],
+    [
+      'a reaper’s writes do not name the crashes that it saw',
+      alter(of(REAPED, without('crashes'))),
+      { claims: 1, deaths: 1, saves: 1 },
+      /crashes came back/,
     ],
     [
       'reclaim leaves the queue no lease to speak of',

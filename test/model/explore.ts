@@ -9,6 +9,9 @@ export interface Bounds {
   readonly reaps: number;
   readonly faults: number;
   readonly deaths: number;
+  readonly offers: number;
+  readonly saves: number;
+  readonly operators: number;
 }
 
 export interface Exploration {

@@ -8,6 +8,8 @@ import {
   isOver,
   type Left,
   lapses,
+  lookedAgain,
+  type OperatorKind,
   type Sent,
   type State,
   type Variation,
@@ -23,7 +25,7 @@ export interface Step {
 }
 
 const NAMES: readonly WorkerName[] = ['w0', 'w1'];
-const ENDS: readonly End[] = ['complete', 'retry', 'release'];
+const ENDS = ['complete', 'retry', 'release'] as const;
 
 const withWorker = (state: State, name: WorkerName, worker: WorkerState): State => ({
   ...state,
@@ -57,6 +59,9 @@ export function steps(state: State, variation: Variation, horizon: number): Step
     for (const version of state.versions)
       if (lapses(state, version, variation))
         add('the reaper acts on what the index shows', reaps(state, version));
+  if (state.left.operators > 0 && state.row?.status === 'running')
+    for (const kind of ['takeBack', 'requestCancel'] as const)
+      add(`an operator: ${kind}`, operates(state, kind, state.row));
   if (state.left.faults > 0 && state.messages > 0 && state.row !== undefined)
     add('a message is lost', spend({ ...state, messages: state.messages - 1 }, 'faults'));
   return found;
@@ -70,10 +75,29 @@ function workerSteps(state: State, name: WorkerName, add: (what: string, next: S
   }
   if (state.left.faults > 0)
     add(`${name} dies, or gives up its claim`, spend(withWorker(state, name, IDLE), 'faults'));
+  if (me.phase === 'restarting' && me.offered !== undefined && state.now < me.until && state.left.offers > 0)
+    add(`${name} offers its restart again`, offersAgain(state, name, me.offered));
   if (me.phase !== 'running') return;
+  if (me.isSaving) {
+    // What it does next is decided by the counts that the row has by then.
+    const looked = lookedAgain(me, state.row);
+    add(`${name} looks what became of its checkpoint`, withWorker(state, name, looked));
+    return;
+  }
   if (believesLive(me, state.now) && state.left.deaths > 0)
-    add(`${name}: its cell dies, and it restarts the job`, restarts(state, name));
-  const { owner, attempt } = me;
+    for (const isCharged of [true, false])
+      add(
+        `${name}: its cell dies, and it restarts the job, ${isCharged ? 'charged' : 'not charged'}`,
+        restarts(state, name, isCharged),
+      );
+  const { owner, attempt, claimed } = me;
+  if (believesLive(me, state.now) && state.left.saves > 0)
+    add(
+      `${name} saves`,
+      send(spend(withWorker(state, name, { ...me, isSaving: true }), 'saves'), {
+        ...{ kind: 'save', at: clockOf(state, name), owner, attempt, seen: claimed },
+      }),
+    );
   if (believesLive(me, state.now) && state.left.beats > 0)
     add(
       `${name} beats`,
@@ -90,13 +114,23 @@ function claims(state: State, name: WorkerName): State {
   return send(claiming, { kind: 'claim', at: clockOf(state, name), owner, attempt: 0 });
 }
 
-function restarts(state: State, name: WorkerName): State {
+function restarts(state: State, name: WorkerName, isCharged: boolean): State {
   const me = state.workers[name];
-  return send(withWorker(spend(state, 'deaths'), name, { ...me, phase: 'restarting' }), {
+  const offered: Omit<Sent, 'id' | 'sentAt'> = {
     ...{ kind: 'restart', at: clockOf(state, name), owner: me.owner, attempt: me.attempt },
-    ...{ seen: me.claimed, nextOwner: `${name}/${state.ids}` },
-  });
+    ...{ seen: me.claimed, nextOwner: `${name}/${state.ids}`, isCharged },
+  };
+  const sent = send(spend(state, 'deaths'), offered);
+  const kept = state.left.offers > 0 ? { offered: sent.net.at(-1) as Sent } : undefined;
+  return withWorker(sent, name, { ...me, phase: 'restarting', ...kept });
 }
+
+/** Under the same name, and with a lease from now on. */
+const offersAgain = (state: State, name: WorkerName, { id: _, sentAt: __, ...offered }: Sent): State =>
+  send(spend(state, 'offers'), { ...offered, at: clockOf(state, name) });
+
+const operates = (state: State, kind: OperatorKind, seen: Row): State =>
+  send(spend(state, 'operators'), { kind, at: clockOf(state, 'reaper'), owner: '', attempt: 0, seen });
 
 function ends(state: State, name: WorkerName, kind: End): State {
   const { owner, attempt, claimed } = state.workers[name];
@@ -109,9 +143,11 @@ function ends(state: State, name: WorkerName, kind: End): State {
 const reaps = (state: State, seen: Row): State =>
   send(spend(state, 'reaps'), { kind: 'reap', at: clockOf(state, 'reaper'), owner: '', attempt: 0, seen });
 
+const CALM = { beats: 0, faults: 0, deaths: 0, offers: 0, saves: 0, operators: 0 };
+
 /** The next step of a world in which nothing goes wrong any more and everybody gets their turn; undefined at the end. */
 export function fairStep(given: State, variation: Variation): State | undefined {
-  const state = { ...given, left: { claims: 9, beats: 0, reaps: 9, faults: 0, deaths: 0 } };
+  const state = { ...given, left: { ...given.left, claims: 9, reaps: 9, ...CALM } };
   const [sent, ...rest] = state.net;
   if (sent !== undefined) return deliver({ ...state, net: rest }, sent, variation, false);
   if (isOver(state)) return undefined;
@@ -119,7 +155,8 @@ export function fairStep(given: State, variation: Variation): State | undefined 
     const { phase } = state.workers[name];
     // A claim that is no longer under way, and whose reply was lost, is given up.
     if (phase === 'claiming' || phase === 'restarting') return withWorker(state, name, IDLE);
-    if (phase === 'running') return ends(state, name, 'complete');
+    if (phase === 'running')
+      return ends(withWorker(state, name, lookedAgain(state.workers[name], state.row)), name, 'complete');
   }
   if (state.messages > 0) return claims(state, 'w0');
   const { row } = state;

@@ -1,11 +1,14 @@
 import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
-import type { Claim } from '../../lib/protocol/job.ts';
+import type { Claim, RunningJob } from '../../lib/protocol/job.ts';
 import { parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
+import { cancelWrite, takeBackWrite } from '../../lib/protocol/writes/operator-writes.ts';
 import { reapWrite } from '../../lib/protocol/writes/reaper-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import {
+  cancelRunningWrite,
+  checkpointWrite,
   claimWrite,
   completeWrite,
   failWrite,
@@ -17,8 +20,8 @@ import {
 
 /**
  * One job in a world small enough to visit every state of it: the real writes and the real decision of the reaper, two
- * workers and a reaper whose clocks are as far apart as they may be, a network that delays, repeats and loses, an index that
- * lags. Times are ticks.
+ * workers and a reaper whose clocks are as far apart as they may be, cells that die while their hosts hold the lease, an operator, a
+ * network that delays, repeats and loses, an index that lags. Times are ticks.
  */
 
 const LEASE = 2;
@@ -39,8 +42,14 @@ export interface Variation {
   readonly alter: (write: RowWrite) => RowWrite;
   /** How much skew the reaper allows for. */
   readonly allowedSkew: number;
+  /** The lease of a claim that a restart made is counted from the last offer of it, not from the one that was accepted. */
+  readonly countsFromLastOffer: boolean;
 }
-export const SOUND: Variation = { alter: (write) => write, allowedSkew: SKEW };
+export const SOUND: Variation = {
+  alter: (write) => write,
+  allowedSkew: SKEW,
+  countsFromLastOffer: false,
+};
 
 const reapSettings = ({ allowedSkew }: Variation) => ({
   ...{ skewMs: allowedSkew, graceMs: 0, maxReleases: 5 },
@@ -48,11 +57,12 @@ const reapSettings = ({ allowedSkew }: Variation) => ({
 });
 
 export type WorkerName = 'w0' | 'w1';
-export type End = 'complete' | 'retry' | 'release';
+export type End = 'complete' | 'retry' | 'release' | 'cancelRunning';
+export type OperatorKind = 'takeBack' | 'requestCancel';
 
 /** A write on its way, by what it was made from: the row's part of a state stays small. */
 export interface Sent {
-  readonly kind: 'claim' | 'heartbeat' | 'restart' | End | 'reap';
+  readonly kind: 'claim' | 'heartbeat' | 'save' | 'restart' | End | 'reap' | OperatorKind;
   readonly id: number;
   /** By the sender's clock. */
   readonly at: number;
@@ -60,10 +70,11 @@ export interface Sent {
   readonly sentAt: number;
   readonly owner: string;
   readonly attempt: number;
-  /** For a reaper: the index entry that it acts on. For a worker's end: the row that it claimed. */
+  /** For a reaper: the index entry that it acts on. For a worker's end: the row that it claimed. For an operator: the row. */
   readonly seen?: Row;
-  /** Of a restart: the name of the claim that it makes. */
+  /** Of a restart: the name of the claim that it makes, the same in every offer of it, and whether the death is charged. */
   readonly nextOwner?: string;
+  readonly isCharged?: boolean;
 }
 
 /** What a worker knows. It is told of a grant at once or never: later is as good as never, since its lease runs from the sending. */
@@ -73,8 +84,12 @@ export interface WorkerState {
   readonly attempt: number;
   /** True time at which its lease ends, as it counts itself. */
   readonly until: number;
-  /** The row as it was claimed. */
+  /** The row as it was claimed, with what its checkpoint changed. */
   readonly claimed?: Row;
+  /** It does not know whether its checkpoint stands. */
+  readonly isSaving?: boolean;
+  /** The restart that it offers. */
+  readonly offered?: Sent;
 }
 
 export interface State {
@@ -90,6 +105,8 @@ export interface State {
   readonly ids: number;
   /** The claim that truly has the lease. */
   readonly holder: string;
+  /** The claim that an operator took from its worker, who may work on for a while: that is the operator's will. */
+  readonly taken?: string;
   readonly broken?: string;
 }
 
@@ -100,6 +117,10 @@ export interface Left {
   readonly faults: number;
   /** Deaths of cells, whose hosts live on. */
   readonly deaths: number;
+  /** Further offers of a restart that got no answer. */
+  readonly offers: number;
+  readonly saves: number;
+  readonly operators: number;
 }
 
 export const IDLE: WorkerState = { phase: 'idle', owner: '', attempt: 0, until: 0 };
@@ -131,6 +152,18 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
       return errors + 1 + Number(sent.seen?.crashes) >= JOB.maxAttempts
         ? failWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
         : retryWrite(claim, { errors: errors + 1, lastError: 'x', dispatch }, context);
+    case 'save': {
+      const crashes = Number(sent.seen?.crashes ?? 0);
+      const releases = Number(sent.seen?.releases ?? 0) + crashes;
+      const counts = crashes > 0 ? { crashes: 0, releases } : undefined;
+      return checkpointWrite(claim, { seq: sent.attempt, checkpoint: 'further', counts }, context);
+    }
+    case 'cancelRunning':
+      return cancelRunningWrite(claim, 1, context);
+    case 'takeBack':
+      return takeBackWrite(asJob(sent.seen), dispatch, context);
+    case 'requestCancel':
+      return cancelWrite(asJob(sent.seen), 1, context);
     case 'restart':
       return restartOf(sent, claim, context);
     case 'reap': {
@@ -142,17 +175,19 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
   }
 }
 
-/** A host whose cell died: the job is charged, and claimed again by the same write unless its budget is spent. */
+const asJob = (row: Row | undefined) => ({ acted: 0, startedAt: 0, ...row }) as unknown as RunningJob;
+
+/** A host whose cell died: the job is charged or not, and claimed again by the same write unless its budget is spent. */
 function restartOf(
-  { seen, nextOwner = '' }: Sent,
+  { seen, nextOwner = '', isCharged = true }: Sent,
   claim: Claim,
   context: { readonly changedBy: string; readonly now: number; readonly shards: number },
 ): RowWrite {
   const errors = Number(seen?.errors ?? 0);
-  const crashes = Number(seen?.crashes ?? 0) + 1;
+  const crashes = Number(seen?.crashes ?? 0) + (isCharged ? 1 : 0);
   const isSpent = crashes >= JOB.maxCrashes || errors + crashes >= JOB.maxAttempts;
   if (isSpent) return failWrite(claim, { errors, crashes, lastError: 'x', expiresAt: 1 }, context);
-  const releases = Number(seen?.releases ?? 0);
+  const releases = Number(seen?.releases ?? 0) + (isCharged ? 0 : 1);
   const next = { owner: nextOwner, leaseMs: LEASE, crashes, releases, lastError: 'x', diedAt: context.now };
   return restartWrite(claim, next, context);
 }
@@ -176,6 +211,8 @@ const KEPT = [
     'notBefore',
     'dispatches',
     'cancelRequested',
+    'checkpointSeq',
+    'acted',
     'changedBy',
     'maxAttempts',
     'maxCrashes',
@@ -201,17 +238,15 @@ export function deliver(state: State, sent: Sent, variation: Variation, replyIsL
     row,
     versions: applied && row !== undefined ? [...state.versions, row].slice(-MOST_VERSIONS) : state.versions,
     holder: row?.status !== 'running' ? '' : applied ? holderAfter(sent, state.holder) : state.holder,
+    ...(applied && sent.kind === 'takeBack' ? { taken: state.holder } : undefined),
     broken,
   };
-  return replyIsLost ? next : learn(next, sent);
+  return replyIsLost ? next : learn(next, sent, variation);
 }
 
 /** A worker that has just been granted a claim. */
-const runs = (sent: Sent, row: Row): WorkerState => ({
-  phase: 'running',
-  owner: sent.nextOwner ?? sent.owner,
-  attempt: Number(row.attempt),
-  until: sent.sentAt + LEASE,
+const runs = (sent: Sent, row: Row, until = sent.sentAt + LEASE): WorkerState => ({
+  ...{ phase: 'running', owner: sent.nextOwner ?? sent.owner, attempt: Number(row.attempt), until },
   claimed: row,
 });
 
@@ -219,7 +254,7 @@ const holderAfter = ({ kind, owner, nextOwner }: Sent, before: string): string =
   kind === 'claim' ? owner : (nextOwner ?? before);
 
 /** By the reply, or by the refusal of the SDK's repeat: either way the row says whose it is, and who changed it last. */
-function learn(state: State, sent: Sent): State {
+function learn(state: State, sent: Sent, variation: Variation): State {
   const { row } = state;
   const isMine = row?.status === 'running' && row.leaseOwner === (sent.nextOwner ?? sent.owner);
   const found = Object.entries(state.workers).find(([, { owner }]) => owner !== '' && owner === sent.owner);
@@ -233,9 +268,22 @@ function learn(state: State, sent: Sent): State {
       // Granted or refused, the message is acknowledged: the row is safe.
       return { ...told, messages: Math.max(0, state.messages - 1) };
     }
-    case 'restart':
-      if (me?.phase !== 'restarting') return state;
-      return isMine ? become(runs(sent, row)) : become(IDLE);
+    case 'restart': {
+      if (me?.phase !== 'restarting' || name === undefined) return state;
+      const offset = OFFSETS[name as WorkerName];
+      const until = variation.countsFromLastOffer ? undefined : Number(row?.leaseUntil) - offset;
+      if (isMine) return become(runs(sent, row, until));
+      const isToBeCancelled =
+        row?.status === 'running' && row.leaseOwner === me.owner && row.cancelRequested === true;
+      if (!isToBeCancelled) return become(IDLE);
+      const { owner, attempt } = me;
+      const cancels: Sent = { ...sent, kind: 'cancelRunning', owner, attempt, id: state.ids };
+      return { ...become(IDLE), ids: state.ids + 1, net: [...state.net, cancels] };
+    }
+    case 'save': {
+      if (me?.phase !== 'running' || !me.isSaving) return state;
+      return isMine ? become(lookedAgain(me, row)) : become({ ...me, until: 0 });
+    }
     case 'heartbeat': {
       if (me?.phase !== 'running') return state;
       const extended = isMine && row.attempt === me.attempt && Number(row.leaseUntil) >= sent.at + LEASE;
@@ -248,10 +296,22 @@ function learn(state: State, sent: Sent): State {
   }
 }
 
+/** A worker that knows again what the row says of its claim. */
+export const lookedAgain = ({ isSaving: _, ...me }: WorkerState, row: Row | undefined): WorkerState =>
+  row?.status === 'running' && row.leaseOwner === me.owner ? { ...me, claimed: row } : me;
+
+/** Failures are listed by the same index, in shards that no sweep reads. */
+const isSwept = (row: Row): boolean =>
+  row.leaseUntil !== undefined && !String(row.leaseShard).startsWith('f');
+
+const UNFENCED: readonly Sent['kind'][] = ['claim', 'reap', 'takeBack', 'requestCancel'];
+
 /** The promise that this write breaks, if any. */
 function judge(state: State, sent: Sent, after: Row): string | undefined {
   const before = state.row;
-  const live = Object.values(state.workers).filter((worker) => believesLive(worker, state.now));
+  const live = Object.values(state.workers).filter(
+    (worker) => believesLive(worker, state.now) && worker.owner !== state.taken,
+  );
   const isClaim = sent.kind === 'claim' || (sent.kind === 'restart' && after.status === 'running');
   if (isClaim && live.length > 0) return 'two live leases';
   if (
@@ -260,18 +320,17 @@ function judge(state: State, sent: Sent, after: Row): string | undefined {
     live.some(({ owner }) => owner === state.holder)
   )
     return 'a live lease was taken';
-  if (sent.kind !== 'claim' && sent.kind !== 'reap' && sent.owner !== state.holder)
-    return 'a stale write is visible';
+  if (!UNFENCED.includes(sent.kind) && sent.owner !== state.holder) return 'a stale write is visible';
   if (before?.status === 'done') return 'a done job was changed';
+  if (sent.kind !== 'save' && Number(after.crashes) > Number(before?.crashes ?? 0) + 1)
+    return 'crashes came back that were forgiven';
   const charges = (row: Row | undefined) =>
     Number(row?.errors ?? 0) + Number(row?.crashes ?? 0) + Number(row?.releases ?? 0);
   if (charges(after) - charges(before) > 1 || charges(after) > Number(after.attempt)) return 'charged twice';
   if (Number(after.attempt) !== Number(before?.attempt ?? 0) + (isClaim ? 1 : 0))
     return 'the attempt is wrong';
   const unfinished = after.status === 'pending' || after.status === 'running';
-  // Failures are listed by the same index, in shards that no sweep reads.
-  const isSwept = after.leaseUntil !== undefined && !String(after.leaseShard).startsWith('f');
-  if (unfinished !== isSwept) return 'leased to nobody, or for ever';
+  if (unfinished !== isSwept(after)) return 'leased to nobody, or for ever';
   const spent =
     Number(after.crashes) >= JOB.maxCrashes ||
     Number(after.errors) + Number(after.crashes) >= JOB.maxAttempts;
@@ -282,7 +341,7 @@ export const clockOf = (state: State, who: keyof typeof OFFSETS): number => stat
 
 /** Whether a reaper acts on a version that the index shows it. */
 export const lapses = (state: State, version: Row, variation: Variation): boolean =>
-  version.leaseUntil !== undefined &&
+  isSwept(version) &&
   decideReap(parseLeaseEntry(version), {
     now: clockOf(state, 'reaper'),
     settings: reapSettings(variation),

@@ -9,7 +9,7 @@ import { atDepth } from '../support/depth.ts';
 /**
  * Every state that the chain of reapers can get into within some seconds: by the real decision of a tick and the real write of
  * a promise, with messages that are lost, doubled, late and early, ticks and wakes that are throttled, reapers that die between
- * any two steps, and a reaper in a process that takes the lead beside them.
+ * any two steps or learn nothing of their own promise, and a reaper in a process that takes the lead beside them.
  */
 const STEP_MS = 3000;
 const PAUSE_MS = 6000;
@@ -36,14 +36,20 @@ interface State {
   readonly tokens: number;
   readonly ticks: number;
   readonly faults: number;
+  /** The queue lost a message, or delivered one before the row named it. */
+  readonly lost: boolean;
 }
 
 /** Where a bug gets in. */
 interface Variation {
   readonly checksToken: boolean;
   readonly tickMends: boolean;
+  /** The message is sent before the row names it. */
+  readonly sendsFirst: boolean;
+  /** A message is gone for good only when its reaper has ended well. */
+  readonly comesBack: boolean;
 }
-const SOUND: Variation = { checksToken: true, tickMends: true };
+const SOUND: Variation = { checksToken: true, tickMends: true, sendsFirst: true, comesBack: true };
 
 const wakeOf = ({ row }: State) => (typeof row?.wake === 'string' ? row.wake : undefined);
 const without = <T>(list: readonly T[], index: number): T[] => list.filter((_, i) => i !== index);
@@ -51,7 +57,8 @@ const without = <T>(list: readonly T[], index: number): T[] => list.filter((_, i
 function started(state: State, message: string | undefined, { checksToken, tickMends }: Variation): State {
   const wake = wakeOf(state);
   const isTick = message === undefined;
-  if (!isTick && checksToken && message !== wake) return state;
+  if (!isTick && checksToken && message !== wake)
+    return { ...state, lost: state.lost || state.runs.some(({ token }) => token === message) };
   const wakeAt = typeof state.row?.wakeAt === 'number' ? state.row.wakeAt : undefined;
   const arms = !isTick || (tickMends && mustArm({ wake, wakeAt }, { kind: 'tick' }, state.now, SETTINGS));
   // On the first tick there is nothing to mend.
@@ -62,24 +69,27 @@ function started(state: State, message: string | undefined, { checksToken, tickM
 }
 
 /** The reaper's next step: it sends its message, or names it on the row. */
-function stepped(state: State, index: number, copies: number): State {
+function stepped(state: State, index: number, copies: number, { sendsFirst }: Variation): State {
   const run = state.runs[index] as Run;
-  if (run.token === undefined) {
-    const token = `t${state.tokens}`;
+  const isFirst = run.token === undefined;
+  const token = run.token ?? `t${state.tokens}`;
+  const next: State = {
+    ...state,
+    tokens: isFirst ? state.tokens + 1 : state.tokens,
+    runs: isFirst
+      ? state.runs.map((each, i) => (i === index ? { ...run, token } : each))
+      : without(state.runs, index),
+  };
+  if (isFirst === sendsFirst) {
     const sent = Array.from({ length: copies }, () => ({ token, at: run.wakeAt }));
-    return {
-      ...state,
-      tokens: state.tokens + 1,
-      messages: [...state.messages, ...sent],
-      runs: state.runs.map((each, i) => (i === index ? { ...run, token } : each)),
-    };
+    return { ...next, lost: state.lost || copies === 0, messages: [...state.messages, ...sent] };
   }
   const write = armWakeWrite(
-    { wake: run.token, wakeAt: run.wakeAt, gaugedAt: 0 },
+    { wake: token, wakeAt: run.wakeAt, gaugedAt: 0 },
     { seen: run.seen, now: state.now, shards: 1 },
   );
   const holds = write.when.some((all) => all.every((clause) => clauseHolds(clause, state.row)));
-  return { ...state, row: holds ? rowAfter(write, state.row) : state.row, runs: without(state.runs, index) };
+  return { ...next, row: holds ? rowAfter(write, state.row) : state.row };
 }
 
 function* nexts(state: State, horizonMs: number, variation: Variation): Generator<State> {
@@ -102,12 +112,16 @@ function* nexts(state: State, horizonMs: number, variation: Variation): Generato
       yield { ...hurt, messages: [...taken.messages, { token, at: state.now + STEP_MS }] };
   }
   for (const [i, run] of state.runs.entries()) {
-    yield stepped(state, i, 1);
+    yield stepped(state, i, 1, variation);
     if (state.faults === 0) continue;
     // Lost, or doubled.
-    if (run.token === undefined) yield* [stepped(hurt, i, 0), stepped(hurt, i, 2)];
-    const back = run.message === undefined ? [] : [{ token: run.message, at: state.now + STEP_MS }];
+    if (run.token === undefined) yield* [stepped(hurt, i, 0, variation), stepped(hurt, i, 2, variation)];
+    const comesBack = run.message !== undefined && variation.comesBack;
+    const back = comesBack ? [{ token: run.message, at: state.now + STEP_MS }] : [];
     yield { ...hurt, runs: without(state.runs, i), messages: [...state.messages, ...back] };
+    // Its promise stands, and it does not know: the invocation fails.
+    const armed = run.token === undefined ? undefined : stepped(hurt, i, 1, variation);
+    if (armed !== undefined) yield { ...armed, messages: [...armed.messages, ...back] };
   }
 }
 
@@ -115,7 +129,8 @@ function* nexts(state: State, horizonMs: number, variation: Variation): Generato
 function fairEnd(from: State, variation: Variation): State {
   let state: State = { ...from, faults: 0, ticks: 0 };
   for (let round = 0; round < 16; round++) {
-    for (const _ of [...state.runs, ...state.runs]) if (state.runs.length > 0) state = stepped(state, 0, 1);
+    for (const _ of [...state.runs, ...state.runs])
+      if (state.runs.length > 0) state = stepped(state, 0, 1, variation);
     const due = state.messages.findIndex(({ at }) => at <= state.now);
     if (due >= 0)
       state = started(
@@ -126,7 +141,7 @@ function fairEnd(from: State, variation: Variation): State {
     else if (round % 4 === 3) state = started(state, undefined, variation);
     else state = { ...state, now: state.now + STEP_MS };
   }
-  while (state.runs.length > 0) state = stepped(state, 0, 1);
+  while (state.runs.length > 0) state = stepped(state, 0, 1, variation);
   return state;
 }
 
@@ -140,11 +155,21 @@ function keyOf({ tokens: _, ...state }: State): string {
   });
 }
 
+/** The message that the row names is still to come or is being worked on, unless the queue lost one. */
+function isKept(state: State): boolean {
+  const wake = wakeOf(state);
+  if (wake === undefined || state.lost) return true;
+  return (
+    state.messages.some(({ token }) => token === wake) || state.runs.some(({ message }) => message === wake)
+  );
+}
+
 function explore(bounds: { horizonMs: number; ticks: number; faults: number }, variation: Variation) {
-  const first: State = { now: 0, row: undefined, messages: [], runs: [], tokens: 0, ...bounds };
+  const first: State = { now: 0, row: undefined, messages: [], runs: [], tokens: 0, lost: false, ...bounds };
   const seen = new Set([keyOf(first)]);
   const frontier: State[] = [first];
   for (let state = frontier.pop(); state !== undefined; state = frontier.pop()) {
+    if (!isKept(state)) return { states: seen.size, broken: 'a promise without a message' };
     const end = fairEnd(state, variation);
     const live = end.messages.filter(({ token }) => token === wakeOf(end)).length;
     if (live === 0) return { states: seen.size, broken: 'no reaper is coming' };
@@ -172,6 +197,8 @@ describe('every state of the chain of reapers', () => {
   it.each<[string, Partial<Variation>, string]>([
     ['any message counts', { checksToken: false }, 'two chains'],
     ['a tick leaves a broken chain alone', { tickMends: false }, 'no reaper is coming'],
+    ['the row names a message before it is sent', { sendsFirst: false }, 'a promise without a message'],
+    ['a message is gone before its reaper has ended', { comesBack: false }, 'a promise without a message'],
   ])('shows what breaks when %s', (_, change, broken) => {
     expect(explore(bounds, { ...SOUND, ...change }).broken).toBe(broken);
   });

@@ -6,6 +6,7 @@ import { describeDataRows } from './data-rows.ts';
 import { describeExcusedLapses } from './excused-lapses.ts';
 import { describeFencing } from './fencing.ts';
 import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
+import { describeHeldUp } from './held-up.ts';
 import { describeIndexReads } from './index-reads.ts';
 import { describeLifecycle } from './lifecycle.ts';
 import { describeRaces } from './races.ts';
@@ -34,6 +35,7 @@ export function describeJobStore(
   });
 
   describe('transitions', () => describeTransitions(open(true)));
+  describe('requests that are held up', () => describeHeldUp(open(true)));
   describe('fencing', () => describeFencing(open(true)));
   describe('the life of a job', () => describeLifecycle(open(true)));
   describe('the reaper’s own row', () => describeReaperRow(open(true)));

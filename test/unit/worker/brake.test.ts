@@ -86,14 +86,16 @@ describe('the brake', () => {
     expect(brake.holdsHostMs()).toBe(10_000);
   });
 
-  it('of the host counts jobs of any type until one ends as it should', () => {
-    const { brake } = stage();
+  it('of the host counts jobs of any type until one ends as it should', async () => {
+    const { brake, clock } = stage();
     for (const job of jobs('a-1', 'b-1')) brake.convicted(job);
     brake.succeeded('z');
     for (const job of jobs('a-2', 'b-2')) brake.convicted(job);
     expect(brake.holdsHostMs()).toBe(0);
     for (const job of jobs('c-1')) brake.convicted(job);
     expect(brake.holdsHostMs()).toBe(5000);
+    await clock.advance(1000);
+    expect(brake.holdsHostMs()).toBe(4000);
     brake.succeeded('z');
     expect(brake.holdsHostMs()).toBe(0);
   });

@@ -30,7 +30,7 @@ describe('what a cell says', () => {
   const unreadable = { text: 'thrown value: unreadable', loggable: 'unreadable', retryable: true };
   it.each<[unknown, unknown]>([
     [
-      { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, 7, null, { type: 8 }, { type: 'b' }] },
+      { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, 7, null, undefined, { type: 8 }, { type: 'b' }] },
       { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, { type: 'b' }] },
     ],
     [

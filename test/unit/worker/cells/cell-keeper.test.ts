@@ -67,11 +67,13 @@ describe('on each tick a cell', () => {
   });
 
   it('that is being ended already is not ended again', () => {
-    const { keeper, cell, home } = stage();
+    const { keeper, cell, home, add } = stage();
+    add(1, { started: false, ticks: 99 });
     cell.state.retired = true;
+    keeper.tick(home);
     cell.state.missed = 99;
     keeper.tick(home);
-    expect([cell.ticks(), cell.killed]).toEqual([1, []]);
+    expect([cell.ticks(), cell.killed, cell.revoked]).toEqual([2, [], []]);
   });
 });
 

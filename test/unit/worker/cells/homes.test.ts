@@ -226,7 +226,7 @@ describe('a cell that waits for somebody', () => {
     expect(homes.shared().map(idOf)).toEqual([3]);
     homes.unreserve(waiting.slice(0, 1));
     expect(homes.shared().map(idOf)).toEqual([2, 3]);
-    homes.unreserve([]);
+    homes.unreserve(waiting.slice(1));
     expect(homes.shared().map(idOf)).toEqual([1, 2, 3]);
   });
 
@@ -251,6 +251,19 @@ describe('a check', () => {
     cell(3).state.missed = 3;
     expect(idOf(homes.forCheck())).toBe(2);
   });
+});
+
+it('a cell knows its home, once it has one', () => {
+  const asked: (() => Home)[] = [];
+  const homes = createHomes({
+    ...{ share: 1, most: 1 },
+    start(home) {
+      asked.push(home);
+      return stubCell(1);
+    },
+  });
+  const home = homes.spawn();
+  expect(asked.map((each) => each())).toEqual([home]);
 });
 
 it('a run is found in its cell', () => {

@@ -45,6 +45,15 @@ describe('the slate', () => {
     ]);
   });
 
+  it('has room for any number of slots', () => {
+    const { host, cell } = slate();
+    host.write(500, entry(10));
+    cell.started(500, 10);
+    expect(cell.read(500)).toEqual(entry(10));
+    expect(host.slotSigns(500)).toEqual({ started: 10, progress: 0 });
+    expect(cell.read(0)).toEqual(NOTHING);
+  });
+
   it('is read again while the host is in the middle of a write', () => {
     const { host, cell } = slate();
     host.write(0, entry(10));

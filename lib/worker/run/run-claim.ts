@@ -92,14 +92,17 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
 
   /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
   const end = async (held: HeldClaim, { outcome, reason, progressed }: Supervised): Promise<Ending> => {
-    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
+    const isHeld = held.lease.isHeld();
+    const lost = reason instanceof LeaseLost || !isHeld;
     if (outcome.kind === 'returned') {
       brake.succeeded(held.job.type);
       return ends.complete(held, outcome.result, lost);
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    if (lost) return 'lost';
+    if (!isHeld) return 'lost';
+    // A beat that was under way as the lease ran out was accepted: nobody else can take the job before that lapses, too.
+    if (reason instanceof LeaseLost) return ends.release(held, 'shutdown', progressed);
     if (reason instanceof Cancelled) return ends.cancel(held);
     if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);
     if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);

@@ -13,6 +13,8 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '5' },
     jobs: { type: 'string', default: '3000' },
     concurrency: { type: 'string', default: '10,100' },
+    /** Bytes of padding in each job's payload. */
+    payload: { type: 'string', default: '0' },
     /** Of DynamoDB, in ms; SQS takes twice as long. */
     latency: { type: 'string', default: '0,5,10' },
   },
@@ -36,7 +38,11 @@ for (const concurrency of values.concurrency.split(',').map(Number))
       for (const checkout of pair % 2 === 0 ? checkouts : checkouts.toReversed()) {
         const program = join(checkout, 'bench', 'systems', 'leasehold-process.ts');
         const jobs = Number(values.jobs);
-        const figures = await shortJobs({ name: 'leasehold', program }, { concurrency, jobs, latency });
+        const payloadBytes = Number(values.payload);
+        const figures = await shortJobs(
+          { name: 'leasehold', program },
+          { concurrency, jobs, latency, payloadBytes },
+        );
         runs.get(checkout)?.push(figures);
         console.log(`  ${checkout === here ? 'here ' : 'there'} ${told(figures)}`);
       }

@@ -70,9 +70,10 @@ export async function shortJobs(
     without = TOGETHER.without,
     jobs,
     latency,
-  }: { concurrency: number; without?: Without; jobs: number; latency: Latency },
+    payloadBytes,
+  }: { concurrency: number; without?: Without; jobs: number; latency: Latency; payloadBytes?: number },
 ) {
-  const engine = await startNullEngine({ messages: jobs, latency });
+  const engine = await startNullEngine({ messages: jobs, latency, payloadBytes });
   const process_ = await startProcess(
     { ...leasehold, stores: { dynamodb: engine.endpoint, sqs: engine.endpoint } },
     { mode: 'work', queue: 'null', profile: 'fast', concurrency, without },

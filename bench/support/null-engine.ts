@@ -11,6 +11,8 @@ import { jobBody } from '../../lib/wire/message.ts';
 export interface NullEngineOrders {
   /** How many messages it hands out. */
   readonly messages: number;
+  /** How large their payloads are, above some 60 bytes. @default - no larger */
+  readonly payloadBytes?: number;
   /** How long each service takes to answer. @default 0 */
   readonly latency?: Latency;
 }
@@ -27,8 +29,13 @@ export interface Latency {
  * Answers like DynamoDB and SQS, after a given latency and without doing anything: what a worker uses against it is its own.
  * Writes its address to stdout and lives as long as its parent keeps the pipe open.
  */
-const { messages, latency } = JSON.parse(process.argv[2] ?? '{"messages":0}') as NullEngineOrders;
+const {
+  messages,
+  latency,
+  payloadBytes = 0,
+} = JSON.parse(process.argv[2] ?? '{"messages":0}') as NullEngineOrders;
 let left = messages;
+const padding = payloadBytes === 0 ? {} : { padding: 'x'.repeat(payloadBytes) };
 
 const latencyOf = (target: string): number => {
   const ms = (target.startsWith('DynamoDB') ? latency?.dynamodbMs : latency?.sqsMs) ?? 0;
@@ -78,7 +85,7 @@ const replies: Readonly<Record<string, (body: Body) => object>> = {
 
 function message() {
   const id = randomUUID();
-  const body = jobBody('bench', { id, does: 'nothing', ms: 0 }, { jobId: id });
+  const body = jobBody('bench', { id, does: 'nothing', ms: 0, ...padding }, { jobId: id });
   return {
     MessageId: id,
     ReceiptHandle: id,

@@ -11,13 +11,32 @@ import { statementError, storeError } from './errors.ts';
 import type { SingleRows } from './single-rows.ts';
 
 /** DynamoDB accepts at most this many statements in one request. */
-export const MAX_STATEMENTS = 25;
+const MAX_STATEMENTS = 25;
+/** And so many characters at once arrive well within a request's time. A single statement may have more. */
+const MAX_CHARACTERS = 1024 * 1024;
 
 /** A write, and how a batch says it. */
 export interface BatchedWrite {
   readonly write: RowWrite;
   readonly statement: BatchStatement;
 }
+
+/** Where the request that begins with this write ends. */
+export function endOfRequest(batched: readonly BatchedWrite[], start: number): number {
+  const most = Math.min(batched.length, start + MAX_STATEMENTS);
+  let characters = 0;
+  for (let end = start; end < most; end++) {
+    characters += charactersOf(batched[end] as BatchedWrite);
+    if (end > start && characters > MAX_CHARACTERS) return end;
+  }
+  return most;
+}
+
+const charactersOf = ({ statement }: BatchedWrite): number => {
+  let sum = 0;
+  for (const { S } of statement.Parameters) sum += S?.length ?? 0;
+  return sum;
+};
 
 /** Sends one batch. What it cannot decide is decided row by row. */
 export async function applyBatch(

@@ -5,7 +5,7 @@ import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
 import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { batchStatement } from './batch-statement.ts';
-import { applyBatch, type BatchedWrite, MAX_STATEMENTS } from './batch-writes.ts';
+import { applyBatch, type BatchedWrite, endOfRequest } from './batch-writes.ts';
 import { documentClientOf } from './client.ts';
 import { storeError } from './errors.ts';
 import { isEmptyRange, queryInput } from './index-query.ts';
@@ -50,10 +50,11 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
       const singles = inParallel(single, SINGLES_AT_ONCE, async (i) => {
         results[i] = await rows.applySafely(writes[i] as RowWrite);
       });
-      for (let start = 0; start < batched.length; start += MAX_STATEMENTS) {
-        const batch = batched.slice(start, start + MAX_STATEMENTS);
+      for (let start = 0; start < batched.length; ) {
+        const batch = batched.slice(start, endOfRequest(batched, start));
         const outcomes = await applyBatch(client, rows, batch);
         for (const [k, { place }] of batch.entries()) results[place] = outcomes[k] as BatchResult;
+        start += batch.length;
       }
       await singles;
       return results;

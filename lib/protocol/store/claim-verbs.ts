@@ -2,7 +2,7 @@ import { type ClaimOutcome, decideClaim } from '../decisions/decide-claim.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Job } from '../job.ts';
 import type { ClaimRequest, JobStore } from '../ports.ts';
-import { MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
+import { type DataPointer, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
 import { isNewer, newerFormat, parseJob } from '../rows/parse-row.ts';
 import { rowBytes } from '../rows/row-bytes.ts';
 import { rowAfter } from '../writes/evaluate.ts';
@@ -22,6 +22,13 @@ import { lost, type StoreParts, wasApplied } from './store-parts.ts';
 type Failure = { readonly outcome: 'failed'; readonly error: Error };
 
 const WITH_DATA_AT_ONCE = 8;
+
+interface PlannedClaim {
+  readonly place: number;
+  readonly write: RowWrite;
+  readonly request: ClaimRequest;
+  readonly known?: ReadonlyMap<string, string>;
+}
 
 /** What becomes of a message: a claim, a row for later, or a row that says why it cannot be run. */
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
@@ -58,27 +65,45 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
 
     async claimMany(requests) {
       const outcomes: (ClaimOutcome | Failure)[] = new Array(requests.length);
-      const small: { readonly place: number; readonly write: RowWrite; readonly request: ClaimRequest }[] =
-        [];
+      const ready: PlannedClaim[] = [];
       const large: { readonly place: number; readonly job: NewJob; readonly request: ClaimRequest }[] = [];
       for (const [place, request] of requests.entries()) {
         const { job, owner } = request;
         const write = writeFor(job, owner);
         if (isNew(job) && !isSmall(write)) large.push({ place, job, request });
-        else small.push({ place, write, request });
+        else ready.push({ place, write, request });
       }
-      const withData = inParallel(large, WITH_DATA_AT_ONCE, async ({ place, job, request }) => {
+      // Those that came before may have their data already, which only their own rows tell.
+      const again = large.filter(({ request }) => request.again === true);
+      const oneByOne = inParallel(again, WITH_DATA_AT_ONCE, async ({ place, job, request }) => {
         outcomes[place] = await claimWithData(job, request).catch(asFailure);
       });
-      const results = await table.applyMany(small.map(({ write }) => write));
-      await inParallel([...small.entries()], WITH_DATA_AT_ONCE, async ([i, { place, write, request }]) => {
-        const result = results[i] as BatchResult;
-        outcomes[place] =
-          result.applied === 'failed'
-            ? asFailure(result.error)
-            : await judge(parts, write, result, request).catch(asFailure);
-      });
-      await withData;
+      const fresh = large.filter(({ request }) => request.again !== true);
+      const pointers = await data.putMany(
+        fresh.map(({ job: { jobId, payload } }) => ({ jobId, name: 'payload', text: payload })),
+      );
+      for (const [i, { place, job, request }] of fresh.entries()) {
+        const payload = pointers[i] as DataPointer | Error;
+        if (payload instanceof Error) outcomes[place] = asFailure(payload);
+        else
+          ready.push({
+            ...{ place, request, write: writeFor({ ...job, payload }, request.owner) },
+            known: new Map([[payload.in, job.payload]]),
+          });
+      }
+      const results = await table.applyMany(ready.map(({ write }) => write));
+      await inParallel(
+        [...ready.entries()],
+        WITH_DATA_AT_ONCE,
+        async ([i, { place, write, request, known }]) => {
+          const result = results[i] as BatchResult;
+          outcomes[place] =
+            result.applied === 'failed'
+              ? asFailure(result.error)
+              : await judge(parts, write, result, request, known).catch(asFailure);
+        },
+      );
+      await oneByOne;
       return outcomes;
     },
 

@@ -13,7 +13,7 @@ import {
   pointersOf,
 } from '../rows/data-pointer.ts';
 import { cutToBytes } from '../rows/json-text.ts';
-import { putDataWrite, replaceDataWrite } from '../writes/data-writes.ts';
+import { type DataPart, putDataWrite, replaceDataWrite } from '../writes/data-writes.ts';
 import type { Row, RowWrite } from '../writes/row-write.ts';
 
 const PARTS_AT_ONCE = 4;
@@ -44,6 +44,8 @@ interface ResolvedRow {
  */
 export interface DataRows {
   put(kept: KeptText): Promise<DataPointer>;
+  /** As `put`, many with few requests. An error stands in the place of what could not be written. */
+  putMany(kept: readonly KeptText[]): Promise<(DataPointer | Error)[]>;
   /** As `put`, in one of the two places that a claim's checkpoints take in turn. */
   replace(kept: KeptText, place: string, seq: number): Promise<DataPointer>;
   /** Reads what the pointers mean, with one request. `known` are texts that need not be read, by their place. */
@@ -64,28 +66,46 @@ export function createDataRows(options: {
   const newPlace: DataRows['newPlace'] = (name, attempt) =>
     `${dataKinds[name]}${attempt === undefined ? '' : `${attempt}.`}${chance.unique()}`;
 
-  const write = async (
+  /** The rows of a text, and the pointer that means them. */
+  const planned = (
     { jobId, name, text, notBefore = 0 }: KeptText,
     place: string,
-    writeFor: (part: { key: string; text: string; expiresAt: number }) => RowWrite,
-  ): Promise<DataPointer> => {
+    writeFor: (part: DataPart) => RowWrite,
+  ): { readonly writes: readonly RowWrite[]; readonly pointer: DataPointer } => {
     const keepUntil = Math.max(clock.now(), notBefore) + settings.rowRetentionMs + DATA_SPARE_MS;
     const until = Math.ceil(keepUntil / 1000);
     const parts = partsOf(text);
-    // A refusal is a repeat of this very write: no other has its key.
-    await inParallel(
-      parts.map((part, i) => writeFor({ key: dataKey(jobId, place, i), text: part, expiresAt: until })),
-      PARTS_AT_ONCE,
-      async (each) => void (await table.apply(each)),
-    );
     const pointer = { in: place, parts: parts.length, bytes: Buffer.byteLength(text), until };
-    return name === 'lastError' ? { ...pointer, head: cutToBytes(text, HEAD_BYTES) } : pointer;
+    return {
+      writes: parts.map((part, i) =>
+        writeFor({ key: dataKey(jobId, place, i), text: part, expiresAt: until }),
+      ),
+      pointer: name === 'lastError' ? { ...pointer, head: cutToBytes(text, HEAD_BYTES) } : pointer,
+    };
+  };
+  const plannedAnew = (kept: KeptText) => planned(kept, newPlace(kept.name, kept.attempt), putDataWrite);
+
+  // A refusal is a repeat of this very write: no other has its key.
+  const written = async ({ writes, pointer }: ReturnType<typeof planned>): Promise<DataPointer> => {
+    await inParallel(writes, PARTS_AT_ONCE, async (each) => void (await table.apply(each)));
+    return pointer;
   };
 
   return {
     newPlace,
-    put: (kept) => write(kept, newPlace(kept.name, kept.attempt), putDataWrite),
-    replace: (kept, place, seq) => write(kept, place, (part) => replaceDataWrite(part, seq)),
+    put: async (kept) => written(plannedAnew(kept)),
+    replace: async (kept, place, seq) => written(planned(kept, place, (part) => replaceDataWrite(part, seq))),
+
+    async putMany(kept) {
+      const plans = kept.map(plannedAnew);
+      const results = await table.applyMany(plans.flatMap(({ writes }) => writes));
+      let next = 0;
+      return plans.map(({ writes, pointer }) => {
+        const own = results.slice(next, next + writes.length);
+        next += writes.length;
+        return own.find((each) => each.applied === 'failed')?.error ?? pointer;
+      });
+    },
 
     async resolve(row, names = dataNames, known = new Map()) {
       const pointers = pointersOf(row, names);

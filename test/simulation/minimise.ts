@@ -5,7 +5,7 @@ export async function minimise(options: SimulationOptions): Promise<SimulationRe
   let best = await simulate(options);
   if (best.violation === undefined) throw new Error(`seed ${options.seed} breaks nothing`);
   let suppressed: ReadonlySet<number> = new Set(options.suppressed);
-  for (let size = Math.ceil(best.faultsInjected.length / 2); size >= 1; size = Math.floor(size / 2)) {
+  const takeOut = async (size: number): Promise<void> => {
     // From the end: what is taken out there does not give later faults other numbers.
     for (const part of parts(best.faultsInjected, size).reverse()) {
       const without = new Set([...suppressed, ...part]);
@@ -15,6 +15,11 @@ export async function minimise(options: SimulationOptions): Promise<SimulationRe
       best = result;
       suppressed = without;
     }
+  };
+  // One fault less, and others come about in its place: again, until none can be spared.
+  for (let before = Number.POSITIVE_INFINITY; best.faultsInjected.length < before; ) {
+    before = best.faultsInjected.length;
+    for (let size = Math.ceil(before / 2); size >= 1; size = Math.floor(size / 2)) await takeOut(size);
   }
   return simulate({ ...options, suppressed, traced: true });
 }

@@ -111,16 +111,22 @@ describe('a failing schedule', () => {
   it('is told with only the faults that it needs', async () => {
     const bug = plantedBugs.find(({ name }) => name.includes('own success after a lost reply'));
     if (bug === undefined) throw new Error('the bug is gone');
-    const seeds = await breakingLate(bug);
-    const tales = await Promise.all(seeds.map((seed) => minimise({ seed, bug })));
-    // Some schedules break again in another way once faults are taken out, and need those others.
-    const told = tales.reduce((a, b) => (b.faultsInjected.length < a.faultsInjected.length ? b : a));
-    const whole = await simulate({ seed: told.seed, bug });
-    expect(told.violation).toBeDefined();
-    expect(told.faultsInjected.length).toBeLessThan(whole.faultsInjected.length);
-    // One lost or late message of the right kind is all that it takes, once the write that it belongs to comes about.
-    expect(told.faultsInjected.length).toBeLessThanOrEqual(4);
-    expect(story(told)).toMatch(/FAULT (replyLost|requestLate).*VIOLATION/s);
+    const tales = await Promise.all(
+      (await breakingLate(bug)).map(async (seed) => ({
+        whole: await simulate({ seed, bug }),
+        told: await minimise({ seed, bug }),
+      })),
+    );
+    const faultsOf = ({ faultsInjected }: SimulationResult) => faultsInjected.length;
+    for (const { whole, told } of tales) {
+      expect(told.violation).toBeDefined();
+      expect(faultsOf(told)).toBeLessThanOrEqual(faultsOf(whole) / 2);
+      expect(story(told)).toMatch(/FAULT (replyLost|requestLate).*VIOLATION/s);
+    }
+    // One lost or late message of the right kind is all that it takes, once the write that it belongs to comes about. Not of every
+    // schedule can so much be taken out: where a fault goes, others come about in its place.
+    const lengths = tales.map(({ told }) => faultsOf(told)).sort((a, b) => a - b);
+    expect(lengths[lengths.length >> 1]).toBeLessThanOrEqual(4);
   });
 });
 

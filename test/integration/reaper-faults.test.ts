@@ -194,6 +194,9 @@ describeOnOneEngine('a reaper with a wrong clock', (engine) => {
       expect(telemetry.lines.some((line) => line.message.startsWith('clock differs too much'))).toBe(true);
       stop.abort();
       expect(await watching).toMatchObject({ reclaimed: 20 });
+      // A clock that is right is not reported: the last that was told of it is how wrong it was.
+      expect(telemetry.values('ClockOffset').every((offset) => offset > 50_000)).toBe(true);
+      expect(clockGuard.isSound()).toBe(true);
     } finally {
       await system.close();
     }

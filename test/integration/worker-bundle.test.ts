@@ -88,12 +88,12 @@ describe.each(Object.entries(bundlers))('a function of the user’s own, bundled
 });
 
 describe('the worker of a jobs module', () => {
+  beforeAll(() => bundleWorker(join(support, 'bundled-jobs.ts'), join(folder, 'worker')));
+
   it('is a host without the module, and a cell with it; the host keeps the lease of a handler that computes', async () => {
-    const jobs = join(support, 'bundled-jobs.ts');
-    await bundleWorker(jobs, join(folder, 'worker'));
     const files = readdirSync(join(folder, 'worker')).filter((name) => name.endsWith('.mjs'));
     expect(files.toSorted()).toEqual(['cell.mjs', 'index.mjs']);
-    await stack.send('where', { ms: 3 * LEASE_MS }, { jobId: 'a' });
+    await stack.send('where', { ms: 1.5 * LEASE_MS }, { jobId: 'a' });
     const output = await invoke(join(folder, 'worker', 'index.mjs'));
     expect(await stack.read('a')).toMatchObject({ status: 'done', attempt: 1, crashes: 0 });
     // Its top level ran once, in the cell.
@@ -101,9 +101,8 @@ describe('the worker of a jobs module', () => {
   });
 
   it('runs beside its host where the settings want no isolation', async () => {
-    await bundleWorker(join(support, 'bundled-jobs.ts'), join(folder, 'beside'));
     await stack.send('where', { ms: 0 }, { jobId: 'a' });
-    const output = await invoke(join(folder, 'beside', 'index.mjs'), { LEASEHOLD_ISOLATION: 'none' });
+    const output = await invoke(join(folder, 'worker', 'index.mjs'), { LEASEHOLD_ISOLATION: 'none' });
     const job = await stack.read('a');
     expect(job).toMatchObject({ status: 'done', result: { isCell: false } });
     expect(output.match(/the top level runs/g)).toHaveLength(1);

@@ -5,6 +5,7 @@ import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { notRetried, quarantined, running, STACK, usedUp } from '../support/console-rows.ts';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
+import { isDeep } from '../support/depth.ts';
 import { problemsOf } from '../support/page-problems.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
@@ -417,16 +418,18 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       const id = phoneRow.locator('.id');
       expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
       expect(await phoneRow.locator('.state').innerText()).toContain('failed');
-      for (const fragment of [
-        '#/',
-        '#/jobs/invoice-2026-000117-customer-a8f3',
-        '#/types',
-        '#/?status=queued',
-      ]) {
+      const places = {
+        '#/jobs/invoice-2026-000117-customer-a8f3': page.getByRole('heading', { name: 'Attempts used up' }),
+        '#/types': page.getByRole('row', { name: /^send-invoice/ }),
+        '#/?status=queued': page.getByText('134 messages wait'),
+        '#/': phoneRow,
+      };
+      for (const [fragment, shown] of Object.entries(places)) {
         await goTo(page, fragment);
-        await page.waitForTimeout(100);
+        await shown.waitFor();
         expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
-        expect(await problemsOf(page)).toEqual([]);
+        // Elsewhere it is what it is on a desktop, in one column.
+        if (isDeep || fragment === '#/') expect(await problemsOf(page)).toEqual([]);
       }
     });
 

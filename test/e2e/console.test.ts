@@ -2,6 +2,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
+import { isDeep } from '../support/depth.ts';
 import { sqsClient } from '../support/engines.ts';
 import { type LocalConsole, startLocalConsole } from '../support/local-console.ts';
 import { problemsOf } from '../support/page-problems.ts';
@@ -220,6 +221,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     const page = await open({ colorScheme });
     await page.locator('.row').first().waitFor();
     expect(await problemsOf(page)).toEqual([]);
+    if (colorScheme === 'light' && !isDeep) return;
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     expect(await problemsOf(page)).toEqual([]);

@@ -2,8 +2,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeployed } from '../../../lib/aws/connect-deployed.ts';
-import { createClient } from '../../../lib/client/index.ts';
-import { createProducer } from '../../../lib/producer/index.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 
@@ -63,35 +61,4 @@ describe('a role that was assumed in code', () => {
     for (const [service, signed] of seen)
       expect(signed, service).toMatch(/Credential=ROLE\/\d+\/eu-central-1\/.* token session$/);
   });
-});
-
-describe('a queue that does not answer', () => {
-  const server = createServer(() => {});
-  let queue: string;
-  beforeAll(async () => {
-    queue = `${await listening(server)}/123456789012/jobs`;
-  });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-
-  // 2 attempts of 2 s.
-  it('is given up on by producers and clients within seconds', async () => {
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'a');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b');
-    vi.stubEnv('AWS_REGION', 'eu-west-1');
-    const address = { endpoint: new URL(queue).origin, region: 'eu-west-1' };
-    const client = createClient({ table: 'jobs', queue, dynamodb: address, sqs: address });
-    vi.stubEnv('AWS_ENDPOINT_URL', address.endpoint);
-    const begun = performance.now();
-    const outcomes = await Promise.allSettled([
-      createProducer({ queue }).send('t', {}),
-      client.send('t', {}),
-    ]);
-    vi.unstubAllEnvs();
-    client.close();
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(performance.now() - begun).toBeLessThan(20_000);
-  }, 30_000);
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
+import { settingVariable } from '../../lib/wire/environment.ts';
 import { bareEnvironment, runProcess } from '../support/cli.ts';
 
 const folders: string[] = [];
@@ -164,7 +165,9 @@ it('leaves the jobs to a worker of the user’s own with --workers 0, which gets
   // Nobody has taken it: there is no row yet.
   expect((await run('show', 'mine')).code).not.toBe(0);
 
-  const worker = start(Object.fromEntries(lines), 'work', jobs);
+  // It stops when its last poll is over, which takes half of this.
+  const soon = { [settingVariable('shutdownGraceMs')]: '1000' };
+  const worker = start({ ...Object.fromEntries(lines), ...soon }, 'work', jobs);
   await expect
     .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
     .toMatch(/"status": ?"done"/);

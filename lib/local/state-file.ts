@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Schedules } from '../schedules/schedule.ts';
 
@@ -20,10 +20,13 @@ export interface LocalState {
 /** Writes the file for its owner alone, because the console's link has its token; returns how to remove it. */
 export function writeStateFile(directory: string, state: LocalState): () => void {
   const file = join(directory, LOCAL_STATE_FILE);
+  const draft = `${file}.${state.pid}`;
   mkdirSync(dirname(file), { recursive: true });
   // The mode counts only for a file that is made: what is there may be readable by all, or somebody's link.
-  rmSync(file, { force: true });
-  writeFileSync(file, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  // At one stroke: another terminal that looks just now must not find half of it.
+  renameSync(draft, file);
   return () => {
     // Another stack may have been started here since.
     if (isMine(file, state.pid)) rmSync(file, { force: true });

@@ -111,11 +111,12 @@ export class CellRules {
 
   died(cell: Process): void {
     const guests = this.#guests.get(cell) ?? new Set();
+    // Also one whose handler had ended: its last message may have died with the cell, and then its host cannot know.
+    if (guests.size === 1) for (const key of guests) this.#diedAlone.add(key);
     for (const { process, key } of this.#alive.values()) {
       if (process !== cell) continue;
       this.#alive.delete(key);
       this.#diedAt.set(key, this.#world.now);
-      if (guests.size === 1) this.#diedAlone.add(key);
     }
   }
 

@@ -106,6 +106,14 @@ describe('a job that nobody suspects', () => {
   });
 });
 
+it('a cell that is forgotten twice takes no other with it', () => {
+  const { spawn, homes, ids } = stage();
+  const [, second] = spawn(3);
+  homes.forget(second as Home);
+  homes.forget(second as Home);
+  expect(ids()).toEqual([1, 3]);
+});
+
 describe('the spare', () => {
   it('is one, and one more when it has died', () => {
     const { homes, cell, ids } = stage();

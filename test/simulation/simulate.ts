@@ -181,6 +181,8 @@ export class Simulation {
         judge: this.judge,
         settings: simulatedSettings,
         bug: this.#bug,
+        // In chaos the next disturbance replaces it; from then on whoever runs it does.
+        onGaveUp: () => this.world.calm && this.spawnWorker(),
       }),
     );
   }

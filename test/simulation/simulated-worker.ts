@@ -22,6 +22,8 @@ export interface SimulatedWorkerParts {
   readonly judge: Judge;
   readonly settings: Settings;
   readonly bug: PlantedBug;
+  /** No cell of it could be started, and it has ended itself. */
+  onGaveUp(): void;
 }
 
 const POLL_SECONDS = 20;
@@ -53,7 +55,10 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     () => false,
   );
   // No cell could be started: the worker ends, and whoever looks after it starts another.
-  if (!canStart) return void process.die();
+  if (!canStart) {
+    process.die();
+    return given.onGaveUp();
+  }
   if (isProcess) await runInProcess(process, parts);
   else await runOnLambda(process, parts);
 }

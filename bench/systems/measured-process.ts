@@ -13,7 +13,7 @@ const latenciesMs: number[] = [];
 let cpuBeforeJobsMs = 0;
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1000 + sumOf(childrenOf(process.pid).map(childCpuMs));
+  return (user + system) / 1000 + endedChildrenCpuMs() + sumOf(childrenOf(process.pid).map(childCpuMs));
 };
 
 /** Processes that this one has started count as part of it. */
@@ -27,14 +27,19 @@ const childrenOf = (pid: number): number[] => {
 };
 const MS_PER_CLOCK_TICK = 10;
 const PAGE_BYTES = 4096;
-const childCpuMs = (pid: number): number => {
+const USER_TICKS = 11;
+const USER_TICKS_OF_ENDED_CHILDREN = 13;
+/** User and system time stand side by side. */
+const ticksOf = (pid: number, at: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * MS_PER_CLOCK_TICK;
+    return (Number(fields[at]) + Number(fields[at + 1])) * MS_PER_CLOCK_TICK;
   } catch {
     return 0;
   }
 };
+const childCpuMs = (pid: number): number => ticksOf(pid, USER_TICKS);
+const endedChildrenCpuMs = (): number => ticksOf(process.pid, USER_TICKS_OF_ENDED_CHILDREN);
 const childRss = (pid: number): number => {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;

@@ -71,8 +71,9 @@ export function createHomes(options: {
   const takeUnused = (): Home | undefined =>
     takeSpare() ?? shared().find(({ cell }) => cell.used() === 0) ?? spawn();
 
+  // Checks do not count: they are over in an instant, and a cell that has some is not full for it.
   const hasRoom = (home: Home, limit: number): boolean =>
-    home.cell.isReady() && home.cell.busy() < limit && !isLate(home);
+    home.cell.isReady() && home.cell.runs.size < limit && !isLate(home);
   /** Asked for each job, so it makes no lists. */
   const leastBusy = (limit: number, preferred?: number): Home | undefined => {
     let best: Home | undefined;

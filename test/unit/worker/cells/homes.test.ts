@@ -49,6 +49,16 @@ describe('a job that nobody suspects', () => {
     expect(place(21, undefined, { cell: 2, check: 1 })).toBe(1);
   });
 
+  it('finds room in a cell that has many payloads to check: they are over in an instant', () => {
+    const { spawn, busy, cell, place, homes, ids } = stage({ share: 2 });
+    spawn(1);
+    homes.spawnSpare();
+    busy(1, 10);
+    cell(1).state.checks = 50;
+    expect(place(20)).toBe(1);
+    expect(ids()).toEqual([1, 2]);
+  });
+
   it('goes to no cell that is full, not ready, retired, late, or there for others', () => {
     const { spawn, busy, cell, homes, place, idOf } = stage({ most: 7 });
     spawn(7);

@@ -12,6 +12,7 @@ export function performanceSections(results: Results): Record<string, string> {
     fleet: fleetSection(results),
     beside: besideSection(results),
     mass: massSection(results),
+    latency: latencySection(results),
     steady: steadySection(results),
     heartbeats: heartbeatSection(results),
     zombie: zombieSection(results),
@@ -165,6 +166,38 @@ function steadySection(results: Results): string {
     'worker CPU ms a job',
   ];
   return table(head, rows);
+}
+
+function latencySection(results: Results): string {
+  const all = Object.entries(results.atLatency ?? {});
+  if (all.length === 0) return 'Not measured yet.';
+  const ours = results.atLatency?.leasehold ?? [];
+  const speedOf = (
+    points: readonly { concurrency: number; step: number; jobsPerSecond: Spread | undefined }[],
+    concurrency: number,
+    step: number,
+  ) => points.find((each) => each.concurrency === concurrency && each.step === step)?.jobsPerSecond?.median;
+  const rows = [10, 100].flatMap((concurrency) =>
+    all.flatMap(([name, points]) =>
+      points
+        .filter((point) => point.concurrency === concurrency)
+        .map((point) => {
+          const speed = point.jobsPerSecond?.median;
+          return [
+            titleOf(results, name),
+            String(concurrency),
+            point.latency + (point.roundTripMs === undefined ? '' : ` (${figure(point.roundTripMs)})`),
+            spread(point.jobsPerSecond) + (point.unfinished > 0 ? ' †' : ''),
+            ratio(speed, speedOf(points, concurrency, 0)),
+            ratio(speed, speedOf(ours, concurrency, point.step)),
+            figure(point.requestsPerJob?.median),
+            spread(point.cpuMsPerJob),
+          ];
+        }),
+    ),
+  );
+  const head = ['system', 'concurrency', 'latency', 'jobs/s', 'to its own without', 'to Leasehold'];
+  return table([...head, 'requests a job', 'CPU ms a job'], rows);
 }
 
 const heartbeatSection = (results: Results): string =>

@@ -5,6 +5,7 @@ import type { Fleet } from '../scenarios/fleet.ts';
 import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
 import type { Heartbeats } from '../scenarios/heartbeats.ts';
 import type { KilledCell } from '../scenarios/killed-cell.ts';
+import type { AtLatency } from '../scenarios/latency.ts';
 import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
 import type { OwnCost } from '../scenarios/null-engine-cost.ts';
 import type { Outlive } from '../scenarios/outlive.ts';
@@ -33,6 +34,7 @@ export interface Results {
   readonly besideTrouble?: readonly BesideTrouble[];
   readonly massReclaim?: BySystem<readonly MassReclaim[]>;
   readonly steadyState?: BySystem<readonly SteadyState[]>;
+  readonly atLatency?: BySystem<readonly AtLatency[]>;
   readonly heartbeats?: BySystem<Heartbeats>;
   readonly zombie?: BySystem<Zombie>;
   readonly poison?: BySystem<Poison>;

@@ -8,6 +8,7 @@ import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
 import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
+import { atLatency } from './latency.ts';
 import { massReclaim } from './mass-reclaim.ts';
 import { ownCost } from './null-engine-cost.ts';
 import { outlive } from './outlive.ts';
@@ -47,6 +48,7 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
           },
     mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [3000, 10_000, 30_000]) }),
     steady: async () => ({ steadyState: await steadyState(bench) }),
+    latency: async () => ({ atLatency: await atLatency(bench) }),
     own: async () =>
       leasehold === undefined
         ? {}

@@ -90,7 +90,7 @@ describe('the formal model of the chain of reapers', { timeout: 600_000 }, () =>
     simulate('test', ['wake.qnt', instance], '0x1', [`--max-samples=${traces}`]);
 
   it('keeps what the row promises, and is one chain again once everybody gets their turn', async () => {
-    expect(await chain('soundWake', TRACES / 2)).toMatchObject({ code: 0 });
+    expect(await chain('soundWake', TRACES / 4)).toMatchObject({ code: 0 });
   });
 
   it.each(

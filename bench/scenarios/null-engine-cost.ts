@@ -96,7 +96,7 @@ export async function shortJobs(
 }
 
 /** Starts the server that does nothing, in a process of its own. */
-async function startNullEngine(orders: NullEngineOrders) {
+export async function startNullEngine(orders: NullEngineOrders) {
   const program = new URL('../support/null-engine.ts', import.meta.url).pathname;
   const engine = spawn(process.execPath, [program, JSON.stringify(orders)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -105,6 +105,11 @@ async function startNullEngine(orders: NullEngineOrders) {
   const [endpoint] = (await once(createInterface({ input: engine.stdout }), 'line')) as [string];
   return {
     endpoint,
+    /** So many requests of each kind it was sent. */
+    async requests(): Promise<Readonly<Record<string, number>>> {
+      const headers = { 'x-amz-target': 'NullEngine.Requests' };
+      return (await fetch(endpoint, { method: 'POST', headers })).json() as Promise<Record<string, number>>;
+    },
     async stop() {
       engine.stdin.end();
       await gone;

@@ -15,6 +15,8 @@ export interface NullEngineOrders {
   readonly payloadBytes?: number;
   /** How long each service takes to answer. @default 0 */
   readonly latency?: Latency;
+  /** How many jobs of a table have lapsed, by its name: they stay so, whatever is written. @default - none */
+  readonly lapsed?: Readonly<Record<string, number>>;
 }
 
 /** Round trips to the services of a real region. */
@@ -33,6 +35,7 @@ const {
   messages,
   latency,
   payloadBytes = 0,
+  lapsed = {},
 } = JSON.parse(process.argv[2] ?? '{"messages":0}') as NullEngineOrders;
 let left = messages;
 const padding = payloadBytes === 0 ? {} : { padding: 'x'.repeat(payloadBytes) };
@@ -65,7 +68,7 @@ type Entries = readonly { readonly Id: string }[];
 
 const replies: Readonly<Record<string, (body: Body) => object>> = {
   GetItem: () => ({}),
-  Query: () => ({ Items: [], Count: 0 }),
+  Query: (body) => lapsedPage(body as unknown as IndexQuery),
   UpdateItem: (body) => {
     const { jobId } = body.Key as { jobId: { S: string } };
     return body.ReturnValues === 'ALL_NEW' ? { Attributes: { ...marshalled, jobId } } : {};
@@ -78,10 +81,46 @@ const replies: Readonly<Record<string, (body: Body) => object>> = {
     return count === 0 ? {} : { Messages: Array.from({ length: count }, message) };
   },
   DeleteMessageBatch: (body) => ({ Successful: (body.Entries as Entries).map(({ Id }) => ({ Id })) }),
+  SendMessageBatch: (body) => ({
+    Successful: (body.Entries as Entries).map(({ Id }) => ({ Id, MessageId: Id })),
+  }),
   ChangeMessageVisibilityBatch: (body) => ({
     Successful: (body.Entries as Entries).map(({ Id }) => ({ Id })),
   }),
 };
+
+interface IndexQuery {
+  readonly TableName: string;
+  readonly Limit: number;
+  readonly Select?: string;
+  readonly KeyConditionExpression: string;
+  readonly ExpressionAttributeValues: Readonly<Record<string, { readonly S?: string }>>;
+  readonly ExclusiveStartKey?: { readonly jobId: { readonly S: string } };
+}
+
+const RUNNING_SHARDS = 8;
+/** Long before any skew or grace. */
+const lapsedAt = { N: String(Date.now() - 60_000) };
+
+/** A page of a running shard. The place in it is the number that a job's id ends with. */
+function lapsedPage(query: IndexQuery): object {
+  const partition = Object.values(query.ExpressionAttributeValues).find(({ S }) => S !== undefined)?.S ?? '';
+  const asksForLive = /> :|BETWEEN/.test(query.KeyConditionExpression);
+  const all = partition.startsWith('r') && !asksForLive ? (lapsed[query.TableName] ?? 0) / RUNNING_SHARDS : 0;
+  if (query.Select === 'COUNT') return { Count: all };
+  const from = Number(query.ExclusiveStartKey?.jobId.S.split('-')[1] ?? -1) + 1;
+  const count = Math.max(0, Math.min(query.Limit, all - from));
+  const Items = Array.from({ length: count }, (_, i) => ({
+    ...marshalled,
+    ...{ jobId: { S: `${partition}-${from + i}` }, leaseShard: { S: partition }, leaseUntil: lapsedAt },
+  }));
+  const last = Items.at(-1);
+  const { jobId, leaseShard, leaseUntil } = last ?? {};
+  return {
+    ...{ Items, Count: count },
+    LastEvaluatedKey: from + count < all && last ? { jobId, leaseShard, leaseUntil } : undefined,
+  };
+}
 
 function message() {
   const id = randomUUID();
@@ -96,10 +135,16 @@ function message() {
   };
 }
 
+/** Asked with this target, it tells how many requests of each kind it was sent. */
+const REQUESTS = 'NullEngine.Requests';
+const requests: Record<string, number> = {};
+
 const server = createServer(async (request, response) => {
   const body = JSON.parse((await buffer(request)).toString() || '{}') as Body;
   const target = String(request.headers['x-amz-target'] ?? '');
   const operation = target.split('.')[1] ?? '';
+  if (target === REQUESTS) return void response.end(JSON.stringify(requests));
+  requests[operation] = (requests[operation] ?? 0) + 1;
   const latencyMs = latencyOf(target);
   if (latencyMs > 0) await sleep(latencyMs);
   const reply = replies[operation]?.(body) ?? {};

@@ -5,6 +5,7 @@ import type { Results } from './results.ts';
 /** The sections that tell of Leasehold alone: figures that do not depend on the engine, scaling, prices, savings. */
 export const ownSections = (results: Results): Record<string, string> => ({
   own: ownSection(results),
+  lambda: lambdaSection(results),
   wire: wireSection(results),
   scaling: scalingSection(results),
   price: priceSection(results),
@@ -48,6 +49,19 @@ const ownSection = ({ ownCost }: Results): string =>
       spread(each.jobsPerSecond),
     ]),
   );
+
+const lambdaSection = ({ lambdaHost }: Results): string =>
+  lambdaHost === undefined
+    ? 'Not measured yet.'
+    : table(
+        ['latency', 'requests a message', 'ms a message', 'CPU ms a message'],
+        lambdaHost.map((each) => [
+          each.latency,
+          figure(each.requestsPerMessage),
+          spread(each.wallMs),
+          spread(each.cpuMs),
+        ]),
+      );
 
 const wireSection = ({ wireCost }: Results): string =>
   table(

@@ -5,6 +5,7 @@ import type { Fleet } from '../scenarios/fleet.ts';
 import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
 import type { Heartbeats } from '../scenarios/heartbeats.ts';
 import type { KilledCell } from '../scenarios/killed-cell.ts';
+import type { LambdaHostCost } from '../scenarios/lambda-host.ts';
 import type { AtLatency } from '../scenarios/latency.ts';
 import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
 import type { OwnCost } from '../scenarios/null-engine-cost.ts';
@@ -41,6 +42,7 @@ export interface Results {
   readonly outliveSleep?: BySystem<Outlive>;
   readonly outliveBurn?: BySystem<Outlive>;
   readonly ownCost?: readonly OwnCost[];
+  readonly lambdaHost?: readonly LambdaHostCost[];
   readonly wireCost?: readonly WireCost[];
   readonly scaling?: Scaling;
   readonly scaleSimulation?: readonly ScaleSimulation[];

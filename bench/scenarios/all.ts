@@ -8,6 +8,7 @@ import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
 import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
+import { lambdaHost } from './lambda-host.ts';
 import { atLatency } from './latency.ts';
 import { massReclaim } from './mass-reclaim.ts';
 import { ownCost } from './null-engine-cost.ts';
@@ -55,6 +56,7 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
         : {
             ownCost: await ownCost(leasehold, quick ? { runs: 3, jobs: 1000 } : { runs: 5, jobs: 3000 }, say),
           },
+    lambda: async () => ({ lambdaHost: await lambdaHost(quick ? 2 : 5, say) }),
     savings: async () => ({
       bundles: await bundles(quick ? 5 : 15),
       reclaimRequests: await reclaimRequests(quick ? 500 : 2000),

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
+import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
+import { createRegistry } from '../../lib/worker/registry.ts';
+import type { FaultRule } from '../support/faults.ts';
+import { invoke } from '../support/invoke.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+
+/** An invocation waits for every request, so each one more is a round trip that the user pays for. */
+
+let stack: WorkerStack;
+/** The requests since the last look, in the order in which they arrived. */
+let seen: string[];
+
+beforeEach(async () => {
+  stack = await startWorkerStack({ leaseMs: 60_000, functionTimeoutMs: 60_000, batchSize: 10 });
+  seen = [];
+  const note: FaultRule = ({ operation, body }) => {
+    const written = String(body.UpdateExpression ?? '');
+    const is = (name: string) => Object.values(body.ExpressionAttributeNames ?? {}).includes(name);
+    seen.push(written === '' ? operation : `${operation} ${is('result') ? 'complete' : 'claim'}`);
+    return undefined;
+  };
+  stack.dynamodb.use(note);
+  stack.sqs.use(note);
+});
+afterEach(() => stack.close());
+
+async function sent(...jobIds: readonly string[]): Promise<ReceivedMessage[]> {
+  for (const jobId of jobIds) await stack.send('harmless', { ms: 0 }, { jobId });
+  const messages: ReceivedMessage[] = [];
+  while (messages.length < jobIds.length)
+    messages.push(...(await stack.direct.queue.receive({ max: 10, waitSeconds: 5 })));
+  return messages;
+}
+
+function host() {
+  const jobs = new URL('../support/child-jobs.ts', import.meta.url);
+  const parts = stack.worker(createRegistry([]), { handlers: { jobs } });
+  return createLambdaHost(() => parts.cells, { parts });
+}
+
+describe('a worker function', () => {
+  it('sends two requests for a message, claim and complete, and answers', async () => {
+    const { handler, ready } = host();
+    await ready;
+    for (const jobId of ['first', 'second', 'third']) {
+      const messages = await sent(jobId);
+      seen = [];
+      expect(await invoke(handler, messages)).toEqual([]);
+      expect(seen).toEqual(['UpdateItem claim', 'UpdateItem complete']);
+      expect((await stack.read(jobId))?.status).toBe('done');
+    }
+  });
+
+  it('compares the clocks while it starts, and not with a message', async () => {
+    const { ready } = host();
+    await ready;
+    expect(seen).toEqual(['GetItem']);
+  });
+
+  it('sends two requests for each message of a batch', async () => {
+    const { handler, ready } = host();
+    await ready;
+    const ids = Array.from({ length: 5 }, (_, i) => `job-${i}`);
+    const messages = await sent(...ids);
+    seen = [];
+    expect(await invoke(handler, messages)).toEqual([]);
+    expect(seen).toEqual(ids.flatMap(() => ['UpdateItem claim', 'UpdateItem complete']));
+  });
+});

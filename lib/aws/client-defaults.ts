@@ -3,7 +3,8 @@ export const clientDefaults = {
   // Without it every request builds its middleware again.
   cacheMiddleware: true,
   // The SDK copies each request and reply, text by text, for whoever listens to `info`. Its own silent logger does.
-  logger: { warn() {} } as never,
+  // The others are called as they are, `debug` by the chain of credentials.
+  logger: { trace() {}, debug() {}, warn() {}, error() {} } as never,
   // CloudTrail shows who asks.
   customUserAgent: 'leasehold',
 };

@@ -74,12 +74,25 @@ describe('a cell', () => {
     expect((await deathOf(start('spin', {}, { maxStallMs: 1000 }))).cause).toMatch(/blocked the event loop/);
   });
 
-  it('is replaced when it is idle and worn: memory, or five failed jobs in a row', async () => {
+  it('is replaced when it is idle and above 70 % of its memory, also by jobs too short for a tick, and not below', async () => {
+    const { start } = stage({ memoryMb: 400 });
+    const first = await resultOf(start('leak', { mb: 10 }));
+    expect((await resultOf(start('leak', { mb: 230 }))).pid).toBe(first.pid);
+    // Its memory is looked at again a pulse after the last look, at the latest.
+    while ((await resultOf(start('return'))).pid === first.pid);
+    await until(() => !isAlive(first.pid as number));
+  });
+
+  it('is replaced when it is idle after five failed jobs in a row, and not after four', async () => {
     const { start } = stage();
     const first = await resultOf(start('return'));
-    for (let n = 0; n < 5; n++) await start({ type: 'act', payload: { act: 5 } }).end;
-    const next = await resultOf(start('return'));
-    expect(next.pid).not.toBe(first.pid);
+    const fail = async (times: number) => {
+      for (let n = 0; n < times; n++) await start({ type: 'act', payload: { act: 5 } }).end;
+    };
+    await fail(4);
+    expect((await resultOf(start('return'))).pid).toBe(first.pid);
+    await fail(5);
+    expect((await resultOf(start('return'))).pid).not.toBe(first.pid);
   });
 
   it('takes what it has started with it', async () => {

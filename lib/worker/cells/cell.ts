@@ -54,6 +54,7 @@ export interface Cell {
   readonly used: () => number;
   /** Failed jobs in a row. */
   readonly failures: () => number;
+  /** As it was a pulse ago at most: jobs that end before the host's next tick leave memory behind as well. */
   readonly memory: () => number;
   /** How many ticks of the host its pulse has been missing. */
   readonly missedPulses: () => number;
@@ -87,6 +88,14 @@ export function startCell(options: CellOptions): Cell {
   const busy = () => runs.all.size + checks.size;
   let killedFor: KilledFor | undefined;
   let unloadable: string | undefined;
+  let weighedAt = Number.NEGATIVE_INFINITY;
+
+  /** Of one that is dead the last sample counts. */
+  const weigh = (): void => {
+    if (life.dead) return;
+    weighedAt = clock.monotonic();
+    life.memory = process.memory() ?? life.memory;
+  };
 
   const hear = (message: FromCell) => {
     switch (message.kind) {
@@ -149,7 +158,10 @@ export function startCell(options: CellOptions): Cell {
     isRetired: () => life.retired,
     used: () => life.used,
     failures: () => life.failures,
-    memory: () => life.memory,
+    memory() {
+      if (clock.monotonic() - weighedAt >= pulseMs) weigh();
+      return life.memory;
+    },
     run(run, work, settle) {
       // Its own check was the same job's use of the cell.
       if (work.checked?.cell !== id) life.used += 1;
@@ -184,7 +196,7 @@ export function startCell(options: CellOptions): Cell {
     },
     tick() {
       if (life.dead) return;
-      life.memory = process.memory() ?? life.memory;
+      weigh();
       pulse.tick(busy() > 0);
       for (const run of runs.all.values()) run.ticks += 1;
       runs.look();

@@ -1,6 +1,8 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -17,6 +19,7 @@ import { on } from '../support/faults.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const JOBS = new URL('../support/cell-jobs.ts', import.meta.url);
+const keys = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_REGION: 'x' };
 const PROGRAM = new URL('../../bin/leasehold.ts', import.meta.url).pathname;
 
 let stack: WorkerStack;
@@ -194,17 +197,43 @@ describe('the health of a worker', () => {
   });
 });
 
+describe('a bus that never answers', () => {
+  it('holds no slot: a worker process with one slot has done all its jobs while their events still wait', async () => {
+    const JOBS_IN_A_ROW = 10;
+    let asked = 0;
+    const bus = createServer(() => {
+      asked += 1;
+    }).listen(0, '127.0.0.1');
+    await once(bus, 'listening');
+    const { port } = bus.address() as AddressInfo;
+    const ids = Array.from({ length: JOBS_IN_A_ROW }, (_, n) => `job-${n}`);
+    for (const jobId of ids) await stack.send('act', { act: 'return' }, { jobId });
+    const child = spawn(process.execPath, [PROGRAM, 'work', JOBS.pathname, '--concurrency', '1'], {
+      env: {
+        ...{ ...process.env, ...stack.environment, ...keys },
+        ...{ LEASEHOLD_EVENTS_ENABLED: 'true', LEASEHOLD_DONE_EVENTS: '*' },
+        AWS_ENDPOINT_URL_EVENTBRIDGE: `http://127.0.0.1:${port}`,
+      },
+      stdio: 'ignore',
+    });
+    for (const jobId of ids) expect(await stack.until(jobId, ended)).toMatchObject({ status: 'done' });
+    // Each has an event, and no request that carries some was answered. One that held a slot would be asked for each job.
+    await expect.poll(() => asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThan(JOBS_IN_A_ROW);
+    bus.close();
+    bus.closeAllConnections();
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
+
 describe('leasehold work', () => {
   it('works while its health says so, and ends with 0 when it is told to', async () => {
     const port = await freePort();
     const folder = mkdtempSync(join(tmpdir(), 'leasehold-work-'));
     const child = spawn(process.execPath, [PROGRAM, 'work', JOBS.pathname, '--health-port', String(port)], {
       env: {
-        ...process.env,
-        ...stack.environment,
-        AWS_ACCESS_KEY_ID: 'x',
-        AWS_SECRET_ACCESS_KEY: 'x',
-        AWS_REGION: 'x',
+        ...{ ...process.env, ...stack.environment, ...keys },
         TMPDIR: folder,
         NODE_COMPILE_CACHE: undefined,
       },
@@ -234,13 +263,7 @@ describe('leasehold work', () => {
     writeFileSync(file, 'export const handler = () => {};');
     await stack.send('act', { act: 'return' }, { jobId: 'a' });
     const child = fork(PROGRAM, ['work', file], {
-      env: {
-        ...process.env,
-        ...stack.environment,
-        AWS_ACCESS_KEY_ID: 'x',
-        AWS_SECRET_ACCESS_KEY: 'x',
-        AWS_REGION: 'x',
-      },
+      env: { ...process.env, ...stack.environment, ...keys },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     let said = '';

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
+import type { Clause, Row, RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
 /** One statement of a BatchExecuteStatement. */
@@ -9,33 +9,50 @@ export interface BatchStatement {
   readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
 }
 
+/** A write, and how a batch says it. */
+export interface BatchedWrite {
+  readonly write: RowWrite;
+  readonly statement: BatchStatement;
+  /** The row that it leaves, where that is known beforehand. */
+  readonly row?: Row;
+}
+
 /**
  * The write as PartiQL, or undefined if PartiQL cannot express it with the same meaning on every engine; such a write
  * goes by UpdateItem. A write to an absent row becomes an INSERT, which refuses to overwrite; any other becomes an UPDATE, which
  * never creates.
  */
-export function batchStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
-  const creates = write.when.some((all) => all.some(isRowAbsent));
-  return creates ? insertStatement(write, tableName) : updateStatement(write, tableName);
+export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite | undefined {
+  if (write.when.some((all) => all.some(isRowAbsent))) {
+    const row = insertedRow(write);
+    return { write, row, statement: insertStatement(row, tableName) };
+  }
+  const statement = updateStatement(write, tableName);
+  return statement && { write, statement };
 }
 
 const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' && clause.is === 'absent';
 
 /** The row that a write to an absent one leaves: every attribute is known beforehand, sums start from what is set. */
-export function insertedRow(write: RowWrite): Record<string, unknown> {
-  const sums = Object.entries(write.sum ?? {}).map(([name, { of, otherwise, plus }]) => {
+export function insertedRow(write: RowWrite): Row {
+  const row: Record<string, unknown> = { jobId: write.jobId, ...write.keep, ...write.set };
+  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {})) {
     const base = write.keep?.[of];
-    return [name, (typeof base === 'number' ? base : otherwise) + plus] as const;
-  });
-  return { jobId: write.jobId, ...write.keep, ...write.set, ...Object.fromEntries(sums) };
+    row[name] = (typeof base === 'number' ? base : otherwise) + plus;
+  }
+  return row;
 }
 
-function insertStatement(write: RowWrite, tableName: string): BatchStatement {
-  const row = insertedRow(write);
-  const names = Object.keys(row);
+function insertStatement(row: Row, tableName: string): BatchStatement {
+  const Parameters: AttributeValue[] = [];
+  let text = '';
+  for (const name of Object.keys(row)) {
+    text += `${text === '' ? '' : ', '}'${name}': ?`;
+    Parameters.push(toValue(row[name]));
+  }
   return {
-    Statement: `INSERT INTO "${tableName}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
-    Parameters: names.map((name) => toValue(row[name])),
+    Statement: `INSERT INTO "${tableName}" VALUE {${text}}`,
+    Parameters,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   };
 }

@@ -6,7 +6,7 @@ import {
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
 import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
-import { type BatchStatement, insertedRow } from './batch-statement.ts';
+import { type BatchedWrite, insertedRow } from './batch-statement.ts';
 import { statementError, storeError } from './errors.ts';
 import type { SingleRows } from './single-rows.ts';
 
@@ -14,12 +14,6 @@ import type { SingleRows } from './single-rows.ts';
 const MAX_STATEMENTS = 25;
 /** And so many characters at once arrive well within a request's time. A single statement may have more. */
 const MAX_CHARACTERS = 1024 * 1024;
-
-/** A write, and how a batch says it. */
-export interface BatchedWrite {
-  readonly write: RowWrite;
-  readonly statement: BatchStatement;
-}
 
 /** Where the request that begins with this write ends. */
 export function endOfRequest(batched: readonly BatchedWrite[], start: number): number {
@@ -57,18 +51,18 @@ export async function applyBatch(
     const failure = storeError('BatchExecuteStatement', error);
     return batch.map(() => ({ applied: 'failed', error: failure }));
   }
-  return Promise.all(batch.map(({ write }, i) => outcomeOf(write, responses[i], rows)));
+  return Promise.all(batch.map((each, i) => outcomeOf(each, responses[i], rows)));
 }
 
 async function outcomeOf(
-  write: RowWrite,
+  { write, row }: BatchedWrite,
   response: BatchStatementResponse | undefined,
   rows: SingleRows,
 ): Promise<BatchResult> {
   if (response === undefined) return rows.applySafely(write);
   const failure = response.Error;
   // PartiQL brings no row back; after an INSERT the row is exactly what was written.
-  if (failure === undefined) return { applied: true, row: insertedRow(write) };
+  if (failure === undefined) return { applied: true, row: row ?? insertedRow(write) };
   switch (failure.Code) {
     case 'ConditionalCheckFailed':
       return failure.Item === undefined

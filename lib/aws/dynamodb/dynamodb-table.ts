@@ -4,8 +4,8 @@ import type { Table } from '../../protocol/ports.ts';
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
 import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
-import { batchStatement } from './batch-statement.ts';
-import { applyBatch, type BatchedWrite, endOfRequest } from './batch-writes.ts';
+import { type BatchedWrite, batchedWrite } from './batch-statement.ts';
+import { applyBatch, endOfRequest } from './batch-writes.ts';
 import { documentClientOf } from './client.ts';
 import { storeError } from './errors.ts';
 import { isEmptyRange, queryInput } from './index-query.ts';
@@ -88,9 +88,9 @@ function sortWrites(writes: readonly RowWrite[], tableName: string | undefined) 
     // A batch that names a row twice is refused whole, so only the first write to each goes into one.
     const again = seen.has(write.jobId);
     seen.add(write.jobId);
-    const statement = again || tableName === undefined ? undefined : batchStatement(write, tableName);
-    if (statement === undefined) single.push(place);
-    else batched.push({ write, statement, place });
+    const one = again || tableName === undefined ? undefined : batchedWrite(write, tableName);
+    if (one === undefined) single.push(place);
+    else batched.push({ ...one, place });
   }
   if (batched.length < SMALLEST_BATCH) single.push(...batched.splice(0).map(({ place }) => place));
   return { batched, single };

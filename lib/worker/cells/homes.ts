@@ -27,13 +27,16 @@ export interface Homes {
   unreserve(waiting: readonly { readonly run: number; readonly work: Work }[]): void;
   /** Where this run goes now; undefined where it has to wait, and then there is a cell under way if there can be one. */
   homeFor(waiting: { readonly run: number; readonly work: Work }): Home | undefined;
-  /** The least busy one that can be asked something. */
+  /** One of the least busy that can be asked something. */
   forCheck(): Home | undefined;
   ofRun(run: number): Home | undefined;
 }
 
 /** A cell whose pulse is this many ticks late is given nothing. */
 const LATE_TICKS = 3;
+
+/** As many as a poll brings. */
+const MOST_TOGETHER = 10;
 
 export const isAlive = (home: Home): boolean => !home.cell.isRetired();
 /** It serves everybody. */
@@ -51,6 +54,9 @@ export function createHomes(options: {
 }): Homes {
   const { share, most } = options;
   const homes: Home[] = [];
+  /** Payloads that come together go to one cell together, which takes one message, where it has so many jobs that it does not matter. */
+  const together = Math.max(1, Math.min(MOST_TOGETHER, Math.floor(share / 4)));
+  let checking: Home | undefined;
   // A copy: whoever walks through them may end or start some.
   const all = () => [...homes];
   const shared = () => homes.filter(isShared);
@@ -135,7 +141,14 @@ export function createHomes(options: {
       if (suspicion === undefined) return forAnybody(work);
       return suspicion.limit === 1 ? aloneAndFresh(run) : withSuspects(suspicion);
     },
-    forCheck: () => leastBusy(Number.POSITIVE_INFINITY),
+    forCheck() {
+      const best = leastBusy(Number.POSITIVE_INFINITY);
+      if (best === undefined) return undefined;
+      const isUsable =
+        checking !== undefined && isShared(checking) && hasRoom(checking, Number.POSITIVE_INFINITY);
+      if (!isUsable || (checking?.cell.busy() ?? 0) - best.cell.busy() >= together) checking = best;
+      return checking;
+    },
     ofRun: (run) => all().find(({ cell }) => cell.runs.has(run)),
   };
 }

@@ -9,7 +9,7 @@ import { DynamoDBDocumentClient, GetCommand, ScanCommand, UpdateCommand } from '
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
-import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
+import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
@@ -90,7 +90,7 @@ describe('a refusal that brings its row', () => {
 });
 
 describe('a statement', () => {
-  const statement = (over: Partial<RowWrite>) => batchStatement(write('j', over), 'jobs');
+  const statement = (over: Partial<RowWrite>) => batchedWrite(write('j', over), 'jobs')?.statement;
 
   it('says exactly what the write says', () => {
     const when = [

@@ -8,7 +8,7 @@ import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { batchStatement } from '../../../../lib/aws/dynamodb/batch-statement.ts';
+import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
 import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression.ts';
@@ -253,7 +253,7 @@ describe('no write is unconditional', () => {
       const update = updateExpression(write, 'jobs');
       expect(update.ConditionExpression?.length).toBeGreaterThan(10);
       expect(update.ReturnValuesOnConditionCheckFailure).toBe('ALL_OLD');
-      const statement = batchStatement(write, 'jobs');
+      const statement = batchedWrite(write, 'jobs')?.statement;
       if (statement !== undefined) expect(statement.Statement).toMatch(/^INSERT |WHERE "jobId" = \? AND "/);
     }
   });
@@ -267,7 +267,7 @@ describe('no write is unconditional', () => {
       returns: 'nothing',
     };
     expect(updateExpression(write, 'jobs').ConditionExpression).toBe('');
-    expect(batchStatement(write, 'jobs')).toBeUndefined();
+    expect(batchedWrite(write, 'jobs')).toBeUndefined();
   });
 
   it('what PartiQL cannot say alike on every engine goes into no batch', () => {
@@ -279,11 +279,13 @@ describe('no write is unconditional', () => {
       returns: 'nothing',
       ...over,
     });
-    expect(batchStatement(write({}), 'jobs')?.Parameters).toEqual([{ N: '1' }, { S: 'j1' }, { N: '1' }]);
+    expect(batchedWrite(write({}), 'jobs')?.statement.Parameters).toEqual([
+      { N: '1' },
+      { S: 'j1' },
+      { N: '1' },
+    ]);
     for (const is of ['below', 'atMost'] as const)
-      expect(
-        batchStatement(write({ when: [[{ attribute: 'attempt', is, value: 1 }]] }), 'jobs'),
-      ).toBeDefined();
+      expect(batchedWrite(write({ when: [[{ attribute: 'attempt', is, value: 1 }]] }), 'jobs')).toBeDefined();
     const unsayable: Partial<RowWrite>[] = [
       { remove: ['b', 'c'] },
       { keep: { b: 1 } },
@@ -292,7 +294,7 @@ describe('no write is unconditional', () => {
       { when: [[{ attribute: 'b', is: 'present' }]] },
       { when: [[{ attribute: 'a', is: 'equal', value: 1 }], [{ attribute: 'b', is: 'equal', value: 1 }]] },
     ];
-    for (const over of unsayable) expect(batchStatement(write(over), 'jobs')).toBeUndefined();
+    for (const over of unsayable) expect(batchedWrite(write(over), 'jobs')).toBeUndefined();
     expect(
       updateExpression(write({ when: [[{ attribute: 'b', is: 'present' }]] }), 'jobs').ConditionExpression,
     ).toBe('attribute_exists(#b)');

@@ -59,6 +59,23 @@ describe('a job that nobody suspects', () => {
     expect(ids()).toEqual([1, 2]);
   });
 
+  it('is checked in the same cell as the one before it while cells hold many, and in the least busy while they hold few', () => {
+    const checkedIn = ({ homes, cells, idOf }: ReturnType<typeof stage>, count: number) =>
+      Array.from({ length: count }, () => {
+        const id = idOf(homes.forCheck()) ?? 0;
+        (cells[id - 1] as StubCell).state.checks += 1;
+        return id;
+      });
+    const large = stage({ share: 40 });
+    large.spawn(2);
+    expect(checkedIn(large, 22)).toEqual([...Array(10).fill(1), ...Array(12).fill(2)]);
+    large.cell(2).state.retired = true;
+    expect(checkedIn(large, 1)).toEqual([1]);
+    const small = stage({ share: 5 });
+    small.spawn(2);
+    expect(checkedIn(small, 4)).toEqual([1, 2, 2, 1]);
+  });
+
   it('goes to no cell that is full, not ready, retired, late, or there for others', () => {
     const { spawn, busy, cell, homes, place, idOf } = stage({ most: 7 });
     spawn(7);

@@ -2,7 +2,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
-import { clientDefaults } from '../client-defaults.ts';
+import { clientDefaults, withoutLog } from '../client-defaults.ts';
 import { countThrottles } from './count-throttles.ts';
 
 /**
@@ -27,18 +27,20 @@ export interface DynamoDbClientOptions {
 /** A client with bounded waits, which shows each reply's `Date` to the clock guard. */
 export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBClient {
   const { clock, clockGuard, onThrottled, config = {}, maxSockets = 64 } = options;
-  const client = new DynamoDBClient({
-    ...clientDefaults,
-    maxAttempts: MAX_SDK_ATTEMPTS,
-    requestHandler: {
-      connectionTimeout: CONNECTION_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      throwOnRequestTimeout: true,
-      httpsAgent: { maxSockets },
-      httpAgent: { maxSockets },
-    },
-    ...config,
-  });
+  const client = withoutLog(
+    new DynamoDBClient({
+      ...clientDefaults,
+      maxAttempts: MAX_SDK_ATTEMPTS,
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        throwOnRequestTimeout: true,
+        httpsAgent: { maxSockets },
+        httpAgent: { maxSockets },
+      },
+      ...config,
+    }),
+  );
   if (onThrottled !== undefined) countThrottles(client, onThrottled);
   if (clockGuard !== undefined) {
     client.middlewareStack.add(

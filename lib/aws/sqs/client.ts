@@ -1,5 +1,5 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
-import { clientDefaults } from '../client-defaults.ts';
+import { clientDefaults, withoutLog } from '../client-defaults.ts';
 
 const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
@@ -16,16 +16,18 @@ export function createSqsClient(
   /** Whether it also receives, which takes as long as a poll. */
   { polls = true }: { readonly polls?: boolean } = {},
 ): SQSClient {
-  return new SQSClient({
-    ...clientDefaults,
-    maxAttempts: polls ? MAX_SDK_ATTEMPTS : SEND_ATTEMPTS,
-    // TLS already protects what arrives; ten checksums per request only cost time.
-    md5: false,
-    requestHandler: {
-      connectionTimeout: CONNECTION_TIMEOUT_MS,
-      requestTimeout: polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS,
-      throwOnRequestTimeout: true,
-    },
-    ...config,
-  });
+  return withoutLog(
+    new SQSClient({
+      ...clientDefaults,
+      maxAttempts: polls ? MAX_SDK_ATTEMPTS : SEND_ATTEMPTS,
+      // TLS already protects what arrives; ten checksums per request only cost time.
+      md5: false,
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        requestTimeout: polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS,
+        throwOnRequestTimeout: true,
+      },
+      ...config,
+    }),
+  );
 }

@@ -30,7 +30,7 @@ function recording(...answers: readonly { readonly status?: number; readonly bod
     } as never,
   };
   return {
-    sent,
+    ...{ sent, config },
     dynamoDb: createDynamoDbClient({ clock: createHandClock(), config }),
     sqs: createSqsClient(config),
   };
@@ -142,6 +142,14 @@ describe('any request', () => {
 
   it('is not copied for a log that nobody keeps', () => {
     const { dynamoDb, sqs } = recording();
-    for (const { config } of [dynamoDb, sqs]) expect(config.logger.info).toBeUndefined();
+    for (const { middlewareStack } of [dynamoDb, sqs])
+      expect(middlewareStack.identify().join()).not.toContain('logger');
+  });
+
+  it('is sent with the credentials that the SDK finds by itself', async () => {
+    const { sent, config } = recording();
+    const { credentials: _, ...found } = config;
+    await createSqsClient(found).send(new ListQueuesCommand({}));
+    expect(sent[0]?.headers.authorization).toContain('Credential=local/');
   });
 });

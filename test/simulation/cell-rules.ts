@@ -224,10 +224,11 @@ export class CellRules {
   #judgeStall({ job }: Work): void {
     const key = keyOf(job.jobId, job.attempt);
     // A row that was deleted begins again at its first attempt: the last such cell is meant.
-    const cell = [...this.#guests].findLast(([, guests]) => guests.has(key))?.[0];
+    // It may have been handed to others before; the one that was killed is among the dead.
+    const dead = [...this.#guests].filter(([cell, guests]) => guests.has(key) && !cell.alive);
     // Handed to a cell that was blocked already, it never got in.
-    if (cell === undefined) return;
-    const stalledMs = this.#stalledMs.get(cell) ?? 0;
+    if (dead.length === 0) return;
+    const stalledMs = Math.max(...dead.map(([cell]) => this.#stalledMs.get(cell) ?? 0));
     if (stalledMs < this.#settings.maxStallMs)
       this.#world.violate(`${job.jobId}: its cell was killed as stalled, and was so for ${stalledMs} ms`);
   }

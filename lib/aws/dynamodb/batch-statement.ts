@@ -3,7 +3,7 @@ import type { Clause, Row, RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
 /** One statement of a BatchExecuteStatement. */
-export interface BatchStatement {
+interface BatchStatement {
   readonly Statement: string;
   readonly Parameters: AttributeValue[];
   readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD';

@@ -3,7 +3,7 @@ import {
   type BatchStatementResponse,
   type DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
-import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
+import type { BatchResult } from '../../protocol/writes/row-write.ts';
 import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { type BatchedWrite, insertedRow } from './batch-statement.ts';

@@ -2,7 +2,8 @@ import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import type { Origin } from '../cells/cells.ts';
-import { type Claimable, createEngine, type Engine } from '../intake/engine.ts';
+import { createEngine, type Engine } from '../intake/engine.ts';
+import type { Claimable } from '../intake/open-message.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 

@@ -1,8 +1,9 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import type { Claimable, Engine } from './engine.ts';
-import { createGatherer } from './gather.ts';
+import type { Engine } from './engine.ts';
+import { createMessageExits } from './message-exits.ts';
+import type { Claimable } from './open-message.ts';
 import type { Slots } from './slots.ts';
 
 export interface MessageTaker {
@@ -18,13 +19,10 @@ export interface MessageTaker {
   settle(): Promise<void>;
 }
 
-/** DynamoDB takes this many claims in one request, SQS this many deletions. */
+/** DynamoDB takes this many claims in one request. */
 const MOST_CLAIMS = 25;
-const MOST_DELETIONS = 10;
 /** How long a message and a slot for it wait for others to be claimed with, while there are more. */
 const GATHER_MS = 10;
-/** How long a deletion waits for others. A message that is not deleted in time is recognised when it comes again. */
-const DELETE_WINDOW_MS = 50;
 /** A message for which no slot came free after all goes back, for others to take. */
 const PATIENCE_MS = 1000;
 
@@ -45,7 +43,8 @@ export function createMessageTaker(options: {
   readonly onRoom: () => void;
 }): MessageTaker {
   const { engine, slots, bounds } = options;
-  const { queue, telemetry, clock, cells, brake } = options.parts;
+  const { telemetry, clock, cells, brake } = options.parts;
+  const exits = createMessageExits(options.parts);
   const full = Math.min(MOST_CLAIMS, slots.limit);
   const underWay = new Set<Promise<unknown>>();
   const waiting: Waiting[] = [];
@@ -59,31 +58,15 @@ export function createMessageTaker(options: {
     const tracked = act.finally(() => underWay.delete(tracked));
     underWay.add(tracked);
   };
-  const bestEffort = async (failure: string, count: number, act: Promise<void>): Promise<void> => {
-    await act.catch((error: unknown) => telemetry.error(failure, error, { count }));
-  };
-  const deletions = createGatherer<ReceivedMessage>({
-    ...{ clock, full: MOST_DELETIONS, windowMs: DELETE_WINDOW_MS },
-    send: (messages) => bestEffort('messages not deleted', messages.length, queue.delete(messages)),
-  });
-  const returns = new Set<Promise<void>>();
-  const returnMessages = (messages: readonly ReceivedMessage[], seconds: number): void => {
-    if (messages.length === 0) return;
-    const changed = queue.changeVisibility(messages, seconds);
-    const returning = bestEffort('messages not returned', messages.length, changed).finally(() =>
-      returns.delete(returning),
-    );
-    returns.add(returning);
-  };
   /** Says so: a message that cannot be dealt with comes again and again. */
   const refuse = (message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void => {
     telemetry.count('MessagesReturned');
-    returnMessages([message], delaySeconds);
+    exits.return([message], delaySeconds);
   };
   const giveUp = (some: readonly Waiting[]): void => {
     if (some.length === 0) return;
     engine.forget(some.map(({ claimable }) => claimable));
-    returnMessages(
+    exits.return(
       some.map(({ claimable }) => claimable.message),
       0,
     );
@@ -93,7 +76,7 @@ export function createMessageTaker(options: {
     opening += 1;
     const opened = await engine.open(message);
     opening -= 1;
-    if (opened.kind === 'settled') deletions.add([message]);
+    if (opened.kind === 'settled') exits.delete([message]);
     if (opened.kind === 'returned') refuse(message, opened);
     if (opened.kind !== 'claimable') return options.onRoom();
     waiting.push({ claimable: opened, since: clock.monotonic() });
@@ -110,7 +93,7 @@ export function createMessageTaker(options: {
       if (verdict?.kind === 'claimed') slots.run((returned) => engine.run(verdict, bounds, returned));
       else slots.unclaimed();
     }
-    deletions.add(done);
+    exits.delete(done);
   };
 
   /** Looks again when the message that has waited longest has waited for long enough. */
@@ -156,7 +139,7 @@ export function createMessageTaker(options: {
     claimMore,
     inHand: () => opening + waiting.length,
     take(messages) {
-      if (draining.signal.aborted) return returnMessages(messages, 0);
+      if (draining.signal.aborted) return exits.return(messages, 0);
       for (const message of messages) track(open(message));
     },
     async drain() {
@@ -164,9 +147,6 @@ export function createMessageTaker(options: {
       claimMore();
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
-    async settle() {
-      while (returns.size > 0) await Promise.allSettled(returns);
-      await deletions.settle();
-    },
+    settle: exits.settle,
   };
 }

@@ -12,9 +12,10 @@ import type { StartSystem, System } from './systems/system.ts';
 
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, about an hour
+  npm run bench                    everything, less than 90 minutes
   npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
   npm run bench -- --only steady,zombie
+  npm run bench -- --only latency  throughput with the network in between, ten minutes
   npm run bench -- --systems leasehold,bullmq
   npm run bench -- --long          scaling up to a million finished rows
   npm run bench -- --report        only writes the pages again from bench/results.json

@@ -63,18 +63,23 @@ const lambdaSection = ({ lambdaHost }: Results): string =>
         ]),
       );
 
-const wireSection = ({ wireCost }: Results): string =>
-  table(
+/** Engines that give the same account share a row. */
+function wireSection({ wireCost }: Results): string {
+  const rows = new Map<string, string[]>();
+  for (const each of wireCost ?? []) {
+    const { transition, engine, ...counts } = each;
+    const figures = [counts.requestBytes, counts.replyBytes, counts.tableUnits, counts.indexUnits].map(
+      figure,
+    );
+    const key = [transition, ...figures].join();
+    const engines = [...(rows.get(key)?.slice(1, 2) ?? []), engine].join(' and ');
+    rows.set(key, [transition, engines, ...figures]);
+  }
+  return table(
     ['transition', 'engine', 'request bytes', 'reply bytes', 'table units', 'index units'],
-    (wireCost ?? []).map((each) => [
-      each.transition,
-      each.engine,
-      figure(each.requestBytes),
-      figure(each.replyBytes),
-      figure(each.tableUnits),
-      figure(each.indexUnits),
-    ]),
+    [...rows.values()],
   );
+}
 
 function scalingSection({ scaling }: Results): string {
   if (scaling === undefined) return '';
@@ -93,20 +98,22 @@ function scalingSection({ scaling }: Results): string {
   );
 }
 
+/** Engines that give the same account share a table. */
 function priceSection({ heartbeatPrice }: Results): string {
-  return (heartbeatPrice ?? [])
-    .map(({ engine, schemes }) => {
-      const hours = schemes[0]?.hours.map(({ hours: length }) => length) ?? [];
-      const rows = schemes.map((scheme) => [
-        scheme.scheme,
-        ...scheme.hours.map(({ unitsPerHour }) => figure(unitsPerHour)),
-        ...scheme.noticedWithinMs.slice(0, hours.length).map(({ ms }) => seconds(ms)),
-      ]);
-      const units = hours.map((length) => `units an hour, job of ${length} h`);
-      const noticed = hours.map((length) => `noticed within, after ${length} h`);
-      return `On ${engine}:\n\n${table(['scheme', ...units, ...noticed], rows)}`;
-    })
-    .join('\n\n');
+  const tables = new Map<string, string[]>();
+  for (const { engine, schemes } of heartbeatPrice ?? []) {
+    const hours = schemes[0]?.hours.map(({ hours: length }) => length) ?? [];
+    const rows = schemes.map((scheme) => [
+      scheme.scheme,
+      ...scheme.hours.map(({ unitsPerHour }) => figure(unitsPerHour)),
+      ...scheme.noticedWithinMs.slice(0, hours.length).map(({ ms }) => seconds(ms)),
+    ]);
+    const units = hours.map((length) => `units an hour, job of ${length} h`);
+    const noticed = hours.map((length) => `noticed within, after ${length} h`);
+    const drawn = table(['scheme', ...units, ...noticed], rows);
+    tables.set(drawn, [...(tables.get(drawn) ?? []), engine]);
+  }
+  return [...tables].map(([drawn, engines]) => `On ${engines.join(' and ')}:\n\n${drawn}`).join('\n\n');
 }
 
 const payloadSection = ({ heartbeatPrice }: Results): string =>

@@ -1,4 +1,5 @@
 import type { Spread } from '../support/statistics.ts';
+import { headlineSection } from './headline.ts';
 import { figure, ratio, seconds, spread, table } from './markdown.ts';
 import type { Results } from './results.ts';
 
@@ -6,6 +7,7 @@ import type { Results } from './results.ts';
 export function performanceSections(results: Results): Record<string, string> {
   return {
     run: runSection(results),
+    headline: headlineSection(results),
     settings: settingsSection(results),
     crash: crashSection(results),
     cells: cellsSection(results),
@@ -118,17 +120,20 @@ const besideSection = ({ besideTrouble }: Results): string =>
 function massSection(results: Results): string {
   const ours = (jobs: number) => results.massReclaim?.leasehold?.find((each) => each.jobs === jobs);
   const rows = Object.entries(results.massReclaim ?? {}).flatMap(([name, sizes]) =>
-    sizes.map((size) => [
-      titleOf(results, name),
-      size.jobs.toLocaleString('en-US'),
-      spread(size.jobsPerSecond) + (size.givenUp > 0 ? ' †' : ''),
-      ratio(size.jobsPerSecond?.median, ours(size.jobs)?.jobsPerSecond?.median),
-      figure(size.requestsPerJob?.median),
-      spread(size.cpuMsPerJob),
-      figure(size.rssMb?.median),
-      figure(size.quietMs?.median),
-      spread(size.heldUpMs),
-    ]),
+    // The smallest tells nothing that the others do not.
+    sizes
+      .filter(({ jobs }) => jobs >= 10_000 || sizes.length === 1)
+      .map((size) => [
+        titleOf(results, name),
+        size.jobs.toLocaleString('en-US'),
+        spread(size.jobsPerSecond) + (size.givenUp > 0 ? ' †' : ''),
+        ratio(size.jobsPerSecond?.median, ours(size.jobs)?.jobsPerSecond?.median),
+        figure(size.requestsPerJob?.median),
+        spread(size.cpuMsPerJob),
+        figure(size.rssMb?.median),
+        figure(size.quietMs?.median),
+        spread(size.heldUpMs),
+      ]),
   );
   const head = [
     'system',

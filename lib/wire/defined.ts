@@ -12,7 +12,10 @@ type Defined<T> = {
 export function defined<T extends object>(value: T): Defined<T> {
   const copy: Record<string, unknown> = {};
   // A loop, because every write to a row takes one of these.
-  for (const [name, each] of Object.entries(value)) if (each !== undefined) setOwn(copy, name, each);
+  for (const name of Object.keys(value)) {
+    const each = value[name as keyof T];
+    if (each !== undefined) setOwn(copy, name, each);
+  }
   return copy as Defined<T>;
 }
 

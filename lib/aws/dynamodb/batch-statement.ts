@@ -36,7 +36,9 @@ const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' &&
 /** The row that a write to an absent one leaves: every attribute is known beforehand, sums start from what is set. */
 export function insertedRow(write: RowWrite): Row {
   const row: Record<string, unknown> = { jobId: write.jobId, ...write.keep, ...write.set };
-  for (const [name, { of, otherwise, plus }] of Object.entries(write.sum ?? {})) {
+  const { sum = {} } = write;
+  for (const name of Object.keys(sum)) {
+    const { of, otherwise, plus } = sum[name] as (typeof sum)[string];
     const base = write.keep?.[of];
     row[name] = (typeof base === 'number' ? base : otherwise) + plus;
   }
@@ -44,17 +46,24 @@ export function insertedRow(write: RowWrite): Row {
 }
 
 function insertStatement(row: Row, tableName: string): BatchStatement {
-  const Parameters: AttributeValue[] = [];
-  let text = '';
-  for (const name of Object.keys(row)) {
-    text += `${text === '' ? '' : ', '}'${name}': ?`;
-    Parameters.push(toValue(row[name]));
-  }
+  const names = Object.keys(row);
   return {
-    Statement: `INSERT INTO "${tableName}" VALUE {${text}}`,
-    Parameters,
+    Statement: `INSERT INTO "${tableName}" VALUE ${membersText(names)}`,
+    Parameters: names.map((name) => toValue(row[name])),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   };
+}
+
+let lastNames: readonly string[] = [];
+let lastMembers = '{}';
+
+/** The rows of claims have the same attributes nearly always, so the last text is mostly the next one, too. */
+function membersText(names: readonly string[]): string {
+  if (names.length !== lastNames.length || names.some((name, i) => name !== lastNames[i])) {
+    lastNames = names;
+    lastMembers = `{${names.map((name) => `'${name}': ?`).join(', ')}}`;
+  }
+  return lastMembers;
 }
 
 /** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, IS MISSING and plain comparisons. */

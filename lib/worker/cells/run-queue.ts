@@ -49,6 +49,7 @@ export function createRunQueue(options: {
         'no cell had room for it',
       ),
     place() {
+      if (waiting.length === 0) return homes.unreserve(waiting);
       const left: Waiting[] = [];
       for (const each of waiting) {
         const home = homes.homeFor(each);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { fairStep, type Step, steps } from './small-steps.ts';
 import { SOUND, type State, start, type Variation } from './small-world.ts';
 
@@ -56,11 +57,16 @@ function keyOf({ ids: _, ...state }: State): string {
     .sort((a, b) => (a.shape < b.shape ? -1 : 1));
   const text = JSON.stringify({ ...state, net: order.map(({ sent }) => sent) });
   const numbers = new Map<string, number>();
-  return text.replace(/("id":|"changedBy":"|w[01]\/)(\d+)/g, (_whole, before: string, id: string) => {
-    const number = numbers.get(id) ?? numbers.size;
-    numbers.set(id, number);
-    return `${before}${number}`;
-  });
+  const renumbered = text.replace(
+    /("id":|"changedBy":"|w[01]\/)(\d+)/g,
+    (_whole, before: string, id: string) => {
+      const number = numbers.get(id) ?? numbers.size;
+      numbers.set(id, number);
+      return `${before}${number}`;
+    },
+  );
+  // Millions of them are remembered: the digest is a fortieth of the text.
+  return hash('sha1', renumbered, 'base64');
 }
 
 const brokenBy = (step: Step, key: string, seen: Parents) => ({

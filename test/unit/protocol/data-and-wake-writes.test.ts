@@ -18,10 +18,10 @@ const next = { wake: 'new', wakeAt: 500, gaugedAt: 400 };
 const arm = (seen: string | undefined) => armWakeWrite(next, { seen, now: 300, shards: 8 });
 const row = { jobId: 'leader:reaper', returns: 'nothing' } as const;
 
-it.each<[string, RowWrite, RowWrite]>([
+it.each<[string, () => RowWrite, RowWrite]>([
   [
     'data that is written once',
-    putDataWrite(part),
+    () => putDataWrite(part),
     {
       ...{ transition: 'putData', jobId: 'a#p1', when: [[isAbsent]], returns: 'nothing' },
       set: { data: 'text', expiresAt: 9 },
@@ -29,7 +29,7 @@ it.each<[string, RowWrite, RowWrite]>([
   ],
   [
     'data in one of two places',
-    replaceDataWrite(part, 7),
+    () => replaceDataWrite(part, 7),
     {
       ...{ transition: 'replaceData', jobId: 'a#p1', returns: 'nothing' },
       when: [[isAbsent], [{ attribute: 'seq', is: 'below', value: 7 }]],
@@ -38,7 +38,7 @@ it.each<[string, RowWrite, RowWrite]>([
   ],
   [
     'the first promise of a sweep',
-    arm(undefined),
+    () => arm(undefined),
     {
       ...{ ...row, transition: 'armWake', when: [[{ attribute: 'wake', is: 'absent' }]] },
       ...{ set: { ...next, ledAt: 300 }, keep: { shards: 8 } },
@@ -46,7 +46,7 @@ it.each<[string, RowWrite, RowWrite]>([
   ],
   [
     'the promise that replaces another',
-    arm('old'),
+    () => arm('old'),
     {
       ...{ ...row, transition: 'armWake', when: [[{ attribute: 'wake', is: 'equal', value: 'old' }]] },
       ...{ set: { ...next, ledAt: 300 }, keep: { shards: 8 } },
@@ -54,7 +54,7 @@ it.each<[string, RowWrite, RowWrite]>([
   ],
   [
     'a promise that is put off',
-    renewWakeWrite('new', 600),
+    () => renewWakeWrite('new', 600),
     {
       ...{ ...row, transition: 'renewWake', set: { wakeAt: 600 } },
       when: [
@@ -67,14 +67,14 @@ it.each<[string, RowWrite, RowWrite]>([
   ],
   [
     'a breaker that opens',
-    keepBreakerWrite(true),
+    () => keepBreakerWrite(true),
     {
       ...{ ...row, transition: 'keepBreaker', set: { breakerOpen: true } },
       when: [[{ attribute: 'breakerOpen', is: 'differs', value: true }]],
     },
   ],
 ])('%s is written so, and on this condition', (_, write, expected) => {
-  expect(write).toStrictEqual(expected);
+  expect(write()).toStrictEqual(expected);
 });
 
 it('data is moved only while no checkpoint has come, also where the row never had one', () => {

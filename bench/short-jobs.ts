@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 
-type Figures = Awaited<ReturnType<typeof shortJobs>>;
+type Figures = Omit<Awaited<ReturnType<typeof shortJobs>>, 'unfinished'>;
 
 const here = join(import.meta.dirname, '..');
 const checkouts = values.with === undefined ? [here] : [resolve(values.with), here];

@@ -92,6 +92,7 @@ export async function shortJobs(
     requestsPerJob: stats.requests / jobs,
     cpuMsPerJob: stats.cpuMs / jobs,
     jobsPerSecond: ends.length / (((ends.at(-1) ?? 0) - first) / 1000),
+    unfinished: jobs - ends.length,
   };
 }
 

@@ -17,6 +17,9 @@ const HELP = `Measures Leasehold next to the queues that people would use in its
   npm run bench -- --only steady,zombie
   npm run bench -- --only latency  throughput with the network in between, ten minutes
   npm run bench -- --systems leasehold,bullmq
+  npm run bench -- --only cells --systems leasehold,bullmq     deaths of cells, and Celery on BullMQ's Redis; 12 minutes at most
+  npm run bench -- --only cells --trials 3                     the same, to see that it works
+  npm run bench -- --only init --against <checkout>            what starting costs, beside another version's, in pairs
   npm run bench -- --long          scaling up to a million finished rows
   npm run bench -- --report        only writes the pages again from bench/results.json
 
@@ -27,6 +30,8 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     only: { type: 'string' },
+    trials: { type: 'string' },
+    against: { type: 'string' },
     systems: { type: 'string', default: 'leasehold,bullmq,platformatic,pg-boss,graphile-worker' },
     report: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -49,19 +54,22 @@ async function measure(): Promise<void> {
   const [loadBefore = 0] = loadavg();
   const stores = createStores();
   const { systems, skipped } = await startSystems(stores);
-  const bench: Bench = { systems, quick: values.quick, say };
+  let results: Results = { ...kept, systems: withKept(systems), skipped };
+  const keep = (part: Results): void => {
+    results = { ...merged(results, part), machine: machineNow(began, loadBefore) };
+    writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+  };
+  const trials = values.trials === undefined ? undefined : Number(values.trials);
+  const bench: Bench = { systems, quick: values.quick, trials, say, keep };
   const chosen = values.only?.split(',');
-  const all = scenariosOf(bench, values.long);
+  const all = scenariosOf(bench, { long: values.long, against: values.against });
   const unknown = chosen?.filter((name) => !Object.hasOwn(all, name)) ?? [];
   if (unknown.length > 0)
     throw new Error(`no scenario ${unknown.join(', ')}; there are ${Object.keys(all).join(', ')}`);
-  let results: Results = { ...kept, systems: withKept(systems), skipped };
   for (const [name, scenario] of Object.entries(all)) {
     if (chosen !== undefined && !chosen.includes(name)) continue;
     say(`\n${name}`);
-    results = { ...merged(results, await scenario()), machine: machineNow(began, loadBefore) };
-    // After each, so that a run that is cut off loses one scenario at most.
-    writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+    keep(await scenario());
   }
   await writeReport(results);
   for (const system of systems) await system.stop().catch(() => {});
@@ -92,7 +100,8 @@ function withKept(systems: readonly System[]): Results['systems'] {
 
 /** A run of some systems leaves the figures of the others as they are. */
 function merged(before: Results, fresh: Results): Results {
-  const entries = Object.entries(fresh).map(([name, value]) => {
+  const measured = Object.entries(fresh).filter(([, value]) => value !== undefined);
+  const entries = measured.map(([name, value]) => {
     const old: unknown = before[name as keyof Results];
     return [name, isPlain(old) && isPlain(value) ? { ...old, ...value } : value];
   });

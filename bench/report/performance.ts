@@ -11,6 +11,7 @@ export function performanceSections(results: Results): Record<string, string> {
     settings: settingsSection(results),
     crash: crashSection(results),
     cells: cellsSection(results),
+    init: initSection(results),
     fleet: fleetSection(results),
     beside: besideSection(results),
     mass: massSection(results),
@@ -88,6 +89,25 @@ function cellsSection({ killedCell, killedCelery, crashDefault, systems }: Resul
   });
   const head = ['system', 'how it died', 'messages waiting', 'until it runs again'];
   return table(head, [...ours, ...(celery ?? []), ...peers]);
+}
+
+function initSection({ init }: Results): string {
+  if (init === undefined) return 'Not measured yet.';
+  const inMs = (value: Spread | undefined) => spread(value, (ms) => `${figure(ms)} ms`);
+  const inMb = (value: Spread | undefined) => spread(value, (mb) => `${figure(mb)} MB`);
+  const names = { this: 'this version', 'the other': '0.1, handlers in the function’s own process' };
+  return table(
+    ['worker function', 'CPU', 'to 0.1, in pairs', 'until ready', 'at 0.29 of a processor', 'host', 'cell'],
+    init.map((each) => [
+      names[each.version],
+      inMs(each.cpuMs),
+      spread(each.cpuRatio, (times) => `${figure(times)}×`),
+      inMs(each.wallMs),
+      inMs(each.wallAtQuotaMs),
+      inMb(each.hostPssMb),
+      inMb(each.cellPssMb),
+    ]),
+  );
 }
 
 const fleetSection = ({ fleet }: Results): string =>

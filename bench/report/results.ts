@@ -4,6 +4,7 @@ import type { CrashRecovery } from '../scenarios/crash-recovery.ts';
 import type { Fleet } from '../scenarios/fleet.ts';
 import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
 import type { Heartbeats } from '../scenarios/heartbeats.ts';
+import type { InitCost } from '../scenarios/init-cost.ts';
 import type { KilledCell } from '../scenarios/killed-cell.ts';
 import type { LambdaHostCost } from '../scenarios/lambda-host.ts';
 import type { AtLatency } from '../scenarios/latency.ts';
@@ -31,6 +32,7 @@ export interface Results {
   readonly crashFast?: BySystem<CrashRecovery>;
   readonly killedCell?: readonly KilledCell[];
   readonly killedCelery?: Spread;
+  readonly init?: readonly InitCost[];
   readonly fleet?: readonly Fleet[];
   readonly besideTrouble?: readonly BesideTrouble[];
   readonly massReclaim?: BySystem<readonly MassReclaim[]>;

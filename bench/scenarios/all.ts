@@ -6,6 +6,7 @@ import { crashRecovery } from './crash-recovery.ts';
 import { fleet } from './fleet.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
+import { initCost } from './init-cost.ts';
 import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
 import { lambdaHost } from './lambda-host.ts';
@@ -23,7 +24,10 @@ import { wireCost } from './wire-cost.ts';
 import { zombie } from './zombie.ts';
 
 /** Every scenario by the name that `--only` takes, in the order of a run. */
-export function scenariosOf(bench: Bench, long: boolean): Record<string, () => Promise<Results>> {
+export function scenariosOf(
+  bench: Bench,
+  { long, against }: { readonly long: boolean; readonly against?: string },
+): Record<string, () => Promise<Results>> {
   const { quick, say } = bench;
   const leasehold = bench.systems.find(({ name }) => name === 'leasehold');
   const sizes = {
@@ -47,6 +51,7 @@ export function scenariosOf(bench: Bench, long: boolean): Record<string, () => P
             fleet: await fleet(bench, leasehold),
             besideTrouble: await besideTrouble(bench, leasehold),
           },
+    init: async () => ({ init: await initCost(bench, against) }),
     mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [3000, 10_000, 30_000]) }),
     steady: async () => ({ steadyState: await steadyState(bench) }),
     latency: async () => ({ atLatency: await atLatency(bench) }),

@@ -46,6 +46,7 @@ export async function besideTrouble(
   for (const trouble of troubles) {
     const measured = await oneTrouble(leasehold, trouble);
     results.push(measured);
+    bench.keep({ besideTrouble: results });
     bench.say(`fresh jobs beside ${trouble}: ${JSON.stringify(measured)}`);
   }
   return results;

@@ -54,6 +54,7 @@ export async function fleet(
     const boundMs =
       1.5 * undisturbedMs + recoveryBound(settingsOf('fast')).usualMs + (mishap === 'outage' ? OUTAGE_MS : 0);
     results.push({ ...measured, boundMs });
+    bench.keep({ fleet: results });
     bench.say(`fleet, ${mishap}: ${JSON.stringify(results.at(-1))}`);
   }
   return results;

@@ -8,7 +8,7 @@ export async function killedCelery(bench: Bench): Promise<Spread | undefined> {
   const measured =
     redis === undefined
       ? { skipped: 'it needs the Redis that is started for BullMQ' }
-      : await celeryRecovery(redis, bench.quick ? 3 : 5);
+      : await celeryRecovery(redis, bench.trials ?? (bench.quick ? 3 : 5));
   if (measured === undefined || !('skipped' in measured)) return measured;
   bench.say(`killed cell, Celery: skipped, ${measured.skipped}`);
   return undefined;

@@ -28,6 +28,9 @@ const BETWEEN = 100;
 const HARMLESS_MS = 100;
 /** And where nobody waits: deaths are rare enough to be over before the next. */
 const BETWEEN_MS = 500;
+/** Of one way to die before one queue: all twelve together end within twelve minutes, whatever happens. */
+const LIMIT_MS = 55_000;
+const LOST_AFTER_MS = 10_000;
 
 /** A job ends its process in each way, again and again, and runs again beside nobody and before a long queue. */
 export async function killedCell(
@@ -37,7 +40,7 @@ export async function killedCell(
   queues: readonly number[] = bench.quick ? [0] : [0, WAITING],
 ): Promise<KilledCell[]> {
   const results: KilledCell[] = [];
-  const trials = bench.quick ? 5 : 30;
+  const trials = bench.trials ?? (bench.quick ? 5 : 30);
   for (const how of kinds)
     for (const waiting of queues) {
       if (NEEDS_CONTAINER.includes(how) && !canContain()) {
@@ -46,9 +49,10 @@ export async function killedCell(
       }
       const measured = await oneKind(leasehold, { how, waiting, trials });
       results.push(measured);
+      bench.keep({ killedCell: results });
       const { spread, lost } = measured;
       bench.say(
-        `killed cell, ${how}, ${waiting} waiting: ${spread?.median} ms (${spread?.lowest}–${spread?.highest}), ${lost} lost`,
+        `killed cell, ${how}, ${waiting} waiting: ${spread?.median} ms (${spread?.lowest}–${spread?.highest}) of ${spread?.runs}, ${lost} lost`,
       );
     }
   return results;
@@ -58,6 +62,7 @@ async function oneKind(
   system: System,
   { how, waiting, trials }: { how: DeathKind; waiting: number; trials: number },
 ): Promise<KilledCell> {
+  const limit = Date.now() + LIMIT_MS;
   const folder = mkdtempSync(join(tmpdir(), 'bench-deaths-'));
   const container = NEEDS_CONTAINER.includes(how) ? createContainer({ memoryMb: CONTAINER_MB }) : undefined;
   const queue = await freshQueue(system, 'default');
@@ -68,16 +73,19 @@ async function oneKind(
     // The spare cell is there soon after the others.
     await sleep(500);
     const delays: number[] = [];
+    let lost = 0;
     for (const each of dying) {
+      if (Date.now() > limit) break;
       if (waiting === 0) {
         await sleep(BETWEEN_MS);
         await system.enqueue(queue, [each]);
       }
       const delay = await delayOf(process_, each.id, lastLineOf(folder, each.id));
-      if (delay !== undefined) delays.push(delay);
+      if (delay === undefined) lost += 1;
+      else delays.push(delay);
     }
     await process_.kill();
-    return { how, waiting, spread: spreadOf(delays), lost: trials - delays.length };
+    return { how, waiting, spread: spreadOf(delays), lost };
   } finally {
     await container?.remove();
     rmSync(folder, { recursive: true, force: true });
@@ -92,7 +100,7 @@ function behindOthers(dying: readonly BenchJob[], waiting: number): BenchJob[] {
 }
 
 async function delayOf(process_: WorkerProcess, id: string, file: string): Promise<number | undefined> {
-  const end = await process_.seen(isLine('end', id), 60_000);
+  const end = await process_.seen(isLine('end', id), LOST_AFTER_MS);
   if (end === undefined) return undefined;
   const starts = process_.lines.filter(isLine('start', id));
   const again = starts[1]?.at;

@@ -1,3 +1,4 @@
+import type { Results } from '../report/results.ts';
 import type { Container } from '../support/container.ts';
 import { startProcess, type WorkerProcess } from '../support/worker-process.ts';
 import { type BenchJob, jobId, type Profile, type System } from '../systems/system.ts';
@@ -7,7 +8,11 @@ export interface Bench {
   readonly systems: readonly System[];
   /** Fewer and smaller measurements, for a run of minutes. */
   readonly quick: boolean;
+  /** Trials of what is tried again and again, where a run wants another number. */
+  readonly trials?: number;
   say(text: string): void;
+  /** Writes down what is known by now: a run that is cut off loses no more than what it was measuring. */
+  keep(part: Results): void;
 }
 
 let queues = 0;

@@ -1,4 +1,5 @@
 import { MOST_EXCUSES } from '../../lib/protocol/decisions/decide-reap.ts';
+import type { JobStore } from '../../lib/protocol/ports.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
@@ -33,18 +34,9 @@ const LONGEST_WAIT_MS = 3000;
 const HOLDS_UP: readonly FaultKind[] = [
   ...(['pauses', 'suspends', 'hostPausesAlone', 'cellStalls', 'killIsSlow', 'cellStartFails'] as const),
 ];
-/** A claim with data is two requests: a slow reply to the first delays the second. */
-const DELAYS_WRITES: readonly FaultKind[] = [
-  'requestLost',
-  'replyLost',
-  'replySlow',
-  'requestLate',
-  'throttled',
-];
-/** Convictions from which a brake holds, and for how long at least; claims that were under way still arrive. */
+/** Convictions from which a brake holds, and for how long at least. */
 const CONVICTIONS = 3;
 const HOLDS_MS = 5000;
-const UNDER_WAY_MS = 500;
 
 const keyOf = (jobId: unknown, attempt: unknown) => `${jobId}#${attempt}`;
 
@@ -169,10 +161,35 @@ export class CellRules {
     };
   }
 
+  /**
+   * The same store, whose claims are compared with the brake at the moment in which their worker decided on them: then it asks the
+   * brake, and no reply that is slow or lost is an excuse. Jobs are decided on together, and a second message for one of them is
+   * claimed only after the others were answered: what follows at once on another claim was decided on with it.
+   */
+  watchClaims(host: Process, store: JobStore): JobStore {
+    const { claim, claimMany } = store;
+    let underWay = 0;
+    let endedAt = Number.NEGATIVE_INFINITY;
+    const judged = async <T>(ask: () => Promise<T>): Promise<T> => {
+      if (underWay === 0 && endedAt !== this.#world.now) this.#judgeClaim(host);
+      underWay += 1;
+      try {
+        return await ask();
+      } finally {
+        underWay -= 1;
+        endedAt = this.#world.now;
+      }
+    };
+    return {
+      ...store,
+      claim: (request) => judged(() => claim(request)),
+      claimMany: (requests) => judged(() => claimMany(requests)),
+    };
+  }
+
   /** What a write says of the cells. */
   problems(before: Row | undefined, after: Row, write: RowWrite): string[] {
-    if (write.transition === 'claim') return this.#claimProblems(write);
-    if (before === undefined) return [];
+    if (write.transition === 'claim' || before === undefined) return [];
     const key = keyOf(write.jobId, before.attempt);
     const problems: string[] = [];
     const handler = this.#alive.get(key);
@@ -211,14 +228,11 @@ export class CellRules {
       : ['it lapsed, though its run had ended and its worker could have stored that'];
   }
 
-  #claimProblems(write: RowWrite): string[] {
-    const [host = ''] = String(write.set.leaseOwner).split('/');
-    const { heldFrom } = this.#convictions.get(host) ?? { heldFrom: Number.NEGATIVE_INFINITY };
+  #judgeClaim(host: Process): void {
+    const { heldFrom } = this.#convictions.get(host.name) ?? { heldFrom: Number.NEGATIVE_INFINITY };
     const sinceMs = this.#world.now - heldFrom;
-    const isHeld = sinceMs > UNDER_WAY_MS && sinceMs < HOLDS_MS;
-    return isHeld && !this.#hasSuffered([...DELAYS_WRITES, ...HOLDS_UP])
-      ? [`claimed by ${host}, whose cells keep dying`]
-      : [];
+    if (sinceMs > 0 && sinceMs < HOLDS_MS)
+      this.#world.violate(`claimed by ${host.name}, whose cells keep dying, for ${sinceMs} ms`);
   }
 
   #judgeStall({ job }: Work): void {

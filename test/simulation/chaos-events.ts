@@ -136,7 +136,10 @@ function operate(simulation: Simulation): void {
             : undefined;
         if (moved?.outcome === 'written' && moved.job.status === 'pending')
           await queue.sendHints([
-            { jobId, delaySeconds: hintDelaySecondsOf(moved.job, process.clock.now()) },
+            {
+              ...{ jobId, type: moved.job.type },
+              delaySeconds: hintDelaySecondsOf(moved.job, process.clock.now()),
+            },
           ]);
       } catch {
         // The operator is told, and may ask again.

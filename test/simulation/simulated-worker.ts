@@ -45,7 +45,8 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
       ? createSimulatedCells(process, { settings, judge, bug, concurrency })
       : judge.cells.watchCells(cellsNearby(process, given)),
     brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
-    ...{ settings, clock, chance, store, queue },
+    ...{ settings, clock, chance, queue },
+    store: judge.cells.watchClaims(process, store),
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck: trustTheClock },
     heart: bug.alterHeart?.(heart, process) ?? heart,
     worker: name,

@@ -3,15 +3,14 @@ import {
   decideRelease,
   type ReleaseVerdict,
 } from '../../protocol/decisions/decide-failure.ts';
-import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
 import type { EventOutlet } from '../../protocol/event-outlet.ts';
 import type { RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
-import { eventDetailOf, namesType } from '../../wire/events.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import type { Thrown } from '../cells/thrown.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { createAnnouncements, type FinalEnd } from './announce-end.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { offer } from './offer.ts';
 import { sendHint } from './send-hint.ts';
@@ -24,96 +23,59 @@ export type Ends = ReturnType<typeof createEnds>;
 /** The writes that end a claim. Each is offered for as long as the lease lasts, and the fence decides. */
 export function createEnds(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
   const { store, clock, chance, settings, telemetry } = parts;
-
-  /** Carries out one write; a refusal is counted. */
-  const settle = async (
-    held: HeldClaim,
-    write: () => Promise<FencedOutcome>,
-    written: Exclude<Ending, 'lost' | 'unsaved'>,
-  ): Promise<Ending> => {
-    const answer = await offer(parts, held, write);
-    if (answer === undefined) return 'unsaved';
-    if (answer.outcome === 'written') return written;
-    telemetry.count('WritesFenced');
-    return 'lost';
-  };
+  const announce = createAnnouncements(parts, outlet);
+  const settle = createSettle(parts);
 
   const failForGood = async (held: HeldClaim, end: FinalEnd): Promise<Ending> => {
-    const { quarantined = false, ...counts } = end;
+    const { quarantined: _, ...counts } = end;
     const ending = await settle(held, () => store.fail(held.claim, counts), 'failed');
-    if (ending !== 'failed') return ending;
-    telemetry.count('JobsFailed');
-    if (quarantined) telemetry.count('JobsQuarantined');
-    const { crashes = held.job.crashes, releases = held.job.releases } = counts;
-    const detail = { ...eventDetailOf(held.job), ...counts, crashes, releases, at: clock.now() };
-    outlet.publish([{ name: 'JobFailed', detail }]);
-    if (quarantined) outlet.publish([{ name: 'JobQuarantined', detail }]);
+    if (ending === 'failed') announce.failed(held, end);
     return ending;
   };
 
-  const release = async (
-    held: HeldClaim,
-    verdict: ReleaseVerdict,
-    hint: (dispatch: Dispatch) => Promise<void>,
-  ): Promise<Ending> => {
+  /** For a message that stays in hand or in the queue, no hint is needed. */
+  const release = async (held: HeldClaim, verdict: ReleaseVerdict, needsHint: boolean): Promise<Ending> => {
     if (verdict.kind === 'fail')
       return failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
     const end = await settle(held, () => store.release(held.claim, verdict), 'released');
-    if (end === 'released') {
-      telemetry.count('JobsReleased');
-      await hint(verdict.dispatch);
-    }
+    if (end !== 'released') return end;
+    telemetry.count('JobsReleased');
+    if (needsHint) await sendHint(parts, held.job, verdict.dispatch);
     return end;
   };
+  const releaseVerdict = ({ job }: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean) =>
+    decideRelease(job, { now: clock.now(), reason, progressed, settings });
 
   return {
     /** Stores a result. */
     async complete(held: HeldClaim, result: string | undefined, late: boolean): Promise<Ending> {
       const value = result === undefined ? undefined : (JSON.parse(result) as JsonValue);
       const end = await settle(held, () => store.complete(held.claim, value), 'done');
-      if (end === 'done') telemetry.count('JobsDone');
-      if (end === 'done' && late) telemetry.count('LateCompletions');
-      if (end === 'done' && namesType(settings.doneEvents, held.job.type)) {
-        const durationMs = Math.round(clock.monotonic() - held.startedAt);
-        outlet.publish([
-          { name: 'JobDone', detail: { ...eventDetailOf(held.job), durationMs, at: clock.now() } },
-        ]);
-      }
+      if (end === 'done') announce.done(held, late);
       return end;
     },
 
     /** Charges an error: the job runs again after a wait, or fails for good. */
     async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
       const { job } = held;
-      const lastError = thrown.text;
-      const verdict = decideFailure(job, {
-        now: clock.now(),
-        random: chance.random(),
-        retryable: thrown.retryable,
-        backoff: termsOf(parts.cells.find(job.type), settings).backoff,
-        settings,
-      });
+      const { backoff } = termsOf(parts.cells.find(job.type), settings);
+      const { retryable, text: lastError } = thrown;
+      const now = clock.now();
+      const verdict = decideFailure(job, { now, random: chance.random(), retryable, backoff, settings });
       telemetry.warn('attempt failed', { ...nameOf(job), next: verdict.kind, reason: thrown.loggable });
-      const { errors } = verdict;
-      if (verdict.kind === 'fail') return failForGood(held, { errors, lastError });
+      const counts = { errors: verdict.errors, lastError };
+      if (verdict.kind === 'fail') return failForGood(held, counts);
       const { dispatch } = verdict;
-      const retry = () => store.retry(held.claim, { errors, lastError, dispatch });
-      const end = await settle(held, retry, 'retried');
+      const end = await settle(held, () => store.retry(held.claim, { ...counts, dispatch }), 'retried');
       if (end !== 'retried') return end;
-      telemetry.count('JobsRetried');
-      const { notBefore } = dispatch;
-      const detail = { ...eventDetailOf(job), errors, lastError, notBefore, at: clock.now() };
-      outlet.publish([{ name: 'JobRetried', detail }]);
+      announce.retried(held, counts, dispatch);
       await sendHint(parts, job, dispatch);
       return end;
     },
 
     /** Tells of a job that the store failed when it was claimed. */
     lostItsData(job: RunningJob, error: Error): Ending {
-      telemetry.error('job failed, because its data is gone', error, nameOf(job));
-      telemetry.count('JobsFailed');
-      const detail = { ...eventDetailOf(job), lastError: error.message, at: clock.now() };
-      outlet.publish([{ name: 'JobFailed', detail }]);
+      announce.lostItsData(job, error);
       return 'failed';
     },
 
@@ -125,33 +87,31 @@ export function createEnds(parts: WorkerParts, outlet: Pick<EventOutlet, 'publis
 
     /** Hands the job on: at the invocation's deadline, or because this worker goes. */
     release: (held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> =>
-      release(held, decideRelease(held.job, { now: clock.now(), reason, progressed, settings }), (dispatch) =>
-        sendHint(parts, held.job, dispatch),
-      ),
+      release(held, releaseVerdict(held, reason, progressed), true),
 
-    /** Puts an unstarted job back, for a message that stays in hand or in the queue: no hint is needed. */
+    /** Puts an unstarted job back. */
     releaseUnstarted: (held: HeldClaim): Promise<Ending> =>
-      release(
-        held,
-        decideRelease(held.job, { now: clock.now(), reason: 'shutdown', progressed: false, settings }),
-        async () => {},
-      ),
+      release(held, releaseVerdict(held, 'shutdown', false), false),
 
     async cancel(held: HeldClaim): Promise<Ending> {
       const end = await settle(held, () => store.cancelRunning(held.claim), 'cancelled');
-      if (end !== 'cancelled') return end;
-      telemetry.count('JobsCancelled');
-      outlet.publish([{ name: 'JobCancelled', detail: { ...eventDetailOf(held.job), at: clock.now() } }]);
+      if (end === 'cancelled') announce.cancelled(held);
       return end;
     },
   };
 }
 
-/** How a job failed for good. */
-interface FinalEnd {
-  readonly errors: number;
-  readonly crashes?: number;
-  readonly releases?: number;
-  readonly lastError: string;
-  readonly quarantined?: boolean;
-}
+/** Carries out one write; a refusal is counted. */
+const createSettle =
+  (parts: WorkerParts) =>
+  async (
+    held: HeldClaim,
+    write: () => Promise<FencedOutcome>,
+    written: Exclude<Ending, 'lost' | 'unsaved'>,
+  ): Promise<Ending> => {
+    const answer = await offer(parts, held, write);
+    if (answer === undefined) return 'unsaved';
+    if (answer.outcome === 'written') return written;
+    parts.telemetry.count('WritesFenced');
+    return 'lost';
+  };

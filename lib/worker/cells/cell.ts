@@ -3,9 +3,12 @@ import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import { type CellExit, explainDeath } from './cause-of-death.ts';
+import { type CellCheck, createCellChecks } from './cell-checks.ts';
+import { createCellFlushes } from './cell-flushes.ts';
 import type { CellProcess } from './cell-process.ts';
 import { type CellRun, createCellRuns } from './cell-runs.ts';
-import type { KilledFor, PayloadCheck, Work } from './cells.ts';
+import { createMemoryWatch, createPulseWatch } from './cell-signs.ts';
+import type { KilledFor, Work } from './cells.ts';
 import { type ChannelLimits, type FromCell, readFromCell } from './channel.ts';
 import { createHostTalk } from './host-talk.ts';
 
@@ -35,11 +38,6 @@ export interface CellDeath {
   readonly wasReady: boolean;
   readonly runs: readonly CellRun[];
   readonly checks: readonly CellCheck[];
-}
-
-interface CellCheck {
-  readonly check: number;
-  readonly settle: (answer: PayloadCheck) => void;
 }
 
 export interface Cell {
@@ -73,29 +71,20 @@ export interface Cell {
 
 /** Exit and the end of the channel come one after the other; a result may still be in between. */
 const LAST_WORDS_MS = 250;
-const FLUSH_MS = 1000;
-let turns = 0;
 
 /** Starts a cell. */
 export function startCell(options: CellOptions): Cell {
   const { id, clock, limits, process, pulseMs } = options;
-  const life = { ready: false, retired: false, dead: false, used: 0, failures: 0, memory: 0 };
+  const life = { ready: false, retired: false, dead: false, used: 0, failures: 0 };
   const say = createHostTalk((said) => life.dead || process.send(said), options.soon);
   const runs = createCellRuns({ cell: id, slate: process.slate, pulseMs, say, onLeft: options.onFreed });
-  const checks = new Map<number, CellCheck>();
-  const flushes = new Map<number, () => void>();
+  const checks = createCellChecks(id, say);
+  const flushes = createCellFlushes(clock, say);
   const pulse = createPulseWatch(process);
-  const busy = () => runs.all.size + checks.size;
+  const memory = createMemoryWatch(process, clock, pulseMs);
+  const busy = () => runs.all.size + checks.count();
   let killedFor: KilledFor | undefined;
   let unloadable: string | undefined;
-  let weighedAt = Number.NEGATIVE_INFINITY;
-
-  /** Of one that is dead the last sample counts. */
-  const weigh = (): void => {
-    if (life.dead) return;
-    weighedAt = clock.monotonic();
-    life.memory = process.memory() ?? life.memory;
-  };
 
   const hear = (message: FromCell) => {
     switch (message.kind) {
@@ -114,14 +103,11 @@ export function startCell(options: CellOptions): Cell {
         return runs.leaveUnstarted(message.run);
       case 'save':
         return void runs.save(message);
-      case 'checked': {
-        const check = checks.get(message.check);
-        checks.delete(message.check);
-        check?.settle(answerOf(id, message));
+      case 'checked':
+        checks.answered(message);
         return options.onFreed();
-      }
       case 'flushed':
-        return flushes.get(message.turn)?.();
+        return flushes.flushed(message.turn);
     }
   };
 
@@ -133,15 +119,15 @@ export function startCell(options: CellOptions): Cell {
     life.dead = true;
     // Whoever was handed over and never began cannot have been the reason.
     runs.look();
-    const { memory } = life;
     const lastWords = process.slate.lastWords();
-    const known = { ending, killedFor, lastWords, memory, memoryBytes: options.memoryBytes };
+    const { memoryBytes } = options;
+    const known = { ending, killedFor, lastWords, memory: memory.last(), memoryBytes };
     const death = {
       ...{ killedFor, unloadable, cause: explainDeath(known), wasReady: life.ready },
-      ...{ runs: [...runs.all.values()], checks: [...checks.values()] },
+      ...{ runs: [...runs.all.values()], checks: checks.all() },
     };
     process.forget();
-    for (const flushed of flushes.values()) flushed();
+    flushes.giveUp();
     options.onDead(death);
   };
 
@@ -158,10 +144,7 @@ export function startCell(options: CellOptions): Cell {
     isRetired: () => life.retired,
     used: () => life.used,
     failures: () => life.failures,
-    memory() {
-      if (clock.monotonic() - weighedAt >= pulseMs) weigh();
-      return life.memory;
-    },
+    memory: () => (life.dead ? memory.last() : memory.now()),
     run(run, work, settle) {
       // Its own check was the same job's use of the cell.
       if (work.checked?.cell !== id) life.used += 1;
@@ -173,17 +156,11 @@ export function startCell(options: CellOptions): Cell {
     },
     check(check, type, payload, settle) {
       life.used += 1;
-      checks.set(check, { check, settle });
-      say({ kind: 'check', check, type, payload });
+      checks.ask(check, type, payload, settle);
     },
-    forget: (check) => say({ kind: 'forget', check }),
+    forget: checks.forget,
     async flush() {
-      if (!life.ready || life.dead) return;
-      const turn = ++turns;
-      const flushed = new Promise<void>((resolve) => flushes.set(turn, resolve));
-      say({ kind: 'flush', turn });
-      await waitAtMost(FLUSH_MS, flushed, clock);
-      flushes.delete(turn);
+      if (life.ready && !life.dead) await flushes.flush();
     },
     retire() {
       life.retired = true;
@@ -196,38 +173,10 @@ export function startCell(options: CellOptions): Cell {
     },
     tick() {
       if (life.dead) return;
-      weigh();
+      memory.look();
       pulse.tick(busy() > 0);
       for (const run of runs.all.values()) run.ticks += 1;
       runs.look();
     },
   };
-}
-
-/** Counts the ticks of the host for which a cell that has something to do has shown no pulse. */
-function createPulseWatch({ slate }: CellProcess) {
-  let pulse = 0;
-  let missed = 0;
-  /** It was given a run that it did not begin: until its pulse moves it counts as stuck, though nothing is in it. */
-  let isDoubted = false;
-  return {
-    missed: () => missed,
-    doubt() {
-      isDoubted = true;
-    },
-    tick(isBusy: boolean) {
-      const signs = slate.signs();
-      if (signs.pulse !== pulse) isDoubted = false;
-      missed = signs.pulse === pulse && (isDoubted || isBusy) ? missed + 1 : 0;
-      pulse = signs.pulse;
-    },
-  };
-}
-
-function answerOf(
-  cell: number,
-  { answer, check, reason }: Extract<FromCell, { kind: 'checked' }>,
-): PayloadCheck {
-  if (answer === 'accepted') return { kind: 'accepted', token: { cell, check } };
-  return answer === 'refused' ? { kind: 'refused', reason: reason ?? 'it says no more' } : { kind: answer };
 }

@@ -244,7 +244,7 @@ describe('the size of a function', () => {
   it('stays below its bound, so that cold starts stay short', async () => {
     // The worker is a host, the same for all, and a cell: here with nothing in it.
     const bounds = {
-      ...{ 'worker/index.mjs': 380_000, 'worker/cell.mjs': 33_000 },
+      ...{ 'worker/index.mjs': 383_000, 'worker/cell.mjs': 33_000 },
       ...{ 'reaper/index.mjs': 350_000, 'dead-letter/index.mjs': 340_000 },
     };
     const jobs = join(import.meta.dirname, '../support/no-jobs.ts');

@@ -71,7 +71,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       const death = deathOf(run);
       if (death === undefined) {
         returned();
-        const ending = await end(mine, run);
+        const ending = await end(mine, run, mine !== held);
         mine.lease.end();
         return ending;
       }
@@ -91,7 +91,11 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   };
 
   /** A result always counts as one; only what was thrown, or never came, is read by the reason of the abort. */
-  const end = async (held: HeldClaim, { outcome, reason, progressed }: Supervised): Promise<Ending> => {
+  const end = async (
+    held: HeldClaim,
+    { outcome, reason, progressed }: Supervised,
+    isRestarted: boolean,
+  ): Promise<Ending> => {
     const isHeld = held.lease.isHeld();
     const lost = reason instanceof LeaseLost || !isHeld;
     if (outcome.kind === 'returned') {
@@ -106,7 +110,9 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
     if (reason instanceof Cancelled) return ends.cancel(held);
     if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);
     if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);
-    if (reason instanceof ShuttingDown) return ends.release(held, reason.why, progressed);
+    // Only who had the whole invocation is charged for its end.
+    if (reason instanceof ShuttingDown)
+      return ends.release(held, isRestarted ? 'shutdown' : reason.why, progressed);
     return ends.fail(
       held,
       outcome.kind === 'threw' && !(reason instanceof TimedOut) ? outcome.error : thrownBy(reason),

@@ -4,6 +4,7 @@ import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { NonRetryableError, TooLargeError } from '../../../lib/protocol/errors.ts';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
+import { mortalCells } from '../../../lib/testing/mortal-cells.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { LeaseLost, ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import {
@@ -82,6 +83,41 @@ describe('wait and run time by type', () => {
       ['WaitTime', 'job', 3000],
       ['WaitTime', 'job', 63_000],
     ]);
+  });
+});
+
+describe('an invocation that ends while a job runs that began again in it', () => {
+  const endOf = async ({ dies }: { readonly dies: boolean }) => {
+    const stack = createTestStack();
+    const definition = jobOf({}, ({ signal }) => aborted(signal));
+    const worker = stack.worker(createRegistry([definition]));
+    const mortal = mortalCells(worker.cells);
+    const { end, stopping, row } = await startRun(definition, {
+      ...stack,
+      worker: () => ({ ...worker, cells: mortal.cells }),
+    });
+    if (dies) {
+      mortal.kill();
+      await stack.clock.advance(0);
+      expect(await row()).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
+    }
+    stopping.abort(new ShuttingDown('deadline'));
+    await stack.clock.advance(0);
+    expect(await end).toBe('released');
+    return row();
+  };
+
+  it('releases it for nothing: it did not have the whole of it', async () => {
+    expect(await endOf({ dies: true })).toMatchObject({
+      status: 'pending',
+      errors: 0,
+      crashes: 1,
+      releases: 1,
+    });
+  });
+
+  it('charges the one that had', async () => {
+    expect(await endOf({ dies: false })).toMatchObject({ status: 'pending', errors: 1, crashes: 0 });
   });
 });
 

@@ -9,6 +9,7 @@ import { startConsole } from '../console/start-console.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
 import { packageFolder } from '../this-package.ts';
+import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { onStopSignals } from '../worker/hosts/stop-signals.ts';
 import { checkTools } from './check-tools.ts';
 import { consoleWorkers } from './console-workers.ts';
@@ -21,7 +22,7 @@ import { localEnvironment } from './local-environment.ts';
 import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
 import { speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
-import { writeStateFile } from './state-file.ts';
+import { otherStackIn, writeStateFile } from './state-file.ts';
 import { watchJobs } from './watch-jobs.ts';
 
 export interface DevOptions {
@@ -70,6 +71,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
   try {
+    refuseSecond(options.directory ?? process.cwd());
     await checkTools({ ...options, bundles: jobs !== undefined || !isBundled() }, process.env);
     const stack = await startLocalStack({
       settings: demoSettings,
@@ -111,6 +113,16 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     for (const end of ends.reverse()) await end();
     stopListening();
   }
+}
+
+/** Commands find a stack by its folder: a second one there would hide the first. */
+function refuseSecond(directory: string): void {
+  const pid = otherStackIn(directory);
+  if (pid === undefined) return;
+  throw new LeaseholdError(
+    'ALREADY_RUNNING',
+    `'leasehold dev' runs in this folder already (process ${pid}); stop that one, or start this one in another folder`,
+  );
 }
 
 /** What the jobs module has; throws what is wrong with it. Of the demo's types, the one that is worth sending. */

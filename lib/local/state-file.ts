@@ -33,10 +33,25 @@ export function writeStateFile(directory: string, state: LocalState): () => void
   };
 }
 
-function isMine(file: string, pid: number): boolean {
+/** The process of another local stack that runs in this folder, if there is one. */
+export function otherStackIn(directory: string): number | undefined {
+  const pid = pidIn(join(directory, LOCAL_STATE_FILE));
+  if (pid === undefined || pid === process.pid) return undefined;
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>).pid === pid;
-  } catch {
-    return false;
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
   }
 }
+
+function pidIn(file: string): number | undefined {
+  try {
+    const { pid } = JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalState>;
+    return typeof pid === 'number' && pid > 0 ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isMine = (file: string, pid: number): boolean => pidIn(file) === pid;

@@ -72,6 +72,12 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
     })
     .toBe(0);
 
+  const second = await runProcess(['dev', '--no-demo'], { directory: folder });
+  expect([second.code, second.stderr]).toEqual([
+    2,
+    expect.stringContaining(`runs in this folder already (process ${child.pid})`),
+  ]);
+
   child.kill('SIGINT');
   expect(await ended).toEqual([0, null]);
   expect(existsSync(file)).toBe(false);

@@ -88,7 +88,7 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
   });
 
   // Every engine is watched in the same way: one of them shows it.
-  const ends = isDeep || shared.engine === anyEngine().engine ? ['SIGTERM', 'SIGINT', 'exit'] : [];
+  const ends = isDeep || shared.engine === anyEngine().engine ? ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit'] : [];
   it.each(ends)('does not outlive its host process that ends by %s', async (end) => {
     const module = new URL('../../lib/local/engines/dynamodb-engine.ts', import.meta.url).href;
     const script = `const { startDynamoDb } = await import('${module}');

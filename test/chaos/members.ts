@@ -60,6 +60,8 @@ function signal(pid: number, name: NodeJS.Signals): void {
 /** What is done to processes, and the record of it. */
 export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEvent, 'at'>) => void) {
   const pauses: Pause[] = [];
+  /** Whose death has been met. */
+  const met = new Set<'host' | 'cell'>();
   const paused = new Map<Member, { readonly pid: number; readonly from: number }>();
   const now = () => performance.timeOrigin + performance.now();
 
@@ -75,6 +77,7 @@ export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEv
   const torments = {
     kill(member: Member) {
       note({ what: `${member.kind} killed`, pid: member.process.pid });
+      met.add('host');
       resume(member);
       member.process.kill(random.integer(0, 1000));
     },
@@ -95,6 +98,7 @@ export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEv
       const pid = cellOf(member);
       if (pid === undefined) return;
       note({ what: CELL_KILLED, pid });
+      met.add('cell');
       signal(pid, 'SIGKILL');
     },
     /** Its host goes on, and is to see to it. */
@@ -135,6 +139,8 @@ export function createTormentor(random: SeededRandom, note: (event: Omit<ChaosEv
 
   return {
     pauses,
+    /** Whether a host and a cell were killed at all: what is chosen by chance can fall on those who have no cell just now. */
+    isThorough: () => met.size === 2,
     torment(members: readonly Member[]) {
       const member = members[random.integer(0, members.length - 1)];
       if (member !== undefined) torments[random.pick(kinds)](member);

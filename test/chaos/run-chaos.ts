@@ -53,7 +53,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const operator = createOperator(system, random, note);
     const endsAt = now() + options.seconds * 1000;
     const sending = operator.sendAll(options.jobs, endsAt);
-    while (now() < endsAt) {
+    while (now() < endsAt || !tormentor.isThorough()) {
       await sleep(random.integer(200, 1500));
       tormentor.torment(members);
       if (random.chance(0.3)) await operator.interfere();

@@ -27,6 +27,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Messages for slots that are about to come free: at most this many for each slot. */
 const AHEAD = 3;
+/** And only where slots for a whole poll come free within this time: of longer jobs nothing is taken ahead. */
+const WITHIN_MS = 250;
 
 /**
  * Polls the queue: one long poll while it is empty, and as many as there is room for while each comes back full. Where slots come free
@@ -66,8 +68,9 @@ export function createPolls(options: {
    * more, so that there is a batch in hand when they do.
    */
   const ahead = (): number => {
-    const soon = isBacklog() ? (slots.freedPerMs() * pollMs) / full : 0;
-    return soon < 0.5 ? 0 : Math.min(mostAhead, Math.ceil(soon) + 1) * full;
+    const freed = isBacklog() ? slots.freedPerMs() : 0;
+    if (freed * WITHIN_MS < full) return 0;
+    return Math.min(mostAhead, Math.ceil((freed * pollMs) / full) + 1) * full;
   };
   const room = () => slots.free() + ahead() - inHand() - asked;
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,6 +22,8 @@ let stopSweeping: () => Promise<void>;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'leasehold-bundle-'));
+  // A function's code stands alone: a package.json further up must not say what its .js files are.
+  writeFileSync(join(folder, 'package.json'), '{}');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
@@ -38,11 +40,11 @@ async function invoke(file: string, variables: Readonly<Record<string, string>> 
   const messages = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
   const child = spawn(process.execPath, [join(support, 'run-bundle.ts'), file], {
     env: { ...process.env, ...stack.environment, ...variables },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.end(JSON.stringify(messages));
-  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('failures: []') });
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  expect({ code, output }, errors).toMatchObject({ code: 0, output: expect.stringContaining('failures: []') });
   return output;
 }
 

@@ -43,8 +43,15 @@ async function invoke(file: string, variables: Readonly<Record<string, string>> 
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.end(JSON.stringify(messages));
-  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  expect({ code, output }, errors).toMatchObject({ code: 0, output: expect.stringContaining('failures: []') });
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  expect({ code, output }, errors).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('failures: []'),
+  });
   return output;
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { bundleWorker } from '../../lib/aws/lambda/bundle.ts';
 import { bundling, replacedPackages } from '../../lib/aws/lambda/bundling.ts';
+import { trimming } from '../../lib/aws/lambda/trim-clients.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
@@ -20,12 +21,13 @@ export interface BundleCost {
 const ROOT = join(import.meta.dirname, '..', '..');
 const FUNCTIONS = ['worker', 'reaper', 'dead-letter'] as const;
 const VARIANTS = [
-  { variant: 'as the packages name it (`main`)', mainFields: ['main'], alias: {} },
-  { variant: 'ES modules of the SDK', mainFields: [...bundling.mainFields], alias: {} },
+  { variant: 'as the packages name it (`main`)', mainFields: ['main'], alias: {}, plugins: [] },
+  { variant: 'ES modules of the SDK', mainFields: [...bundling.mainFields], alias: {}, plugins: [] },
   {
-    variant: 'and without the credential chain (deployed)',
+    variant: 'and without what no function uses (deployed)',
     mainFields: [...bundling.mainFields],
     alias: replacedPackages(true),
+    plugins: trimming(true),
   },
 ];
 
@@ -37,7 +39,7 @@ export async function bundles(runs: number): Promise<BundleCost[]> {
     // The worker's host starts the cell that it finds beside it.
     await bundleWorker(join(ROOT, 'examples', 'registry.ts'), folder);
     for (const name of FUNCTIONS)
-      for (const [i, { variant, mainFields, alias }] of VARIANTS.entries()) {
+      for (const [i, { variant, mainFields, alias, plugins }] of VARIANTS.entries()) {
         const outfile = join(folder, `${name}-${i}.mjs`);
         const { metafile } = await build({
           entryPoints: [join(ROOT, 'functions', name, 'index.ts')],
@@ -51,6 +53,7 @@ export async function bundles(runs: number): Promise<BundleCost[]> {
           keepNames: false,
           mainFields,
           alias,
+          plugins,
           banner: { js: bundling.banner },
           logLevel: 'silent',
         });

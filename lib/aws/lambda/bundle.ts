@@ -1,9 +1,9 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Plugin } from 'esbuild';
 import { libFolder, moduleExtension, packageFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { bundling, replacedPackages } from './bundling.ts';
+import { trimming } from './trim-clients.ts';
 
 /** The file that a function's folder has. */
 export const BUNDLE = 'index.mjs';
@@ -41,7 +41,7 @@ export async function bundle({
       mainFields: [...bundling.mainFields],
       banner: { js: bundling.banner },
       alias: { ...replacedPackages(isOwn), ...alias },
-      plugins: [shortManifests],
+      plugins: trimming(isOwn),
       sourcemap: 'linked',
       sourcesContent: false,
       metafile: true,
@@ -75,17 +75,6 @@ export async function bundleWorker(jobs: string, folder: string): Promise<readon
   else await bundleOwn('worker', folder);
   return bundle({ entryPoints: { cell }, outdir: folder, alias: { [JOBS_MODULE]: resolve(jobs) } });
 }
-
-/** The SDK's clients import their package.json for the version, and would bring along all that is in it. */
-const shortManifests: Plugin = {
-  name: 'short-manifests',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]@aws-sdk[\\/]client-[^\\/]+[\\/]package\.json$/ }, ({ path }) => {
-      const { name, version } = JSON.parse(readFileSync(path, 'utf8'));
-      return { contents: JSON.stringify({ name, version }), loader: 'json' };
-    });
-  },
-};
 
 /** Loaded only where something must be bundled: the published package brings its bundles along. */
 async function loadEsbuild(): Promise<typeof import('esbuild')> {

@@ -59,6 +59,13 @@ const start = (telemetry?: PowertoolsTelemetry) => {
 const ended = (job: Job | undefined) =>
   job?.status === 'done' || job?.status === 'failed' || job?.status === 'cancelled';
 
+it('tells how many jobs run now', async () => {
+  await stack.send('act', { act: 'heedSignal' }, { jobId: 'a' });
+  const worker = start();
+  expect(worker.running).toBe(0);
+  await expect.poll(() => worker.running).toBe(1);
+});
+
 describe('a host whose cell dies', () => {
   it('runs the job again without the queue, and keeps the cause of each end', async () => {
     await stack.send('stubborn', { deaths: 3 }, { jobId: 'a' });

@@ -53,7 +53,15 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
     health?.close();
     await worker.close();
   });
-  return { ...host, stopped, stop: (stopping) => host.stop(stopping).then(() => stopped) };
+  return {
+    stop: (stopping) => host.stop(stopping).then(() => stopped),
+    stopped,
+    isHealthy: host.isHealthy,
+    // A spread would keep the number of this moment.
+    get running() {
+      return host.running;
+    },
+  };
 }
 
 /** Answers 200 only while the worker polls, a cell is ready and the store answers. */

@@ -120,4 +120,5 @@ export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
 
 /** Its guard is a child as well. */
-const isCell = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cell-main');
+export const isCell = (pid: number): boolean =>
+  readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cell-main');

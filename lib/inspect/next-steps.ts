@@ -139,7 +139,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
 }
 
 function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
-  const verdict = decideReap(leaseEntryOf(job), { now: lapse, settings, excused: false });
+  const verdict = decideReap(leaseEntryOf(job), { now: lapse, settings });
   if (verdict.kind === 'reclaim')
     return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
   if (verdict.kind === 'fail')

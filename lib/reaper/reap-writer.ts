@@ -1,4 +1,4 @@
-import { decideReap } from '../protocol/decisions/decide-reap.ts';
+import { decideReap, type Excuse } from '../protocol/decisions/decide-reap.ts';
 import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
@@ -37,8 +37,8 @@ interface WriterContext {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly breakerOpen: boolean;
-  /** Lapses of this sweep are nobody's fault. */
-  readonly excused: boolean;
+  /** Set where lapses of this sweep are nobody's fault. */
+  readonly excuse?: Excuse;
 }
 
 export function createReapWriter(deps: ReaperDeps, context: WriterContext): ReapWriter {
@@ -91,10 +91,10 @@ async function writeChunk(
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
   const { store, clock, settings } = deps;
-  const { excused } = context;
+  const { excuse } = context;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
-    const verdict = decideReap(entry, { now, settings, excused });
+    const verdict = decideReap(entry, { now, settings, excuse });
     return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
   });
   const outcomes = await store

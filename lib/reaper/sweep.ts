@@ -1,4 +1,4 @@
-import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import { type Excuse, lapsesAt } from '../protocol/decisions/decide-reap.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { allShards } from '../protocol/shards.ts';
@@ -114,13 +114,14 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     now: round.startedAt,
     runningShards: running,
   });
-  const excused = breaker.open || together || options.missedSweep === true;
-  await drain(looks, { ...breaker, excused }, deps, round);
+  const late = options.missedSweep === true ? 'the reaper was late' : undefined;
+  const excuse = breaker.open || together ? 'many leases lapsed together' : late;
+  await drain(looks, { ...breaker, excuse }, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
   const isWhole = options.runningOnly !== true;
   if (isWhole) {
     const waiting = await lookAt(pending, FIRST_PAGE, deps, round);
-    await drain(waiting, { open: false, excused: false, budget: Number.POSITIVE_INFINITY }, deps, round);
+    await drain(waiting, { open: false, budget: Number.POSITIVE_INFINITY }, deps, round);
   }
 
   const result = summarise(round, breaker, clock.monotonic() - began, clock.now());
@@ -166,11 +167,11 @@ const firstLook = (look: Look): FirstLook => ({
 /** Moves what has lapsed in these shards, and notes when each must be looked at again. */
 async function drain(
   looks: readonly Look[],
-  terms: Pick<BreakerVerdict, 'open' | 'budget'> & { readonly excused: boolean },
+  terms: Pick<BreakerVerdict, 'open' | 'budget'> & { readonly excuse?: Excuse },
   deps: ReaperDeps,
   round: Round,
 ): Promise<void> {
-  const writer = createReapWriter(deps, { ...round, breakerOpen: terms.open, excused: terms.excused });
+  const writer = createReapWriter(deps, { ...round, breakerOpen: terms.open, excuse: terms.excuse });
   const quotas = shareOut(
     terms.budget,
     looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look)),

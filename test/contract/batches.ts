@@ -192,7 +192,7 @@ export function describeBatches(open: () => Harness): void {
     await harness.clock.advance(100_000);
     const verdicts = rows.map((row) => {
       const entry = entryOf(row ?? {});
-      const context = { now: harness.clock.now(), settings, excused: false };
+      const context = { now: harness.clock.now(), settings };
       return { entry, action: decideReap(entry, context) as ReapAction };
     });
     expect(verdicts.map(({ action }) => action.kind)).toEqual([

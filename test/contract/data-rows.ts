@@ -323,7 +323,6 @@ export function describeDataRows(open: () => Harness): void {
       const action = decideReap(entry, {
         now: harness.clock.now(),
         settings: contractSettings,
-        excused: false,
       });
       if (action.kind === 'leave') throw new Error('the lease should have lapsed');
       return harness.store.reap(entry, action);

@@ -11,7 +11,7 @@ export function describeLifecycle(open: () => Harness): void {
     entryOf((await table.read(jobId)) ?? {});
   const reap = async (harness: Harness, jobId: string) => {
     const seen = await entry(harness, jobId);
-    const verdict = decideReap(seen, { now: harness.clock.now(), settings, excused: false });
+    const verdict = decideReap(seen, { now: harness.clock.now(), settings });
     return verdict.kind === 'leave' ? verdict : harness.store.reap(seen, verdict);
   };
 
@@ -103,7 +103,7 @@ export function describeLifecycle(open: () => Harness): void {
     const job = await harness.claimed(harness.jobId());
     const seen = await entry(harness, job.jobId);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(seen, { now: harness.clock.now(), settings, excused: false });
+    const verdict = decideReap(seen, { now: harness.clock.now(), settings });
     await harness.store.heartbeat(claimOf(job), harness.clock.now() + 30_000);
     expect(verdict.kind).toBe('reclaim');
     if (verdict.kind !== 'leave')
@@ -116,7 +116,7 @@ export function describeLifecycle(open: () => Harness): void {
     const job = await harness.claimed(harness.jobId());
     const old = await entry(harness, job.jobId);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(old, { now: harness.clock.now(), settings, excused: false });
+    const verdict = decideReap(old, { now: harness.clock.now(), settings });
     if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
     const both = await Promise.all([harness.store.reap(old, verdict), harness.store.reap(old, verdict)]);
     expect(both.map(({ outcome }) => outcome).sort()).toEqual(['moved', 'written']);
@@ -133,7 +133,7 @@ export function describeLifecycle(open: () => Harness): void {
     const next = await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
     expect(next.leaseUntil).toBe(old.leaseUntil);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(old, { now: harness.clock.now(), settings, excused: false });
+    const verdict = decideReap(old, { now: harness.clock.now(), settings });
     if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
     expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
   });

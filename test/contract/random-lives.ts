@@ -105,7 +105,11 @@ async function make(world: World, move: Move): Promise<unknown> {
     case 'reap': {
       const entry = world.entries.filter((each) => each.jobId === jobId)[move.which];
       if (entry === undefined) return undefined;
-      const verdict = decideReap(entry, { now, settings, excused: move.excused });
+      const verdict = decideReap(entry, {
+        now,
+        settings,
+        excuse: move.excused ? 'the reaper was late' : undefined,
+      });
       return verdict.kind === 'leave' ? undefined : store.reap(entry, verdict);
     }
     case 'schedule':

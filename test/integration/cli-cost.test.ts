@@ -106,7 +106,6 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
       const verdict = decideReap(leaseEntryOf(second), {
         now: NOW + 90_000,
         settings: defaultSettings,
-        excused: false,
       });
       const lapsed = await expectStep(
         running,

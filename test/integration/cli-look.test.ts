@@ -155,7 +155,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
         await readLeases(system.table, { shard: runningShard('victim', 8), limit: 50 })
       ).entries.filter((each) => each.jobId === 'victim');
       if (entry === undefined) throw new Error('victim is not in the index');
-      const verdict = decideReap(entry, { now: clock.now(), settings: defaultSettings, excused: false });
+      const verdict = decideReap(entry, { now: clock.now(), settings: defaultSettings });
       if (verdict.kind !== 'reclaim') throw new Error(`not reclaimed: ${verdict.kind}`);
       await system.store.reap(entry, verdict);
       const pending = await system.run(['explain', 'victim']);

@@ -169,7 +169,7 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
     case 'reap': {
       const entry = parseLeaseEntry(sent.seen ?? {});
       const settings = reapSettings(variation);
-      const verdict = decideReap(entry, { now: sent.at, settings, excused: false });
+      const verdict = decideReap(entry, { now: sent.at, settings });
       return verdict.kind === 'leave' ? undefined : reapWrite(entry, verdict, 1, context);
     }
   }
@@ -345,7 +345,6 @@ export const lapses = (state: State, version: Row, variation: Variation): boolea
   decideReap(parseLeaseEntry(version), {
     now: clockOf(state, 'reaper'),
     settings: reapSettings(variation),
-    excused: false,
   }).kind !== 'leave';
 
 export const isOver = ({ row }: State): boolean =>

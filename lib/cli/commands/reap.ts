@@ -132,7 +132,7 @@ async function dryRun({ terminal }: CliContext, system: System, output: Output) 
   })) {
     if (found.entry === undefined) bad.push(found.bad.message);
     else {
-      const verdict = decideReap(found.entry, { now, settings: system.settings, excused: false });
+      const verdict = decideReap(found.entry, { now, settings: system.settings });
       if (verdict.kind !== 'leave') verdicts.push({ entry: found.entry, verdict });
     }
   }

@@ -11,6 +11,9 @@ export type ReapVerdict =
   | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
   | { readonly kind: 'cancel' };
 
+/** Why the lapses of a sweep are nobody's fault, as it is told on the claim. */
+export type Excuse = 'many leases lapsed together' | 'the reaper was late';
+
 /** What becomes of a job whose worker stopped renewing its lease. */
 type LapseVerdict =
   | {
@@ -21,6 +24,7 @@ type LapseVerdict =
       readonly releases: number;
       readonly lastError: string;
       readonly dispatch: Dispatch;
+      readonly excuse?: Excuse;
       /** Of an excused lapse: the verdict on a job that has been excused as often as is allowed. */
       readonly otherwise?: LapseVerdict;
     }
@@ -53,20 +57,20 @@ export function decideReap(
   context: {
     readonly now: number;
     readonly settings: ReapSettings;
-    /** The reaper was late, or too many leases lapsed together for any of their jobs to be the reason. */
-    readonly excused: boolean;
+    /** Why none of the jobs can be the reason. */
+    readonly excuse?: Excuse;
   },
 ): ReapVerdict {
-  const { now, settings, excused } = context;
+  const { now, settings, excuse } = context;
   const due = lapsesAt(entry, settings);
   if (now < due) return { kind: 'leave', lapsesAt: due };
   if (entry.cancelRequested) return { kind: 'cancel' };
   if (entry.status === 'pending')
     return { kind: 'redispatch', dispatch: planRedispatch(now, entry, settings) };
   const charged = decideLapse(entry, 'crashes', now, settings);
-  if (!excused) return charged;
+  if (excuse === undefined) return charged;
   const spared = decideLapse(entry, 'releases', now, settings);
-  return spared.kind === 'reclaim' ? { ...spared, otherwise: charged } : spared;
+  return spared.kind === 'reclaim' ? { ...spared, excuse, otherwise: charged } : spared;
 }
 
 function decideLapse(

@@ -44,7 +44,7 @@ export function reapWrite(
           releases: action.releases,
           excuses: action.otherwise && excuses + 1,
           lastError: action.lastError,
-          ...lapsedClaim(entry, now, action.otherwise && EXCUSED),
+          ...lapsedClaim(entry, now, action.excuse && `not charged: ${action.excuse}`),
           changedBy,
         }),
       };
@@ -91,8 +91,6 @@ const wasExcused = (excuses: number): Clause =>
   excuses === 0
     ? { attribute: 'excuses', is: 'absent' }
     : { attribute: 'excuses', is: 'equal', value: excuses };
-
-const EXCUSED = 'not charged: many leases lapsed together, or the reaper was late';
 
 const lapsedClaim = (entry: LeaseEntry, now: number, cause?: string) =>
   claimEnded(

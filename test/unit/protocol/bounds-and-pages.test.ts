@@ -85,7 +85,7 @@ describe('the clock guard between two replies', () => {
 describe('bounds', () => {
   it('let a job be released as often as is allowed', () => {
     const entry = leaseEntry({ releases: settings.maxReleases - 1 });
-    const at = { now: 200_000, settings, excused: true };
+    const at = { now: 200_000, settings, excuse: 'the reaper was late' } as const;
     expect(decideReap(entry, at)).toMatchObject({ kind: 'reclaim', releases: settings.maxReleases });
   });
 

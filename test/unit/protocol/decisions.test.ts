@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { backoffMs } from '../../../lib/protocol/decisions/backoff.ts';
 import { decideClaim } from '../../../lib/protocol/decisions/decide-claim.ts';
 import { decideFailure, decideRelease } from '../../../lib/protocol/decisions/decide-failure.ts';
-import { decideReap, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
+import { decideReap, type Excuse, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
@@ -216,8 +216,8 @@ describe('a hand-back', () => {
 
 describe('the reaper’s verdict', () => {
   const graced = { ...settings, skewMs: 2_000, graceMs: 500 };
-  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, excused = false) =>
-    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, excused });
+  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, excuse?: Excuse) =>
+    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, excuse });
 
   it('on a worker’s lease waits for skew and grace, to the tick', () => {
     expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, graced)).toBe(102_500);
@@ -261,14 +261,14 @@ describe('the reaper’s verdict', () => {
   });
 
   it('counts an excused lapse as a release, up to the bound, and says what follows where it may not be', () => {
-    expect(at(now, { crashes: 2 }, true)).toMatchObject({
+    expect(at(now, { crashes: 2 }, 'the reaper was late')).toMatchObject({
       kind: 'reclaim',
       chargedTo: 'releases',
       crashes: 2,
       releases: 1,
       otherwise: at(now, { crashes: 2 }),
     });
-    expect(at(now, { releases: settings.maxReleases }, true)).toMatchObject({
+    expect(at(now, { releases: settings.maxReleases }, 'the reaper was late')).toMatchObject({
       kind: 'fail',
       quarantined: false,
       lastError: expect.stringContaining('released 1001 times'),

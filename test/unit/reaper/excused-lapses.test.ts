@@ -56,6 +56,10 @@ const stage = () => {
       isDown = is;
     },
     lapse: () => clock.advance(set.settings.leaseMs + set.settings.skewMs + set.settings.graceMs),
+    async causes() {
+      const jobs = await Promise.all(memoryTable.rows().map(({ jobId }) => set.store.read(String(jobId))));
+      return jobs.flatMap((job) => job?.claims.map(({ cause }) => cause) ?? []);
+    },
     charges: () =>
       memoryTable
         .rows()
@@ -69,13 +73,14 @@ const EXCUSED = { crashes: 0, releases: 1 };
 
 describe('lapses of one sweep', () => {
   it('are excused where they are of two hosts and more than are live', async () => {
-    const { claim, lapse, deps, memory, charges } = stage();
+    const { claim, lapse, deps, memory, charges, causes } = stage();
     await claim('a', 2);
     await claim('b', 1);
     await lapse();
     await claim('c', 2);
     await sweep(deps, { memory });
     expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
+    expect(new Set(await causes())).toContain('not charged: many leases lapsed together');
   });
 
   it('are charged where as many are live', async () => {
@@ -98,11 +103,12 @@ describe('lapses of one sweep', () => {
   });
 
   it('are excused where the reaper missed the sweep that was promised', async () => {
-    const { claim, lapse, deps, memory, charges } = stage();
+    const { claim, lapse, deps, memory, charges, causes } = stage();
     await claim('a', 1);
     await lapse();
     await sweep(deps, { memory, missedSweep: true });
     expect(charges()).toEqual([EXCUSED]);
+    expect(await causes()).toEqual(['not charged: the reaper was late']);
   });
 });
 

@@ -2,28 +2,36 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Results } from './report/results.ts';
+import type { MeasuredPart, Results } from './report/results.ts';
 import { writeReport } from './report/write-report.ts';
 import { scenariosOf } from './scenarios/all.ts';
+import { isPart, PARTS } from './scenarios/parts.ts';
 import type { Bench } from './scenarios/scenario.ts';
 import { createStores } from './support/stores.ts';
 import { start as startLeasehold } from './systems/leasehold.ts';
 import type { StartSystem, System } from './systems/system.ts';
 
+const width = Math.max(...Object.keys(PARTS).map((name) => name.length));
+const parts = Object.entries(PARTS).map(
+  ([name, { minutes, what }]) => `  ${name.padEnd(width)}  ${String(minutes).padStart(2)} min  ${what}`,
+);
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
-  npm run bench                    everything, less than 90 minutes
-  npm run bench -- --quick         fewer and smaller measurements, about 10 minutes; the slowest keep their figures
-  npm run bench -- --only steady,zombie
-  npm run bench -- --only latency  throughput with the network in between, ten minutes
+  npm run bench                           everything, less than 90 minutes
+  npm run bench -- --only crash,latency   some parts; the others keep their figures, each with its date
+  npm run bench -- --quick                fewer and smaller measurements, about 10 minutes, to see that all works: keeps nothing
+  npm run bench -- --only cells --trials 3                 the same for one part
   npm run bench -- --systems leasehold,bullmq
-  npm run bench -- --only cells --systems leasehold,bullmq     deaths of cells, and Celery on BullMQ's Redis; 12 minutes at most
-  npm run bench -- --only cells --trials 3                     the same, to see that it works
-  npm run bench -- --only init --against <checkout>            what starting costs, beside another version's, in pairs
-  npm run bench -- --long          scaling up to a million finished rows
-  npm run bench -- --report        only writes the pages again from bench/results.json
+  npm run bench -- --only init --against <checkout>        what starting costs, beside version 0.1's, in pairs
+  npm run bench -- --long                 scaling up to a million finished rows
+  npm run bench -- --report               only writes the pages again from bench/results.json
 
-Figures go to bench/results.json, and from there into docs/performance.md, docs/scale.md and docs/images.`;
+Parts, and how long each takes at most on a quiet machine:
+
+${parts.join('\n')}
+
+Figures go to bench/results.json as soon as a part has them, and from there into README.md, docs and docs/images.`;
+const ALL_SYSTEMS = 'leasehold,bullmq,platformatic,pg-boss,graphile-worker';
 
 const { values } = parseArgs({
   options: {
@@ -32,60 +40,65 @@ const { values } = parseArgs({
     only: { type: 'string' },
     trials: { type: 'string' },
     against: { type: 'string' },
-    systems: { type: 'string', default: 'leasehold,bullmq,platformatic,pg-boss,graphile-worker' },
+    systems: { type: 'string', default: ALL_SYSTEMS },
     report: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const file = new URL('./results.json', import.meta.url);
+const machine: Results['machine'] = {
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  node: process.version,
+};
 const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
 
 // Whatever ends this process, its stores and engines end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 if (values.help) say(HELP);
-else if (values.report) await writeReport(kept);
+else if (values.report) writeReport(kept);
 else await measure();
 process.exit(0);
 
 async function measure(): Promise<void> {
-  const began = Date.now();
-  const [loadBefore = 0] = loadavg();
+  const names = values.only?.split(',') ?? Object.keys(PARTS);
+  const unknown = names.filter((name) => !isPart(name));
+  if (unknown.length > 0)
+    throw new Error(`no part ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
+  const trials = values.trials === undefined ? undefined : Number(values.trials);
+  const isTrial = values.quick || trials !== undefined;
   const stores = createStores();
   const { systems, skipped } = await startSystems(stores);
-  let results: Results = { ...kept, systems: withKept(systems), skipped };
-  const keep = (part: Results): void => {
-    results = { ...merged(results, part), machine: machineNow(began, loadBefore) };
-    writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
-  };
-  const trials = values.trials === undefined ? undefined : Number(values.trials);
-  const bench: Bench = { systems, quick: values.quick, trials, say, keep };
-  const chosen = values.only?.split(',');
-  const all = scenariosOf(bench, { long: values.long, against: values.against });
-  const unknown = chosen?.filter((name) => !Object.hasOwn(all, name)) ?? [];
-  if (unknown.length > 0)
-    throw new Error(`no scenario ${unknown.join(', ')}; there are ${Object.keys(all).join(', ')}`);
-  for (const [name, scenario] of Object.entries(all)) {
-    if (chosen !== undefined && !chosen.includes(name)) continue;
-    say(`\n${name}`);
-    keep(await scenario());
+  let results: Results = { ...kept, machine, systems: withKept(systems), skipped };
+  for (const name of names.filter(isPart)) {
+    say(`\n${name}, at most ${PARTS[name].minutes} minutes`);
+    const [began, [loadBefore = 0]] = [Date.now(), loadavg()];
+    const keep = (figures: Results): void => {
+      if (isTrial) {
+        say(JSON.stringify(figures));
+        return;
+      }
+      const measured = partNow(began, loadBefore);
+      results = { ...merged(results, figures), parts: { ...results.parts, [name]: measured } };
+      writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+    };
+    const bench: Bench = { systems, quick: values.quick, trials, say, keep };
+    keep(await scenariosOf(bench, { long: values.long, against: values.against })[name]());
   }
-  await writeReport(results);
+  if (!isTrial) writeReport(results);
   for (const system of systems) await system.stop().catch(() => {});
   await stores.stop();
 }
 
-function machineNow(began: number, loadBefore: number): Results['machine'] {
+function partNow(began: number, loadBefore: number): MeasuredPart {
   const [loadAfter = 0] = loadavg();
   return {
     date: new Date().toISOString().slice(0, 10),
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: cpus().length,
-    node: process.version,
-    ...{ loadBefore, loadAfter, quick: values.quick },
-    only: values.only,
-    minutes: Math.round((Date.now() - began) / 60_000),
+    ...{ loadBefore, loadAfter },
+    minutes: Math.max(1, Math.round((Date.now() - began) / 60_000)),
+    systems: values.systems === ALL_SYSTEMS ? undefined : values.systems,
   };
 }
 

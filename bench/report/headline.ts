@@ -1,115 +1,189 @@
-import { figure, ratio, seconds, table } from './markdown.ts';
-import type { Results } from './results.ts';
+import { PARTS, type PartName } from '../scenarios/parts.ts';
+import { duration, figure, ratio, table } from './markdown.ts';
+import { type Results, titleOf } from './results.ts';
 
-/** One figure of Leasehold's beside the best of the peers'; equal is not worse. */
+/** One figure of Leasehold's beside the best of the peers'. */
 interface Headline {
   readonly what: string;
+  readonly part: PartName;
   readonly is: 'better when lower' | 'better when higher';
   readonly ours: number | undefined;
   /** By the name of the system. */
   readonly peers: Readonly<Record<string, number | undefined>>;
   readonly told?: (value: number) => string;
+  /** One of the five that the README shows. */
+  readonly isFirst?: true;
 }
 
-const time = (ms: number): string => (ms < 1000 ? `${figure(ms)} ms` : seconds(ms));
+interface Compared extends Omit<Headline, 'ours'> {
+  readonly ours: number;
+  readonly best: number;
+  readonly which: string;
+  readonly verdict: 'better' | 'equal' | 'worse';
+}
+
 const CONCURRENCY = 100;
 const RECLAIMED = 10_000;
 const AS_USUAL = 2;
+const ORDER = ['better', 'equal', 'worse'] as const;
 
 /** The figures that a reader wants first, and how far each is from the best peer's. */
-export function headlineSection(results: Results): string {
-  const rows = headlines(results).flatMap(({ what, is, ours, peers, told = figure }) => {
+export const headlineSection = (results: Results): string =>
+  table(
+    ['what', 'Leasehold', 'best peer', 'which', 'Leasehold to it', 'Leasehold is'],
+    compared(results).map(({ what, ours, best, which, verdict, told = figure }) => [
+      ...[what, told(ours), told(best), which, ratio(ours, best), verdict],
+    ]),
+  );
+
+/** Five of them, with their dates and how to measure them, for the README. */
+export function readmeSection(results: Results): string {
+  const first = compared(results).filter(({ isFirst }) => isFirst);
+  const parts = [...new Set(first.map(({ part }) => part))];
+  const minutes = parts.reduce((sum, part) => sum + PARTS[part].minutes, 0);
+  const figures = table(
+    ['', 'Leasehold', 'best peer', 'measured'],
+    first.map(({ what, part, ours, best, which, told = figure }) => [
+      ...[what, `**${told(ours)}**`, `${told(best)}, ${which}`, results.parts?.[part]?.date ?? '–'],
+    ]),
+  );
+  const command = `\`npm run bench -- --only ${parts.join(',')}\``;
+  return `${figures}\n\n${command} measures them again, in a clone, in ${minutes} minutes at most.`;
+}
+
+/** What Leasehold is best at first; what was not measured of it or of any peer is left out. */
+function compared(results: Results): Compared[] {
+  const all = headlines(results).flatMap((headline): Compared[] => {
+    const { is, ours, peers } = headline;
     const known = Object.entries(peers).flatMap(([name, value]) =>
       name === 'leasehold' || value === undefined ? [] : [{ name, value }],
     );
     const [best] = known.sort((a, b) => (is === 'better when lower' ? a.value - b.value : b.value - a.value));
     if (ours === undefined || best === undefined) return [];
-    const isWorse = is === 'better when lower' ? ours > best.value : ours < best.value;
-    const title = results.systems?.find(({ name }) => name === best.name)?.title ?? best.name;
-    const which =
-      known.length > 1 && known.every(({ value }) => value === best.value) ? 'all of them' : title;
-    const mark = isWorse ? 'worse' : 'better';
-    return [{ isWorse, cells: [what, told(ours), told(best.value), which, ratio(ours, best.value), mark] }];
+    const isLower = ours < best.value;
+    const isBetter = is === 'better when lower' ? isLower : !isLower;
+    const verdict = ours === best.value ? 'equal' : isBetter ? 'better' : 'worse';
+    const areAll = known.length > 1 && known.every(({ value }) => value === best.value);
+    return [
+      {
+        ...headline,
+        ours,
+        best: best.value,
+        which: areAll ? 'all of them' : titleOf(results, best.name),
+        verdict,
+      },
+    ];
   });
-  const ordered = [...rows.filter((row) => !row.isWorse), ...rows.filter((row) => row.isWorse)];
-  return table(
-    ['what', 'Leasehold', 'best peer', 'which', 'Leasehold to it', 'Leasehold is'],
-    ordered.map(({ cells }) => cells),
-  );
+  return ORDER.flatMap((verdict) => all.filter((each) => each.verdict === verdict));
 }
 
-function headlines(results: Results): Headline[] {
-  const { crashDefault, crashFast, killedCell, poison, massReclaim, heartbeats } = results;
-  const of = <T>(
-    measured: Readonly<Record<string, T>> | undefined,
-    value: (each: T) => number | undefined,
-  ): Record<string, number | undefined> =>
-    Object.fromEntries(Object.entries(measured ?? {}).map(([name, each]) => [name, value(each)]));
-  const lower = (what: string, peers: Headline['peers'], more: Partial<Headline> = {}): Headline => ({
-    what,
-    is: 'better when lower',
-    peers,
-    ours: peers.leasehold,
-    ...more,
-  });
-  const higher = (what: string, peers: Headline['peers']): Headline => ({
-    ...{ what, is: 'better when higher', peers, ours: peers.leasehold },
-  });
+const of = <T>(
+  measured: Readonly<Record<string, T>> | undefined,
+  value: (each: T) => number | undefined,
+): Headline['peers'] =>
+  Object.fromEntries(Object.entries(measured ?? {}).map(([name, each]) => [name, value(each)]));
+
+type More = Pick<Headline, 'part'> & Partial<Headline>;
+const lower = (what: string, peers: Headline['peers'], more: More): Headline => ({
+  ...{ what, is: 'better when lower', peers, ours: peers.leasehold, ...more },
+});
+const higher = (what: string, peers: Headline['peers'], more: More): Headline => ({
+  ...{ what, is: 'better when higher', peers, ours: peers.leasehold, ...more },
+});
+
+const headlines = (results: Results): Headline[] => [
+  ...recoveries(results),
+  ...afterMishaps(results),
+  ...shortJobs(results),
+  ...upkeep(results),
+];
+
+function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison }: Results): Headline[] {
   const crashed = of(crashDefault, (each) => each.spread?.median);
   const cell = killedCell?.find(({ how, waiting }) => how === 'SIGKILL' && waiting === 0)?.spread?.median;
-  const reclaims = (value: 'jobsPerSecond' | 'heldUpMs') =>
-    of(massReclaim, (sizes) => sizes.find(({ jobs }) => jobs === RECLAIMED)?.[value]?.median);
+  const told = duration;
   return [
-    lower('a worker is killed, default settings: until its job runs again', crashed, { told: time }),
     lower(
-      'the same with leases of ten seconds',
-      of(crashFast, (each) => each.spread?.median),
-      { told: time },
+      'a job kills the process that its handler runs in: until it runs again',
+      { ...crashed, Celery: killedCelery?.median },
+      { part: 'cells', ours: cell, told, isFirst: true },
     ),
-    lower('a job kills the process that its handler runs in: until it runs again', crashed, {
-      ours: cell,
-      told: time,
-    }),
     higher(
       'nine neighbours of a job that kills its process: how many get done',
       of(poison, (each) => each.neighbours.done),
+      { part: 'counts', isFirst: true },
     ),
-    ...shortJobs(results, { of, lower, higher }),
-    higher(`${RECLAIMED.toLocaleString('en-US')} lapsed jobs: reclaimed a second`, reclaims('jobsPerSecond')),
-    lower('a healthy operation beside that: held up, ms', reclaims('heldUpMs')),
+    lower('a worker is killed, default settings: until its job runs again', crashed, {
+      ...{ part: 'crash', told, isFirst: true },
+    }),
     lower(
-      'requests for the heartbeats of a running job, a minute',
-      of(heartbeats, (each) => (each.leaseRenewed ? each.heartbeatsPerJobMinute?.median : undefined)),
+      'the same with leases of ten seconds',
+      of(crashFast, (each) => each.spread?.median),
+      { part: 'crash', told },
     ),
   ];
 }
 
-type Tools = {
-  of<T>(
-    measured: Readonly<Record<string, T>> | undefined,
-    value: (each: T) => number | undefined,
-  ): Record<string, number | undefined>;
-  lower(what: string, peers: Headline['peers']): Headline;
-  higher(what: string, peers: Headline['peers']): Headline;
-};
-
-/** With the network in between, where that was measured. */
-function shortJobs({ atLatency, steadyState }: Results, { of, lower, higher }: Tools): Headline[] {
-  const wanted = ['jobsPerSecond', 'cpuMsPerJob', 'requestsPerJob'] as const;
-  const [speed, cpu, requests] = wanted.map((figureOf) =>
-    atLatency === undefined
-      ? of(steadyState, (all) => all.find((each) => each.concurrency === CONCURRENCY)?.[figureOf]?.median)
-      : of(
-          atLatency,
-          (all) =>
-            all.find((each) => each.concurrency === CONCURRENCY && each.step === AS_USUAL)?.[figureOf]
-              ?.median,
-        ),
-  );
-  const at = `short jobs, ${CONCURRENCY} at once, ${atLatency === undefined ? 'no network' : 'with the network of a usual day'}`;
+function afterMishaps({ mishaps, hung }: Results): Headline[] {
+  const told = duration;
+  const part = 'mishaps';
   return [
-    higher(`${at}: jobs/s of one process`, speed ?? {}),
-    lower(`${at}: CPU ms a job`, cpu ?? {}),
-    lower(`${at}: requests a job`, requests ?? {}),
+    lower(
+      'two processes with 40 jobs of 20 s are killed: until all are done',
+      of(mishaps, ({ everything: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
+      { part, told, isFirst: true },
+    ),
+    lower(
+      'fresh jobs in the two minutes after: median wait',
+      of(mishaps, ({ everything: { fresh } }) => fresh?.medianMs),
+      { part, told },
+    ),
+    lower(
+      'the same fleet, its store out of reach for 16 s: until all are done',
+      of(mishaps, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
+      { part, told },
+    ),
+    higher(
+      'two processes and a job that hangs: share of fresh jobs started',
+      of(hung, ({ fresh }) => fresh.started / fresh.of),
+      { part: 'hung', told: (share) => `${Math.round(100 * share)}%` },
+    ),
+  ];
+}
+
+/** With the network in between. */
+function shortJobs({ atLatency }: Results): Headline[] {
+  const wanted = (figureOf: 'jobsPerSecond' | 'cpuMsPerJob' | 'requestsPerJob') =>
+    of(
+      atLatency,
+      (all) =>
+        all.find((each) => each.concurrency === CONCURRENCY && each.step === AS_USUAL)?.[figureOf]?.median,
+    );
+  const at = `short jobs, ${CONCURRENCY} at once, with the network of a usual day`;
+  const part = 'latency';
+  return [
+    higher(`${at}: jobs/s of one process`, wanted('jobsPerSecond'), { part, isFirst: true }),
+    lower(`${at}: CPU ms a job`, wanted('cpuMsPerJob'), { part }),
+    lower(`${at}: requests a job`, wanted('requestsPerJob'), { part }),
+  ];
+}
+
+function upkeep({ massReclaim, heartbeats }: Results): Headline[] {
+  const reclaims = (value: 'jobsPerSecond' | 'heldUpMs') =>
+    of(massReclaim, (sizes) => sizes.find(({ jobs }) => jobs === RECLAIMED)?.[value]?.median);
+  return [
+    higher(
+      `${RECLAIMED.toLocaleString('en-US')} lapsed jobs: reclaimed a second`,
+      reclaims('jobsPerSecond'),
+      {
+        part: 'mass',
+      },
+    ),
+    lower('a healthy operation beside that: held up', reclaims('heldUpMs'), { part: 'mass', told: duration }),
+    lower(
+      'requests for the heartbeats of a running job, a minute',
+      of(heartbeats, (each) => (each.leaseRenewed ? each.heartbeatsPerJobMinute?.median : undefined)),
+      { part: 'counts' },
+    ),
   ];
 }

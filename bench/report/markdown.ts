@@ -1,17 +1,16 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import type { Spread } from '../support/statistics.ts';
 
-/** Replaces what stands between a page's markers `<!-- bench:name -->` and `<!-- /bench:name -->`. */
-export async function fillPage(page: URL, sections: Readonly<Record<string, string>>): Promise<void> {
-  let content = await readFile(page, 'utf8');
-  for (const [name, section] of Object.entries(sections)) {
-    const [from, to] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
-    const start = content.indexOf(from);
-    const end = content.indexOf(to);
-    if (start < 0 || end < start) continue;
-    content = `${content.slice(0, start + from.length)}\n\n${section.trim()}\n\n${content.slice(end)}`;
-  }
-  await writeFile(page, content);
+/** A page with what stands between its markers `<!-- bench:name -->` and `<!-- /bench:name -->` replaced. */
+export function filled(page: string, sections: Readonly<Record<string, string>>): string {
+  return page.replaceAll(
+    /(<!-- bench:(\w+) -->)[\s\S]*?(<!-- \/bench:\2 -->)/g,
+    (_, from: string, name: string, to: string) => {
+      const section = sections[name];
+      if (section === undefined)
+        throw new Error(`no section ${name}; there are ${Object.keys(sections).join(', ')}`);
+      return `${from}\n\n${section.trim()}\n\n${to}`;
+    },
+  );
 }
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -35,6 +34,9 @@ export function seconds(ms: number): string {
   if (ms >= 3_600_000) return `${figure(ms / 3_600_000)} h`;
   return ms >= 120_000 ? `${figure(ms / 60_000)} min` : `${figure(ms / 1000)} s`;
 }
+
+/** A time of any length. */
+export const duration = (ms: number): string => (ms < 1000 ? `${figure(ms)} ms` : seconds(ms));
 
 /** How many times a value another is. */
 export const ratio = (value: number | undefined, to: number | undefined): string =>

@@ -1,9 +1,9 @@
 import { figure, ratio, seconds, spread, table } from './markdown.ts';
-import { type Plot, svgOf } from './plot.ts';
 import type { Results } from './results.ts';
 
 /** The sections that tell of Leasehold alone: figures that do not depend on the engine, scaling, prices, savings. */
 export const ownSections = (results: Results): Record<string, string> => ({
+  settings: settingsSection(results),
   own: ownSection(results),
   lambda: lambdaSection(results),
   wire: wireSection(results),
@@ -36,6 +36,14 @@ export const scaleSections = ({ scaleSimulation }: Results): Record<string, stri
     ]),
   ),
 });
+
+const settingsSection = ({ systems }: Results): string =>
+  table(
+    ['system', 'version', 'store', 'default', 'fast'],
+    (systems ?? []).map(({ title, version, store, settings }) => [
+      ...[title, version, store, settings.default, settings.fast],
+    ]),
+  );
 
 const ownSection = ({ ownCost }: Results): string =>
   table(
@@ -158,36 +166,3 @@ function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: R
 }
 
 const kb = (bytes: number | undefined) => (bytes === undefined ? undefined : bytes / 1000);
-
-/** The plots of docs/images, by file name. */
-export function plotsOf({ scaling, heartbeatPrice }: Results): Record<string, string> {
-  const plots: Record<string, Plot> = {};
-  const cost = (kind: 'finished' | 'healthy' | 'lapsed', title: string, label: string, log: boolean) => {
-    if (scaling === undefined) return;
-    const series = (name: string, of: 'requests' | 'readUnits') => ({
-      name,
-      points: scaling[kind].map((point) => [point.size, point[of]] as const),
-    });
-    plots[`sweep-${kind}`] = {
-      title,
-      x: { label, log },
-      y: { label: 'a sweep' },
-      series: [series('requests', 'requests'), series('read units', 'readUnits')],
-    };
-  };
-  cost('finished', 'A sweep does not see finished rows', 'finished rows in the table', true);
-  cost('healthy', 'A sweep does not pay for healthy leases', 'healthy leases', true);
-  cost('lapsed', 'A sweep pays for lapsed leases, a batch for 25', 'lapsed leases', false);
-  const schemes = heartbeatPrice?.[0]?.schemes.filter((_, i) => [0, 4, 5].includes(i)) ?? [];
-  if (schemes.length > 0)
-    plots['heartbeat-price'] = {
-      title: 'Write units of a job’s heartbeats, an hour of its run',
-      x: { label: 'length of the job, hours' },
-      y: { label: 'write units an hour' },
-      series: schemes.map(({ scheme, hours }) => ({
-        name: scheme.replace('lease grows by ', 'grows by ').replace(', beat every 10 s', ', fixed'),
-        points: hours.map(({ hours: length, unitsPerHour }) => [length, unitsPerHour] as const),
-      })),
-    };
-  return Object.fromEntries(Object.entries(plots).map(([name, plot]) => [`${name}.svg`, svgOf(plot)]));
-}

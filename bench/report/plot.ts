@@ -18,7 +18,7 @@ const RIGHT = 16;
 const TOP = 56;
 const BOTTOM = 48;
 /** Told apart by colour and by dash, and legible on light and dark pages. */
-const LOOKS = [
+export const LOOKS = [
   { colour: '#2f6fdb', dash: '' },
   { colour: '#d9730d', dash: '6 4' },
   { colour: '#2e8b57', dash: '2 3' },
@@ -83,7 +83,7 @@ const short = (value: number): string => {
   return value >= 1000 ? `${trim(value / 1000)}k` : trim(value);
 };
 const trim = (value: number): string => String(Number(value.toPrecision(3)));
-const escaped = (value: string): string =>
+export const escaped = (value: string): string =>
   value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-const text = (x: number, y: number, value: string, anchor: string, size = 11): string =>
+export const text = (x: number, y: number, value: string, anchor: string, size = 11): string =>
   `<text x="${x}" y="${y}" text-anchor="${anchor}" font-size="${size}">${escaped(value)}</text>`;

@@ -4,18 +4,20 @@ import type { CrashRecovery } from '../scenarios/crash-recovery.ts';
 import type { Fleet } from '../scenarios/fleet.ts';
 import type { HeartbeatPrice } from '../scenarios/heartbeat-price.ts';
 import type { Heartbeats } from '../scenarios/heartbeats.ts';
+import type { Hung } from '../scenarios/hung.ts';
 import type { InitCost } from '../scenarios/init-cost.ts';
 import type { KilledCell } from '../scenarios/killed-cell.ts';
 import type { LambdaHostCost } from '../scenarios/lambda-host.ts';
 import type { AtLatency } from '../scenarios/latency.ts';
 import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
+import type { Mishaps } from '../scenarios/mishaps.ts';
 import type { OwnCost } from '../scenarios/null-engine-cost.ts';
 import type { Outlive } from '../scenarios/outlive.ts';
+import type { PartName } from '../scenarios/parts.ts';
 import type { Poison } from '../scenarios/poison.ts';
 import type { ReclaimRequests } from '../scenarios/reclaim-requests.ts';
 import type { ScaleSimulation } from '../scenarios/scale-simulation.ts';
 import type { Scaling } from '../scenarios/scaling.ts';
-import type { SteadyState } from '../scenarios/steady-state.ts';
 import type { WireCost } from '../scenarios/wire-cost.ts';
 import type { Zombie } from '../scenarios/zombie.ts';
 import type { Spread } from '../support/statistics.ts';
@@ -23,9 +25,10 @@ import type { Profile } from '../systems/system.ts';
 
 type BySystem<T> = Readonly<Record<string, T>>;
 
-/** Everything that a run measured. A scenario that was left out keeps the figures of an earlier run. */
+/** Everything that was measured. A part that was left out of a run keeps its figures of an earlier one. */
 export interface Results {
   readonly machine?: Machine;
+  readonly parts?: Readonly<Partial<Record<PartName, MeasuredPart>>>;
   readonly systems?: readonly SystemUnderTest[];
   readonly skipped?: Readonly<Record<string, string>>;
   readonly crashDefault?: BySystem<CrashRecovery>;
@@ -35,8 +38,9 @@ export interface Results {
   readonly init?: readonly InitCost[];
   readonly fleet?: readonly Fleet[];
   readonly besideTrouble?: readonly BesideTrouble[];
+  readonly mishaps?: BySystem<Mishaps>;
+  readonly hung?: BySystem<Hung>;
   readonly massReclaim?: BySystem<readonly MassReclaim[]>;
-  readonly steadyState?: BySystem<readonly SteadyState[]>;
   readonly atLatency?: BySystem<readonly AtLatency[]>;
   readonly heartbeats?: BySystem<Heartbeats>;
   readonly zombie?: BySystem<Zombie>;
@@ -53,18 +57,22 @@ export interface Results {
   readonly reclaimRequests?: readonly ReclaimRequests[];
 }
 
+/** Of the last run. */
 interface Machine {
-  readonly date: string;
   readonly cpu: string;
   readonly cores: number;
   readonly node: string;
-  /** Load of the machine when the run began and ended: above the number of cores, timings are not to be trusted. */
-  readonly loadBefore: number;
-  readonly loadAfter: number;
-  readonly quick: boolean;
-  /** The scenarios of the run, when not all. */
-  readonly only?: string;
-  readonly minutes: number;
+}
+
+/** When a part was last measured, and what else the machine did. */
+export interface MeasuredPart {
+  readonly date: string;
+  /** Load of the machine before and after: well above the number of cores, timings are only good as ratios. */
+  readonly loadBefore?: number;
+  readonly loadAfter?: number;
+  readonly minutes?: number;
+  /** The systems that took part, when not all: the others' figures are older. */
+  readonly systems?: string;
 }
 
 interface SystemUnderTest {
@@ -74,3 +82,13 @@ interface SystemUnderTest {
   readonly store: string;
   readonly settings: Readonly<Record<Profile, string>>;
 }
+
+export const titleOf = (results: Results, name: string): string =>
+  results.systems?.find((system) => system.name === name)?.title ?? name;
+
+/** A row for each system that was measured. */
+export const rowsOf = <T>(
+  results: Results,
+  measured: BySystem<T> | undefined,
+  row: (value: T, title: string) => readonly string[],
+) => Object.entries(measured ?? {}).map(([name, value]) => row(value, titleOf(results, name)));

@@ -6,28 +6,30 @@ import { crashRecovery } from './crash-recovery.ts';
 import { fleet } from './fleet.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
+import { hung } from './hung.ts';
 import { initCost } from './init-cost.ts';
 import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
 import { lambdaHost } from './lambda-host.ts';
 import { atLatency } from './latency.ts';
 import { massReclaim } from './mass-reclaim.ts';
+import { mishaps } from './mishaps.ts';
 import { ownCost } from './null-engine-cost.ts';
 import { outlive } from './outlive.ts';
+import type { PartName } from './parts.ts';
 import { poison } from './poison.ts';
 import { reclaimRequests } from './reclaim-requests.ts';
 import { scaleSimulation } from './scale-simulation.ts';
 import { scaling } from './scaling.ts';
 import type { Bench } from './scenario.ts';
-import { steadyState } from './steady-state.ts';
 import { wireCost } from './wire-cost.ts';
 import { zombie } from './zombie.ts';
 
-/** Every scenario by the name that `--only` takes, in the order of a run. */
+/** What each part measures. */
 export function scenariosOf(
   bench: Bench,
   { long, against }: { readonly long: boolean; readonly against?: string },
-): Record<string, () => Promise<Results>> {
+): Record<PartName, () => Promise<Results>> {
   const { quick, say } = bench;
   const leasehold = bench.systems.find(({ name }) => name === 'leasehold');
   const sizes = {
@@ -51,9 +53,10 @@ export function scenariosOf(
             fleet: await fleet(bench, leasehold),
             besideTrouble: await besideTrouble(bench, leasehold),
           },
+    mishaps: async () => ({ mishaps: await mishaps(bench) }),
+    hung: async () => ({ hung: await hung(bench) }),
     init: async () => ({ init: await initCost(bench, against) }),
-    mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [3000, 10_000, 30_000]) }),
-    steady: async () => ({ steadyState: await steadyState(bench) }),
+    mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [10_000, 30_000]) }),
     latency: async () => ({ atLatency: await atLatency(bench) }),
     own: async () =>
       leasehold === undefined
@@ -71,10 +74,11 @@ export function scenariosOf(
       outliveSleep: await outlive(bench, 'sleep'),
       outliveBurn: quick ? undefined : await outlive(bench, 'burn'),
     }),
-    // What is counted, and does not depend on how fast the machine is.
-    heartbeats: async () => ({ heartbeats: await heartbeats(bench) }),
-    zombie: async () => ({ zombie: await zombie(bench) }),
-    poison: async () => ({ poison: await poison(bench) }),
+    // Counted, and mostly waiting: none of them minds the others.
+    counts: async () => {
+      const measured = await Promise.all([heartbeats(bench), zombie(bench), poison(bench)]);
+      return { heartbeats: measured[0], zombie: measured[1], poison: measured[2] };
+    },
     wire: async () => ({ wireCost: (await onEngines((engine) => wireCost(engine))).flat() }),
     price: async () => ({ heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine, quick)) }),
     scale: async () => ({ scaleSimulation: scaleSimulation([10_000, 100_000, 1_000_000]) }),

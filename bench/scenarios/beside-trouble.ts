@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Crew, startCrew } from '../support/crew.ts';
-import { quantile } from '../support/statistics.ts';
+import { startCrew } from '../support/crew.ts';
 import { startProcess } from '../support/worker-process.ts';
 import type { System } from '../systems/system.ts';
+import { type FreshJobs, freshJobs } from './fresh-jobs.ts';
 import { type Bench, freshQueue, job } from './scenario.ts';
 
 /** How long fresh short jobs wait to be started, in ms, while others are in trouble and slots are free. */
-export interface BesideTrouble {
+export interface BesideTrouble extends FreshJobs {
   readonly trouble: Trouble;
-  readonly started: number;
-  readonly of: number;
-  readonly medianMs: number;
-  readonly p95Ms: number;
   /** Long jobs that were started more than once meanwhile. */
   readonly suspects: number;
   /** What became of the job that hangs. */
@@ -30,11 +26,9 @@ const SLOTS = 20;
 const LONG = 48;
 const SUSPECTS = 8;
 const PER_SECOND = 2;
-const FRESH_MS = 100;
 const SECONDS = 25;
 const MAX_STALL_MS = 5000;
 const STUCK_LIMIT_MS = 60_000;
-const ANSWER_WITHIN_MS = 5000;
 
 /** Three processes with long jobs, two short ones a second, and something that goes wrong. */
 export async function besideTrouble(
@@ -73,17 +67,16 @@ async function oneTrouble(system: System, trouble: Trouble): Promise<BesideTroub
     await sleep(1000);
     if (trouble === 'a cell’s death') await crew.killBusiestCell();
     if (stuck !== undefined) await system.enqueue(queue, [stuck]);
-    const waits = await freshJobs(system, queue, crew);
+    const fresh = await freshJobs(system, queue, crew, { seconds: SECONDS, perSecond: PER_SECOND });
     return {
-      ...{ trouble, started: waits.length, of: SECONDS * PER_SECOND },
-      ...{ medianMs: quantile(waits, 0.5), p95Ms: quantile(waits, 0.95) },
+      ...{ trouble, ...fresh },
       suspects:
         trouble === 'lapses'
           ? long.slice(0, SUSPECTS).filter(({ id }) => crew.starts(id) > 0).length
           : long.filter(({ id }) => crew.starts(id) > 1).length,
       stuck: stuck && { ...(await endOf(system, queue, stuck.id)), starts: crew.starts(stuck.id) },
       ended: crew.replaced(),
-      hung: await countHung(crew),
+      hung: await crew.hung(),
     };
   } finally {
     await crew.stop();
@@ -101,24 +94,6 @@ async function strand(system: System, queue: string, ids: readonly string[]): Pr
   for (const id of ids) await system.charge?.(queue, id, 1);
 }
 
-/** Sends short jobs one by one; returns how long each waited, in rising order. */
-async function freshJobs(system: System, queue: string, crew: Crew): Promise<number[]> {
-  const sent: { readonly id: string; readonly at: number }[] = [];
-  for (let i = 0; i < SECONDS * PER_SECOND; i += 1) {
-    const fresh = job('sleep', FRESH_MS);
-    sent.push({ id: fresh.id, at: Date.now() });
-    await system.enqueue(queue, [fresh]);
-    await sleep(1000 / PER_SECOND);
-  }
-  await sleep(2000);
-  return sent
-    .flatMap(({ id, at }) => {
-      const start = crew.firstStart(id);
-      return start === undefined ? [] : [start - at];
-    })
-    .sort((a, b) => a - b);
-}
-
 async function endOf(system: System, queue: string, id: string) {
   let state = await system.state(queue, id);
   for (const limit = Date.now() + STUCK_LIMIT_MS; Date.now() < limit && state.status !== 'failed'; ) {
@@ -126,19 +101,4 @@ async function endOf(system: System, queue: string, id: string) {
     state = await system.state(queue, id);
   }
   return { status: state.status, crashes: state.crashes };
-}
-
-async function countHung(crew: Crew): Promise<number> {
-  const answers = await Promise.all(
-    crew.alive().map((each) =>
-      Promise.race([
-        each.stats().then(
-          () => true,
-          () => false,
-        ),
-        sleep(ANSWER_WITHIN_MS, false),
-      ]),
-    ),
-  );
-  return answers.filter((answered) => !answered).length;
 }

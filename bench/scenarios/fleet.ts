@@ -5,12 +5,13 @@ import { type Crew, startCrew } from '../support/crew.ts';
 import { type CutOff, startCutOff } from '../support/cut-off.ts';
 import { settingsOf } from '../systems/leasehold-settings.ts';
 import type { BenchJob, System } from '../systems/system.ts';
+import { type FreshJobs, freshJobs } from './fresh-jobs.ts';
 import { type Bench, freshQueue, job } from './scenario.ts';
 
 /** Forty harmless jobs on two processes, and what a mishap costs them. */
 export interface Fleet {
   readonly mishap: Mishap;
-  /** Until the last of them was done; undefined when some never were. */
+  /** Until the store said that the last of them was done; undefined when some never were. */
   readonly doneAfterMs: number | undefined;
   /** What is allowed: one and a half times the undisturbed time, the recovery bound, and the outage. */
   readonly boundMs: number;
@@ -35,6 +36,8 @@ const MISHAP_AFTER_MS = 5000;
 const OUTAGE_MS = 16_000;
 const CONTAINER_MB = 512;
 const GIVEN_UP_MS = 180_000;
+const LOOK_MS = 250;
+const FRESH = { seconds: 120, perSecond: 1 };
 
 /** Two processes of twenty slots, leases of ten seconds; a process that ends is started again, as an orchestrator would. */
 export async function fleet(
@@ -49,7 +52,7 @@ export async function fleet(
       bench.say(`fleet, ${mishap}: skipped, control groups of version 1 cannot be made here`);
       continue;
     }
-    const measured = await oneMishap(leasehold, mishap);
+    const { addedMs: _, ...measured } = await oneMishap(leasehold, mishap);
     if (mishap === 'none') undisturbedMs = measured.doneAfterMs ?? JOB_MS;
     const boundMs =
       1.5 * undisturbedMs + recoveryBound(settingsOf('fast')).usualMs + (mishap === 'outage' ? OUTAGE_MS : 0);
@@ -60,10 +63,21 @@ export async function fleet(
   return results;
 }
 
-async function oneMishap(leasehold: System, mishap: Mishap): Promise<Omit<Fleet, 'boundMs'>> {
-  const queue = await freshQueue(leasehold, 'fast');
-  const way = await startCutOff(leasehold.stores.dynamodb ?? '');
-  const system = { ...leasehold, stores: { ...leasehold.stores, dynamodb: way.url } };
+/** What one run of one mishap came to. */
+export interface MishapRun extends Omit<Fleet, 'boundMs'> {
+  /** This much of a lease was passed in the store, and is part of the figure. */
+  readonly addedMs: number;
+  readonly fresh?: FreshJobs;
+}
+
+/** Forty jobs on two processes of any system; with fresh jobs, one a second is sent for two minutes from the mishap on. */
+export async function oneMishap(
+  whole: System,
+  mishap: Mishap,
+  { withFresh = false }: { readonly withFresh?: boolean } = {},
+): Promise<MishapRun> {
+  const queue = await freshQueue(whole, 'fast');
+  const { system, way } = await withCut(whole);
   const isContained = mishap === 'container, poison';
   const crew = await startCrew(system, {
     ...{ queue, profile: 'fast', concurrency: SLOTS, processes: PROCESSES },
@@ -73,32 +87,61 @@ async function oneMishap(leasehold: System, mishap: Mishap): Promise<Omit<Fleet,
     const harmless = Array.from({ length: JOBS }, () => job('sleep', JOB_MS));
     const poison: BenchJob[] = isContained ? [{ ...job('die', 1000), how: 'native memory' }] : [];
     const from = Date.now();
-    await system.enqueue(queue, [...harmless.slice(0, JOBS / 2), ...poison, ...harmless.slice(JOBS / 2)]);
+    await whole.enqueue(queue, [...harmless.slice(0, JOBS / 2), ...poison, ...harmless.slice(JOBS / 2)]);
     await sleep(MISHAP_AFTER_MS);
     await befall(crew, way, mishap);
-    const limit = from + GIVEN_UP_MS;
+    const ageing = ageOnce(whole, queue);
+    const coming = withFresh ? freshJobs(whole, queue, crew, FRESH) : undefined;
+    const statusOf = async ({ id }: BenchJob) => {
+      const state = await whole.state(queue, id);
+      const isDone = state.status === 'gone' && crew.lastEnd(id) !== undefined;
+      return { ...state, status: isDone ? 'done' : state.status };
+    };
     const isOver = async () => {
-      const states = await Promise.all([...harmless, ...poison].map(({ id }) => system.state(queue, id)));
+      const states = await Promise.all([...harmless, ...poison].map(statusOf));
       return states.every(({ status }) => status === 'done' || status === 'failed');
     };
-    while (Date.now() < limit && !(await isOver())) await sleep(250);
-    const states = await Promise.all(harmless.map(({ id }) => system.state(queue, id)));
-    const ends = harmless.map(({ id }) => crew.lastEnd(id));
+    while (Date.now() < from + GIVEN_UP_MS && !(await isOver())) await sleep(LOOK_MS);
+    const overAt = Date.now();
+    const states = await Promise.all(harmless.map(statusOf));
     const done = states.filter(({ status }) => status === 'done').length;
     const [killer] = poison;
+    const aged = await ageing;
+    const addedMs = aged !== undefined && aged.at < overAt ? aged.ms : 0;
     return {
       mishap,
-      doneAfterMs: done === JOBS ? Math.max(...ends.map((end) => (end ?? 0) - from)) : undefined,
+      doneAfterMs: done === JOBS ? overAt - from + addedMs : undefined,
+      addedMs,
       done,
       failed: states.filter(({ status }) => status === 'failed').length,
       charged: states.reduce((sum, { crashes = 0 }) => sum + crashes, 0),
       mostStarts: Math.max(...harmless.map(({ id }) => crew.starts(id))),
-      poison: killer === undefined ? undefined : (await system.state(queue, killer.id)).status,
+      poison: killer === undefined ? undefined : (await whole.state(queue, killer.id)).status,
+      fresh: await coming,
     };
   } finally {
     await crew.stop();
     await way.stop();
   }
+}
+
+/** The system with its store behind something that can be cut: of Leasehold's two the table, which it cannot do without. */
+async function withCut(system: System): Promise<{ readonly system: System; readonly way: CutOff }> {
+  const name = 'dynamodb' in system.stores ? 'dynamodb' : (Object.keys(system.stores)[0] ?? '');
+  const way = await startCutOff(system.stores[name] ?? '');
+  return { system: { ...system, stores: { ...system.stores, [name]: way.url } }, way };
+}
+
+/** Ends the leases from before now ten seconds later, where a system would hold them for hours: when, and by how much. */
+async function ageOnce(
+  system: System,
+  queue: string,
+): Promise<{ readonly at: number; readonly ms: number } | undefined> {
+  const [lostAt, { leaseMs }] = [Date.now(), settingsOf('fast')];
+  if (system.leaseMs.fast <= leaseMs) return undefined;
+  await sleep(leaseMs);
+  await system.passTime?.(queue, 'fast', Date.now() - lostAt);
+  return { at: Date.now(), ms: system.leaseMs.fast - leaseMs };
 }
 
 async function befall(crew: Crew, way: CutOff, mishap: Mishap): Promise<void> {

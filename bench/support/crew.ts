@@ -14,6 +14,8 @@ export interface Crew {
   readonly alive: () => readonly WorkerProcess[];
   /** How often one had to be started again. */
   readonly replaced: () => number;
+  /** How many of the processes that run give no answer. */
+  hung(): Promise<number>;
   killBusiestCell(): Promise<void>;
   killHosts(count: number): Promise<void>;
   stop(): Promise<void>;
@@ -21,6 +23,7 @@ export interface Crew {
 
 /** What an orchestrator takes to start a process again. */
 const RESTART_MS = 1000;
+const ANSWER_WITHIN_MS = 5000;
 
 export async function startCrew(
   system: System,
@@ -66,6 +69,20 @@ export async function startCrew(
     lastEnd: (id) => timesOf('end', id).sort((a, b) => b - a)[0],
     alive: () => [...alive],
     replaced: () => replaced,
+    async hung() {
+      const answers = await Promise.all(
+        [...alive].map((each) =>
+          Promise.race([
+            each.stats().then(
+              () => true,
+              () => false,
+            ),
+            sleep(ANSWER_WITHIN_MS, false),
+          ]),
+        ),
+      );
+      return answers.filter((answered) => !answered).length;
+    },
     async killBusiestCell() {
       const busy = new Map<number, number>();
       for (const line of lines())

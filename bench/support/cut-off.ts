@@ -37,7 +37,7 @@ export async function startCutOff(store: string): Promise<CutOff> {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: store.replace(`${hostname}:${port}`, `127.0.0.1:${(server.address() as AddressInfo).port}`),
     cut() {
       isCut = true;
       end();

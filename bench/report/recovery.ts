@@ -1,0 +1,187 @@
+import type { Mishaps } from '../scenarios/mishaps.ts';
+import type { Spread } from '../support/statistics.ts';
+import { duration, figure, ratio, seconds, spread, table } from './markdown.ts';
+import { type Results, rowsOf } from './results.ts';
+
+const NOT_YET = 'Not measured yet.';
+/** Of a fleet. */
+const JOBS = 40;
+
+/** The sections about what dies, hangs or comes back. */
+export const recoverySections = (results: Results): Record<string, string> => ({
+  crash: crashSection(results),
+  cells: cellsSection(results),
+  fleet: fleetSection(results),
+  mishaps: mishapsSection(results),
+  beside: besideSection(results),
+  hung: hungSection(results),
+  poison: poisonSection(results),
+  zombie: zombieSection(results),
+  outlive: outliveSection(results),
+});
+
+const untilAgain = (value: { spread: Spread | undefined; addedMs: number } | undefined): string =>
+  value === undefined ? '–' : `${spread(value.spread, seconds)}${value.addedMs > 0 ? ' *' : ''}`;
+
+function crashSection(results: Results): string {
+  const ours = results.crashFast?.leasehold?.spread?.median;
+  return table(
+    ['system', 'default settings', 'fast settings', 'fast, to Leasehold'],
+    (results.systems ?? []).map(({ name, title }) => {
+      const fast = results.crashFast?.[name];
+      return [
+        title,
+        untilAgain(results.crashDefault?.[name]),
+        untilAgain(fast),
+        ratio(fast?.spread?.median, ours),
+      ];
+    }),
+  );
+}
+
+function cellsSection({ killedCell, killedCelery }: Results): string {
+  const inMs = (value: Spread | undefined) => spread(value, (ms) => `${figure(ms)} ms`);
+  const ways = [...new Set((killedCell ?? []).map(({ how }) => how))];
+  const ours = ways.map((how) => {
+    const cells = [true, false].map((isAlone) => {
+      const found = killedCell?.find((each) => each.how === how && (each.waiting === 0) === isAlone);
+      return (
+        inMs(found?.spread) + (found !== undefined && found.lost > 0 ? `, ${found.lost} not at all` : '')
+      );
+    });
+    return [`Leasehold, ${how}`, ...cells];
+  });
+  const celery = killedCelery && [
+    ['Celery, prefork, late acknowledgement, SIGKILL', inMs(killedCelery), '–'],
+  ];
+  const head = ['how it died', 'until it runs again', 'with 10,000 messages waiting'];
+  return table(head, [...ours, ...(celery ?? [])]);
+}
+
+const fleetSection = ({ fleet }: Results): string =>
+  table(
+    ['what dies', 'all done after', 'allowed', 'done', 'failed', 'crashes charged', 'most starts of one'],
+    (fleet ?? []).map((each) => [
+      each.mishap,
+      each.doneAfterMs === undefined ? '**never**' : seconds(each.doneAfterMs),
+      seconds(each.boundMs),
+      `${each.done} of 40`,
+      String(each.failed),
+      String(each.charged),
+      String(each.mostStarts),
+    ]),
+  );
+
+function mishapsSection(results: Results): string {
+  if (results.mishaps === undefined) return NOT_YET;
+  const doneAfter = ({ doneAfterMs, done, failed, addedMs }: Mishaps['everything']) => {
+    if (done === JOBS) return spread(doneAfterMs, seconds) + (addedMs > 0 ? ' *' : '');
+    return `**${done} of ${JOBS} done**${failed > 0 ? `, ${failed} failed` : ''}`;
+  };
+  const plot = '![Until all are done, by system](images/mishaps.svg)';
+  const drawn = table(
+    [
+      'system',
+      'everything is killed: all done after',
+      'fresh jobs started',
+      'their median wait',
+      'p95',
+      'outage: all done after',
+      'most starts of one',
+    ],
+    rowsOf(results, results.mishaps, ({ everything, outage }, title) => [
+      title,
+      doneAfter(everything),
+      `${everything.fresh?.started ?? '–'} of ${everything.fresh?.of ?? '–'}`,
+      duration(everything.fresh?.medianMs ?? Number.NaN),
+      duration(everything.fresh?.p95Ms ?? Number.NaN),
+      doneAfter(outage),
+      `${everything.mostStarts} and ${outage.mostStarts}`,
+    ]),
+  );
+  return `${plot}\n\n${drawn}`;
+}
+
+const hungSection = (results: Results): string =>
+  results.hung === undefined
+    ? NOT_YET
+    : table(
+        ['system', 'processes hung', 'neighbours done', 'fresh jobs started', 'the job', 'its starts'],
+        rowsOf(results, results.hung, (value, title) => [
+          title,
+          value.processesHung === 0 ? '0 of 2' : `**${value.processesHung} of 2**`,
+          `${value.neighboursDone} of 9`,
+          `${value.fresh.started} of ${value.fresh.of}`,
+          value.status === 'failed' ? 'is stopped' : `still ${value.status}`,
+          String(value.starts),
+        ]),
+      );
+
+const besideSection = ({ besideTrouble }: Results): string =>
+  table(
+    ['beside', 'fresh jobs started', 'median wait', 'p95', 'suspects', 'processes hung'],
+    (besideTrouble ?? []).map((each) => [
+      each.trouble,
+      `${each.started} of ${each.of}`,
+      `${figure(each.medianMs)} ms`,
+      `${figure(each.p95Ms)} ms`,
+      String(each.suspects),
+      String(each.hung),
+    ]),
+  );
+
+const poisonSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      'processes killed',
+      'then',
+      'neighbours done',
+      'failed',
+      'unfinished',
+      'most starts of a neighbour',
+    ],
+    rowsOf(results, results.poison, (value, title) => [
+      title,
+      String(value.crashes),
+      value.stopped ? 'stopped' : '**still being started**',
+      `${value.neighbours.done} of 9`,
+      String(value.neighbours.failed),
+      String(value.neighbours.unfinished),
+      String(value.mostStartsOfNeighbour),
+    ]),
+  );
+
+const zombieSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      'ends the job under its successor',
+      'its result stays',
+      'its handler is told',
+      'job at the end',
+    ],
+    rowsOf(results, results.zombie, (value, title) => [
+      title,
+      value.endedByZombie ? '**yes**' : 'no',
+      value.resultIsZombies === undefined ? 'keeps none' : value.resultIsZombies ? '**yes**' : 'no',
+      value.handlerTold ? 'yes' : 'no',
+      value.finally,
+    ]),
+  );
+
+function outliveSection(results: Results): string {
+  return table(
+    ['system', 'asleep: starts', 'job at the end', 'busy: starts', 'job at the end'],
+    (results.systems ?? []).map(({ name, title }) => {
+      const [asleep, busy] = [results.outliveSleep?.[name], results.outliveBurn?.[name]];
+      return [
+        title,
+        String(asleep?.starts ?? '–'),
+        asleep?.finally ?? '–',
+        String(busy?.starts ?? '–'),
+        busy?.finally ?? '–',
+      ];
+    }),
+  );
+}

@@ -1,0 +1,151 @@
+import type { Spread } from '../support/statistics.ts';
+import { duration, figure, ratio, spread, table } from './markdown.ts';
+import { type Results, rowsOf, titleOf } from './results.ts';
+
+const NOT_YET = 'Not measured yet.';
+/** The step of latency that production has. */
+const AS_USUAL = 2;
+
+/** The sections about how many, how fast, and at what price. */
+export const throughputSections = (results: Results): Record<string, string> => ({
+  init: initSection(results),
+  throughput: throughputSection(results),
+  latency: latencySection(results),
+  mass: massSection(results),
+  wholeMass: wholeMassSection(results),
+  heartbeats: heartbeatSection(results),
+});
+
+function initSection({ init }: Results): string {
+  if (init === undefined) return NOT_YET;
+  const inMs = (value: Spread | undefined) => spread(value, (ms) => `${figure(ms)} ms`);
+  const inMb = (value: Spread | undefined) => spread(value, (mb) => `${figure(mb)} MB`);
+  const names = { this: 'this version', 'the other': '0.1, handlers in the function’s own process' };
+  return table(
+    ['worker function', 'CPU', 'to 0.1, in pairs', 'until ready', 'at 0.29 of a processor', 'host', 'cell'],
+    init.map((each) => [
+      names[each.version],
+      inMs(each.cpuMs),
+      spread(each.cpuRatio, (times) => `${figure(times)}×`),
+      inMs(each.wallMs),
+      inMs(each.wallAtQuotaMs),
+      inMb(each.hostPssMb),
+      inMb(each.cellPssMb),
+    ]),
+  );
+}
+
+const oursOf = (results: Results, jobs: number) =>
+  results.massReclaim?.leasehold?.find((each) => each.jobs === jobs)?.jobsPerSecond?.median;
+
+/** What a reader compares; the rest is on the other page. */
+const massSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      '10,000 jobs: reclaimed a second',
+      'to Leasehold',
+      'bystander held up',
+      'the same with 30,000',
+    ],
+    rowsOf(results, results.massReclaim, (sizes, title) => {
+      const [some, many] = [10_000, 30_000].map((jobs) => sizes.find((each) => each.jobs === jobs));
+      return [
+        title,
+        spread(some?.jobsPerSecond) + ((some?.givenUp ?? 0) > 0 ? ' †' : ''),
+        ratio(some?.jobsPerSecond?.median, oursOf(results, 10_000)),
+        duration(some?.heldUpMs?.median ?? Number.NaN),
+        duration(many?.heldUpMs?.median ?? Number.NaN),
+      ];
+    }),
+  );
+
+function wholeMassSection(results: Results): string {
+  const rows = Object.entries(results.massReclaim ?? {}).flatMap(([name, sizes]) =>
+    sizes.map((size) => [
+      titleOf(results, name),
+      size.jobs.toLocaleString('en-US'),
+      spread(size.jobsPerSecond) + (size.givenUp > 0 ? ' †' : ''),
+      figure(size.requestsPerJob?.median),
+      spread(size.cpuMsPerJob),
+      figure(size.rssMb?.median),
+      figure(size.quietMs?.median),
+      spread(size.heldUpMs),
+    ]),
+  );
+  const head = ['system', 'jobs', 'jobs/s', 'requests a job', 'reaper CPU ms a job', 'reaper MB'];
+  return table([...head, 'bystander before, p99 ms', 'bystander held up, ms'], rows);
+}
+
+/** Next door and as on a usual day. */
+function throughputSection(results: Results): string {
+  if (results.atLatency === undefined) return NOT_YET;
+  const find = (name: string, concurrency: number, step: number) =>
+    results.atLatency?.[name]?.find((each) => each.concurrency === concurrency && each.step === step);
+  const usual = (name: string) => find(name, 100, AS_USUAL);
+  const speeds = (name: string, concurrency: number) =>
+    [0, AS_USUAL].map((step) => figure(find(name, concurrency, step)?.jobsPerSecond?.median));
+  return table(
+    [
+      'system',
+      '10 at once, no network: jobs/s',
+      'usual day',
+      '100 at once, no network',
+      'usual day',
+      'to Leasehold',
+      'requests a job',
+      'CPU ms a job',
+    ],
+    Object.keys(results.atLatency).map((name) => [
+      titleOf(results, name),
+      ...speeds(name, 10),
+      ...speeds(name, 100),
+      ratio(usual(name)?.jobsPerSecond?.median, usual('leasehold')?.jobsPerSecond?.median),
+      figure(usual(name)?.requestsPerJob?.median),
+      figure(usual(name)?.cpuMsPerJob?.median),
+    ]),
+  );
+}
+
+function latencySection(results: Results): string {
+  const all = Object.entries(results.atLatency ?? {});
+  if (all.length === 0) return NOT_YET;
+  const ours = results.atLatency?.leasehold ?? [];
+  const speedOf = (
+    points: readonly { concurrency: number; step: number; jobsPerSecond: Spread | undefined }[],
+    concurrency: number,
+    step: number,
+  ) => points.find((each) => each.concurrency === concurrency && each.step === step)?.jobsPerSecond?.median;
+  const rows = [10, 100].flatMap((concurrency) =>
+    all.flatMap(([name, points]) =>
+      points
+        .filter((point) => point.concurrency === concurrency)
+        .map((point) => {
+          const speed = point.jobsPerSecond?.median;
+          return [
+            titleOf(results, name),
+            String(concurrency),
+            point.latency + (point.roundTripMs === undefined ? '' : ` (${figure(point.roundTripMs)})`),
+            spread(point.jobsPerSecond) + (point.unfinished > 0 ? ' †' : ''),
+            ratio(speed, speedOf(points, concurrency, 0)),
+            ratio(speed, speedOf(ours, concurrency, point.step)),
+            figure(point.requestsPerJob?.median),
+            spread(point.cpuMsPerJob),
+          ];
+        }),
+    ),
+  );
+  const head = ['system', 'concurrency', 'latency', 'jobs/s', 'to its own without', 'to Leasehold'];
+  return table([...head, 'requests a job', 'CPU ms a job'], rows);
+}
+
+const heartbeatSection = (results: Results): string =>
+  table(
+    ['system', 'lease renewed', 'heartbeats a job and minute', 'all requests a job and minute'],
+    rowsOf(results, results.heartbeats, (value, title) => [
+      title,
+      value.leaseRenewed ? 'yes' : 'no',
+      value.leaseRenewed ? spread(value.heartbeatsPerJobMinute) : 'none',
+      spread(value.requestsPerJobMinute),
+    ]),
+  );

@@ -1,0 +1,36 @@
+/** One part of the bench: what it tells, and how long it takes at most on a quiet machine of two cores. */
+interface Part {
+  readonly minutes: number;
+  readonly what: string;
+}
+
+/** The parts by the names that `--only` takes, in the order of a run. Each keeps its figures until it is measured again. */
+export const PARTS = {
+  crash: { minutes: 10, what: 'a worker is killed, default and fast settings' },
+  cells: {
+    minutes: 12,
+    what: 'a job’s code ends its process, in six ways; Celery where it can be installed',
+  },
+  fleet: { minutes: 7, what: 'Leasehold’s fleet with a mishap, and fresh jobs beside trouble' },
+  mishaps: {
+    minutes: 11,
+    what: 'every system’s fleet after a crash of everything and a store outage of 16 s',
+  },
+  hung: { minutes: 5, what: 'a handler that never comes back' },
+  init: { minutes: 1, what: 'the worker function’s start' },
+  latency: { minutes: 5, what: 'short jobs, with and without the network in between' },
+  mass: { minutes: 16, what: 'thousands of lapsed leases' },
+  own: { minutes: 3, what: 'Leasehold’s own time a job' },
+  lambda: { minutes: 1, what: 'the worker function’s own time a message' },
+  savings: { minutes: 1, what: 'bundles, and requests of a reclaim' },
+  scaling: { minutes: 4, what: 'a sweep against what is in the table' },
+  outlive: { minutes: 5, what: 'a healthy job longer than its lease' },
+  counts: { minutes: 6, what: 'heartbeats, zombie and poison job: counted, so they run at the same time' },
+  wire: { minutes: 1, what: 'bytes and capacity units of each transition' },
+  price: { minutes: 1, what: 'capacity units of heartbeats' },
+  scale: { minutes: 1, what: 'shards, simulated' },
+} as const satisfies Record<string, Part>;
+
+export type PartName = keyof typeof PARTS;
+
+export const isPart = (name: string): name is PartName => Object.hasOwn(PARTS, name);

@@ -144,9 +144,9 @@ function afterMishaps({ mishaps, hung }: Results): Headline[] {
       { part, told },
     ),
     higher(
-      'two processes and a job that hangs: share of fresh jobs started',
-      of(hung, ({ fresh }) => fresh.started / fresh.of),
-      { part: 'hung', told: (share) => `${Math.round(100 * share)}%` },
+      'nine neighbours of a job that hangs: how many get done',
+      of(hung, ({ neighboursDone }) => neighboursDone),
+      { part: 'hung' },
     ),
   ];
 }

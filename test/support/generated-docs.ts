@@ -114,7 +114,6 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const escaped = (cell: string) => cell.replaceAll('|', '\\|');
 
-/** Running jobs that an index carries from its first minute. */
 /** What storms of failures do to the keys of the index. */
 export const failureStormTable = (): string =>
   table(
@@ -127,6 +126,7 @@ export const failureStormTable = (): string =>
     ]),
   );
 
+/** Running jobs that an index carries from its first minute. */
 export function partitionTable(): string {
   const units = [NEW_INDEX_WRITE_UNITS, 25_000, 100_000];
   const jobs = (shards: number, indexUnits: number) => {

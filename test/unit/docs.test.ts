@@ -26,6 +26,7 @@ import {
   transitionTable,
 } from '../support/generated-docs.ts';
 import { publicExports, referencePage } from '../support/reference-page.ts';
+import { runningJobTable, shardsTable, sweepTable, tableUnitsTable } from '../support/scale-tables.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -42,6 +43,10 @@ describe('generated parts of the docs', () => {
     ['docs/state-machine.md', 'data', dataTable],
     ['docs/settings.md', 'settings', settingsTable],
     ['README.md', 'cost', costSummary],
+    ['docs/scale.md', 'a running job', runningJobTable],
+    ['docs/scale.md', 'shards', shardsTable],
+    ['docs/scale.md', 'units', tableUnitsTable],
+    ['docs/scale.md', 'sweeps', sweepTable],
     ['docs/scale.md', 'partitions', partitionTable],
     ['docs/scale.md', 'failures', failureStormTable],
     ['docs/cost.md', 'short jobs', shortJobsTable],
@@ -161,6 +166,12 @@ it('prices a thousand job-hours by the beats that a plan counts, jitter included
   const dollars = (beatsOf(3_600_000, settings) * 3 * 1000 * listPrices.perMillionWriteUnits) / 1e6;
   const [, told] = read('docs/cost.md').match(/lease 30 s, beat every 10 s \| \$([\d.]+) /) ?? [];
   expect(Math.abs(Number(told) - dollars)).toBeLessThan(0.01);
+});
+
+it('the page of costs has the recovery that follows from the default settings', () => {
+  const { usualMs, worstMs } = recoveryBound(resolveSettings());
+  const cost = read('docs/cost.md').replaceAll(/\s+/g, ' ');
+  expect(cost).toContain(`${usualMs / 1000} s by default, and ${worstMs / 1000} s after a lost wake`);
 });
 
 describe('the README', () => {

@@ -1,15 +1,15 @@
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { type CellDeath, startCell } from './cell.ts';
-import { createCellKeeper } from './cell-keeper.ts';
+import { type Cell, type CellDeath, startCell } from './cell.ts';
+import { type CellKeeper, createCellKeeper } from './cell-keeper.ts';
 import type { CellLauncher } from './cell-process.ts';
 import type { Cells, PayloadCheck, Suspicion } from './cells.ts';
-import { createHomes, type Home, isAlive } from './homes.ts';
+import { createHomes, type Home, type Homes, isAlive } from './homes.ts';
 import { extraCells, hasRoomForSpare } from './memory.ts';
-import { createReadiness } from './readiness.ts';
-import { createRunQueue } from './run-queue.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { settleDeath } from './settle-death.ts';
-import { createTicks, nodeTimers, type Timers, tickMsFor } from './ticks.ts';
+import { createTicks, nodeTimers, type Ticks, type Timers, tickMsFor } from './ticks.ts';
 
 export interface CellPoolOptions {
   readonly clock: Clock;
@@ -37,140 +37,195 @@ export interface CellPoolOptions {
 
 /** The cells of one host. */
 export function createCellPool(options: CellPoolOptions): Cells {
-  const { clock, telemetry, settings, serviceName, cells: target, memoryBytes } = options;
-  const { timers = nodeTimers } = options;
-  const tickMs = tickMsFor(settings);
-  const hasSpare = options.spare === true && hasRoomForSpare(target, memoryBytes);
-  const readiness = createReadiness(options);
-  let ids = 0;
-  let groups = 0;
-  let isDraining = false;
-  let isClosed = false;
-  const gone: (() => void)[] = [];
-  const homes = createHomes({
-    share: Math.max(1, Math.ceil(options.concurrency / target)),
-    most: target + extraCells(target, options.concurrency, memoryBytes),
-    start: (home) =>
-      startCell({
-        id: ++ids,
-        process: options.launch({
-          ...{ serviceName, pulseMs: tickMs, jobs: options.jobs },
-          maxCheckpointBytes: settings.maxCheckpointBytes,
-          maxResultBytes: settings.maxResultBytes,
-        }),
-        ...{ limits: settings, clock, memoryBytes, pulseMs: tickMs, soon: timers.soon },
-        onReady: (told) => (readiness.ready(told) ? assign() : home().cell.kill('closing')),
-        onFreed: () => onFreed(home()),
-        onDead: (death) => onDead(home(), death),
-      }),
-  });
-  const { all, shared } = homes;
-  const isReady = () => all().some((home) => home.cell.isReady());
-  const suspicionOf = (jobs: number): Suspicion => ({ group: ++groups, limit: Math.ceil(jobs / 2) });
-  const keeper = createCellKeeper({ clock, settings, memoryBytes, tickMs, suspicionOf });
-  const queue = createRunQueue({
-    ...{ clock, homes, newRun: () => ++ids, end: keeper.end },
-    onWaiting: () => assign(),
-  });
+  const pool = new CellPool(options);
+  const { readiness, queue } = pool;
+  pool.assign();
+  // Plain functions: tests put others in the place of some.
+  return {
+    ready: () => readiness.first,
+    isReady: () => pool.isReady(),
+    isUsable: () => pool.isUsable(),
+    types: () => [...readiness.types.keys()],
+    find: (type) => readiness.types.get(type),
+    check: (type, payload) => pool.check(type, payload),
+    forget: (check) => pool.forget(check),
+    start: queue.start,
+    quiet: () => pool.quiet(),
+    drain: () => pool.drain(),
+    close: () => pool.close(),
+  };
+}
 
-  const onFreed = (home: Home): void => {
+class CellPool {
+  readonly readiness: Readiness;
+  readonly queue: RunQueue;
+  readonly #options: CellPoolOptions;
+  readonly #homes: Homes;
+  readonly #keeper: CellKeeper;
+  readonly #timers: Timers;
+  readonly #ticks: Ticks;
+  readonly #tickMs: number;
+  readonly #hasSpare: boolean;
+  /** Those who wait for the next cell to be gone. */
+  readonly #gone: (() => void)[] = [];
+  #ids = 0;
+  #groups = 0;
+  #isDraining = false;
+  #isClosed = false;
+
+  constructor(options: CellPoolOptions) {
+    const { clock, settings, cells: target, concurrency, memoryBytes, timers = nodeTimers } = options;
+    const tickMs = tickMsFor(settings);
+    this.#options = options;
+    this.#timers = timers;
+    this.#tickMs = tickMs;
+    this.#hasSpare = options.spare === true && hasRoomForSpare(target, memoryBytes);
+    this.readiness = createReadiness(options);
+    this.#homes = createHomes({
+      share: Math.max(1, Math.ceil(concurrency / target)),
+      most: target + extraCells(target, concurrency, memoryBytes),
+      start: (home) => this.#startCell(home),
+    });
+    this.#keeper = createCellKeeper({
+      ...{ clock, settings, memoryBytes, tickMs },
+      suspicionOf: (jobs) => this.#suspicionOf(jobs),
+    });
+    this.queue = createRunQueue({
+      ...{ clock, homes: this.#homes, newRun: () => ++this.#ids, end: this.#keeper.end },
+      onWaiting: () => this.assign(),
+    });
+    this.#ticks = createTicks(timers, tickMs, () => this.#tick());
+  }
+
+  isReady(): boolean {
+    return this.#homes.all().some((home) => home.cell.isReady());
+  }
+
+  isUsable(): boolean {
+    return !this.#isClosed && !this.#isDraining && !this.readiness.isHopeless();
+  }
+
+  async check(type: string, payload: string): Promise<PayloadCheck> {
+    if (!this.readiness.types.has(type)) return { kind: 'unknownType' };
+    const home = this.#homes.forCheck();
+    if (home === undefined) return { kind: 'unanswered' };
+    const answer = Promise.withResolvers<PayloadCheck>();
+    home.cell.check(++this.#ids, type, payload, answer.resolve);
+    this.#tickWhileBusy();
+    return answer.promise;
+  }
+
+  forget(check: PayloadCheck): void {
+    if (check.kind !== 'accepted' || check.token === undefined) return;
+    const { cell: id, check: number } = check.token;
+    const home = this.#homes.all().find(({ cell }) => cell.id === id);
+    home?.cell.forget(number);
+  }
+
+  async quiet(): Promise<void> {
+    await this.#allGone(() => this.#homes.all().filter((home) => !isAlive(home)));
+    await Promise.all(this.#homes.all().map(({ cell }) => cell.flush()));
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { cell } of this.#homes.all()) cell.kill('closing');
+    this.queue.giveUp('the host closes');
+    await this.#allGone(() => this.#homes.all());
+    this.#ticks.end();
+    this.#options.onClosed?.();
+  }
+
+  /** Gives those who wait their cells, and sees to it that there are cells. */
+  assign(): void {
+    if (this.#isClosed) return;
+    const { cells: target } = this.#options;
+    const homes = this.#homes;
+    // One after the other, unless somebody waits: a cell that a crashed job is to be alone in must not share the processor
+    // with the start of one that nobody needs yet.
+    const isStarting = () => homes.all().some((home) => isAlive(home) && !home.cell.isReady());
+    const hasBeenReady = this.readiness.hasBeenReady();
+    const isWell = this.readiness.isWell();
+    const mayStart = isWell && !(hasBeenReady && isStarting());
+    while (mayStart && homes.shared().length < target) if (homes.spawn() === undefined || hasBeenReady) break;
+    this.queue.place();
+    if (!isWell && homes.all().length === 0) homes.spawn();
+    const isCalm = hasBeenReady && isWell && !this.#isDraining && this.queue.isEmpty() && !isStarting();
+    if (this.#hasSpare && isCalm) homes.spawnSpare();
+    this.#tickWhileBusy();
+  }
+
+  #startCell(home: () => Home): Cell {
+    const { launch, jobs, settings, clock, serviceName, memoryBytes } = this.#options;
+    const { maxCheckpointBytes, maxResultBytes } = settings;
+    const pulseMs = this.#tickMs;
+    return startCell({
+      id: ++this.#ids,
+      process: launch({ serviceName, pulseMs, jobs, maxCheckpointBytes, maxResultBytes }),
+      ...{ limits: settings, clock, memoryBytes, pulseMs, soon: this.#timers.soon },
+      onReady: (told) => (this.readiness.ready(told) ? this.assign() : home().cell.kill('closing')),
+      onFreed: () => this.#onFreed(home()),
+      onDead: (death) => this.#onDead(home(), death),
+    });
+  }
+
+  #onFreed(home: Home): void {
     const { cell } = home;
     if (cell.busy() === 0 && isAlive(home)) {
       // Who was suspected has ended, and not by a death: the cell is like any other.
       home.suspicion = undefined;
       home.reservedFor = undefined;
-      if (keeper.isWorn(home) || shared().length > target) cell.kill('closing');
+      const isTooMany = this.#homes.shared().length > this.#options.cells;
+      if (this.#keeper.isWorn(home) || isTooMany) cell.kill('closing');
     }
-    if (!isAlive(home) && home.culprit !== undefined) keeper.endIfOnlyCulprit(home);
-    assign();
-  };
+    if (!isAlive(home) && home.culprit !== undefined) this.#keeper.endIfOnlyCulprit(home);
+    this.assign();
+  }
 
-  const onDead = (home: Home, death: CellDeath): void => {
-    homes.forget(home);
-    for (const resolve of gone.splice(0)) resolve();
-    if (!death.wasReady && !isClosed) void onUnready(death);
+  #onDead(home: Home, death: CellDeath): void {
+    this.#homes.forget(home);
+    for (const resolve of this.#gone.splice(0)) resolve();
+    if (!death.wasReady && !this.#isClosed) void this.#onUnready(death);
     if (!death.wasReady) return;
-    settleDeath(home.cell, death, { telemetry, isDraining, suspicionOf });
-    if (!isClosed) assign();
-  };
+    settleDeath(home.cell, death, {
+      ...{ telemetry: this.#options.telemetry, isDraining: this.#isDraining },
+      suspicionOf: (jobs) => this.#suspicionOf(jobs),
+    });
+    if (!this.#isClosed) this.assign();
+  }
 
-  const onUnready = async (death: CellDeath): Promise<void> => {
-    const { reason, pauseMs } = readiness.failed(death);
-    if (readiness.isHopeless() && !isReady()) {
-      readiness.giveUp(reason);
-      queue.giveUp(reason);
+  async #onUnready(death: CellDeath): Promise<void> {
+    const { reason, pauseMs } = this.readiness.failed(death);
+    if (this.readiness.isHopeless() && !this.isReady()) {
+      this.readiness.giveUp(reason);
+      this.queue.giveUp(reason);
     }
-    await clock.sleep(pauseMs);
-    assign();
-  };
+    await this.#options.clock.sleep(pauseMs);
+    this.assign();
+  }
 
-  /** Gives those who wait their cells, and sees to it that there are cells. */
-  const assign = (): void => {
-    if (isClosed) return;
-    // One after the other, unless somebody waits: a cell that a crashed job is to be alone in must not share the processor
-    // with the start of one that nobody needs yet.
-    const isStarting = () => all().some((home) => isAlive(home) && !home.cell.isReady());
-    const hasBeenReady = readiness.hasBeenReady();
-    const isWell = readiness.isWell();
-    const mayStart = isWell && !(hasBeenReady && isStarting());
-    while (mayStart && shared().length < target) if (homes.spawn() === undefined || hasBeenReady) break;
-    queue.place();
-    if (!isWell && all().length === 0) homes.spawn();
-    const isCalm = hasBeenReady && isWell && !isDraining && queue.isEmpty() && !isStarting();
-    if (hasSpare && isCalm) homes.spawnSpare();
-    tickWhileBusy();
-  };
+  #suspicionOf(jobs: number): Suspicion {
+    return { group: ++this.#groups, limit: Math.ceil(jobs / 2) };
+  }
 
-  const isWatched = (home: Home) => home.cell.busy() > 0 || home.cell.missedPulses() > 0 || !isAlive(home);
-  const ticks = createTicks(timers, tickMs, () => {
-    for (const home of all()) keeper.tick(home);
-    queue.expire();
-    assign();
-  });
-  const tickWhileBusy = () => ticks.onlyWhile(!queue.isEmpty() || all().some(isWatched));
+  #tick(): void {
+    for (const home of this.#homes.all()) this.#keeper.tick(home);
+    this.queue.expire();
+    this.assign();
+  }
 
-  const allGone = async (which: () => Home[]): Promise<void> => {
-    while (which().length > 0) await new Promise<void>((resolve) => gone.push(resolve));
-  };
+  #tickWhileBusy(): void {
+    this.#ticks.onlyWhile(!this.queue.isEmpty() || this.#homes.all().some(isWatched));
+  }
 
-  assign();
-  return {
-    ready: () => readiness.first,
-    isReady,
-    isUsable: () => !isClosed && !isDraining && !readiness.isHopeless(),
-    types: () => [...readiness.types.keys()],
-    find: (type) => readiness.types.get(type),
-    async check(type, payload) {
-      if (!readiness.types.has(type)) return { kind: 'unknownType' };
-      const home = homes.forCheck();
-      if (home === undefined) return { kind: 'unanswered' };
-      const answer = Promise.withResolvers<PayloadCheck>();
-      home.cell.check(++ids, type, payload, answer.resolve);
-      tickWhileBusy();
-      return answer.promise;
-    },
-    forget(check) {
-      if (check.kind !== 'accepted' || check.token === undefined) return;
-      const { cell: id, check: number } = check.token;
-      all()
-        .find(({ cell }) => cell.id === id)
-        ?.cell.forget(number);
-    },
-    start: queue.start,
-    async quiet() {
-      await allGone(() => all().filter((home) => !isAlive(home)));
-      await Promise.all(all().map(({ cell }) => cell.flush()));
-    },
-    drain() {
-      isDraining = true;
-    },
-    async close() {
-      isClosed = true;
-      for (const { cell } of all()) cell.kill('closing');
-      queue.giveUp('the host closes');
-      await allGone(all);
-      ticks.end();
-      options.onClosed?.();
-    },
-  };
+  async #allGone(which: () => Home[]): Promise<void> {
+    while (which().length > 0) await new Promise<void>((resolve) => this.#gone.push(resolve));
+  }
 }
+
+const isWatched = (home: Home): boolean =>
+  home.cell.busy() > 0 || home.cell.missedPulses() > 0 || !isAlive(home);

@@ -24,6 +24,8 @@ const TICKS_PER_STALL = 8;
 export const tickMsFor = ({ maxStallMs }: Pick<Settings, 'maxStallMs'>): number =>
   Math.max(LEAST_TICK_MS, Math.min(TICK_MS, Math.floor(maxStallMs / TICKS_PER_STALL)));
 
+export type Ticks = ReturnType<typeof createTicks>;
+
 /** Ticks that come only while there is something to look at. */
 export function createTicks(timers: Timers, ms: number, tick: () => void) {
   let stop: (() => void) | undefined;

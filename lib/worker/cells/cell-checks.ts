@@ -8,6 +8,8 @@ export interface CellCheck {
   readonly settle: (answer: PayloadCheck) => void;
 }
 
+export type CellChecks = ReturnType<typeof createCellChecks>;
+
 /** The payloads that one cell was asked about and has not answered for. */
 export function createCellChecks(cell: number, say: HostTalk) {
   const open = new Map<number, CellCheck>();

@@ -5,6 +5,8 @@ import type { HostTalk } from './host-talk.ts';
 const FLUSH_MS = 1000;
 let turns = 0;
 
+export type CellFlushes = ReturnType<typeof createCellFlushes>;
+
 /** Asks one cell to write out what its handlers have gathered, and waits for it, for a while. */
 export function createCellFlushes(clock: Clock, say: HostTalk) {
   const open = new Map<number, () => void>();

@@ -1,6 +1,8 @@
 import type { Clock } from '../../protocol/ports.ts';
 import type { CellProcess } from './cell-process.ts';
 
+export type PulseWatch = ReturnType<typeof createPulseWatch>;
+
 /** Counts the ticks of the host for which a cell that has something to do has shown no pulse. */
 export function createPulseWatch({ slate }: CellProcess) {
   let pulse = 0;
@@ -20,6 +22,8 @@ export function createPulseWatch({ slate }: CellProcess) {
     },
   };
 }
+
+export type MemoryWatch = ReturnType<typeof createMemoryWatch>;
 
 /** Looks at a cell's memory: at each tick of the host, and for whoever asks when the last look is a pulse ago. */
 export function createMemoryWatch(process: CellProcess, clock: Clock, pulseMs: number) {

@@ -3,11 +3,11 @@ import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import { type CellExit, explainDeath } from './cause-of-death.ts';
-import { type CellCheck, createCellChecks } from './cell-checks.ts';
-import { createCellFlushes } from './cell-flushes.ts';
+import { type CellCheck, type CellChecks, createCellChecks } from './cell-checks.ts';
+import { type CellFlushes, createCellFlushes } from './cell-flushes.ts';
 import type { CellProcess } from './cell-process.ts';
-import { type CellRun, createCellRuns } from './cell-runs.ts';
-import { createMemoryWatch, createPulseWatch } from './cell-signs.ts';
+import { type CellRun, type CellRuns, createCellRuns } from './cell-runs.ts';
+import { createMemoryWatch, createPulseWatch, type MemoryWatch, type PulseWatch } from './cell-signs.ts';
 import type { KilledFor, Work } from './cells.ts';
 import { type ChannelLimits, type FromCell, readFromCell } from './channel.ts';
 import { createHostTalk } from './host-talk.ts';
@@ -73,110 +73,174 @@ export interface Cell {
 const LAST_WORDS_MS = 250;
 
 /** Starts a cell. */
-export function startCell(options: CellOptions): Cell {
-  const { id, clock, limits, process, pulseMs } = options;
-  const life = { ready: false, retired: false, dead: false, used: 0, failures: 0 };
-  const say = createHostTalk((said) => life.dead || process.send(said), options.soon);
-  const runs = createCellRuns({ cell: id, slate: process.slate, pulseMs, say, onLeft: options.onFreed });
-  const checks = createCellChecks(id, say);
-  const flushes = createCellFlushes(clock, say);
-  const pulse = createPulseWatch(process);
-  const memory = createMemoryWatch(process, clock, pulseMs);
-  const busy = () => runs.all.size + checks.count();
-  let killedFor: KilledFor | undefined;
-  let unloadable: string | undefined;
+export const startCell = (options: CellOptions): Cell => new LiveCell(options);
 
-  const hear = (message: FromCell) => {
+class LiveCell implements Cell {
+  readonly id: number;
+  readonly pid: number | undefined;
+  readonly runs: ReadonlyMap<number, CellRun>;
+  readonly #options: CellOptions;
+  readonly #process: CellProcess;
+  readonly #runs: CellRuns;
+  readonly #checks: CellChecks;
+  readonly #flushes: CellFlushes;
+  readonly #pulse: PulseWatch;
+  readonly #memory: MemoryWatch;
+  #wasReady = false;
+  #isRetired = false;
+  #isDead = false;
+  #used = 0;
+  #failures = 0;
+  #killedFor: KilledFor | undefined;
+  #unloadable: string | undefined;
+
+  constructor(options: CellOptions) {
+    const { id, clock, limits, process, pulseMs } = options;
+    const say = createHostTalk((said) => this.#isDead || process.send(said), options.soon);
+    this.#options = options;
+    this.#process = process;
+    this.#runs = createCellRuns({ cell: id, slate: process.slate, pulseMs, say, onLeft: options.onFreed });
+    this.#checks = createCellChecks(id, say);
+    this.#flushes = createCellFlushes(clock, say);
+    this.#pulse = createPulseWatch(process);
+    this.#memory = createMemoryWatch(process, clock, pulseMs);
+    this.id = id;
+    this.pid = process.pid;
+    this.runs = this.#runs.all;
+    process.onMessage((heard) => {
+      // Its runs have been given to others: what is heard so late is about none of them.
+      if (this.#isDead) return;
+      for (const message of readFromCell(heard, limits)) this.#hear(message);
+    });
+    process.onExit((ending) => void this.#die(ending));
+  }
+
+  isReady(): boolean {
+    return this.#wasReady && !this.#isRetired;
+  }
+
+  isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  busy(): number {
+    return this.runs.size + this.#checks.count();
+  }
+
+  used(): number {
+    return this.#used;
+  }
+
+  failures(): number {
+    return this.#failures;
+  }
+
+  memory(): number {
+    return this.#isDead ? this.#memory.last() : this.#memory.now();
+  }
+
+  missedPulses(): number {
+    return this.#pulse.missed();
+  }
+
+  run(run: number, work: Work, settle: CellRun['settle']): void {
+    // Its own check was the same job's use of the cell.
+    if (work.checked?.cell !== this.id) this.#used += 1;
+    this.#runs.start(run, work, settle);
+  }
+
+  abort(run: number, reason: AbortReason): void {
+    if (!this.#isDead) this.#runs.abort(run, reason);
+  }
+
+  revokeUnstarted(run: number): void {
+    if (this.#runs.revokeUnstarted(run)) this.#pulse.doubt();
+  }
+
+  check(check: number, type: string, payload: string, settle: CellCheck['settle']): void {
+    this.#used += 1;
+    this.#checks.ask(check, type, payload, settle);
+  }
+
+  forget(check: number): void {
+    this.#checks.forget(check);
+  }
+
+  async flush(): Promise<void> {
+    if (this.#wasReady && !this.#isDead) await this.#flushes.flush();
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+  }
+
+  kill(why: KilledFor): void {
+    this.#isRetired = true;
+    if (this.#isDead) return;
+    this.#killedFor ??= why;
+    this.#process.end();
+  }
+
+  tick(): void {
+    if (this.#isDead) return;
+    this.#memory.look();
+    this.#pulse.tick(this.busy() > 0);
+    for (const run of this.runs.values()) run.ticks += 1;
+    this.#runs.look();
+  }
+
+  #hear(message: FromCell): void {
     switch (message.kind) {
       case 'ready':
-        if (life.ready || life.retired) return;
-        life.ready = true;
-        return options.onReady(message.types);
+        if (this.#wasReady || this.#isRetired) break;
+        this.#wasReady = true;
+        this.#options.onReady(message.types);
+        break;
       case 'unloadable':
-        unloadable ??= message.text;
-        return;
+        this.#unloadable ??= message.text;
+        break;
       case 'ended':
-        if (!runs.all.has(message.run)) return;
-        life.failures = message.end.kind === 'threw' ? life.failures + 1 : 0;
-        return runs.leave(message.run, message.end);
+        if (!this.runs.has(message.run)) break;
+        this.#failures = message.end.kind === 'threw' ? this.#failures + 1 : 0;
+        this.#runs.leave(message.run, message.end);
+        break;
       case 'unstarted':
-        return runs.leaveUnstarted(message.run);
+        this.#runs.leaveUnstarted(message.run);
+        break;
       case 'save':
-        return void runs.save(message);
+        void this.#runs.save(message);
+        break;
       case 'checked':
-        checks.answered(message);
-        return options.onFreed();
+        this.#checks.answered(message);
+        this.#options.onFreed();
+        break;
       case 'flushed':
-        return flushes.flushed(message.turn);
+        this.#flushes.flushed(message.turn);
     }
-  };
+  }
 
-  const die = async (ending: CellExit): Promise<void> => {
-    if (life.dead) return;
-    life.retired = true;
-    process.end();
-    await waitAtMost(LAST_WORDS_MS, process.disconnected, clock);
-    life.dead = true;
+  async #die(ending: CellExit): Promise<void> {
+    if (this.#isDead) return;
+    this.#isRetired = true;
+    this.#process.end();
+    await waitAtMost(LAST_WORDS_MS, this.#process.disconnected, this.#options.clock);
+    this.#isDead = true;
     // Whoever was handed over and never began cannot have been the reason.
-    runs.look();
-    const lastWords = process.slate.lastWords();
-    const { memoryBytes } = options;
-    const known = { ending, killedFor, lastWords, memory: memory.last(), memoryBytes };
-    const death = {
-      ...{ killedFor, unloadable, cause: explainDeath(known), wasReady: life.ready },
-      ...{ runs: [...runs.all.values()], checks: checks.all() },
+    this.#runs.look();
+    const death = this.#describeDeath(ending);
+    this.#process.forget();
+    this.#flushes.giveUp();
+    this.#options.onDead(death);
+  }
+
+  #describeDeath(ending: CellExit): CellDeath {
+    const killedFor = this.#killedFor;
+    const { memoryBytes } = this.#options;
+    const lastWords = this.#process.slate.lastWords();
+    return {
+      cause: explainDeath({ ending, killedFor, lastWords, memory: this.#memory.last(), memoryBytes }),
+      ...{ killedFor, unloadable: this.#unloadable, wasReady: this.#wasReady },
+      ...{ runs: [...this.runs.values()], checks: this.#checks.all() },
     };
-    process.forget();
-    flushes.giveUp();
-    options.onDead(death);
-  };
-
-  process.onMessage((heard) => {
-    // Its runs have been given to others: what is heard so late is about none of them.
-    if (life.dead) return;
-    for (const message of readFromCell(heard, limits)) hear(message);
-  });
-  process.onExit((ending) => void die(ending));
-
-  return {
-    ...{ id, pid: process.pid, runs: runs.all, busy, missedPulses: pulse.missed },
-    isReady: () => life.ready && !life.retired,
-    isRetired: () => life.retired,
-    used: () => life.used,
-    failures: () => life.failures,
-    memory: () => (life.dead ? memory.last() : memory.now()),
-    run(run, work, settle) {
-      // Its own check was the same job's use of the cell.
-      if (work.checked?.cell !== id) life.used += 1;
-      runs.start(run, work, settle);
-    },
-    abort: (run, reason) => life.dead || runs.abort(run, reason),
-    revokeUnstarted(run) {
-      if (runs.revokeUnstarted(run)) pulse.doubt();
-    },
-    check(check, type, payload, settle) {
-      life.used += 1;
-      checks.ask(check, type, payload, settle);
-    },
-    forget: checks.forget,
-    async flush() {
-      if (life.ready && !life.dead) await flushes.flush();
-    },
-    retire() {
-      life.retired = true;
-    },
-    kill(why) {
-      life.retired = true;
-      if (life.dead) return;
-      killedFor ??= why;
-      process.end();
-    },
-    tick() {
-      if (life.dead) return;
-      memory.look();
-      pulse.tick(busy() > 0);
-      for (const run of runs.all.values()) run.ticks += 1;
-      runs.look();
-    },
-  };
+  }
 }

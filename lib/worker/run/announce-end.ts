@@ -14,6 +14,8 @@ export interface FinalEnd {
   readonly quarantined?: boolean;
 }
 
+export type Announcements = ReturnType<typeof createAnnouncements>;
+
 /** Tells of ends that are stored: counts them, and publishes their events. */
 export function createAnnouncements(
   { clock, settings, telemetry }: Pick<WorkerParts, 'clock' | 'settings' | 'telemetry'>,

@@ -6,7 +6,7 @@ import type { CheckToken, Death, Suspicion } from '../cells/cells.ts';
 import { thrownBy } from '../cells/thrown.ts';
 import { UnknownTypeError } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { createEnds, type Ending, type Ends } from './end-claim.ts';
+import { type Ending, Ends } from './end-claim.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { type ClockReading, LeaseClock } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
@@ -53,7 +53,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const { clock, telemetry, cells, brake, settings } = parts;
   // The rows are written already: nothing waits for who can be told of it.
   const outlet = createEventOutlet(parts);
-  const ends = createEnds(parts, outlet);
+  const ends = new Ends(parts, outlet);
   const restarts = createRestarts(parts, ends);
   const supervising = { ...parts, claimWatch: createClaimWatch(clock) };
 
@@ -143,7 +143,7 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
       return ending;
     },
     releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
-    lostItsData: ends.lostItsData,
+    lostItsData: (job, error) => ends.lostItsData(job, error),
     publish: outlet.publish,
     quiet: () => outlet.settle(),
   };

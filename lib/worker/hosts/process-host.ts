@@ -50,8 +50,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     onRoom: () => polls.consider(),
   });
   const polls = createPolls({
-    ...{ parts, slots, inHand: taker.inHand, take: taker.take },
-    ...{ draining: draining.signal, hurry: hurry.signal },
+    ...{ parts, slots, draining: draining.signal, hurry: hurry.signal },
+    inHand: () => taker.inHand(),
+    take: (messages) => taker.take(messages),
   });
   const onRoom = () => {
     taker.claimMore();

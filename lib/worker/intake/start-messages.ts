@@ -1,8 +1,8 @@
-import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Engine } from './engine.ts';
-import { createMessageExits } from './message-exits.ts';
+import { createMessageExits, type MessageExits } from './message-exits.ts';
 import type { Claimable } from './open-message.ts';
 import type { Slots } from './slots.ts';
 
@@ -31,8 +31,7 @@ interface Waiting {
   readonly since: number;
 }
 
-/** What a process does with the messages that it received. A job is claimed only when there is a slot for it to run in at once. */
-export function createMessageTaker(options: {
+interface TakerOptions {
   readonly parts: WorkerParts;
   readonly engine: Engine;
   readonly slots: Slots;
@@ -41,112 +40,144 @@ export function createMessageTaker(options: {
   readonly isBacklog: () => boolean;
   /** Messages have left the hand without taking a slot, or claims came to nothing. */
   readonly onRoom: () => void;
-}): MessageTaker {
-  const { engine, slots, bounds } = options;
-  const { telemetry, clock, cells, brake } = options.parts;
-  const exits = createMessageExits(options.parts);
-  const full = Math.min(MOST_CLAIMS, slots.limit);
-  const underWay = new Set<Promise<unknown>>();
-  const waiting: Waiting[] = [];
-  let opening = 0;
+}
+
+/** What a process does with the messages that it received. A job is claimed only when there is a slot for it to run in at once. */
+export const createMessageTaker = (options: TakerOptions): MessageTaker => new ProcessTaker(options);
+
+class ProcessTaker implements MessageTaker {
+  readonly #options: TakerOptions;
+  readonly #clock: Clock;
+  readonly #exits: MessageExits;
+  /** A request that is worth sending at once. */
+  readonly #full: number;
+  readonly #draining = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #waiting: Waiting[] = [];
+  #opening = 0;
   /** Since when there has been a slot and a message for it. */
-  let possibleSince: number | undefined;
-  const draining = new AbortController();
-  let wakesAt = Number.POSITIVE_INFINITY;
+  #possibleSince: number | undefined;
+  #wakesAt = Number.POSITIVE_INFINITY;
 
-  const track = <T>(act: Promise<T>): void => {
-    const tracked = act.finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
-  };
-  /** Says so: a message that cannot be dealt with comes again and again. */
-  const refuse = (message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void => {
-    telemetry.count('MessagesReturned');
-    exits.return([message], delaySeconds);
-  };
-  const giveUp = (some: readonly Waiting[]): void => {
-    if (some.length === 0) return;
-    engine.forget(some.map(({ claimable }) => claimable));
-    exits.return(
-      some.map(({ claimable }) => claimable.message),
-      0,
-    );
-  };
+  constructor(options: TakerOptions) {
+    this.#options = options;
+    this.#clock = options.parts.clock;
+    this.#exits = createMessageExits(options.parts);
+    this.#full = Math.min(MOST_CLAIMS, options.slots.limit);
+  }
 
-  const open = async (message: ReceivedMessage): Promise<void> => {
-    opening += 1;
-    const opened = await engine.open(message);
-    opening -= 1;
-    if (opened.kind === 'settled') exits.delete([message]);
-    if (opened.kind === 'returned') refuse(message, opened);
-    if (opened.kind !== 'claimable') return options.onRoom();
-    waiting.push({ claimable: opened, since: clock.monotonic() });
-    claimMore();
-  };
+  inHand(): number {
+    return this.#opening + this.#waiting.length;
+  }
 
-  const claim = async (claimables: readonly Claimable[]): Promise<void> => {
+  take(messages: readonly ReceivedMessage[]): void {
+    if (this.#draining.signal.aborted) this.#exits.return(messages, 0);
+    else for (const message of messages) this.#track(this.#open(message));
+  }
+
+  async #open(message: ReceivedMessage): Promise<void> {
+    this.#opening += 1;
+    const opened = await this.#options.engine.open(message);
+    this.#opening -= 1;
+    if (opened.kind === 'settled') this.#exits.delete([message]);
+    if (opened.kind === 'returned') this.#refuse(message, opened);
+    if (opened.kind !== 'claimable') return this.#options.onRoom();
+    this.#waiting.push({ claimable: opened, since: this.#clock.monotonic() });
+    this.claimMore();
+  }
+
+  claimMore(): void {
+    const { slots } = this.#options;
+    if (this.#waiting.length > 0 && !this.#mayClaim()) this.#giveUp(this.#waiting.splice(0));
+    for (;;) {
+      const count = Math.min(this.#full, slots.free(), this.#waiting.length);
+      if (count === 0) {
+        this.#possibleSince = undefined;
+        this.#giveUpOverdue();
+        return;
+      }
+      const waitMs = this.#gatherMs(count);
+      if (waitMs > 0) return void this.#wake(waitMs);
+      this.#possibleSince = undefined;
+      slots.take(count);
+      this.#track(this.#claim(this.#waiting.splice(0, count).map(({ claimable }) => claimable)));
+    }
+  }
+
+  #mayClaim(): boolean {
+    const { cells, brake } = this.#options.parts;
+    return !this.#draining.signal.aborted && cells.isReady() && brake.holdsHostMs() === 0;
+  }
+
+  /** How much longer so many wait for others, while there are more to come. */
+  #gatherMs(count: number): number {
+    this.#possibleSince ??= this.#clock.monotonic();
+    if (count === this.#full) return 0;
+    const waitMs = GATHER_MS - (this.#clock.monotonic() - this.#possibleSince);
+    return waitMs > 0 && (this.#opening > 0 || this.#options.isBacklog()) ? waitMs : 0;
+  }
+
+  async #claim(claimables: readonly Claimable[]): Promise<void> {
+    const { engine, slots, bounds } = this.#options;
     const verdicts = await engine.claim(claimables);
     const done: ReceivedMessage[] = [];
     for (const [i, { message }] of claimables.entries()) {
       const verdict = verdicts[i];
-      if (verdict?.kind === 'returned') refuse(message, verdict);
+      if (verdict?.kind === 'returned') this.#refuse(message, verdict);
       else done.push(message);
       if (verdict?.kind === 'claimed') slots.run((returned) => engine.run(verdict, bounds, returned));
       else slots.unclaimed();
     }
-    exits.delete(done);
-  };
+    this.#exits.delete(done);
+  }
 
   /** Looks again when the message that has waited longest has waited for long enough. */
-  const wake = async (ms: number): Promise<void> => {
-    const at = clock.monotonic() + ms;
-    if (at >= wakesAt) return;
-    wakesAt = at;
-    await clock.sleep(ms, draining.signal).catch(() => {});
-    if (wakesAt !== at) return;
-    wakesAt = Number.POSITIVE_INFINITY;
-    claimMore();
-  };
+  async #wake(ms: number): Promise<void> {
+    const at = this.#clock.monotonic() + ms;
+    if (at >= this.#wakesAt) return;
+    this.#wakesAt = at;
+    await this.#clock.sleep(ms, this.#draining.signal).catch(() => {});
+    if (this.#wakesAt !== at) return;
+    this.#wakesAt = Number.POSITIVE_INFINITY;
+    this.claimMore();
+  }
 
-  const giveUpOverdue = (): void => {
-    if (waiting.length === 0) return;
-    const now = clock.monotonic();
-    const overdue = waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
-    giveUp(waiting.splice(0, overdue === -1 ? waiting.length : overdue));
-    void wake(PATIENCE_MS);
-  };
+  #giveUpOverdue(): void {
+    if (this.#waiting.length === 0) return;
+    const now = this.#clock.monotonic();
+    const overdue = this.#waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
+    this.#giveUp(this.#waiting.splice(0, overdue === -1 ? this.#waiting.length : overdue));
+    void this.#wake(PATIENCE_MS);
+  }
 
-  const mayClaim = (): boolean => !draining.signal.aborted && cells.isReady() && brake.holdsHostMs() === 0;
+  #giveUp(some: readonly Waiting[]): void {
+    if (some.length === 0) return;
+    const claimables = some.map(({ claimable }) => claimable);
+    this.#options.engine.forget(claimables);
+    this.#exits.return(
+      claimables.map(({ message }) => message),
+      0,
+    );
+  }
 
-  const claimMore = (): void => {
-    if (waiting.length > 0 && !mayClaim()) giveUp(waiting.splice(0));
-    for (;;) {
-      const count = Math.min(full, slots.free(), waiting.length);
-      if (count === 0) {
-        possibleSince = undefined;
-        giveUpOverdue();
-        return;
-      }
-      possibleSince ??= clock.monotonic();
-      const waitMs = GATHER_MS - (clock.monotonic() - possibleSince);
-      if (count < full && waitMs > 0 && (opening > 0 || options.isBacklog())) return void wake(waitMs);
-      possibleSince = undefined;
-      slots.take(count);
-      track(claim(waiting.splice(0, count).map(({ claimable }) => claimable)));
-    }
-  };
+  /** Says so: a message that cannot be dealt with comes again and again. */
+  #refuse(message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void {
+    this.#options.parts.telemetry.count('MessagesReturned');
+    this.#exits.return([message], delaySeconds);
+  }
 
-  return {
-    claimMore,
-    inHand: () => opening + waiting.length,
-    take(messages) {
-      if (draining.signal.aborted) return exits.return(messages, 0);
-      for (const message of messages) track(open(message));
-    },
-    async drain() {
-      draining.abort('draining');
-      claimMore();
-      while (underWay.size > 0) await Promise.allSettled(underWay);
-    },
-    settle: exits.settle,
-  };
+  #track(act: Promise<void>): void {
+    const tracked = act.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+
+  async drain(): Promise<void> {
+    this.#draining.abort('draining');
+    this.claimMore();
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  settle(): Promise<void> {
+    return this.#exits.settle();
+  }
 }

@@ -1,6 +1,7 @@
 import { PARTS, type PartName } from '../scenarios/parts.ts';
 import { duration, figure, ratio, table } from './markdown.ts';
 import { type Results, titleOf } from './results.ts';
+import { pointOf } from './throughput.ts';
 
 /** One figure of Leasehold's beside the best of the peers'. */
 interface Headline {
@@ -154,11 +155,7 @@ function afterMishaps({ mishaps, hung }: Results): Headline[] {
 /** With the network in between. */
 function shortJobs({ atLatency }: Results): Headline[] {
   const wanted = (figureOf: 'jobsPerSecond' | 'cpuMsPerJob' | 'requestsPerJob') =>
-    of(
-      atLatency,
-      (all) =>
-        all.find((each) => each.concurrency === CONCURRENCY && each.step === AS_USUAL)?.[figureOf]?.median,
-    );
+    of(atLatency, (all) => pointOf(all, { concurrency: CONCURRENCY, step: AS_USUAL })?.[figureOf]?.median);
   const at = `short jobs, ${CONCURRENCY} at once, with the network of a usual day`;
   const part = 'latency';
   return [

@@ -2,6 +2,7 @@ import { type Bars, barsSvgOf } from './bars.ts';
 import { duration, figure } from './markdown.ts';
 import { type Plot, svgOf } from './plot.ts';
 import { type Results, titleOf } from './results.ts';
+import { pointOf } from './throughput.ts';
 
 /** The plots of docs/images, by file name. */
 export function plotsOf(results: Results): Record<string, string> {
@@ -78,10 +79,7 @@ function throughputBars(results: Results): Record<string, Bars> {
       told: figure,
       groups: Object.entries(results.atLatency).map(([name, points]) => ({
         name: titleOf(results, name),
-        values: [0, 1, 2].map(
-          (step) =>
-            points.find((each) => each.concurrency === 100 && each.step === step)?.jobsPerSecond?.median,
-        ),
+        values: [0, 1, 2].map((step) => pointOf(points, { concurrency: 100, step })?.jobsPerSecond?.median),
       })),
     },
   };

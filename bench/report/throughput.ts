@@ -1,4 +1,6 @@
+import type { AtLatency } from '../scenarios/latency.ts';
 import type { Spread } from '../support/statistics.ts';
+import type { Profile } from '../systems/system.ts';
 import { duration, figure, ratio, spread, table } from './markdown.ts';
 import { type Results, rowsOf, titleOf } from './results.ts';
 
@@ -34,6 +36,15 @@ function initSection({ init }: Results): string {
     ]),
   );
 }
+
+/** One row of what was measured with a network in between. */
+export const pointOf = (
+  points: readonly AtLatency[] | undefined,
+  { concurrency, step, profile = 'fast' }: Pick<AtLatency, 'concurrency' | 'step' | 'profile'>,
+): AtLatency | undefined =>
+  points?.find(
+    (each) => each.concurrency === concurrency && each.step === step && (each.profile ?? 'fast') === profile,
+  );
 
 const oursOf = (results: Results, jobs: number) =>
   results.massReclaim?.leasehold?.find((each) => each.jobs === jobs)?.jobsPerSecond?.median;
@@ -80,11 +91,11 @@ function wholeMassSection(results: Results): string {
 /** Next door and as on a usual day. */
 function throughputSection(results: Results): string {
   if (results.atLatency === undefined) return NOT_YET;
-  const find = (name: string, concurrency: number, step: number) =>
-    results.atLatency?.[name]?.find((each) => each.concurrency === concurrency && each.step === step);
-  const usual = (name: string) => find(name, 100, AS_USUAL);
+  const of = (name: string, concurrency: number, step: number, profile?: Profile) =>
+    pointOf(results.atLatency?.[name], { concurrency, step, profile });
+  const usual = (name: string) => of(name, 100, AS_USUAL);
   const speeds = (name: string, concurrency: number) =>
-    [0, AS_USUAL].map((step) => figure(find(name, concurrency, step)?.jobsPerSecond?.median));
+    [0, AS_USUAL].map((step) => figure(of(name, concurrency, step)?.jobsPerSecond?.median));
   return table(
     [
       'system',
@@ -95,6 +106,7 @@ function throughputSection(results: Results): string {
       'to Leasehold',
       'requests a job',
       'CPU ms a job',
+      'default settings: jobs/s',
     ],
     Object.keys(results.atLatency).map((name) => [
       titleOf(results, name),
@@ -103,6 +115,7 @@ function throughputSection(results: Results): string {
       ratio(usual(name)?.jobsPerSecond?.median, usual('leasehold')?.jobsPerSecond?.median),
       figure(usual(name)?.requestsPerJob?.median),
       figure(usual(name)?.cpuMsPerJob?.median),
+      figure(of(name, 100, AS_USUAL, 'default')?.jobsPerSecond?.median),
     ]),
   );
 }
@@ -110,12 +123,6 @@ function throughputSection(results: Results): string {
 function latencySection(results: Results): string {
   const all = Object.entries(results.atLatency ?? {});
   if (all.length === 0) return NOT_YET;
-  const ours = results.atLatency?.leasehold ?? [];
-  const speedOf = (
-    points: readonly { concurrency: number; step: number; jobsPerSecond: Spread | undefined }[],
-    concurrency: number,
-    step: number,
-  ) => points.find((each) => each.concurrency === concurrency && each.step === step)?.jobsPerSecond?.median;
   const rows = [10, 100].flatMap((concurrency) =>
     all.flatMap(([name, points]) =>
       points
@@ -123,12 +130,12 @@ function latencySection(results: Results): string {
         .map((point) => {
           const speed = point.jobsPerSecond?.median;
           return [
-            titleOf(results, name),
+            titleOf(results, name) + (point.profile === 'default' ? ', default settings' : ''),
             String(concurrency),
             point.latency + (point.roundTripMs === undefined ? '' : ` (${figure(point.roundTripMs)})`),
             spread(point.jobsPerSecond) + (point.unfinished > 0 ? ' †' : ''),
-            ratio(speed, speedOf(points, concurrency, 0)),
-            ratio(speed, speedOf(ours, concurrency, point.step)),
+            ratio(speed, pointOf(points, { concurrency, step: 0 })?.jobsPerSecond?.median),
+            ratio(speed, pointOf(results.atLatency?.leasehold, point)?.jobsPerSecond?.median),
             figure(point.requestsPerJob?.median),
             spread(point.cpuMsPerJob),
           ];

@@ -79,9 +79,11 @@ export function scenariosOf(
       const measured = await Promise.all([heartbeats(bench), zombie(bench), poison(bench)]);
       return { heartbeats: measured[0], zombie: measured[1], poison: measured[2] };
     },
-    wire: async () => ({ wireCost: (await onEngines((engine) => wireCost(engine))).flat() }),
-    price: async () => ({ heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine, quick)) }),
-    scale: async () => ({ scaleSimulation: scaleSimulation([10_000, 100_000, 1_000_000]) }),
+    units: async () => ({
+      wireCost: (await onEngines((engine) => wireCost(engine))).flat(),
+      heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine, quick)),
+      scaleSimulation: scaleSimulation([10_000, 100_000, 1_000_000]),
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import { type DelayedStore, delayedStore, roundTripMs } from '../support/delayed
 import type { Latency } from '../support/null-engine.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
 import { startProcess } from '../support/worker-process.ts';
-import type { System } from '../systems/system.ts';
+import type { Profile, System } from '../systems/system.ts';
 import { LATENCIES, latencyName, shortJobs } from './null-engine-cost.ts';
 import { type Bench, freshQueue, job } from './scenario.ts';
 
@@ -13,6 +13,8 @@ export interface AtLatency {
   /** How far away: 0 is next door, 1 a good day, 2 a usual one. */
   readonly step: number;
   readonly latency: string;
+  /** The settings; absent in figures from before others were measured: fast. */
+  readonly profile?: Profile;
   /** Of the shortest question through the delay, as measured before the run. Absent for the null engine. */
   readonly roundTripMs?: number;
   readonly jobsPerSecond: Spread | undefined;
@@ -25,6 +27,9 @@ export interface AtLatency {
 /** What Redis and PostgreSQL take within a zone, beside DynamoDB's and SQS's times within a region. */
 const PEER_ROUND_TRIPS_MS = [0, 1, 2] as const;
 const CONCURRENCIES = [10, 100] as const;
+/** Fast settings everywhere; as the systems come, many at once on a usual day. */
+const profilesAt = (concurrency: number, step: number): readonly Profile[] =>
+  concurrency === 100 && step === 2 ? ['fast', 'default'] : ['fast'];
 /** A slow system is stopped here, and judged by what it has done. */
 const LIMIT_MS = 8000;
 
@@ -36,7 +41,7 @@ interface Run {
 }
 
 /** One row of the table: who, how far away, how many at once. */
-interface Setup extends Pick<AtLatency, 'concurrency' | 'step' | 'latency' | 'roundTripMs'> {
+interface Setup extends Pick<AtLatency, 'concurrency' | 'step' | 'latency' | 'profile' | 'roundTripMs'> {
   readonly system: System;
   run(jobs: number): Promise<Run>;
 }
@@ -65,15 +70,17 @@ export async function atLatency(bench: Bench): Promise<Record<string, AtLatency[
   }
 }
 
-const told = ({ system, concurrency, latency }: Setup) =>
-  `${system.title}, concurrency ${concurrency}, latency ${latency}`;
+const told = ({ system, concurrency, latency, profile }: Setup) =>
+  `${system.title}, concurrency ${concurrency}, latency ${latency}, ${profile} settings`;
 
 const ours = (system: System): Setup[] =>
   CONCURRENCIES.flatMap((concurrency) =>
-    LATENCIES.map((latency: Latency, step) => ({
-      ...{ system, concurrency, step, latency: latencyName(latency) },
-      run: (jobs) => shortJobs(system, { concurrency, jobs, latency }),
-    })),
+    LATENCIES.flatMap((latency: Latency, step) =>
+      profilesAt(concurrency, step).map((profile) => ({
+        ...{ system, concurrency, step, latency: latencyName(latency), profile },
+        run: (jobs: number) => shortJobs(system, { concurrency, jobs, latency, profile }),
+      })),
+    ),
   );
 
 async function peers(bench: Bench, system: System, started: DelayedStore[]): Promise<Setup[]> {
@@ -90,10 +97,12 @@ async function peers(bench: Bench, system: System, started: DelayedStore[]): Pro
     }
     bench.say(`${system.title}, ${ms} ms: its store answers after ${measured.toFixed(2)} ms`);
     for (const concurrency of CONCURRENCIES)
-      setups.push({
-        ...{ system, concurrency, step, latency: ms === 0 ? 'none' : `${ms} ms`, roundTripMs: measured },
-        run: (jobs) => workOff(system, stores, concurrency, jobs),
-      });
+      for (const profile of profilesAt(concurrency, step))
+        setups.push({
+          ...{ system, concurrency, step, latency: ms === 0 ? 'none' : `${ms} ms`, profile },
+          roundTripMs: measured,
+          run: (jobs) => workOff(system, stores, { concurrency, jobs, profile }),
+        });
   }
   return setups;
 }
@@ -102,18 +111,14 @@ async function peers(bench: Bench, system: System, started: DelayedStore[]): Pro
 async function workOff(
   system: System,
   stores: System['stores'],
-  concurrency: number,
-  jobs: number,
+  { concurrency, jobs, profile }: { concurrency: number; jobs: number; profile: Profile },
 ): Promise<Run> {
-  const queue = await freshQueue(system, 'fast');
+  const queue = await freshQueue(system, profile);
   await system.enqueue(
     queue,
     Array.from({ length: jobs }, () => job('nothing')),
   );
-  const process = await startProcess(
-    { ...system, stores },
-    { mode: 'work', queue, profile: 'fast', concurrency },
-  );
+  const process = await startProcess({ ...system, stores }, { mode: 'work', queue, profile, concurrency });
   // Each line is looked at once: more would take processor time from what is measured.
   for (
     let [seen, ended, limit] = [0, 0, Date.now() + LIMIT_MS];
@@ -140,12 +145,12 @@ async function workOff(
 
 function bySystem(runs: ReadonlyMap<Setup, readonly Run[]>): Record<string, AtLatency[]> {
   const results: Record<string, AtLatency[]> = {};
-  for (const [{ system, concurrency, step, latency, roundTripMs: measured }, own] of runs) {
+  for (const [{ system, concurrency, step, latency, profile, roundTripMs: measured }, own] of runs) {
     const spread = (of: keyof Run) => spreadOf(own.map((run) => run[of]));
     results[system.name] = [
       ...(results[system.name] ?? []),
       {
-        ...{ concurrency, step, latency, roundTripMs: measured },
+        ...{ concurrency, step, latency, profile, roundTripMs: measured },
         jobsPerSecond: spread('jobsPerSecond'),
         requestsPerJob: spread('requestsPerJob'),
         cpuMsPerJob: spread('cpuMsPerJob'),

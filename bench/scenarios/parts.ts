@@ -18,17 +18,18 @@ export const PARTS = {
   },
   hung: { minutes: 5, what: 'a handler that never comes back' },
   init: { minutes: 1, what: 'the worker function’s start' },
-  latency: { minutes: 5, what: 'short jobs, with and without the network in between' },
-  mass: { minutes: 16, what: 'thousands of lapsed leases' },
-  own: { minutes: 3, what: 'Leasehold’s own time a job' },
+  latency: { minutes: 7, what: 'short jobs, with and without the network in between' },
+  mass: { minutes: 15, what: 'thousands of lapsed leases' },
+  own: { minutes: 4, what: 'Leasehold’s own time a job' },
   lambda: { minutes: 1, what: 'the worker function’s own time a message' },
   savings: { minutes: 1, what: 'bundles, and requests of a reclaim' },
   scaling: { minutes: 4, what: 'a sweep against what is in the table' },
   outlive: { minutes: 5, what: 'a healthy job longer than its lease' },
   counts: { minutes: 6, what: 'heartbeats, zombie and poison job: counted, so they run at the same time' },
-  wire: { minutes: 1, what: 'bytes and capacity units of each transition' },
-  price: { minutes: 1, what: 'capacity units of heartbeats' },
-  scale: { minutes: 1, what: 'shards, simulated' },
+  units: {
+    minutes: 1,
+    what: 'bytes and capacity units of each transition and of heartbeats; shards, simulated',
+  },
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof PARTS;

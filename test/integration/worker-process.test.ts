@@ -2,8 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
-import { createRegistry } from '../../lib/worker/registry.ts';
+import {
+  startWorkerProcess,
+  type WorkerProcess,
+  type WorkerProcessOptions,
+} from '../../lib/worker/hosts/process-host.ts';
+import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
+import { patient as patientClient } from '../support/engines.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 let stack: WorkerStack;
@@ -50,9 +55,14 @@ const patient = defineJob({
   },
 });
 
-const registry = createRegistry([short, patient]);
-const start = () => {
-  host = startWorkerProcess({ parts: stack.worker(registry), signals: false });
+/** Its requests may take their time: on a busy machine one that is given up would be made again, and counted. */
+const start = (
+  registry: Registry = createRegistry([short, patient]),
+  reaper?: WorkerProcessOptions['reaper'],
+): WorkerProcess => {
+  const dynamodb = { ...patientClient, endpoint: stack.dynamodb.endpoint };
+  host = startWorkerProcess({ parts: stack.worker(registry, { dynamodb }), reaper, signals: false });
+  return host;
 };
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `job-${i}`);
 const sendAll = (jobIds: readonly string[], ms: number) =>
@@ -88,7 +98,7 @@ describe('the process host', () => {
     });
     await stack.close();
     stack = await startWorkerStack({ maxPayloadBytes: largest });
-    host = startWorkerProcess({ parts: stack.worker(createRegistry([long])), signals: false });
+    start(createRegistry([long]));
     // As JSON it has two quotes around it.
     await stack.send('long', 'x'.repeat(largest - 2), { jobId: 'largest' });
     await stack.send('long', 'x'.repeat(largest - 1), { jobId: 'larger' });
@@ -125,7 +135,7 @@ describe('the process host', () => {
     });
     const jobIds = ids(100);
     await Promise.all(jobIds.map((jobId) => stack.send('meeting', {}, { jobId })));
-    host = startWorkerProcess({ parts: stack.worker(createRegistry([meeting])), signals: false });
+    start(createRegistry([meeting]));
     await allDone(jobIds);
     // A last, empty poll may be under way or over: it belongs to waiting, not to the jobs.
     expect((requests() - 1) / jobIds.length).toBeLessThanOrEqual(0.5);
@@ -147,9 +157,9 @@ describe('the process host', () => {
     const jobIds = ids(5);
     await sendAll(jobIds, 20);
     await stack.send('stolen', {}, { jobId: 'stolen' });
-    host = startWorkerProcess({ parts: stack.worker(types), signals: false });
+    const worker = start(types);
     await allDone(jobIds);
-    await host.stop();
+    await worker.stop();
     expect(await stack.read('stolen')).toMatchObject({ status: 'pending', attempt: 1 });
   });
 
@@ -180,8 +190,7 @@ describe('the process host', () => {
   it('starts and stops the reaper that it was given', async () => {
     const calls: string[] = [];
     const reaper = { start: () => void calls.push('start'), stop: async () => void calls.push('stop') };
-    host = startWorkerProcess({ parts: stack.worker(registry), reaper, signals: false });
-    await host.stop();
+    await start(undefined, reaper).stop();
     expect(calls).toEqual(['start', 'stop']);
   });
 });

@@ -15,16 +15,15 @@ const project = (name: string, extra: object = {}) => ({
   },
 });
 
-/** What computes runs on all cores. */
 const cores = availableParallelism();
-const computing = { maxWorkers: cores, sequence: { groupOrder: 0 } };
-const inThreads = { ...computing, pool: 'threads' };
-/** What mostly waits, for leases to lapse and for processes to start, runs side by side. */
-const waiting = {
-  globalSetup: ['test/support/engines-setup.ts'],
-  maxWorkers: 3 * cores,
-  sequence: { groupOrder: 1 },
-};
+/**
+ * What mostly waits, for leases to lapse and for processes to start, runs side by side. Projects are taken by name: the long computations
+ * come after it, and use the cores that the last of those who wait leave idle.
+ */
+const besideOthers = { maxWorkers: 3 * cores, sequence: { groupOrder: 0 } };
+const onEngines = { ...besideOthers, globalSetup: ['test/support/engines-setup.ts'] };
+/** Many short files that compute: on more workers than cores they would only load the same modules more often. */
+const onAllCores = { maxWorkers: cores, sequence: { groupOrder: 1 } };
 
 export default defineConfig({
   test: {
@@ -49,13 +48,13 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
     },
     projects: [
-      project('unit', inThreads),
+      project('e2e', onEngines),
+      project('integration', onEngines),
+      project('model', { ...besideOthers, pool: 'threads' }),
+      project('simulation', { ...besideOthers, pool: 'threads' }),
       // The CDK's bundling wants the standard streams of a process.
-      project('cdk', computing),
-      project('simulation', inThreads),
-      project('model', inThreads),
-      project('integration', waiting),
-      project('e2e', waiting),
+      project('cdk', onAllCores),
+      project('unit', { ...onAllCores, pool: 'threads' }),
     ],
   },
 });

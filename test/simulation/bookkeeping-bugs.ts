@@ -50,6 +50,13 @@ export const bookkeepingBugs: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the reaper charges a lapse on top of crashes that a lagging index shows',
+    breaks: /crashes came back that were forgiven/,
+    alterWrite: of(['reclaim', 'quarantine', 'failLapsed'], without('crashes')),
+    rates: { ...QUIET, indexLags: 6, handlerKillsProcess: 5, dies: 4 },
+    size: 'crowd',
+  },
+  {
     name: 'an operator’s late repeat acts on a job that came back to the same status',
     breaks: /cancelled though nobody asks for it|a cancelled job/,
     alterWrite: of(['cancel', 'revive'], without('leaseUntil', 'finishedAt', 'acted')),

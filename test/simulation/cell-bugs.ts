@@ -4,6 +4,7 @@ import type { FromCell } from '../../lib/worker/cells/channel.ts';
 import { of, setting, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
+import type { Process } from './world.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -17,6 +18,9 @@ const endingRuns =
       return { ...run, end: run.end.then(change) };
     },
   });
+
+/** The attempts that each host has given to its cells. */
+const handedBy = new WeakMap<Process, Set<string>>();
 
 /** Mistakes of a host with its cells. */
 export const cellBugs: readonly PlantedBug[] = [
@@ -192,5 +196,36 @@ export const cellBugs: readonly PlantedBug[] = [
       read: (slot) => ({ ...slate.read(slot), revoked: 0, leaseMs: YEAR_MS }),
     }),
     rates: { hostPausesAlone: 5 },
+  },
+  {
+    name: 'a job that was told to stop while it waited for a cell begins',
+    breaks: /told to stop while it waited/,
+    alterLauncher(launch, host) {
+      const handed = new Set<string>();
+      handedBy.set(host, handed);
+      return (orders) => {
+        const process = launch(orders);
+        return {
+          ...process,
+          send(messages) {
+            for (const message of messages)
+              if (message.kind === 'run') handed.add(`${message.job.jobId} ${message.job.attempt}`);
+            process.send(messages);
+          },
+        };
+      };
+    },
+    alterCells: (cells, host) => ({
+      ...cells,
+      start(work) {
+        const run = cells.start(work);
+        const abort: typeof run.abort = (reason) => {
+          if (handedBy.get(host)?.has(`${work.job.jobId} ${work.job.attempt}`)) run.abort(reason);
+        };
+        return { ...run, abort };
+      },
+    }),
+    rates: { cellDies: 5, operatorCancels: 5 },
+    size: 'crowd',
   },
 ];

@@ -3,6 +3,7 @@ import type { JobStore } from '../../lib/protocol/ports.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
+import type { ToCell } from '../../lib/worker/cells/channel.ts';
 import type { Brake } from '../../lib/worker/run/brake.ts';
 import type { LeaseClock } from '../../lib/worker/run/lease-clock.ts';
 import type { FaultKind } from './fault-kinds.ts';
@@ -14,6 +15,8 @@ interface Handler {
   readonly process: Process;
   readonly key: string;
 }
+
+type RunMessage = Extract<ToCell, { readonly kind: 'run' }>;
 
 /** What a worker knows of its brake, and what it should. */
 interface Convictions {
@@ -48,14 +51,22 @@ export class CellRules {
   readonly #alive = new Map<string, Handler>();
   /** Everybody who was ever in a cell. */
   readonly #guests = new Map<Process, Set<string>>();
-  /** Attempts that died alone in a cell that nobody else had used. */
+  /** Attempts whose cell died, and that nobody else had used. */
   readonly #diedAlone = new Set<string>();
+  /** Attempts of whose handler's end the host has heard. */
+  readonly #heard = new Set<string>();
+  /** The cell to which each host gave each attempt last. */
+  readonly #lastCell = new Map<string, Process>();
   readonly #diedAt = new Map<string, number>();
   /** Runs that ended by themselves, and until when at the latest their worker could begin to store that. */
   readonly #ended = new Map<string, { readonly host: Process; readonly storeBy: number }>();
   readonly #leases = new Map<string, LeaseClock>();
   readonly #stalledMs = new Map<Process, number>();
   readonly #waitingSince = new Map<string, number>();
+  /** Runs that a host has given to a cell, and runs that it was told to stop before. */
+  readonly #reborn = new Set<string>();
+  readonly #handedOver = new Set<string>();
+  readonly #stoppedWaiting = new Set<string>();
   readonly #convictions = new Map<string, Convictions>();
   /** Lapses in a row that were charged to nobody, with nothing of the job's own in between. */
   readonly #excuses = new Map<string, number>();
@@ -67,8 +78,27 @@ export class CellRules {
 
   /** A row that was deleted begins again at its first attempt. */
   forget(jobId: string): void {
-    for (const runs of [this.#alive, this.#ended, this.#diedAt, this.#diedAlone, this.#leases])
+    this.#reborn.add(jobId);
+    for (const runs of [
+      ...[this.#alive, this.#ended, this.#diedAt, this.#diedAlone, this.#leases],
+      ...[this.#handedOver, this.#stoppedWaiting, this.#heard],
+    ])
       for (const key of [...runs.keys()]) if (key.startsWith(keyOf(jobId, ''))) runs.delete(key);
+  }
+
+  /** What a host has sent on its way to a cell at once. */
+  sent(cell: Process, messages: readonly ToCell[]): void {
+    for (const message of messages) if (message.kind === 'run') this.#handed(cell, message, messages);
+  }
+
+  #handed(cell: Process, { run, job: { jobId, attempt } }: RunMessage, messages: readonly ToCell[]): void {
+    const key = keyOf(jobId, attempt);
+    this.#handedOver.add(key);
+    this.#lastCell.set(`${cell.machine.name} ${key}`, cell);
+    // Told to stop after it was given a cell, and before anything was sent there, it hears of both together.
+    const isTold = messages.some((message) => message.kind === 'abort' && message.run === run);
+    if (this.#stoppedWaiting.has(key) && !isTold)
+      this.#world.violate(`${jobId} was told to stop while it waited for a cell, and was given one`);
   }
 
   entered(cell: Process, { jobId, attempt }: { readonly jobId: string; readonly attempt: number }): void {
@@ -103,7 +133,8 @@ export class CellRules {
 
   died(cell: Process): void {
     const guests = this.#guests.get(cell) ?? new Set();
-    // Also one whose handler had ended: its last message may have died with the cell, and then its host cannot know.
+    // Also one whose handler had ended: its last message may have died with the cell, and then its host cannot tell that from a handler
+    // that died. To charge nobody would let a job live for ever that kills its cell a moment after its handler has returned.
     if (guests.size === 1) for (const key of guests) this.#diedAlone.add(key);
     for (const { process, key } of this.#alive.values()) {
       if (process !== cell) continue;
@@ -118,7 +149,7 @@ export class CellRules {
   }
 
   /** The same cells, which tell how long jobs wait for them and why the host killed one. */
-  watchCells(cells: Cells): Cells {
+  watchCells(host: Process, cells: Cells): Cells {
     return {
       ...cells,
       start: (work) => {
@@ -128,10 +159,16 @@ export class CellRules {
         const run = cells.start(work);
         const end = run.end.then((ended) => {
           this.#waitingSince.delete(key);
-          if (ended.kind === 'died' && ended.cause.includes('blocked the event loop')) this.#judgeStall(work);
+          if (ended.kind === 'returned' || ended.kind === 'threw') this.#heard.add(key);
+          if (ended.kind === 'died' && ended.cause.includes('blocked the event loop'))
+            this.#judgeStall(host, work);
           return ended;
         });
-        return { ...run, end };
+        const abort: typeof run.abort = (reason) => {
+          if (!this.#handedOver.has(key)) this.#stoppedWaiting.add(key);
+          run.abort(reason);
+        };
+        return { ...run, end, abort };
       },
     };
   }
@@ -198,6 +235,7 @@ export class CellRules {
     if (ENDS.has(write.transition) && Number(after.crashes) > Number(before.crashes)) {
       if (!this.#diedAlone.has(key))
         problems.push('a crash was charged to a job that was not alone in a fresh cell');
+      if (this.#heard.has(key)) problems.push('a crash was charged though its host had heard of its end');
     }
     const diedAt = this.#diedAt.get(key);
     if (write.transition === 'heartbeat' && diedAt !== undefined && this.#world.now - diedAt > FORGOTTEN_MS)
@@ -235,16 +273,20 @@ export class CellRules {
       this.#world.violate(`claimed by ${host.name}, whose cells keep dying, for ${sinceMs} ms`);
   }
 
-  #judgeStall({ job }: Work): void {
+  #judgeStall(host: Process, { job }: Work): void {
     const key = keyOf(job.jobId, job.attempt);
-    // A row that was deleted begins again at its first attempt: the last such cell is meant.
-    // It may have been handed to others before; the one that was killed is among the dead.
-    const dead = [...this.#guests].filter(([cell, guests]) => guests.has(key) && !cell.alive);
-    // Handed to a cell that was blocked already, it never got in.
-    if (dead.length === 0) return;
-    const stalledMs = Math.max(...dead.map(([cell]) => this.#stalledMs.get(cell) ?? 0));
+    // It was killed in the cell that it was given last. Another that it had been given before, and not begun in, is no excuse.
+    const last = this.#lastCell.get(`${host.name} ${key}`);
+    if (last === undefined) return;
+    // A row that was deleted begins again at its first attempt: a host can have two jobs by this name.
+    const cells = this.#reborn.has(job.jobId) ? this.#deadCellsOf(key) : [last];
+    const stalledMs = Math.max(...cells.map((cell) => this.#stalledMs.get(cell) ?? 0));
     if (stalledMs < this.#settings.maxStallMs)
       this.#world.violate(`${job.jobId}: its cell was killed as stalled, and was so for ${stalledMs} ms`);
+  }
+
+  #deadCellsOf(key: string): Process[] {
+    return [...this.#guests.keys()].filter((cell) => !cell.alive && this.#guests.get(cell)?.has(key));
   }
 
   #hasSuffered(kinds: readonly FaultKind[]): boolean {

@@ -1,3 +1,4 @@
+import { LeaseLost } from '../../lib/worker/abort-reasons.ts';
 import type { Patient } from '../../lib/worker/run/heart.ts';
 import { readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
@@ -59,6 +60,24 @@ export const leaseBugs: readonly PlantedBug[] = [
         }),
     }),
     rates: { partitioned: 3 },
+  },
+  {
+    name: 'a job is left to the reaper although a late beat has kept its lease',
+    // It takes a freeze that ends within the last few ms of the lease.
+    briefFrom: 600_011_573,
+    size: 'brief',
+    breaks: /could have stored that/,
+    alterCells: (cells) => ({
+      ...cells,
+      start(work) {
+        const run = cells.start(work);
+        const abort: typeof run.abort = (reason) => {
+          if (reason instanceof LeaseLost) work.lease.refuse();
+          run.abort(reason);
+        };
+        return { ...run, abort };
+      },
+    }),
   },
   {
     name: 'a late heartbeat may shorten the lease',

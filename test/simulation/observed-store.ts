@@ -1,6 +1,7 @@
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { ownerOfData } from '../../lib/protocol/rows/data-pointer.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import { createSimulatedTable, type ResultFilter, type SeenWrite } from './simulated-table.ts';
@@ -72,8 +73,8 @@ export function createObservedStore(
       const outcomes = Array.isArray(result) ? result : [result];
       for (const [i, outcome] of outcomes.entries()) {
         const ofJobs = seen.filter(isOfJob);
-        const jobId = Array.isArray(result) ? idOf((given[0] as readonly Named[])[i]) : undefined;
-        const entry = ofJobs.findLast(({ write }) => jobId === undefined || write.jobId === jobId);
+        const named = Array.isArray(result) ? (given[0] as readonly Named[])[i] : undefined;
+        const entry = ofJobs.findLast(({ write }) => isAbout(named, write));
         if (entry !== undefined) compare(process, verb, entry, outcome as { outcome: string });
       }
       idle.push(line);
@@ -87,11 +88,18 @@ export function createObservedStore(
 
 interface Named {
   readonly job?: { readonly jobId: string };
-  readonly claim?: { readonly jobId: string };
+  readonly claim?: { readonly jobId: string; readonly owner: string };
   readonly entry?: { readonly jobId: string };
 }
 
-const idOf = (named: Named | undefined) => (named?.job ?? named?.claim ?? named?.entry)?.jobId;
+/** A worker that lost a claim without knowing it, and claimed the job again, names both claims in one call. */
+function isAbout(named: Named | undefined, { jobId, when }: RowWrite): boolean {
+  const id = (named?.job ?? named?.claim ?? named?.entry)?.jobId;
+  const owner = when.flat().find(({ attribute }) => attribute === 'leaseOwner');
+  const isOtherClaim =
+    named?.claim !== undefined && owner?.is === 'equal' && owner.value !== named.claim.owner;
+  return id === undefined || (id === jobId && !isOtherClaim);
+}
 
 /** What is told is told of the job: data is there for it before, and tidying after. */
 const isOfJob = ({ write }: SeenWrite): boolean =>

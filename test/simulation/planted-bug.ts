@@ -39,6 +39,6 @@ export interface PlantedBug {
   readonly reaperSettings?: Partial<Settings>;
   /** Faults that are to happen more often, where the mistake shows only under them. */
   readonly rates?: Partial<FaultRates>;
-  /** The schedules that find it, where it takes more than one job. @default - any */
+  /** The schedules that find it, where others hardly can: those with many jobs in few cells, say. @default - any */
   readonly size?: Size;
 }

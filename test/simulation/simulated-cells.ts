@@ -49,7 +49,7 @@ export function createSimulatedCells(host: Process, parts: SimulatedCellsParts):
     concurrency: parts.concurrency,
     memoryBytes: PLENTY,
   });
-  return parts.judge.cells.watchCells(bug.alterCells?.(pool, host) ?? pool);
+  return parts.judge.cells.watchCells(host, bug.alterCells?.(pool, host) ?? pool);
 }
 
 /** As Node's: what should have run while the host was paused runs once, when it wakes. */
@@ -130,13 +130,15 @@ function launchCell(
   return {
     pid: undefined,
     slate: slate.host,
-    send: (messages) =>
+    send(messages) {
+      judge.cells.sent(cell, messages);
       cell.tick(random.integer(1, CHANNEL_MS), () => {
         for (const message of messages) {
           if (message.kind === 'run') judge.cells.entered(cell, message.job);
           hear(message);
         }
-      }),
+      });
+    },
     end() {
       const slow = world.fault('killIsSlow', cell.name) ? SLOW_KILL_MS : KILL_MS;
       if (cell.alive) world.at(random.integer(1, slow), () => cell.die());

@@ -40,10 +40,12 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
   const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
   const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);
   const brake = createBrake(clock, silentTelemetry);
+  const nearby = () => {
+    const cells = cellsNearby(process, given);
+    return judge.cells.watchCells(process, bug.alterCells?.(cells, process) ?? cells);
+  };
   const parts: WorkerParts = {
-    cells: hasCells
-      ? createSimulatedCells(process, { settings, judge, bug, concurrency })
-      : judge.cells.watchCells(cellsNearby(process, given)),
+    cells: hasCells ? createSimulatedCells(process, { settings, judge, bug, concurrency }) : nearby(),
     brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
     ...{ settings, clock, chance, queue },
     store: judge.cells.watchClaims(process, store),

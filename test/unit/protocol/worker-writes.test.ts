@@ -7,11 +7,15 @@ import {
   claimWrite,
   completeWrite,
   failWrite,
+  firstTermsWrite,
+  heartbeatInBatchWrite,
   heartbeatWrite,
   releaseUnknownWrite,
   releaseWrite,
+  restartWrite,
   retryWrite,
   scheduleWrite,
+  tidyWrite,
 } from '../../../lib/protocol/writes/worker-writes.ts';
 import { defined } from '../../../lib/wire/defined.ts';
 import { newJob } from '../../support/jobs.ts';
@@ -77,6 +81,15 @@ const granted = {
   returns: 'row',
 } as const;
 
+const byMessage = () => claimWrite({ job: newJob('a'), owner: 'w/1', skewMs: 2_000 }, at);
+const hasDefaultTerms = [
+  ...isClaimable.slice(0, -1),
+  { attribute: 'defaultTerms', is: 'present' } as const,
+  isThird,
+];
+/** Where a text is that has no room in the row. */
+const moved = { in: 'c3-7', parts: 1, bytes: 9000, until: 1_000_000 };
+
 /** The protocol as a worker writes it, word for word: what is listed here is all that changes, and when. */
 const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
   [
@@ -106,6 +119,46 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
     },
   ],
   [
+    'a claim by a message with a trace',
+    () =>
+      claimWrite({ job: newJob('a', { trace: { traceparent: '00-1' } }), owner: 'w/1', skewMs: 2_000 }, at),
+    {
+      ...granted,
+      when: [[isAbsent], isClaimable],
+      keep: { ...first, traceparent: '00-1' },
+      sum: {
+        attempt: { of: 'attempt', otherwise: 0, plus: 1 },
+        leaseUntil: { of: 'leaseMs', otherwise: 30_000, plus: now },
+      },
+    },
+  ],
+  [
+    'the first claim that knows the type, and how long its leases are',
+    () => firstTermsWrite(byMessage(), { attempt: 3, terms: { leaseMs: 40_000, maxCrashes: 1 } }, at),
+    {
+      ...granted,
+      when: [hasDefaultTerms],
+      set: { ...granted.set, leaseMs: 40_000, maxCrashes: 1, leaseUntil: 240_000 },
+      keep: {},
+      sum: { attempt: { of: 'attempt', otherwise: 0, plus: 1 } },
+      remove: ['notBefore', 'dispatches', 'defaultTerms'],
+    },
+  ],
+  [
+    'the first claim that knows the type, which has leases as usual',
+    () => firstTermsWrite(byMessage(), { attempt: 3, terms: {} }, at),
+    {
+      ...granted,
+      when: [hasDefaultTerms],
+      keep: {},
+      sum: {
+        attempt: { of: 'attempt', otherwise: 0, plus: 1 },
+        leaseUntil: { of: 'leaseMs', otherwise: 30_000, plus: now },
+      },
+      remove: ['notBefore', 'dispatches', 'defaultTerms'],
+    },
+  ],
+  [
     'a schedule',
     () => scheduleWrite(newJob('a'), dispatch, at),
     {
@@ -126,6 +179,59 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
       set: { leaseUntil: 230_000, heartbeatAt: now, changedBy: 'w/c9' },
       keep: { cancelRequested: false },
       returns: 'changed',
+    },
+  ],
+  [
+    'a heartbeat among others',
+    () => heartbeatInBatchWrite(claim, 230_000, at),
+    {
+      transition: 'heartbeat',
+      jobId: 'a',
+      when: [
+        [
+          ...isMine,
+          { attribute: 'leaseUntil', is: 'below', value: 230_000 },
+          { attribute: 'cancelRequested', is: 'equal', value: false },
+        ],
+      ],
+      set: { leaseUntil: 230_000, heartbeatAt: now, changedBy: 'w/c9' },
+      keep: {},
+      returns: 'nothing',
+    },
+  ],
+  [
+    'a restart',
+    () =>
+      restartWrite(
+        claim,
+        {
+          ...{ owner: 'w/2', leaseMs: 30_000, crashes: 1, releases: 2 },
+          ...{ lastError: 'exit code 1', diedAt: 199_000 },
+        },
+        at,
+      ),
+    {
+      transition: 'restart',
+      jobId: 'a',
+      when: [[...isMine, { attribute: 'cancelRequested', is: 'differs', value: true }]],
+      set: {
+        ...{ attempt: 4, leaseOwner: 'w/2', leaseUntil: 230_000, startedAt: now, heartbeatAt: now },
+        ...{ crashes: 1, releases: 2, lastError: 'exit code 1', changedBy: 'w/c9' },
+        claim03: { ...ended('crashed', 'exit code 1').claim03, to: 199_000 },
+      },
+      returns: 'row',
+    },
+  ],
+  [
+    'the move of a text out of the row',
+    () => tidyWrite(claim, { texts: { checkpoint: moved }, remove: ['claim01'], checkpointSeq: 7 }, at),
+    {
+      transition: 'tidy',
+      jobId: 'a',
+      when: [[...isMine, { attribute: 'checkpointSeq', is: 'equal', value: 7 }]],
+      set: { checkpoint: { ...moved }, changedBy: 'w/c9' },
+      remove: ['claim01'],
+      returns: 'nothing',
     },
   ],
   [
@@ -202,6 +308,20 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
         ...finished,
         ...ended('failed', 'boom'),
         changedBy: 'w/c9',
+      },
+      returns: 'nothing',
+    },
+  ],
+  [
+    'a failing that counts a crash, with a long error kept beside the row',
+    () => failWrite(claim, { errors: 5, crashes: 3, releases: 1, lastError: moved, expiresAt: 999 }, at),
+    {
+      transition: 'fail',
+      jobId: 'a',
+      when: [isMine],
+      set: {
+        ...{ status: 'failed', errors: 5, crashes: 3, releases: 1, lastError: { ...moved } },
+        ...{ leaseShard: 'f4', leaseUntil: now, ...finished, ...ended('failed', ''), changedBy: 'w/c9' },
       },
       returns: 'nothing',
     },

@@ -104,6 +104,27 @@ describe('a cell', () => {
   });
 });
 
+describe('a host without a place for what it shares with its cells', () => {
+  it('goes on with the cells that it has, and starts others as soon as there is room', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-shared-'));
+    const { start, telemetry } = stage({ folders: [folder] });
+    const neighbour = start('return', { ms: 2000 });
+    await resultOf(start('return'));
+    rmdirSync(folder);
+    const next = start('return', {}, { suspicion: { group: 1, limit: 1 } });
+    await until(() => telemetry.total('CellsUnready') > 0);
+    await resultOf(neighbour);
+    mkdirSync(folder);
+    await resultOf(next);
+    rmdirSync(folder);
+  });
+
+  it('says so when there never was one', async () => {
+    const { cells } = stage({ folders: [join(tmpdir(), 'leasehold-not-there')] });
+    await expect(cells.ready()).rejects.toThrow(/its process could not be started: ENOENT/);
+  });
+});
+
 describe('a cell of a host that is debugged', () => {
   it('has a debugger’s port of its own', async () => {
     const { start } = stage({ isDebugged: true, cells: 2 });

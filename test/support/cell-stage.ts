@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly isDebugged?: boolean;
   readonly guard?: Guard;
   readonly jobs?: URL;
+  /** Where the files are that host and cells share. */
+  readonly folders?: readonly string[];
 }
 
 export interface StartedRun extends Run {
@@ -54,6 +56,7 @@ export function cellStage(options: StageOptions = {}) {
           options.isDebugged,
         ),
         environment: { POWERTOOLS_LOG_LEVEL: undefined },
+        folders: options.folders,
       },
       guard,
     ),

@@ -5,7 +5,7 @@ import type { ToCell } from './channel.ts';
 import { createFatalReport, REPORT_DESCRIPTOR } from './fatal-report.ts';
 import type { Guard } from './guard.ts';
 import { rssOf } from './memory.ts';
-import { createSlate, type HostSlate, SLATE_DESCRIPTOR } from './slate.ts';
+import { blankSlate, createSlate, type HostSlate, SLATE_DESCRIPTOR } from './slate.ts';
 
 /** The process of a cell, as its host deals with it. */
 export interface CellProcess {
@@ -36,13 +36,17 @@ export interface CellProgram {
   /** Where cells of one host keep what they compiled. */
   readonly compileCache?: string;
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where the files are that host and cell share. @default - the system's folder for such, or its memory */
+  readonly folders?: readonly string[];
 }
 
 /** Starts cells as child processes. */
 export function createLauncher(program: CellProgram, guard: Guard): CellLauncher {
-  return (orders) => {
-    const slate = createSlate();
-    const report = createFatalReport();
+  const launch = (orders: CellOrders, opened: { close(): void }[]): CellProcess => {
+    const slate = createSlate(program.folders);
+    opened.push(slate);
+    const report = createFatalReport(program.folders);
+    opened.push(report);
     const stdio: (number | 'inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     stdio[SLATE_DESCRIPTOR] = slate.descriptor;
     stdio[REPORT_DESCRIPTOR] = report.descriptor;
@@ -78,10 +82,34 @@ export function createLauncher(program: CellProgram, guard: Guard): CellLauncher
       disconnected: new Promise((resolve) => child.once('disconnect', () => resolve())),
       forget() {
         if (pid !== undefined) guard.forget(pid);
-        slate.close();
-        report.close();
+        for (const each of opened) each.close();
       },
     };
+  };
+  return (orders) => {
+    const opened: { close(): void }[] = [];
+    try {
+      return launch(orders, opened);
+    } catch (error) {
+      for (const each of opened) each.close();
+      return neverStarted(error);
+    }
+  };
+}
+
+/** A full disk, no descriptors, no memory: the cell is missed, and the host with all that it runs goes on. */
+function neverStarted(error: unknown): CellProcess {
+  const ending = { code: null, signal: null, error: error instanceof Error ? error.message : String(error) };
+  return {
+    pid: undefined,
+    slate: blankSlate,
+    send() {},
+    end() {},
+    memory: () => undefined,
+    onMessage() {},
+    onExit: (listener) => void setImmediate(listener, ending),
+    disconnected: Promise.resolve(),
+    forget() {},
   };
 }
 

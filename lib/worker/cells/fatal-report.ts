@@ -1,6 +1,5 @@
-import { closeSync, openSync, readSync, unlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, readSync } from 'node:fs';
+import { openUnnamedFile } from './unnamed-file.ts';
 
 /** Where the report's file is among the descriptors that a cell is started with. */
 export const REPORT_DESCRIPTOR = 5;
@@ -15,10 +14,8 @@ export interface FatalReport {
   close(): void;
 }
 
-export function createFatalReport(): FatalReport {
-  const file = join(tmpdir(), `leasehold-report-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  const descriptor = openSync(file, 'wx+', 0o600);
-  unlinkSync(file);
+export function createFatalReport(folders?: readonly string[]): FatalReport {
+  const descriptor = openUnnamedFile('report', 0, folders);
   return {
     descriptor,
     read() {

@@ -1,8 +1,7 @@
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, readSync, writeSync } from 'node:fs';
 import { cutToBytes } from '../../protocol/rows/json-text.ts';
 import type { ClockReading } from '../run/lease-clock.ts';
+import { openUnnamedFile } from './unnamed-file.ts';
 
 /**
  * Memory that a host and one of its cells share: a file without a name, read and written by position. A handler that has
@@ -68,6 +67,8 @@ const SLOTS_AT = 16 * 1024;
 /** The host writes the first half of a slot, the cell the second: nobody overwrites the other. */
 const SLOT = 128;
 const CELL_PART = 64;
+/** As many as a process may run jobs; further ones find their room later. */
+const SLOTS = 1000;
 /** Version, run, revoked, detail, wall, monotonic, length, version. */
 const ENTRY = 8;
 const MOST_LOOKS = 100;
@@ -82,10 +83,8 @@ function readNumbers(descriptor: number, into: Float64Array, position: number): 
 }
 
 /** A new slate, known only by its descriptor. */
-export function createSlate(): HostSlate {
-  const file = join(tmpdir(), `leasehold-slate-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  const descriptor = openSync(file, 'wx+', 0o600);
-  unlinkSync(file);
+export function createSlate(folders?: readonly string[]): HostSlate {
+  const descriptor = openUnnamedFile('slate', slotAt(SLOTS), folders);
   const entry = new Float64Array(ENTRY);
   const pair = new Float64Array(2);
   let version = 0;
@@ -111,7 +110,8 @@ export function createSlate(): HostSlate {
       const length = Math.min(MAX_WORDS, Math.max(0, Math.floor(pair[1] ?? 0)));
       if (!(length > 0)) return undefined;
       const bytes = Buffer.alloc(length);
-      return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, length, WORDS_AT));
+      const text = bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, length, WORDS_AT));
+      return text.split('\0', 1)[0];
     },
     close() {
       if (open) closeSync(descriptor);
@@ -119,6 +119,16 @@ export function createSlate(): HostSlate {
     },
   };
 }
+
+/** The slate of a cell that never was. */
+export const blankSlate: HostSlate = {
+  descriptor: -1,
+  write() {},
+  signs: () => ({ pulse: 0 }),
+  slotSigns: () => ({ started: 0, progress: 0 }),
+  lastWords: () => undefined,
+  close() {},
+};
 
 /** The slate as the cell sees it. */
 export function openSlate(descriptor: number): CellSlate {

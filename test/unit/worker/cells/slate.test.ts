@@ -1,5 +1,6 @@
-import { readdirSync, writeSync } from 'node:fs';
+import { fstatSync, readdirSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   createSlate,
@@ -52,6 +53,25 @@ describe('the slate', () => {
     expect(cell.read(500)).toEqual(entry(10));
     expect(host.slotSigns(500)).toEqual({ started: 10, progress: 0 });
     expect(cell.read(0)).toEqual(NOTHING);
+  });
+
+  it('takes the room of a thousand slots when it is made, so that a disk that is full later refuses nothing', () => {
+    const { host, cell } = slate();
+    const { size } = fstatSync(host.descriptor);
+    host.write(999, entry(10));
+    cell.started(999, 10);
+    cell.progress(999);
+    cell.pulse();
+    cell.lastWords('x'.repeat(10_000));
+    expect(fstatSync(host.descriptor).size).toBe(size);
+  });
+
+  it('is in the first folder that takes it', () => {
+    const host = createSlate([join(tmpdir(), 'leasehold-not-there'), tmpdir()]);
+    opened.push(host);
+    host.write(0, entry(10));
+    expect(openSlate(host.descriptor).read(0)).toEqual(entry(10));
+    expect(() => createSlate([join(tmpdir(), 'leasehold-not-there')])).toThrow(/ENOENT/);
   });
 
   it('is read again while the host is in the middle of a write', () => {

@@ -1,6 +1,8 @@
+import { NotJsonError } from '../../protocol/errors.ts';
 import type { TraceContext } from '../../wire/trace.ts';
 import type { JobOptions } from '../define-job.ts';
 import type { HandlerEnd, Kept, Origin, PayloadCheck } from './cells.ts';
+import { loggableError } from './describe-error.ts';
 import type { Revocation } from './revocation.ts';
 
 /**
@@ -118,8 +120,8 @@ function readEnd(run: number, end: unknown, { maxResultBytes }: ChannelLimits): 
   const said = (typeof end === 'object' && end !== null ? end : {}) as Fields;
   if (said.kind === 'returned') {
     const result = text(said.result, maxResultBytes);
-    if (said.result !== undefined && result === undefined) return undefined;
-    return { kind: 'ended', run, end: { kind: 'returned', result } };
+    const isKept = said.result === undefined || (result !== undefined && isJson(result));
+    return { kind: 'ended', run, end: isKept ? { kind: 'returned', result } : UNREADABLE_RESULT };
   }
   const error = (typeof said.error === 'object' && said.error !== null ? said.error : {}) as Fields;
   if (said.kind !== 'threw') return undefined;
@@ -135,6 +137,22 @@ function readEnd(run: number, end: unknown, { maxResultBytes }: ChannelLimits): 
       },
     },
   };
+}
+
+const NOT_JSON = loggableError(new NotJsonError('result', undefined));
+/** From a cell in which somebody replaced `JSON.stringify`, say. Left out, the run would have no end. */
+const UNREADABLE_RESULT: HandlerEnd = {
+  kind: 'threw',
+  error: { text: NOT_JSON, loggable: NOT_JSON, retryable: true },
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The numbers of a type are checked with the settings afterwards, like those of any registry. */

@@ -34,12 +34,14 @@ function describe(thrown: unknown, depth: number): string {
 
 /** An error as a log line may show it: a schema's complaint can repeat the payload, which is never logged. */
 export const loggableError = (thrown: unknown): string =>
-  thrown instanceof SchemaRefusedError
-    ? `${thrown.name}: see the job's lastError`
-    : cutToBytes(
-        readable(() => headlineOf(thrown).split('\n')[0] ?? ''),
-        LOGGED_BYTES,
-      );
+  cutToBytes(
+    readable(() =>
+      thrown instanceof SchemaRefusedError
+        ? `${thrown.name}: see the job's lastError`
+        : (headlineOf(thrown).split('\n')[0] ?? ''),
+    ),
+    LOGGED_BYTES,
+  );
 
 function headlineOf(thrown: unknown): string {
   if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`;

@@ -17,8 +17,17 @@ const NON_RETRYABLE = 'NON_RETRYABLE';
 export const thrownBy = (error: unknown): Thrown => ({
   text: describeError(error),
   loggable: loggableError(error),
-  retryable: !(error instanceof Error && (error as Error & { code?: unknown }).code === NON_RETRYABLE),
+  retryable: !isNonRetryable(error),
 });
+
+function isNonRetryable(error: unknown): boolean {
+  try {
+    return error instanceof Error && (error as Error & { code?: unknown }).code === NON_RETRYABLE;
+  } catch {
+    // A getter or a proxy that throws: whoever reads it must not die of it.
+    return false;
+  }
+}
 
 /** What a schema refused at the start of a run. */
 export const refusedBySchema = (what: string, reason: string): Thrown =>

@@ -28,6 +28,11 @@ describe('what a cell says', () => {
 
   const thrown = { text: 'boom', loggable: 'b', retryable: false };
   const unreadable = { text: 'thrown value: unreadable', loggable: 'unreadable', retryable: true };
+  const NOT_JSON = expect.stringMatching(/^NotJsonError: the result/) as unknown;
+  const notJson = {
+    ...{ kind: 'ended', run: 1 },
+    end: { kind: 'threw', error: { text: NOT_JSON, loggable: NOT_JSON, retryable: true } },
+  };
   it.each<[unknown, unknown]>([
     [
       { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, 7, null, undefined, { type: 8 }, { type: 'b' }] },
@@ -57,7 +62,8 @@ describe('what a cell says', () => {
       { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
       { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
     ],
-    [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 1 } }, undefined],
+    [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 1 } }, notJson],
+    [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 'no JSON' } }, notJson],
     [{ kind: 'ended', run: 1.5, end: { kind: 'returned' } }, undefined],
     [{ kind: 'ended', run: '1', end: { kind: 'returned' } }, undefined],
     [{ kind: 'ended', run: 1, end: null }, undefined],
@@ -140,13 +146,16 @@ describe('what a cell says', () => {
     expect(readFromCell(ready(10_001), limits)).toEqual([{ kind: 'ready', types: [] }]);
   });
 
-  it('is left out where it is larger than a row could keep', () => {
+  it('is left out where it is larger than a row could keep; but for a result, without which a run has no end', () => {
     const said = [
       { kind: 'save', run: 1, checkpoint: 'x'.repeat(1001) },
       { kind: 'ended', run: 1, end: { kind: 'returned', result: 'x'.repeat(1001) } },
       { kind: 'save', run: 1, checkpoint: 'x'.repeat(1000) },
     ];
-    expect(readFromCell(said, limits)).toHaveLength(1);
+    expect(readFromCell(said, limits)).toMatchObject([
+      { kind: 'ended', end: { kind: 'threw' } },
+      { kind: 'save' },
+    ]);
   });
 });
 

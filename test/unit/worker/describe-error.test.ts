@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeError, loggableError } from '../../../lib/worker/cells/describe-error.ts';
+import { thrownBy } from '../../../lib/worker/cells/thrown.ts';
 
 const hostile: readonly (readonly [string, unknown])[] = [
   ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 5 })],
@@ -7,6 +8,25 @@ const hostile: readonly (readonly [string, unknown])[] = [
     'an error whose message cannot be read',
     Object.defineProperty(new Error('x'), 'message', {
       get: () => {
+        throw new Error('no');
+      },
+    }),
+  ],
+  [
+    'an error whose code cannot be read',
+    Object.defineProperty(new Error('x'), 'code', {
+      get: () => {
+        throw new Error('no');
+      },
+    }),
+  ],
+  [
+    'a proxy that refuses everything',
+    new Proxy(new Error('x'), {
+      get: () => {
+        throw new Error('no');
+      },
+      getPrototypeOf: () => {
         throw new Error('no');
       },
     }),
@@ -21,6 +41,7 @@ describe('whatever a handler throws', () => {
   it.each(hostile)('can be told of: %s', (_, thrown) => {
     expect(describeError(thrown)).toBeTypeOf('string');
     expect(loggableError(thrown)).toBeTypeOf('string');
+    expect(thrownBy(thrown).retryable).toBe(true);
   });
 
   it('is cut short in the log, and kept whole for the row', () => {

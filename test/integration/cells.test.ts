@@ -49,11 +49,17 @@ describe('a cell', () => {
     ['nativeAbort', 'aborted (SIGABRT) by native code; stderr may say more'],
     ['throwLater', 'uncaught exception: Error: thrown by a timer'],
     ['rejectLater', 'unhandled rejection: Error: nobody listens'],
+    ['surviveThenKill', 'killed (SIGKILL) by somebody else than its host'],
+    ['surviveThenExit', 'a handler, or what it called, ended the process with exit code 3'],
+    ['disconnect', 'a handler, or what it called, closed the channel to its host'],
+    ['closeChannel', 'a handler, or what it called, closed the channel to its host'],
   ] as const)('that dies by %s is known at once, with the cause', async (act, cause) => {
     const { start } = stage();
     const death = await deathOf(start(act));
     expect(death.cause.split('\n')[0]).toBe(cause);
     if (act === 'throwLater') expect(death.cause).toMatch(/at .*cell-jobs\.ts:\d+/);
+    if (act === 'surviveThenExit')
+      expect(death.cause).toMatch(/\nbefore that, .* Error: thrown by a timer\n/);
   });
 
   it('whose heap is exhausted dies alone, and says so', async () => {

@@ -30,6 +30,9 @@ export function createSimulatedSlate(cell: Process): { readonly host: HostSlate;
       lastWords(text) {
         words ??= text;
       },
+      takeBackWords() {
+        words = undefined;
+      },
     },
   };
 }

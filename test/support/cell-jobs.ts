@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, closeSync } from 'node:fs';
 import { url as inspectorUrl } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -29,6 +29,24 @@ export const acts = {
   },
   rejectLater: () => {
     void Promise.reject(new Error('nobody listens'));
+    return new Promise(() => {});
+  },
+  /** Catches what nobody else does, as some libraries make a process do, and ends later in another way. */
+  surviveThenKill: () => {
+    process.on('uncaughtException', () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50));
+    return acts.throwLater();
+  },
+  surviveThenExit: () => {
+    process.on('uncaughtException', () => setTimeout(() => process.exit(3), 50));
+    return acts.throwLater();
+  },
+  disconnect: () => {
+    process.disconnect();
+    return new Promise(() => {});
+  },
+  /** Without the cell's own knowledge. */
+  closeChannel: () => {
+    closeSync(3);
     return new Promise(() => {});
   },
   heap: () => {

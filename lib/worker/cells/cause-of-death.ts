@@ -12,6 +12,8 @@ export interface CellExit {
 const NEAR = 0.8;
 const ABORTED = 134;
 
+const CHANNEL_CLOSED = 'a handler, or what it called, closed the channel to its host';
+
 const OURS: Readonly<Record<KilledFor, string>> = {
   'ignored signal': 'killed: a handler did not stop within killAfterMs of its signal',
   stalled: 'killed: a handler blocked the event loop for longer than maxStallMs',
@@ -24,6 +26,8 @@ export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;
   readonly lastWords?: string;
+  /** Its host ended it because nothing could be heard from it any more. */
+  readonly wasDeaf?: boolean;
   /** What it had when it was last looked at, and what it may have. */
   readonly memory: number;
   readonly memoryBytes: number;
@@ -36,14 +40,18 @@ export function explainDeath(known: {
     return words.origin === 'unhandledRejection'
       ? `unhandled rejection: ${words.error}`
       : `uncaught exception: ${words.error}`;
+  if (words?.origin === 'disconnect') return CHANNEL_CLOSED;
   const share = memory / memoryBytes;
   if (ending.signal === 'SIGABRT' || ending.code === ABORTED) return explainAbort(words, share);
   if (ending.signal === 'SIGKILL')
     return share >= NEAR
       ? 'out of memory (killed by the kernel)'
-      : 'killed (SIGKILL) by somebody else than its host';
+      : known.wasDeaf
+        ? CHANNEL_CLOSED
+        : 'killed (SIGKILL) by somebody else than its host';
   if (ending.signal !== null) return `killed (${ending.signal})`;
-  return `a handler, or what it called, ended the process with exit code ${ending.code}`;
+  const before = words?.survived === undefined ? '' : `\nbefore that, its process survived ${words.survived}`;
+  return `a handler, or what it called, ended the process with exit code ${ending.code}${before}`;
 }
 
 /** V8 leaves a report, `process.abort()` last words; what aborts without either is native code, or memory that was short for both. */
@@ -58,6 +66,8 @@ interface LastWords {
   readonly origin?: string;
   readonly error?: string;
   readonly fatal?: string;
+  /** An exception that nobody caught and somebody listened for. */
+  readonly survived?: string;
 }
 
 /** The last words come from a process that was falling apart. */
@@ -66,12 +76,9 @@ function readWords(text: string | undefined): LastWords | undefined {
   try {
     const words: unknown = JSON.parse(text);
     if (typeof words !== 'object' || words === null) return undefined;
-    const { origin, error, fatal } = words as Record<string, unknown>;
-    return {
-      origin: typeof origin === 'string' ? origin : undefined,
-      error: typeof error === 'string' ? error : undefined,
-      fatal: typeof fatal === 'string' ? fatal : undefined,
-    };
+    const { origin, error, fatal, survived } = words as Record<string, unknown>;
+    const said = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    return { origin: said(origin), error: said(error), fatal: said(fatal), survived: said(survived) };
   } catch {
     return undefined;
   }

@@ -11,7 +11,11 @@ export interface CellChannel {
 type Sender = (message: unknown, callback: (error: Error | null) => void) => boolean;
 
 /** Takes the channel over, so that code which is loaded later cannot speak on it by accident. */
-export function takeChannel(hear: (message: ToCell) => void): CellChannel {
+export function takeChannel(listener: {
+  hear(message: ToCell): void;
+  /** Called before this process ends because its channel did. */
+  onClosed(): void;
+}): CellChannel {
   const send = process.send?.bind(process) as Sender | undefined;
   if (send === undefined) throw new Error('a cell is started by its host, with a channel to it');
   let unsaid: FromCell[] = [];
@@ -24,9 +28,12 @@ export function takeChannel(hear: (message: ToCell) => void): CellChannel {
     // A host that is gone needs no answer: the cell is about to end as well.
     send(said, () => {});
   };
-  process.on('message', (messages: readonly ToCell[]) => messages.forEach(hear));
+  process.on('message', (messages: readonly ToCell[]) => messages.forEach(listener.hear));
   // Without a host nobody keeps the leases of what runs here.
-  process.on('disconnect', () => endGroup());
+  process.on('disconnect', () => {
+    listener.onClosed();
+    endGroup();
+  });
   // It may have gone before anybody listened.
   if (!process.connected) endGroup();
   process.on('exit', flush);

@@ -88,7 +88,9 @@ class LiveCell implements Cell {
   readonly #memory: MemoryWatch;
   #wasReady = false;
   #isRetired = false;
+  #hasExited = false;
   #isDead = false;
+  #wasDeaf = false;
   #used = 0;
   #failures = 0;
   #killedFor: KilledFor | undefined;
@@ -113,6 +115,7 @@ class LiveCell implements Cell {
       for (const message of readFromCell(heard, limits)) this.#hear(message);
     });
     process.onExit((ending) => void this.#die(ending));
+    void process.disconnected.then(() => this.#endIfDeaf());
   }
 
   isReady(): boolean {
@@ -221,6 +224,7 @@ class LiveCell implements Cell {
 
   async #die(ending: CellExit): Promise<void> {
     if (this.#isDead) return;
+    this.#hasExited = true;
     this.#isRetired = true;
     this.#process.end();
     await waitAtMost(LAST_WORDS_MS, this.#process.disconnected, this.#options.clock);
@@ -233,12 +237,20 @@ class LiveCell implements Cell {
     this.#options.onDead(death);
   }
 
+  /** Its channel is closed and it lives: it cannot say how its jobs end, and they would keep it for as long as they may run. */
+  async #endIfDeaf(): Promise<void> {
+    if (!this.#hasExited) await this.#options.clock.sleep(LAST_WORDS_MS);
+    if (this.#hasExited) return;
+    this.#wasDeaf = true;
+    this.#process.end();
+  }
+
   #describeDeath(ending: CellExit): CellDeath {
     const killedFor = this.#killedFor;
     const { memoryBytes } = this.#options;
-    const lastWords = this.#process.slate.lastWords();
+    const known = { killedFor, lastWords: this.#process.slate.lastWords(), wasDeaf: this.#wasDeaf };
     return {
-      cause: explainDeath({ ending, killedFor, lastWords, memory: this.#memory.last(), memoryBytes }),
+      cause: explainDeath({ ending, ...known, memory: this.#memory.last(), memoryBytes }),
       ...{ killedFor, unloadable: this.#unloadable, wasReady: this.#wasReady },
       ...{ runs: [...this.runs.values()], checks: this.#checks.all() },
     };

@@ -28,7 +28,11 @@ export function runCell(
     isTerminal: process.stdout.isTTY === true,
     now: () => systemClock.now(),
   });
-  const channel = takeChannel((message) => hear(message));
+  const channel = takeChannel({
+    hear: (message) => hear(message),
+    // Read only by a host that is there: then it was somebody here who closed the channel.
+    onClosed: () => slate.lastWords(JSON.stringify({ origin: 'disconnect' })),
+  });
   let registry: Registry | undefined;
   const hear = serveHost({
     ...{ orders, slate, channel, log, clock: systemClock, pulse: createPulse(slate) },
@@ -80,23 +84,23 @@ function createPulse(slate: CellSlate): Pulse {
 function prepareProcess(slate: CellSlate, channel: CellChannel): void {
   // Sent to the host, which asks its cells in its own way.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  process.on('uncaughtExceptionMonitor', (error, origin) => {
-    const job = currentJob.getStore();
-    slate.lastWords(
-      JSON.stringify({
-        origin,
-        error: cutToBytes(describeError(error), MAX_ERROR_BYTES / 4),
-        jobId: job?.jobId,
-      }),
-    );
+  let survived: string | undefined;
+  process.on('uncaughtExceptionMonitor', (thrown, origin) => {
+    const error = cutToBytes(describeError(thrown), MAX_ERROR_BYTES / 4);
+    slate.lastWords(JSON.stringify({ origin, error, jobId: currentJob.getStore()?.jobId }));
     channel.flush();
+    // Only where somebody listens for such exceptions: then the process goes on, and what ends it later is something else.
+    setImmediate(() => {
+      survived = error;
+      slate.takeBackWords();
+    });
   });
   const { abort } = process;
   process.abort = () => {
     slate.lastWords(JSON.stringify({ origin: 'abort' }));
     return abort();
   };
-  process.on('exit', (code) => slate.lastWords(JSON.stringify({ origin: 'exit', code })));
+  process.on('exit', (code) => slate.lastWords(JSON.stringify({ origin: 'exit', code, survived })));
   writeFatalReport();
   try {
     writeFileSync('/proc/self/oom_score_adj', FIRST_TO_GO);

@@ -53,6 +53,8 @@ export interface CellSlate {
   progress(slot: number): void;
   /** Only the first words count: what a process does while it falls apart explains nothing. */
   lastWords(text: string): void;
+  /** They were not the last: the process goes on. */
+  takeBackWords(): void;
 }
 
 /** Where the slate is among the descriptors that a cell is started with. */
@@ -164,6 +166,10 @@ export function openSlate(descriptor: number): CellSlate {
       const bytes = Buffer.from(cutToBytes(text, MAX_WORDS));
       writeSync(descriptor, bytes, 0, bytes.length, WORDS_AT);
       writeNumber(bytes.length, WORDS_LENGTH_AT);
+    },
+    takeBackWords() {
+      hasSpoken = false;
+      writeNumber(0, WORDS_LENGTH_AT);
     },
   };
 }

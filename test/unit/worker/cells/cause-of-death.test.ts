@@ -46,6 +46,26 @@ describe('why a cell died', () => {
       'killed (SIGKILL) by somebody else than its host',
     ],
     [
+      'a channel closed from within',
+      { ending: exit(null, 'SIGKILL'), words: { origin: 'disconnect' } },
+      'a handler, or what it called, closed the channel to its host',
+    ],
+    [
+      'one that its host could not hear any more',
+      { ending: exit(null, 'SIGKILL'), wasDeaf: true },
+      'a handler, or what it called, closed the channel to its host',
+    ],
+    [
+      'one that was killed otherwise before',
+      { ending: exit(null, 'SIGSEGV'), wasDeaf: true },
+      'killed (SIGSEGV)',
+    ],
+    [
+      'an exit some time after an exception',
+      { words: { origin: 'exit', survived: 'Error: boom' } },
+      'a handler, or what it called, ended the process with exit code 1\nbefore that, its process survived Error: boom',
+    ],
+    [
       'SIGKILL near its share',
       { ending: exit(null, 'SIGKILL'), memory: 80 },
       'out of memory (killed by the kernel)',

@@ -17,6 +17,7 @@ describe('the bytes of a value, as DynamoDB counts them', () => {
     ['zeros on either side of a fraction not at all', 0.0012, 2],
     ['the sign of a fraction', -0.5, 3],
     ['zeros within a fraction', 10.01, 3],
+    ['a number beyond the safe range, without the zeros at its end', 2 ** 53 * 1000, 9],
     ['a truth', true, 1],
     ['nothing', null, 1],
     ['an empty map', {}, 3],

@@ -82,6 +82,7 @@ const granted = {
 } as const;
 
 const byMessage = () => claimWrite({ job: newJob('a'), owner: 'w/1', skewMs: 2_000 }, at);
+const byHint = () => claimWrite({ job: { jobId: 'a' }, owner: 'w/1', skewMs: 2_000 }, at);
 const hasDefaultTerms = [
   ...isClaimable.slice(0, -1),
   { attribute: 'defaultTerms', is: 'present' } as const,
@@ -146,14 +147,14 @@ const writes: readonly (readonly [string, () => RowWrite, RowWrite])[] = [
   ],
   [
     'the first claim that knows the type, which has leases as usual',
-    () => firstTermsWrite(byMessage(), { attempt: 3, terms: {} }, at),
+    () => firstTermsWrite(byHint(), { attempt: 3, terms: {} }, at),
     {
       ...granted,
       when: [hasDefaultTerms],
       keep: {},
       sum: {
         attempt: { of: 'attempt', otherwise: 0, plus: 1 },
-        leaseUntil: { of: 'leaseMs', otherwise: 30_000, plus: now },
+        leaseUntil: { of: 'leaseMs', otherwise: 0, plus: now },
       },
       remove: ['notBefore', 'dispatches', 'defaultTerms'],
     },

@@ -18,11 +18,13 @@ export function createEmbeddedReaper(deps: WatchDeps): EmbeddedReaper {
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
 
   const run = async (signal: AbortSignal): Promise<void> => {
+    let dueAt: number | undefined;
     while (!signal.aborted) {
       try {
         const deadlineAt = clock.now() + WATCH_MS / settings.timeScale;
-        const { ended } = await watch(deps, { deadlineAt, signal });
-        if (ended === 'disabled') return;
+        const done = await watch(deps, { deadlineAt, signal, dueAt });
+        if (done.ended === 'disabled') return;
+        dueAt = done.dueAt;
       } catch (error) {
         telemetry.error('reaper failed; it starts again', error);
         await clock.sleep(PAUSE_MS / settings.timeScale, signal).catch(() => {});

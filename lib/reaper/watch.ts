@@ -8,7 +8,7 @@ import { GAUGE_EVERY_MS, gaugeLiveLeases } from './live-leases.ts';
 import { reportUnsoundClock } from './report.ts';
 import { type SweepResult, sweep } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
-import { createSweepMemory, type SweepMemory, soonest } from './sweep-memory.ts';
+import { createSweepMemory, outlooksOf, type SweepMemory, soonest } from './sweep-memory.ts';
 import { isMissed } from './wake.ts';
 
 /** What a watch needs besides the parts of a sweep. */
@@ -24,6 +24,8 @@ export interface WatchOptions {
   /** No sweep, and no page of one, is begun after this moment. */
   readonly deadlineAt: number;
   readonly signal?: AbortSignal;
+  /** When the watch before was to look again, and could not. */
+  readonly dueAt?: number;
 }
 
 /** What a watch did. */
@@ -35,6 +37,8 @@ export interface WatchResult {
   readonly cancelled: number;
   /** Why: out of time, told to stop, or switched off. */
   readonly ended: 'deadline' | 'stopped' | 'disabled';
+  /** When it was to look again, where it could not. */
+  readonly dueAt?: number;
 }
 
 /** A timer may fire this much too early by the wall clock: sweeping then would find the lease still live. */
@@ -49,7 +53,7 @@ export async function watch(deps: WatchDeps, options: WatchOptions): Promise<Wat
     deps.telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
     return { ...NOTHING_DONE, ended: 'disabled' };
   }
-  return new Watch(deps, options, await takeUp(deps, createReaperPlace(deps))).run();
+  return new Watch(deps, options, await takeUp(deps, createReaperPlace(deps), options)).run();
 }
 
 const NOTHING_DONE = { sweeps: 0, reclaimed: 0, failed: 0, redispatched: 0, cancelled: 0 };
@@ -65,7 +69,9 @@ class Watch {
   readonly #totals = { ...NOTHING_DONE };
   readonly #endsAt: number;
   /** When this reaper, or the one before, was to look again. */
-  #dueAt: number | undefined;
+  #dueAt: number;
+  /** That look was tried, and some of it failed. */
+  #isOwed = false;
 
   constructor(deps: WatchDeps, options: WatchOptions, { memory, promisedAt, breaker }: Inheritance) {
     const { clock, name } = deps;
@@ -82,7 +88,8 @@ class Watch {
 
   async run(): Promise<WatchResult> {
     try {
-      return { ended: await this.#watch(), ...this.#totals };
+      const ended = await this.#watch();
+      return { ended, ...this.#totals, dueAt: this.#isOwed ? this.#dueAt : undefined };
     } finally {
       await this.#lead.giveUp();
       await this.#memory.outlet.settle();
@@ -125,7 +132,10 @@ class Watch {
     if (result.complete || changes(result) > 0) await this.#lead.keep();
     const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
     const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
-    if (result.complete) this.#dueAt = nextAt;
+    // A shard that could not be read, and is not due again yet, is still owed its look.
+    const isBehind = outlooksOf(this.#memory, 'running').some(({ failures }) => failures > 0);
+    this.#isOwed = isBehind || !result.complete;
+    if (!this.#isOwed) this.#dueAt = nextAt;
     return nextAt;
   }
 
@@ -149,17 +159,25 @@ class Watch {
 
 interface Inheritance {
   readonly memory: SweepMemory;
-  readonly promisedAt: number | undefined;
+  readonly promisedAt: number;
   readonly breaker: BreakerKeeper;
 }
 
-/** What the reaper before left: its breaker, and when it was to look again. Without an answer, nothing is known. */
-async function takeUp(deps: WatchDeps, place: ReaperPlace): Promise<Inheritance> {
+/**
+ * What the reaper before left: its breaker, and when it was to look again. Where its row does not tell, the watch before may know; and
+ * where the store does not answer, this one was to look now. Else an outage in which one watch follows another would be charged to the jobs.
+ */
+async function takeUp(
+  deps: WatchDeps,
+  place: ReaperPlace,
+  { dueAt = 0 }: Pick<WatchOptions, 'dueAt'>,
+): Promise<Inheritance> {
+  const begunAt = deps.clock.now();
   const row = await place.read().catch(() => undefined);
-  const promises = [row?.wakeAt, row?.leaderUntil].filter((at) => at !== undefined);
+  const promisedAt = Math.max(row?.wakeAt ?? 0, row?.leaderUntil ?? 0);
   return {
     memory: createSweepMemory(deps, row?.breakerOpen),
-    promisedAt: promises.length === 0 ? undefined : Math.max(...promises),
+    promisedAt: promisedAt || dueAt || (row === undefined ? begunAt : 0),
     breaker: keepBreaker(deps, place, row?.breakerOpen),
   };
 }

@@ -13,6 +13,7 @@ const stage = () => {
   const clock = createHandClock();
   const counts: CountQuery[] = [];
   let isDown = false;
+  let troubled: string | undefined;
   const up = () => {
     if (isDown) throw new Error('the store is out of reach');
   };
@@ -25,6 +26,7 @@ const stage = () => {
     },
     async query(request) {
       up();
+      if (request.partition === troubled) throw new Error('this shard is out of reach');
       return memoryTable.query(request);
     },
     async read(jobId) {
@@ -54,6 +56,9 @@ const stage = () => {
     },
     down(is: boolean) {
       isDown = is;
+    },
+    trouble(shard?: string) {
+      troubled = shard;
     },
     lapse: () => clock.advance(set.settings.leaseMs + set.settings.skewMs + set.settings.graceMs),
     async causes() {
@@ -133,6 +138,29 @@ describe('lapses that follow one another', () => {
 });
 
 describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
+  it.each([
+    ['as one ends', 1],
+    ['shortly before the store is back', 14],
+  ])('is charged to nobody where the next watch begins meanwhile: %s', async (_, after) => {
+    const { claim, clock, deps, down, charges } = stage();
+    const watchFor = (ms: number, dueAt?: number) => watch(deps, { deadlineAt: clock.now() + ms, dueAt });
+    const first = watchFor(4000 + after * 1000);
+    await clock.advance(3000);
+    await claim('a', 5);
+    await clock.advance(1000);
+    down(true);
+    for (let second = 0; second < after; second++) await clock.advance(1000);
+    await clock.advance(1);
+    const { dueAt } = await first;
+    const next = watchFor(30_000, dueAt);
+    for (let second = after; second < 16; second++) await clock.advance(1000);
+    down(false);
+    for (let second = 0; second < 10; second++) await clock.advance(1000);
+    expect(charges()).toEqual(Array.from({ length: 5 }, () => EXCUSED));
+    for (let second = 0; second < 20; second++) await clock.advance(1000);
+    await next;
+  });
+
   it('is charged to nobody, be it one host or two', async () => {
     for (const hosts of [['a'], ['a', 'b']]) {
       const { claim, clock, deps, down, charges } = stage();
@@ -150,5 +178,25 @@ describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
       await clock.advance(1000);
       await watching;
     }
+  });
+});
+
+describe('a shard that is out of reach for 40 s, with leases of 10 s', () => {
+  it('is charged to nobody, though the others are read all the while', async () => {
+    const { claim, clock, deps, store, trouble, charges } = stage();
+    const stopping = new AbortController();
+    const watching = watch(deps, { deadlineAt: clock.now() + 100_000, signal: stopping.signal });
+    await clock.advance(3000);
+    await claim('a', 1);
+    const job = await store.read('a-0');
+    await clock.advance(1000);
+    trouble(job?.status === 'running' ? job.leaseShard : undefined);
+    for (let second = 0; second < 40; second++) await clock.advance(1000);
+    trouble();
+    for (let second = 0; second < 20; second++) await clock.advance(1000);
+    expect(charges()).toEqual([EXCUSED]);
+    stopping.abort();
+    await clock.advance(1000);
+    await watching;
   });
 });

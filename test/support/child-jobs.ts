@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { registry as examples } from '../../examples/registry.ts';
@@ -23,6 +24,19 @@ const poison = defineJob({
     await sleep(300);
     if (payload.how === 'exit') process.exit(1);
     process.kill(process.pid, 'SIGKILL');
+  },
+});
+
+/** Works until a file is there. */
+const wait = defineJob({
+  type: 'wait',
+  payload: z.object({ file: z.string() }),
+  async run({ payload, attempt }, { signal }) {
+    while (!existsSync(payload.file)) {
+      signal.throwIfAborted();
+      await sleep(20);
+    }
+    return { attempt };
   },
 });
 
@@ -52,4 +66,4 @@ const slow = defineJob({
   },
 });
 
-export const registry = createRegistry([...examples.definitions, harmless, poison, spin, slow]);
+export const registry = createRegistry([...examples.definitions, harmless, poison, wait, spin, slow]);

@@ -61,6 +61,15 @@ describe('signals that are meant for the host', () => {
   });
 });
 
+describe('a handler that replaces the timers and the clock of its process', () => {
+  it('ends as others do, and so does the next in its cell', async () => {
+    const { start, cells } = stage({ cells: 1, spare: false });
+    await cells.ready();
+    const { pid } = await resultOf(start('stopTimers'));
+    expect(await resultOf(start('return'))).toMatchObject({ pid });
+  });
+});
+
 describe('where a message came from', () => {
   it('is told to its handler: the trace’s header', async () => {
     const { start } = stage();

@@ -97,6 +97,13 @@ export const acts = {
     }, ms);
     return 'left a timer';
   },
+  /** Replaces what it finds, as libraries that set the clock for tests do, and leaves it so. */
+  stopTimers: () => {
+    for (const name of ['setImmediate', 'setInterval', 'setTimeout'] as const)
+      Object.assign(globalThis, { [name]: () => ({ unref() {} }) });
+    Date.now = () => 0;
+    return { pid: process.pid };
+  },
   /** Starts a process that outlives it unless somebody ends it. */
   child: () => {
     const child = spawn('sleep', ['1000']);

@@ -1,3 +1,5 @@
+// Handlers may replace the global one.
+import { setImmediate } from 'node:timers';
 import type { FromCell, ToCell } from './channel.ts';
 
 /** The cell's end of the channel. */

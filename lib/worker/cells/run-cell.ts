@@ -1,4 +1,6 @@
 import { writeFileSync } from 'node:fs';
+// Handlers may replace the global ones.
+import { clearInterval, setImmediate, setInterval } from 'node:timers';
 import { systemClock } from '../../aws/clock.ts';
 import { cutToBytes } from '../../protocol/rows/json-text.ts';
 import type { JobOptions } from '../define-job.ts';

@@ -6,6 +6,7 @@ import { tell } from './tell.ts';
  * `npm run chaos -- --seed 7 --minutes 5 --jobs 500`: torments real processes on real engines, then judges what they did.
  * `npm run chaos -- --fleet --seed 7 --minutes 30`: a fleet under load, first undisturbed, then with deaths, outages and a deployment;
  * judged also by what the faults cost.
+ * `npm run chaos -- --soak --seed 7 --minutes 60 --jobs 1000`: no chaos at all: so many jobs at once in one worker process, and nothing may grow.
  */
 const { values } = parseArgs({
   options: {
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '3' },
     reapers: { type: 'string', default: '2' },
     fleet: { type: 'boolean', default: false },
+    soak: { type: 'boolean', default: false },
     hosts: { type: 'string', default: '3' },
     /** The share of the cells that dies each minute. */
     deaths: { type: 'string', default: '0.05' },
@@ -34,6 +36,7 @@ if (!(Number(values.hosts) >= 1 && Number(values.deaths) > 0 && Number(values.de
   process.exit(2);
 }
 if (values.fleet) process.exitCode = await runFleets();
+else if (values.soak) process.exitCode = await runSoak();
 else process.exitCode = await runOnce();
 
 async function runOnce(): Promise<number> {
@@ -52,6 +55,15 @@ async function runOnce(): Promise<number> {
   if (findings.length === 0) console.log(`seed ${seed}: every promise held`);
   else console.error(`${tell(findings, evidence)}\n\nseed ${seed}: ${findings.length} broken promises`);
   return findings.length === 0 ? 0 : 1;
+}
+
+async function runSoak(): Promise<number> {
+  if (!(Number.isSafeInteger(jobs) && Number(jobs) >= 1 && Number(jobs) <= 1000 && Number(minutes) > 0)) {
+    console.error('--minutes is a number above 0, --jobs a whole number from 1 to 1000');
+    return 2;
+  }
+  const { soak } = await import('../soak/soak.ts');
+  return soak(seed ?? 0, minutes ?? 60, jobs ?? 1000);
 }
 
 async function runFleets(): Promise<number> {

@@ -9,9 +9,9 @@ import { type SimulationResult, simulate, simulateMany } from './simulate.ts';
 import { simulateInThreads } from './simulate-in-threads.ts';
 
 /** `LEASEHOLD_SCHEDULES=100000 npx vitest run test/simulation` attacks for longer; `LEASEHOLD_SEED` moves elsewhere. */
-const FULL = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(300, 10_000));
-const BRIEF = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(3000, 100_000));
-const CROWDS = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(150, 10_000));
+const FULL = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(120, 10_000));
+const BRIEF = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(1500, 100_000));
+const CROWDS = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(60, 10_000));
 const FIRST_SEED = Number(process.env.LEASEHOLD_SEED ?? 1);
 
 describe('the real protocol, worker and reaper on virtual time', () => {
@@ -68,7 +68,7 @@ describe('the real protocol, worker and reaper on virtual time', () => {
   it.each(['full', 'brief'] as const)(
     'give the same %s schedules in a thread, after whichever others it ran',
     async (size) => {
-      const seeds = [...seedsFrom(FIRST_SEED, atDepth(100, 500))];
+      const seeds = [...seedsFrom(FIRST_SEED, atDepth(50, 500))];
       const elsewhere = new Map<number, Outcome>();
       await simulateInThreads(seeds, { size, threads: 2 }, (outcome) => {
         elsewhere.set(outcome.seed, outcome);

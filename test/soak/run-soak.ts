@@ -118,8 +118,8 @@ function lineOf(sample: SoakSample): string {
     `${(sample.atMs / 60_000).toFixed(1).padStart(5)} min`,
     `${running} running, ${leases} leases, slimmest ${(sample.marginMs / 1000).toFixed(1)} s`,
     `${whole(sample.beatsPerSecond)} beats/s, ${whole(sample.requestsPerSecond)} requests/s`,
-    `host ${whole(sample.hostRssMb)} MB (PSS ${whole(sample.hostPssMb)}, held ${heldMb === undefined ? '?' : whole(heldMb)})`,
-    `cells ${whole(sample.cellsRssMb)} MB (PSS ${whole(sample.cellsPssMb)})`,
+    `host ${whole(sample.hostRssMb)} MB (own ${whole(sample.hostOwnMb)}, held ${heldMb === undefined ? '?' : whole(heldMb)})`,
+    `cells ${whole(sample.cellsRssMb)} MB (own ${whole(sample.cellsOwnMb)})`,
     `${hostDescriptors} + ${cellsDescriptors} descriptors, ${processes} processes`,
     `loop p99 ${whole(sample.loopDelayMs)} ms`,
   ].join(' | ');

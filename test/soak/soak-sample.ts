@@ -27,9 +27,9 @@ export interface SoakSample {
   readonly beatsPerSecond: number;
   readonly requestsPerSecond: number;
   readonly hostRssMb: number;
-  readonly hostPssMb: number;
+  readonly hostOwnMb: number;
   readonly cellsRssMb: number;
-  readonly cellsPssMb: number;
+  readonly cellsOwnMb: number;
   readonly heldMb: number | undefined;
   readonly hostDescriptors: number;
   readonly cellsDescriptors: number;
@@ -79,9 +79,9 @@ function outsideOf(pid: number) {
   const host = memoryOf(pid);
   const inCells = cells.map(memoryOf);
   return {
-    ...{ hostRssMb: host.rssMb, hostPssMb: host.pssMb },
+    ...{ hostRssMb: host.rssMb, hostOwnMb: host.ownMb },
     cellsRssMb: sumOf(inCells.map(({ rssMb }) => rssMb)),
-    cellsPssMb: sumOf(inCells.map(({ pssMb }) => pssMb)),
+    cellsOwnMb: sumOf(inCells.map(({ ownMb }) => ownMb)),
     hostDescriptors: descriptorsOf(pid),
     cellsDescriptors: sumOf(cells.map(descriptorsOf)),
     ...{ cells: cells.length, processes: 1 + children.length },
@@ -89,10 +89,11 @@ function outsideOf(pid: number) {
 }
 
 const KIB_PER_MIB = 1024;
-function memoryOf(pid: number): { readonly rssMb: number; readonly pssMb: number } {
+/** Its own: what it shares with no file. A share of shared pages, as PSS has it, grows when other processes of the machine end. */
+function memoryOf(pid: number): { readonly rssMb: number; readonly ownMb: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
   const inMb = (name: string) => Number(new RegExp(`^${name}: +(\\d+)`, 'm').exec(text)?.[1]) / KIB_PER_MIB;
-  return { rssMb: inMb('Rss'), pssMb: inMb('Pss') };
+  return { rssMb: inMb('Rss'), ownMb: inMb('Anonymous') };
 }
 
 const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;

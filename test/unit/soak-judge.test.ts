@@ -17,8 +17,8 @@ const hour = (over: (part: number, sample: SoakSample) => Partial<SoakSample> = 
     const sample: SoakSample = {
       ...{ atMs: part * 60 * MINUTE, running: JOBS, leases: JOBS + random.integer(0, 3), marginMs: 20_000 },
       ...{ beatsPerSecond: 110, requestsPerSecond: 70, loopDelayMs: 20, cells: 3, processes: 5 },
-      ...{ hostRssMb: random.integer(280, 320), hostPssMb: random.integer(220, 260), heldMb: 35 },
-      ...{ cellsRssMb: 300 + random.integer(-2, 2), cellsPssMb: 150 + random.integer(-2, 2) },
+      ...{ hostRssMb: random.integer(280, 320), hostOwnMb: random.integer(220, 260), heldMb: 35 },
+      ...{ cellsRssMb: 300 + random.integer(-2, 2), cellsOwnMb: 150 + random.integer(-2, 2) },
       ...{
         hostDescriptors: random.integer(80, 120),
         cellsDescriptors: 75,
@@ -43,7 +43,7 @@ describe('the judge of a soak', () => {
   it.each<[string, (part: number, sample: SoakSample) => Partial<SoakSample>]>([
     ['host, RSS in MB', (part, { hostRssMb }) => ({ hostRssMb: hostRssMb + 60 * part })],
     ['host, heap held in MB', (part) => ({ heldMb: part < 0.1 ? undefined : 35 + 8 * part })],
-    ['cells, PSS in MB', (part, { cellsPssMb }) => ({ cellsPssMb: cellsPssMb + 25 * part })],
+    ['cells, own memory in MB', (part, { cellsOwnMb }) => ({ cellsOwnMb: cellsOwnMb + 25 * part })],
     ['host, descriptors', (part, { hostDescriptors }) => ({ hostDescriptors: hostDescriptors + 60 * part })],
     ['cells, descriptors', (part) => ({ cellsDescriptors: 75 + Math.floor(12 * part) })],
     ['host, timers and sockets', (part, { resources }) => ({ resources: resources + 60 * part })],

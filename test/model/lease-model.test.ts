@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { atDepth, isDeep } from '../support/depth.ts';
 
-/** Quint takes seconds to start: `npm test` walks few traces of each model and sees one mistake. The same traces every time; `LEASEHOLD_TRACES=20000` walks further. */
+/** Quint takes seconds to start, and code does not change its models: `npm test` walks few traces of each, the deep run sees the mistakes. The same traces every time; `LEASEHOLD_TRACES=20000` walks further. */
 const TRACES = Number(process.env.LEASEHOLD_TRACES ?? atDepth(60, 2000));
 const STEPS = 60;
 /** A planted mistake must show within so many traces. */
@@ -44,13 +44,16 @@ describe('the formal model', { timeout: 600_000 }, () => {
     });
   });
 
-  it('ends every job, from wherever faults left it, once everybody gets their turn', async () => {
-    expect(
-      await simulate('test', ['lease.qnt', 'sound'], '0x1', [`--max-samples=${TRACES / 4}`]),
-    ).toMatchObject({
-      code: 0,
-    });
-  });
+  it.runIf(isDeep)(
+    'ends every job, from wherever faults left it, once everybody gets their turn',
+    async () => {
+      expect(
+        await simulate('test', ['lease.qnt', 'sound'], '0x1', [`--max-samples=${TRACES / 4}`]),
+      ).toMatchObject({
+        code: 0,
+      });
+    },
+  );
 
   // Each with a seed whose first traces show it: the search goes on from there should the model change.
   const mistakes = [
@@ -64,15 +67,12 @@ describe('the formal model', { timeout: 600_000 }, () => {
     ['a checkpoint’s data is overwritten in place', 'overwrittenInPlace', '0x29cca'],
     ['a later message replaces the payload', 'lastMessageWins', '0xb0f'],
   ] as const;
-  it.each(mistakes.slice(0, atDepth(1, mistakes.length)))(
-    'sees what goes wrong when %s',
-    async (_mistake, instance, seed) => {
-      expect(await walk(instance, WITHIN, seed)).toMatchObject({
-        code: 1,
-        said: expect.stringContaining('Invariant violated'),
-      });
-    },
-  );
+  it.each(isDeep ? mistakes : [])('sees what goes wrong when %s', async (_mistake, instance, seed) => {
+    expect(await walk(instance, WITHIN, seed)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('Invariant violated'),
+    });
+  });
 
   if (isDeep)
     it('sees that a job is lost when pending ones are not swept', async () => {

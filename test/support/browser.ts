@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = [
+  // Without the parts of a browser that only people see: half the processor time.
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -15,7 +17,7 @@ export const chromiumPath: string | undefined = [process.env.CHROMIUM_PATH, ...P
 
 /** Said next to the suites that are skipped without one. */
 export const noBrowserReason =
-  'no Chromium here: install it (for example: apt-get install chromium), or name one in CHROMIUM_PATH';
+  'no Chromium here: install it (for example: apt-get install chromium-headless-shell), or name one in CHROMIUM_PATH';
 
 /** Starts the browser so that it reaches for nothing but the page. */
 export const launchChromium = (): Promise<Browser> =>
@@ -27,6 +29,8 @@ export const launchChromium = (): Promise<Browser> =>
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      '--disable-gpu',
+      '--in-process-gpu',
     ],
   });
 

@@ -84,9 +84,9 @@ describe('a cell', () => {
     const { start } = stage({ memoryMb: 400 });
     const first = await resultOf(start('leak', { mb: 10 }));
     expect((await resultOf(start('leak', { mb: 230 }))).pid).toBe(first.pid);
-    // Its memory is looked at again a pulse after the last look, at the latest.
-    while ((await resultOf(start('return'))).pid === first.pid);
-    await until(() => !isAlive(first.pid as number));
+    // Its memory is looked at again a pulse after the last look, when the next job has left it. On a busy machine that job may be given to
+    // another cell: this one's pulse is late while it fills its memory.
+    while (isAlive(first.pid as number)) await resultOf(start('return'));
   });
 
   it('is replaced when it is idle after five failed jobs in a row, and not after four', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
@@ -93,6 +93,16 @@ describe('whatever is typed after leasehold', () => {
     rmSync(folder, { recursive: true });
     await system.close();
   });
+
+  it.each(['é\u0000', 'taken/inside', 'x'.repeat(300)])(
+    'init says that it cannot write %j',
+    async (folder) => {
+      writeFileSync(join(directory, 'taken'), '');
+      const { code, stderr } = await system.run(['init', folder], { directory });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be written')]);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    },
+  );
 
   it('ends with a code that means something, and never with a stack trace', async () => {
     await fc.assert(

@@ -20,11 +20,7 @@ export function initCommand(context: CliContext): Command {
         const target = resolve(context.terminal.directory, folder ?? '.');
         const name = packageName(options.name ?? basename(target));
         const files = projectFiles(name, options.leasehold ?? `^${packageJson.version}`);
-        refuseToOverwrite(target, Object.keys(files));
-        for (const [path, text] of Object.entries(files)) {
-          mkdirSync(dirname(join(target, path)), { recursive: true });
-          writeFileSync(join(target, path), text, { flag: 'wx' });
-        }
+        write(target, files);
         output.json({ folder: target, files: Object.keys(files) });
         const where = relative(context.terminal.directory, target);
         output.line(`Made ${Object.keys(files).join(', ')}. Next:`);
@@ -33,6 +29,21 @@ export function initCommand(context: CliContext): Command {
       }),
     );
   return withExamples(command, 'leasehold init my-jobs', 'leasehold init . --name reports');
+}
+
+function write(target: string, files: Readonly<Record<string, string>>): void {
+  try {
+    refuseToOverwrite(target, Object.keys(files));
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(target, path)), { recursive: true });
+      writeFileSync(join(target, path), text, { flag: 'wx' });
+    }
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(
+      `${JSON.stringify(target)} cannot be written: ${error instanceof Error ? error.message : String(error)}. Name a folder that can: leasehold init my-jobs`,
+    );
+  }
 }
 
 /** Whatever is there already stays as it is. */

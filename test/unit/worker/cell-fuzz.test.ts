@@ -6,6 +6,7 @@ import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createCellPool } from '../../../lib/worker/cells/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/cell-process.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
+import { blankSlate } from '../../../lib/worker/cells/slate.ts';
 import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 import { silentTelemetry } from '../../support/silent-ports.ts';
 
@@ -17,14 +18,7 @@ function puppet() {
   let hear: (heard: unknown) => void = () => {};
   const process: CellProcess = {
     pid: undefined,
-    slate: {
-      descriptor: -1,
-      write() {},
-      signs: () => ({ pulse: 0 }),
-      slotSigns: () => ({ started: 0, progress: 0 }),
-      lastWords: () => undefined,
-      close() {},
-    },
+    slate: blankSlate,
     send() {},
     end() {},
     memory: () => undefined,

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** What the SDK hands from one step of a request to the next, as far as it is needed here. */
 interface Step {
   readonly input: object;
@@ -7,7 +9,7 @@ interface Reply {
   readonly response: {
     readonly statusCode: number;
     readonly headers: Readonly<Record<string, string>>;
-    readonly body?: AsyncIterable<Uint8Array> | Uint8Array;
+    readonly body?: Readable | Uint8Array;
   };
   readonly output?: unknown;
 }
@@ -81,11 +83,23 @@ const deserialize =
 
 async function textOf(body: Reply['response']['body']): Promise<string> {
   if (body === undefined) return '';
-  if (body instanceof Uint8Array) return Buffer.from(body).toString();
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts).toString();
+  return Buffer.from(body instanceof Uint8Array ? body : await allOf(body)).toString();
 }
+
+/** By its events: for a reply of one part, walking through the stream takes several times as long. */
+const allOf = (body: Readable): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    body.on('data', (part: Uint8Array) => parts.push(part));
+    body.on('end', () => resolve(Buffer.concat(parts)));
+    body.on('error', reject);
+    // Nothing more comes, and the end was not heard: a reply that was cut off.
+    body.on('close', () => reject(cutOff()));
+  });
+
+/** With the code that makes the SDK ask again. */
+const cutOff = () =>
+  Object.assign(new Error('the connection was closed within a reply'), { code: 'ECONNRESET' });
 
 /** An error as the SDK's own retries and our adapters read it: by its name and status. */
 function serviceError(text: string, statusCode: number, $metadata: object): Error {

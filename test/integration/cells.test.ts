@@ -152,6 +152,18 @@ describe('the slate', () => {
     clearInterval(beating);
   });
 
+  it('tells what a handler left running that the run is over', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'leasehold-cells-')), 'look');
+    const { start } = stage();
+    expect(await resultOf(start('leaveLook', { journal }))).toBe('left');
+    const looked = () => /^{"aborted".*$/m.exec(readFileSync(journal, 'utf8'))?.[0];
+    await until(() => looked() !== undefined);
+    expect(JSON.parse(looked() ?? '')).toEqual({
+      aborted: true,
+      reason: expect.stringContaining('over already'),
+    });
+  });
+
   it('tells it of a cancellation as well', async () => {
     const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });
     await cells.ready();

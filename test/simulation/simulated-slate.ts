@@ -25,7 +25,10 @@ export function createSimulatedSlate(cell: Process): { readonly host: HostSlate;
     cell: {
       read: (slot) => entries.get(slot) ?? EMPTY,
       pulse() {},
-      started: (slot, run) => void started.set(slot, run),
+      started(slot, run) {
+        started.set(slot, run);
+        progress.delete(slot);
+      },
       progress: (slot) => void progress.set(slot, (progress.get(slot) ?? 0) + 1),
       lastWords(text) {
         words ??= text;

@@ -86,6 +86,14 @@ export const acts = {
       appendFileSync(journal, `${JSON.stringify({ effect: true, pid: process.pid, at: Date.now() })}\n`);
     }
   },
+  /** Leaves something behind that looks at its signal when it is over. */
+  leaveLook: ({ journal = '' }: Given, { signal }: JobContext) => {
+    setTimeout(() => {
+      const { aborted, reason } = signal;
+      appendFileSync(journal, `${JSON.stringify({ aborted, reason: String(reason) })}\n`);
+    }, 50);
+    return 'left';
+  },
   async save({ place }: Given, { save }: JobContext) {
     await save(place ?? null);
     return 'saved';

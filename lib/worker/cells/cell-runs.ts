@@ -1,7 +1,7 @@
 import type { AbortReason } from '../abort-reasons.ts';
 import type { RunEnd, Work } from './cells.ts';
 import type { FromCell, JobData, ToCell } from './channel.ts';
-import { ENDED, NOT_REVOKED, type Revocation, toRevocation, WITHDRAWN } from './revocation.ts';
+import { NOT_REVOKED, type Revocation, toRevocation, WITHDRAWN } from './revocation.ts';
 import type { HostSlate } from './slate.ts';
 
 /** A run in a cell. */
@@ -21,7 +21,7 @@ export interface CellRun {
 export interface CellRuns {
   readonly all: ReadonlyMap<number, CellRun>;
   start(run: number, work: Work, settle: CellRun['settle']): void;
-  /** It is over, and its slot is free. */
+  /** It is over, and its slot is free. The cell knows, or was told before: nothing is written for the one that left. */
   leave(run: number, end: RunEnd | 'unstarted'): void;
   /** The cell says that it left the run alone. */
   leaveUnstarted(run: number): void;
@@ -56,7 +56,6 @@ export function createCellRuns(options: {
     if (run === undefined) return;
     runs.delete(number);
     run.work.lease.listen(undefined);
-    writeSlot(run, ENDED);
     slots[run.slot] = false;
     run.settle(end);
     options.onLeft();
@@ -70,8 +69,7 @@ export function createCellRuns(options: {
       const slot = free === -1 ? slots.length : free;
       slots[slot] = true;
       const run: CellRun = {
-        ...{ run: number, slot, work, settle, ticks: 0, started: false, saving: false },
-        progress: slate.slotSigns(slot).progress,
+        ...{ run: number, slot, work, settle, ticks: 0, started: false, progress: 0, saving: false },
         revocation: { revoked: NOT_REVOKED, detail: 0 },
       };
       work.lease.listen(() => writeSlot(run));
@@ -118,7 +116,9 @@ export function createCellRuns(options: {
     look() {
       for (const run of runs.values()) {
         const { started, progress } = slate.slotSigns(run.slot);
-        run.started ||= started === run.run;
+        // Until it has been started, what the slot says is about the one before it.
+        if (started !== run.run) continue;
+        run.started = true;
         if (progress !== run.progress) run.work.onProgress();
         run.progress = progress;
       }

@@ -66,19 +66,24 @@ function createPulse(slate: CellSlate): Pulse {
   let busy = 0;
   let everyMs = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** Ends with the first beat that nobody needs, not with each run: short ones come by the thousand. */
+  const beat = () => {
+    if (busy > 0) return slate.pulse();
+    clearInterval(timer);
+    timer = undefined;
+  };
   return {
     begin(pulseMs: number) {
       busy += 1;
-      if (busy > 1 && pulseMs >= everyMs) return;
+      if (timer !== undefined && pulseMs >= everyMs) return;
       everyMs = pulseMs;
       clearInterval(timer);
       slate.pulse();
-      timer = setInterval(() => slate.pulse(), everyMs);
+      timer = setInterval(beat, everyMs);
       timer.unref();
     },
     end() {
       busy -= 1;
-      if (busy === 0) clearInterval(timer);
     },
   };
 }

@@ -98,6 +98,7 @@ export function serveHost(options: ServeOptions): (message: ToCell) => void {
     const seen = message.checked === undefined ? undefined : checked.get(message.checked);
     if (message.checked !== undefined) checked.delete(message.checked);
     let onSaved: Active['onSaved'] = () => {};
+    let isEnded = false;
     const named = { jobId: job.jobId, type: job.type, attempt: job.attempt, requestId, traceId };
     const handler = currentJob.run(named, () =>
       startHandler({
@@ -105,7 +106,7 @@ export function serveHost(options: ServeOptions): (message: ToCell) => void {
         maxCheckpointBytes: orders.maxCheckpointBytes,
         maxResultBytes: orders.maxResultBytes,
         progressIntervalMs: message.progressIntervalMs,
-        reasonNow: () => reasonIn(clock, slate.read(slot), run),
+        reasonNow: () => (isEnded ? fromRevocation(ENDED) : reasonIn(clock, slate.read(slot), run)),
         onProgress: () => slate.progress(slot),
         save(kept) {
           const saved = Promise.withResolvers<'written' | 'lost'>();
@@ -119,6 +120,7 @@ export function serveHost(options: ServeOptions): (message: ToCell) => void {
     );
     active.set(run, { handler, onSaved: (outcome) => onSaved(outcome) });
     void handler.end.then((end) => {
+      isEnded = true;
       active.delete(run);
       pulse.end();
       channel.say({

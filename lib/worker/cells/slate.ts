@@ -31,7 +31,7 @@ interface CellSigns {
 interface SlotSigns {
   /** The run whose handler was started last. */
   readonly started: number;
-  /** Rises with every sign of progress. */
+  /** Rises from 0 with every sign of its progress. */
   readonly progress: number;
 }
 
@@ -88,6 +88,7 @@ function readNumbers(descriptor: number, into: Float64Array, position: number): 
 export function createSlate(folders?: readonly string[]): HostSlate {
   const descriptor = openUnnamedFile('slate', slotAt(SLOTS), folders);
   const entry = new Float64Array(ENTRY);
+  const entryBytes = new Uint8Array(entry.buffer);
   const pair = new Float64Array(2);
   let version = 0;
   let open = true;
@@ -97,7 +98,7 @@ export function createSlate(folders?: readonly string[]): HostSlate {
       if (!open) return;
       version += 1;
       entry.set([version, run, revoked, detail, grantedAt.wall, grantedAt.monotonic, leaseMs, version]);
-      writeSync(descriptor, new Uint8Array(entry.buffer), 0, ENTRY * NUMBER, slotAt(slot));
+      writeSync(descriptor, entryBytes, 0, ENTRY * NUMBER, slotAt(slot));
     },
     signs() {
       readNumbers(descriptor, pair, PULSE_AT);
@@ -136,12 +137,15 @@ export const blankSlate: HostSlate = {
 export function openSlate(descriptor: number): CellSlate {
   const entry = new Float64Array(ENTRY);
   const one = new Float64Array(1);
+  const oneBytes = new Uint8Array(one.buffer);
+  const signs = new Float64Array(2);
+  const signBytes = new Uint8Array(signs.buffer);
   const progress = new Map<number, number>();
   let pulses = 0;
   let hasSpoken = false;
   const writeNumber = (value: number, position: number) => {
     one[0] = value;
-    writeSync(descriptor, new Uint8Array(one.buffer), 0, NUMBER, position);
+    writeSync(descriptor, oneBytes, 0, NUMBER, position);
   };
   return {
     read(slot) {
@@ -154,7 +158,11 @@ export function openSlate(descriptor: number): CellSlate {
       return { run, revoked, detail, grantedAt: { wall, monotonic }, leaseMs };
     },
     pulse: () => writeNumber(++pulses, PULSE_AT),
-    started: (slot, run) => writeNumber(run, slotAt(slot) + CELL_PART),
+    started(slot, run) {
+      progress.delete(slot);
+      signs[0] = run;
+      writeSync(descriptor, signBytes, 0, 2 * NUMBER, slotAt(slot) + CELL_PART);
+    },
     progress(slot) {
       const count = (progress.get(slot) ?? 0) + 1;
       progress.set(slot, count);

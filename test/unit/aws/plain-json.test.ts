@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { BatchExecuteStatementCommand, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
@@ -110,6 +113,32 @@ describe('a command as plain JSON', () => {
     const command = new BatchExecuteStatementCommand({ Statements: [] });
     expect(await dynamoDb.send(asPlainJson(command, 'x.y'))).toMatchObject({ Responses: [] });
     expect(sent).toHaveLength(3);
+  });
+
+  it('is tried again where its reply is cut off, and read whole where it comes in parts', async () => {
+    const text = JSON.stringify({ Responses: [{ TableName: 'é'.repeat(50_000) }] });
+    let requests = 0;
+    const server = createServer((_, response) => {
+      requests += 1;
+      response.writeHead(200, { 'content-length': String(Buffer.byteLength(text)) });
+      const half = Buffer.from(text).subarray(0, 50_001);
+      response.write(half, () => {
+        if (requests === 1) response.destroy();
+        else setImmediate(() => response.end(Buffer.from(text).subarray(half.length)));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { config } = recording();
+    const dynamoDb = createDynamoDbClient({
+      clock: createHandClock(),
+      config: { ...config, requestHandler: {}, endpoint: `http://127.0.0.1:${port}` },
+    });
+    const command = new BatchExecuteStatementCommand({ Statements: [] });
+    const reply = await dynamoDb.send(asPlainJson(command, 'x.y'));
+    expect([reply.Responses, requests]).toEqual([JSON.parse(text).Responses, 2]);
+    dynamoDb.destroy();
+    server.close();
   });
 
   it('tells what came instead of JSON', async () => {

@@ -4,7 +4,7 @@ import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import { createCellRuns } from '../../../../lib/worker/cells/cell-runs.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
-import { ENDED, WITHDRAWN } from '../../../../lib/worker/cells/revocation.ts';
+import { WITHDRAWN } from '../../../../lib/worker/cells/revocation.ts';
 import type { HostSlate, SlotEntry } from '../../../../lib/worker/cells/slate.ts';
 import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
 import { stubWork } from '../../../support/stub-cell.ts';
@@ -81,7 +81,7 @@ describe('a run that is handed to a cell', () => {
     });
     runs.leave(1, { kind: 'returned' });
     lease.renew({ wall: 50, monotonic: 60 }, 70);
-    expect(slots.get(0)).toMatchObject({ ...ENDED, leaseMs: 7 });
+    expect(slots.get(0)).toMatchObject({ run: 1, leaseMs: 7 });
   });
 });
 
@@ -92,7 +92,8 @@ describe('a run that is over', () => {
     runs.leave(1, { kind: 'returned', result: '1' });
     runs.leave(1, { kind: 'returned', result: '2' });
     expect([ends, left(), runs.all.size]).toEqual([[{ kind: 'returned', result: '1' }], 1, 0]);
-    expect(slots.get(0)).toMatchObject({ run: 1, ...ENDED });
+    start(2);
+    expect(slots.get(0)).toMatchObject({ run: 2, revoked: 0 });
   });
 
   it('counts as left alone only where it was taken back', () => {
@@ -130,7 +131,7 @@ describe('a run that is taken back', () => {
     const ends = start(1);
     expect(runs.revokeUnstarted(1)).toBe(true);
     expect([ends, runs.all.size]).toEqual([['unstarted'], 0]);
-    expect(slots.get(0)).toMatchObject(ENDED);
+    expect(slots.get(0)).toMatchObject(WITHDRAWN);
   });
 
   it('stays where it has begun, however lately', () => {

@@ -102,6 +102,17 @@ describe('the slate', () => {
     expect(cell.read(1)).toEqual(NOTHING);
   });
 
+  it('counts the progress of each run from the start', () => {
+    const { host, cell } = slate();
+    cell.started(2, 41);
+    cell.progress(2);
+    cell.progress(2);
+    cell.started(2, 42);
+    expect(host.slotSigns(2)).toEqual({ started: 42, progress: 0 });
+    cell.progress(2);
+    expect(host.slotSigns(2)).toEqual({ started: 42, progress: 1 });
+  });
+
   it('keeps a cell’s first last words, cut to what there is room for', () => {
     const { host, cell } = slate();
     expect(host.lastWords()).toBeUndefined();

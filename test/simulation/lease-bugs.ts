@@ -1,5 +1,5 @@
 import { LeaseLost } from '../../lib/worker/abort-reasons.ts';
-import type { Patient } from '../../lib/worker/run/heart.ts';
+import type { Heart, Patient } from '../../lib/worker/run/heart.ts';
 import { readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
@@ -14,6 +14,14 @@ const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): P
   isHeld: () => lease.isHeld(),
   hasEnded: () => lease.hasEnded(),
   sinceRenewalMs: () => lease.sinceRenewalMs(),
+});
+
+/** The heart, whose patients have other leases. */
+const withLeases = (heart: Heart, altered: (lease: Patient['lease']) => Patient['lease']): Heart => ({
+  start: (patient) => heart.start({ ...patient, lease: altered(patient.lease) }),
+  stop: (claim) => heart.stop(claim),
+  quiet: () => heart.quiet(),
+  close: () => heart.close(),
 });
 
 /** Until when: mistakes after which two workers think that the job is theirs. */
@@ -36,29 +44,17 @@ export const leaseBugs: readonly PlantedBug[] = [
     briefFrom: 2347,
     breaks: /lease taken from|two live leases/,
     rates: { ...QUIET, replySlow: 17, partitioned: 5 },
-    alterHeart: (heart, process) => ({
-      ...heart,
-      start: (patient) =>
-        heart.start({
-          ...patient,
-          lease: renewedBy(patient.lease, (_sentAt, leaseMs) =>
-            patient.lease.renew(readClock(process.clock), leaseMs),
-          ),
-        }),
-    }),
+    alterHeart: (heart, process) =>
+      withLeases(heart, (lease) =>
+        renewedBy(lease, (_sentAt, leaseMs) => lease.renew(readClock(process.clock), leaseMs)),
+      ),
   },
   {
     name: 'a worker does not stop itself when its lease ends',
     briefFrom: 3080,
     breaks: /lease taken from|two live leases/,
-    alterHeart: (heart) => ({
-      ...heart,
-      start: (patient) =>
-        heart.start({
-          ...patient,
-          lease: renewedBy(patient.lease, (sentAt) => patient.lease.renew(sentAt, YEAR_MS)),
-        }),
-    }),
+    alterHeart: (heart) =>
+      withLeases(heart, (lease) => renewedBy(lease, (sentAt) => lease.renew(sentAt, YEAR_MS))),
     rates: { partitioned: 3 },
   },
   {

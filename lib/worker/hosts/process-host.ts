@@ -97,12 +97,15 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const stopListening = options.signals === false ? undefined : onStopSignals(SIGNALS, () => void stop());
 
   reaper?.start();
-  cells.ready().then(polls.consider, (error: unknown) => {
-    // Nothing was received: no message's count has risen, and whoever looks after this process sees it end.
-    unloadable = error;
-    telemetry.error('the jobs module cannot be loaded: the worker stops', error);
-    void stop({ graceMs: 0 });
-  });
+  cells.ready().then(
+    () => polls.consider(),
+    (error: unknown) => {
+      // Nothing was received: no message's count has risen, and whoever looks after this process sees it end.
+      unloadable = error;
+      telemetry.error('the jobs module cannot be loaded: the worker stops', error);
+      void stop({ graceMs: 0 });
+    },
+  );
   return {
     stop,
     stopped: hasStopped.promise,

@@ -30,11 +30,7 @@ const AHEAD = 3;
 /** And only where slots for a whole poll come free within this time: of longer jobs nothing is taken ahead. */
 const WITHIN_MS = 250;
 
-/**
- * Polls the queue: one long poll while it is empty, and as many as there is room for while each comes back full. Where slots come free
- * by the time a poll is answered, they count as free already. Nothing is received that could not be run: each delivery counts.
- */
-export function createPolls(options: {
+interface PollsOptions {
   readonly parts: WorkerParts;
   readonly slots: Slots;
   /** Messages that were received and are not being claimed yet. */
@@ -44,108 +40,140 @@ export function createPolls(options: {
   readonly draining: AbortSignal;
   /** Cuts polls off. */
   readonly hurry: AbortSignal;
-}): Polls {
-  const { parts, slots, inHand, draining, hurry } = options;
-  const { settings, clock, queue, telemetry, cells, brake, clockCheck } = parts;
-  // Short enough that a poll ends well within the grace of a stop.
-  const waitSeconds = Math.ceil(Math.min(LONGEST_POLL_MS, settings.shutdownGraceMs / 2 + 1) / 1000);
-  const full = Math.min(MAX_MESSAGES, slots.limit);
-  const mostAhead = Math.ceil((AHEAD * slots.limit) / full);
-  const polls = new Set<Promise<void>>();
-  /** Messages that polls under way may bring. */
-  let asked = 0;
-  /** How many polls may be under way: doubled by each that comes back full. */
-  let allowed = 1;
-  let pollMs = 0;
-  let pauseMs = FIRST_PAUSE_MS;
-  let waits = 0;
-  let hasGathered = false;
-  let isPolling = false;
+}
 
-  const isBacklog = () => allowed > 1;
+export const createPolls = (options: PollsOptions): Polls => new QueuePolls(options);
+
+/**
+ * Polls the queue: one long poll while it is empty, and as many as there is room for while each comes back full. Where slots come free
+ * by the time a poll is answered, they count as free already. Nothing is received that could not be run: each delivery counts.
+ */
+class QueuePolls implements Polls {
+  readonly #options: PollsOptions;
+  readonly #waitSeconds: number;
+  /** As many messages as make a poll worth its request. */
+  readonly #full: number;
+  readonly #polls = new Set<Promise<void>>();
+  /** Messages that polls under way may bring. */
+  #asked = 0;
+  /** How many polls may be under way: doubled by each that comes back full. */
+  #allowed = 1;
+  /** How long a full poll takes, lately. */
+  #pollMs = 0;
+  #pauseMs = FIRST_PAUSE_MS;
+  #waits = 0;
+  #hasGathered = false;
+  #isPolling = false;
+
+  constructor(options: PollsOptions) {
+    this.#options = options;
+    // Short enough that a poll ends well within the grace of a stop.
+    const longestMs = Math.min(LONGEST_POLL_MS, options.parts.settings.shutdownGraceMs / 2 + 1);
+    this.#waitSeconds = Math.ceil(longestMs / 1000);
+    this.#full = Math.min(MAX_MESSAGES, options.slots.limit);
+  }
+
+  isBacklog(): boolean {
+    return this.#allowed > 1;
+  }
+
+  isPolling(): boolean {
+    return this.#isPolling;
+  }
+
+  async lastPolls(): Promise<void> {
+    while (this.#polls.size > 0) await Promise.allSettled(this.#polls);
+  }
+
+  consider(): void {
+    const { draining, slots } = this.#options;
+    while (!draining.aborted && this.#waits === 0 && this.#polls.size < this.#allowed) {
+      const messages = Math.min(MAX_MESSAGES, this.#room());
+      if (messages < 1) return;
+      // A few at a time would cost a request each.
+      const isWorthIt = messages >= this.#full || this.#hasGathered || slots.taken === 0;
+      if (!isWorthIt && this.#polls.size > 0) return;
+      if (!isWorthIt) return void this.#gather();
+      this.#start(messages);
+    }
+  }
+
+  #room(): number {
+    const { slots, inHand } = this.#options;
+    return slots.free() + this.#ahead() - inHand() - this.#asked;
+  }
+
   /**
    * Slots that come free before a poll is answered, in whole polls: a few messages at a time would cost a request each. And one poll
    * more, so that there is a batch in hand when they do.
    */
-  const ahead = (): number => {
-    const freed = isBacklog() ? slots.freedPerMs() : 0;
-    if (freed * WITHIN_MS < full) return 0;
-    return Math.min(mostAhead, Math.ceil((freed * pollMs) / full) + 1) * full;
-  };
-  const room = () => slots.free() + ahead() - inHand() - asked;
+  #ahead(): number {
+    const { slots } = this.#options;
+    const freed = this.isBacklog() ? slots.freedPerMs() : 0;
+    if (freed * WITHIN_MS < this.#full) return 0;
+    const most = Math.ceil((AHEAD * slots.limit) / this.#full);
+    return Math.min(most, Math.ceil((freed * this.#pollMs) / this.#full) + 1) * this.#full;
+  }
 
   /** Polls again after a while. */
-  const wait = async (ms: number): Promise<void> => {
-    waits += 1;
-    await clock.sleep(ms, draining).catch(() => {});
-    waits -= 1;
-  };
-  const gather = async (): Promise<void> => {
-    await wait(GATHER_MS);
-    hasGathered = true;
-    consider();
-  };
+  async #wait(ms: number): Promise<void> {
+    const { parts, draining } = this.#options;
+    this.#waits += 1;
+    await parts.clock.sleep(ms, draining).catch(() => {});
+    this.#waits -= 1;
+  }
 
-  const learn = (got: number, max: number, tookMs: number): void => {
-    if (got === max) {
-      allowed = Math.min((AHEAD + 1) * slots.limit, allowed * 2);
-      pollMs = pollMs === 0 ? tookMs : (3 * pollMs + tookMs) / 4;
-    } else allowed = got === 0 ? 1 : Math.max(1, Math.floor(allowed / 2));
-  };
+  async #gather(): Promise<void> {
+    await this.#wait(GATHER_MS);
+    this.#hasGathered = true;
+    this.consider();
+  }
 
-  const poll = async (max: number, seconds: number): Promise<readonly ReceivedMessage[]> => {
+  #start(max: number): void {
+    this.#hasGathered = false;
+    this.#asked += max;
+    const seconds = this.#polls.size === 0 ? this.#waitSeconds : EXTRA_POLL_SECONDS;
+    const polling = this.#poll(max, seconds).then((messages) => {
+      this.#asked -= max;
+      this.#polls.delete(polling);
+      this.#options.take(messages);
+      this.consider();
+    });
+    this.#polls.add(polling);
+  }
+
+  async #poll(max: number, seconds: number): Promise<readonly ReceivedMessage[]> {
+    const { draining, hurry, parts } = this.#options;
+    const { clock, queue, cells, brake, clockCheck } = parts;
     const mayTake = cells.isReady() && brake.holdsHostMs() === 0 && (await clockCheck.isSound());
     if (draining.aborted) return [];
-    isPolling = mayTake;
-    if (!mayTake) return wait(HELD_UP_MS).then(() => []);
+    this.#isPolling = mayTake;
+    if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);
     const sentAt = clock.monotonic();
     try {
       const messages = await queue.receive({ max, waitSeconds: seconds, signal: hurry });
-      learn(messages.length, max, clock.monotonic() - sentAt);
-      pauseMs = FIRST_PAUSE_MS;
+      this.#learn(messages.length, max, clock.monotonic() - sentAt);
       return messages;
     } catch (error) {
-      if (draining.aborted) return [];
-      isPolling = false;
-      allowed = 1;
-      const pause = pauseMs;
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-      telemetry.error('the queue could not be read', error, { pauseMs: pause });
-      await wait(pause);
+      if (!draining.aborted) await this.#pause(error);
       return [];
     }
-  };
+  }
 
-  const start = (max: number): void => {
-    hasGathered = false;
-    asked += max;
-    const polling = poll(max, polls.size === 0 ? waitSeconds : EXTRA_POLL_SECONDS).then((messages) => {
-      asked -= max;
-      polls.delete(polling);
-      options.take(messages);
-      consider();
-    });
-    polls.add(polling);
-  };
+  #learn(got: number, max: number, tookMs: number): void {
+    this.#pauseMs = FIRST_PAUSE_MS;
+    if (got === max) {
+      this.#allowed = Math.min((AHEAD + 1) * this.#options.slots.limit, this.#allowed * 2);
+      this.#pollMs = this.#pollMs === 0 ? tookMs : (3 * this.#pollMs + tookMs) / 4;
+    } else this.#allowed = got === 0 ? 1 : Math.max(1, Math.floor(this.#allowed / 2));
+  }
 
-  const consider = (): void => {
-    while (!draining.aborted && waits === 0 && polls.size < allowed) {
-      const messages = Math.min(MAX_MESSAGES, room());
-      if (messages < 1) return;
-      // A few at a time would cost a request each.
-      const isWorthIt = messages >= full || hasGathered || slots.taken === 0;
-      if (!isWorthIt && polls.size > 0) return;
-      if (!isWorthIt) return void gather();
-      start(messages);
-    }
-  };
-
-  return {
-    consider,
-    isBacklog,
-    isPolling: () => isPolling,
-    async lastPolls() {
-      while (polls.size > 0) await Promise.allSettled(polls);
-    },
-  };
+  async #pause(error: unknown): Promise<void> {
+    const pauseMs = this.#pauseMs;
+    this.#isPolling = false;
+    this.#allowed = 1;
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+    this.#options.parts.telemetry.error('the queue could not be read', error, { pauseMs });
+    await this.#wait(pauseMs);
+  }
 }

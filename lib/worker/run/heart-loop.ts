@@ -1,7 +1,7 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Chance, Clock, HeartbeatOutcome, JobStore } from '../../protocol/ports.ts';
 import { HEART_JITTER } from '../../settings/lease-length.ts';
-import { createAlarm } from './alarm.ts';
+import { type Alarm, createAlarm } from './alarm.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import { readClock } from './lease-clock.ts';
 
@@ -32,15 +32,42 @@ type BeatOutcome = HeartbeatOutcome | { readonly outcome: 'failed'; readonly err
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** The heart, in the host's own event loop: no handler can hold that up. Beats that are due together are sent together. */
-export function createHeartLoop(options: HeartLoopOptions): Heart {
-  const { clock, chance, store } = options;
-  const beating = new Map<string, Beating>();
-  const underWay = new Set<Promise<unknown>>();
-  const isStopped = (each: Beating) => beating.get(each.patient.claim.owner) !== each;
-  const forget = ({ patient }: Beating) => void beating.delete(patient.claim.owner);
+export const createHeartLoop = (options: HeartLoopOptions): Heart => new HeartLoop(options);
 
-  const plan = (each: Beating, failed: boolean): void => {
+/** The heart, in the host's own event loop: no handler can hold that up. Beats that are due together are sent together. */
+class HeartLoop implements Heart {
+  readonly #options: HeartLoopOptions;
+  readonly #beating = new Map<string, Beating>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #alarm: Alarm;
+
+  constructor(options: HeartLoopOptions) {
+    this.#options = options;
+    this.#alarm = createAlarm(options.clock, () => this.#beatDue());
+  }
+
+  start(patient: Patient): void {
+    const each: Beating = { patient, dueAt: NEVER, joinsAt: NEVER };
+    this.#beating.set(patient.claim.owner, each);
+    this.#plan(each, false);
+  }
+
+  stop({ owner }: Claim): void {
+    this.#beating.delete(owner);
+  }
+
+  async quiet(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async close(): Promise<void> {
+    this.#beating.clear();
+    this.#alarm.stop();
+    await Promise.allSettled(this.#underWay);
+  }
+
+  #plan(each: Beating, failed: boolean): void {
+    const { clock, chance } = this.#options;
     const { patient } = each;
     const now = clock.monotonic();
     const rhythm = rhythmOf(patient, now - patient.startedAt);
@@ -49,35 +76,30 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
     const wait = failed ? intervalMs * SOONER : intervalMs - patient.lease.sinceRenewalMs();
     each.dueAt = now + Math.max(0, wait);
     each.joinsAt = failed ? each.dueAt : each.dueAt - intervalMs * TOGETHER;
-    alarm.within(Math.max(0, wait));
-  };
+    this.#alarm.within(Math.max(0, wait));
+  }
 
-  const beatDue = (): void => {
-    const now = clock.monotonic();
+  #beatDue(): void {
+    const now = this.#options.clock.monotonic();
     let next = NEVER;
     let isDue = false;
     const along: Beating[] = [];
-    for (const each of beating.values()) {
+    for (const each of this.#beating.values()) {
       isDue ||= each.dueAt <= now;
       if (each.joinsAt <= now) along.push(each);
       else next = Math.min(next, each.dueAt);
     }
     if (!isDue) for (const { dueAt } of along.splice(0)) next = Math.min(next, dueAt);
     // Past its end the worker has fenced itself; a beat now could only revive a claim that nobody works on.
-    for (const each of along) if (!each.patient.lease.isHeld()) forget(each);
-    const held = along.filter((each) => !isStopped(each));
-    for (let start = 0; start < held.length; start += FULL) track(beat(held.slice(start, start + FULL)));
-    if (next !== NEVER) alarm.within(Math.max(0, next - now));
-  };
-  const alarm = createAlarm(clock, beatDue);
+    for (const each of along) if (!each.patient.lease.isHeld()) this.#forget(each);
+    const held = along.filter((each) => !this.#isStopped(each));
+    for (let start = 0; start < held.length; start += FULL)
+      this.#track(this.#beat(held.slice(start, start + FULL)));
+    if (next !== NEVER) this.#alarm.within(Math.max(0, next - now));
+  }
 
-  const track = (beat: Promise<void>): void => {
-    const tracked = beat.finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
-  };
-
-  const beat = async (group: readonly Beating[]): Promise<void> => {
-    const sentAt = readClock(clock);
+  async #beat(group: readonly Beating[]): Promise<void> {
+    const sentAt = readClock(this.#options.clock);
     const beats = group.map((each) => {
       const { patient } = each;
       each.dueAt = NEVER;
@@ -85,54 +107,51 @@ export function createHeartLoop(options: HeartLoopOptions): Heart {
       const { leaseMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
       return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
     });
-    const outcomes = await send(beats);
+    const outcomes = await this.#send(beats);
     for (const [i, each] of group.entries()) {
       const { lease } = each.patient;
       const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
-      if (outcome.outcome === 'failed') options.onFailure(each.patient.claim, outcome.error);
+      if (outcome.outcome === 'failed') this.#options.onFailure(each.patient.claim, outcome.error);
       if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt, beats[i]?.leaseMs ?? 0);
-      if (isStopped(each)) continue;
-      if (lease.hasEnded()) forget(each);
-      else judge(each, outcome);
+      if (this.#isStopped(each)) continue;
+      if (lease.hasEnded()) this.#forget(each);
+      else this.#judge(each, outcome);
     }
-  };
+  }
 
-  const judge = (each: Beating, outcome: BeatOutcome): void => {
-    const { lease, onReport } = each.patient;
-    if (outcome.outcome === 'lost') {
-      forget(each);
-      lease.refuse();
-      onReport({ kind: 'refused' });
-      return;
-    }
-    if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport({ kind: 'cancelRequested' });
-    plan(each, outcome.outcome === 'failed');
-  };
-
-  const send = async (
+  async #send(
     beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
-  ): Promise<readonly BeatOutcome[]> => {
+  ): Promise<readonly BeatOutcome[]> {
+    const { store } = this.#options;
     const [only] = beats;
     const failed = (error: unknown) => beats.map(() => ({ outcome: 'failed' as const, error }));
     if (only === undefined) return [];
     if (beats.length > 1) return store.heartbeatMany(beats).catch(failed);
     return store.heartbeat(only.claim, only.leaseUntil).then((outcome) => [outcome], failed);
-  };
+  }
 
-  return {
-    start(patient) {
-      const each: Beating = { patient, dueAt: NEVER, joinsAt: NEVER };
-      beating.set(patient.claim.owner, each);
-      plan(each, false);
-    },
-    stop: ({ owner }) => void beating.delete(owner),
-    async quiet() {
-      await Promise.allSettled(underWay);
-    },
-    async close() {
-      beating.clear();
-      alarm.stop();
-      await Promise.allSettled(underWay);
-    },
-  };
+  #judge(each: Beating, outcome: BeatOutcome): void {
+    const { lease, onReport } = each.patient;
+    if (outcome.outcome === 'lost') {
+      this.#forget(each);
+      lease.refuse();
+      onReport({ kind: 'refused' });
+      return;
+    }
+    if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport({ kind: 'cancelRequested' });
+    this.#plan(each, outcome.outcome === 'failed');
+  }
+
+  #track(beat: Promise<void>): void {
+    const tracked = beat.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+
+  #isStopped(each: Beating): boolean {
+    return this.#beating.get(each.patient.claim.owner) !== each;
+  }
+
+  #forget({ patient }: Beating): void {
+    this.#beating.delete(patient.claim.owner);
+  }
 }

@@ -1,26 +1,34 @@
-import { parseArgs } from 'node:util';
+import { toolOptions } from '../support/tool-options.ts';
 import { runChaos } from './run-chaos.ts';
 import { tell } from './tell.ts';
 
-/**
- * `npm run chaos -- --seed 7 --minutes 5 --jobs 500`: torments real processes on real engines, then judges what they did.
- * `npm run chaos -- --fleet --seed 7 --minutes 30`: a fleet under load, first undisturbed, then with deaths, outages and a deployment;
- * judged also by what the faults cost.
- * `npm run chaos -- --soak --seed 7 --minutes 60 --jobs 1000`: no chaos at all: so many jobs at once in one worker process, and nothing may grow.
- */
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    minutes: { type: 'string', default: '1' },
-    jobs: { type: 'string', default: '100' },
-    workers: { type: 'string', default: '3' },
-    reapers: { type: 'string', default: '2' },
-    fleet: { type: 'boolean', default: false },
-    soak: { type: 'boolean', default: false },
-    hosts: { type: 'string', default: '3' },
-    /** The share of the cells that dies each minute. */
-    deaths: { type: 'string', default: '0.05' },
-  },
+/** Real processes on real engines: tormented, compared by what faults cost, or left in peace for long. */
+const USAGE = `npm run chaos -- [--seed N] [--minutes N] [--jobs N] [--workers N] [--reapers N]
+  Torments workers and reapers at random, then judges what they did.
+  By default a minute, 100 jobs, 3 workers and 2 reapers.
+
+npm run chaos -- --fleet [--seed N] [--minutes N] [--hosts N] [--deaths SHARE]
+  A fleet under load, first undisturbed (for five minutes at most), then with
+  deaths, outages and a deployment; judged also by what the faults cost.
+  By default 3 hosts; of their cells 0.05 die each minute.
+
+npm run chaos -- --soak [--seed N] [--minutes N] [--jobs N]
+  No chaos at all: so many jobs at once (at most 1000) in one worker process,
+  and nothing may grow.
+
+Without --seed one is drawn, and told: the same seed brings the same faults.
+Ends with 1 where a promise was broken.`;
+const values = toolOptions(USAGE, {
+  seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  minutes: { type: 'string', default: '1' },
+  jobs: { type: 'string', default: '100' },
+  workers: { type: 'string', default: '3' },
+  reapers: { type: 'string', default: '2' },
+  fleet: { type: 'boolean', default: false },
+  soak: { type: 'boolean', default: false },
+  hosts: { type: 'string', default: '3' },
+  /** The share of the cells that dies each minute. */
+  deaths: { type: 'string', default: '0.05' },
 });
 const [seed, minutes, jobs, workers, reapers] = [
   ...[values.seed, values.minutes, values.jobs, values.workers, values.reapers],

@@ -1,17 +1,19 @@
-import { parseArgs } from 'node:util';
+import { toolOptions } from '../support/tool-options.ts';
 import { minimise, story } from './minimise.ts';
 import { createTotals, type Outcome } from './outcome.ts';
 import { seedsFrom } from './seeds.ts';
 import { simulateInThreads } from './simulate-in-threads.ts';
 
-/** `npm run simulate -- --seconds 60 --seed 1 --full`: random schedules on all cores, and the first that breaks a promise. */
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    seconds: { type: 'string', default: '10' },
-    threads: { type: 'string' },
-    full: { type: 'boolean', default: false },
-  },
+/** Random schedules on all cores, and the first that breaks a promise. */
+const USAGE = `npm run simulate -- [--seed N] [--seconds N] [--threads N] [--full]
+  Brief schedules (or full ones) from this seed on, for so many seconds (10) in
+  so many threads (one for each core). The first that breaks a promise is cut
+  down to the faults that it takes, and told; then it ends with 1.`;
+const values = toolOptions(USAGE, {
+  seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  seconds: { type: 'string', default: '10' },
+  threads: { type: 'string' },
+  full: { type: 'boolean', default: false },
 });
 const seed = Number(values.seed);
 const seconds = Number(values.seconds);

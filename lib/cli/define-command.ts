@@ -106,3 +106,15 @@ export const listOption = (text: string, before: readonly string[] | undefined):
   ...(before ?? []),
   ...text.split(',').filter((part) => part !== ''),
 ];
+
+/** Any text: rows that were edited by hand and rejected messages are looked at, too. */
+export function parseJobId(value: string): string {
+  if (value === '')
+    throw new InvalidArgumentError('A job id has at least one character; `leasehold ls` lists them.');
+  return value;
+}
+
+export const parseJobIds = (value: string, before: readonly string[] = []): string[] => [
+  ...before,
+  parseJobId(value),
+];

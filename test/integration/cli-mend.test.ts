@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
 import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
@@ -108,6 +109,29 @@ describeOnOneEngine('mending', (engine) => {
       expect((await system.store.read('text-number'))?.errors).toBe(2);
       expect((await system.store.read('beyond-help'))?.status).toBe('failed');
       expect((await system.run(['doctor'])).code).toBe(0);
+    });
+
+    it('tells data that is gone or belongs to nobody, and not the text of an error before the last', async () => {
+      await aReaperRan();
+      const lastError = `Error: ${'y'.repeat(2000)}`;
+      const dispatch = { notBefore: 0, leaseUntil: Date.now() + 60_000, dispatches: 1 };
+      for (let errors = 1; errors <= 2; errors++) {
+        const owner = `worker-a/${errors}`;
+        const claimed = await system.store.claim({ job: newJob('erring', { type: 'email' }), owner });
+        if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+        await system.store.retry(claimOf(claimed.job), { errors, lastError, dispatch });
+      }
+      const well = await system.run(['doctor']);
+      expect(well.stdout).toContain('no problems');
+      expect(well.stdout).not.toContain('belong to no job');
+
+      const until = Math.ceil(Date.now() / 1000) + 1000;
+      await system.put({ jobId: 'nobody#p1.abc', text: 'left', expiresAt: until });
+      await edited('hollow', { payload: { in: 'p1.gone', parts: 1, bytes: 2000, until } });
+      const ill = await system.run(['doctor']);
+      expect(ill.stdout).toContain('belong to no job any more: nobody#p1.abc');
+      expect(ill.stdout).toContain("'hollow' points to 'hollow#p1.gone', which is gone");
+      expect(ill.stdout).not.toContain('erring#');
     });
 
     it('finds a reaper that never ran, a wrong clock and broken settings, and still looks at the rest', async () => {

@@ -36,6 +36,8 @@ const cases: readonly Case[] = [
   { args: ['explain'], code: 2, stderr: "missing required argument 'id'" },
   { args: ['watch', '--times', '1'], code: 0, stdout: /running +\d/ },
   { args: ['watch', '--every', 'often'], code: 2, stderr: 'Give a duration' },
+  { args: ['explain', ''], code: 2, stderr: 'A job id has at least one character' },
+  { args: ['cancel', 'a', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['workers'], code: 0, stdout: /worker-a +live/ },
   { args: ['workers', '--limit', 'all'], code: 2, stderr: 'whole number' },
   { args: ['stats', '--json'], code: 0, stdout: '"running":{"count":' },

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirmed.ts';
-import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { type CliContext, onSystem, parseJobIds, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
 
@@ -13,7 +13,7 @@ interface CancelOptions extends SystemOptions {
 export function cancelCommand(context: CliContext): Command {
   const command = new Command('cancel')
     .description('cancel pending jobs, and tell the workers of running ones to stop')
-    .argument('<id...>', 'job ids')
+    .argument('<id...>', 'job ids', parseJobIds)
     .option('-y, --yes', 'do not ask, even for several jobs')
     .action((ids: string[], options: CancelOptions) =>
       onSystem(context, options, async (system, output) => {

@@ -7,7 +7,14 @@ import { isQuarantined, type TimelineEvent, timelineOf } from '../../inspect/tim
 import { shortWorkerOf, workerOf } from '../../inspect/worker-name.ts';
 import type { Job } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
+import {
+  type CliContext,
+  onSystem,
+  parseJobId,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { paintStatus } from '../format-job.ts';
 import type { Colours, Output } from '../output.ts';
@@ -28,7 +35,7 @@ export function explainCommand(context: CliContext): Command {
     .description(
       'tell the whole life of a job: claims, errors, crashes, operators’ acts, and what happens next',
     )
-    .argument('<id>', 'job id')
+    .argument('<id>', 'job id', parseJobId)
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { actOnJob } from '../../client/act-on-job.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
 import type { Job } from '../../protocol/job.ts';
-import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { type CliContext, onSystem, parseJobIds, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
 
@@ -10,7 +10,7 @@ import { operate, reportOperated } from '../operate.ts';
 export function reviveCommand(context: CliContext): Command {
   const command = new Command('revive')
     .description('run failed or cancelled jobs again, with new budgets')
-    .argument('<id...>', 'job ids')
+    .argument('<id...>', 'job ids', parseJobIds)
     .option('--now', 'run at once also what was to run later')
     .action((ids: string[], options: SystemOptions & { readonly now?: boolean }) =>
       onSystem(context, options, async (system, output) => {

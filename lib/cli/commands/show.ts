@@ -3,7 +3,7 @@ import { recordOf } from '../../client/job-record.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { isFinished, type Job, leaseEntryOf } from '../../protocol/job.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { type CliContext, onSystem, parseJobId, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { leaseCell, paintStatus } from '../format-job.ts';
 import type { Output } from '../output.ts';
@@ -15,7 +15,7 @@ import { formatInstantAndAge } from '../time.ts';
 export function showCommand(context: CliContext): Command {
   const command = new Command('show')
     .description('show everything in a job’s row')
-    .argument('<id>', 'job id')
+    .argument('<id>', 'job id', parseJobId)
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
         const job = await readJob(system, id);

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { exitCodes } from '../cli-error.ts';
 import { confirmed } from '../confirmed.ts';
-import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { type CliContext, onSystem, parseJobIds, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
 
@@ -13,7 +13,7 @@ interface TakeBackOptions extends SystemOptions {
 export function takeBackCommand(context: CliContext): Command {
   const command = new Command('take-back')
     .description('take running jobs back from their workers and give them to the next')
-    .argument('<id...>', 'job ids')
+    .argument('<id...>', 'job ids', parseJobIds)
     .option('-y, --yes', 'do not ask, even for several jobs')
     .action((ids: string[], options: TakeBackOptions) =>
       onSystem(context, options, async (system, output) => {

@@ -1,6 +1,6 @@
 import { counted } from '../../inspect/counted.ts';
 import type { Table } from '../../protocol/ports.ts';
-import { dataKeys, ownerOfData, pointersOf } from '../../protocol/rows/data-pointer.ts';
+import { dataKeys, dataKinds, ownerOfData, pointersOf } from '../../protocol/rows/data-pointer.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { type Finding, problem, warning } from './check.ts';
 
@@ -56,7 +56,9 @@ export class DataLedger {
     const jobs = await table.readMany(doubts.map((key) => ownerOfData(key) ?? key));
     const idle = doubts.filter((key, i) => {
       const job = jobs[i];
-      return job === undefined || !pointsTo(job, key);
+      if (job === undefined) return true;
+      // A later error takes the place of an earlier one, whose text is left to expire.
+      return !isError(key) && !pointsTo(job, key);
     });
     if (idle.length === 0) return [];
     const more = loose.length > MOST_DOUBTS ? ' or more' : '';
@@ -68,6 +70,8 @@ export class DataLedger {
     ];
   }
 }
+
+const isError = (key: string): boolean => key[key.indexOf('#') + 1] === dataKinds.lastError;
 
 const pointsTo = (row: Row, key: string): boolean =>
   pointersOf(row).some(([, pointer]) => dataKeys(String(row.jobId), pointer).includes(key));

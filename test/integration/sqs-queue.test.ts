@@ -1,5 +1,6 @@
 import { CreateQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/aws/clock.ts';
 import { createSqsClient } from '../../lib/aws/sqs/client.ts';
 import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
 import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
@@ -15,7 +16,11 @@ describe('the job queue on SQS', () => {
   let client: SQSClient;
   let queue: JobQueue;
   const pauses: number[] = [];
-  const clock = { sleep: async (ms: number) => void pauses.push(ms) };
+  /** Pauses between sends are only noted; a poll's patience, which ends with its answer, is real. */
+  const clock = {
+    sleep: async (ms: number, patience?: AbortSignal) =>
+      patience === undefined ? void pauses.push(ms) : systemClock.sleep(ms, patience),
+  };
 
   beforeAll(async () => {
     direct = sqsClient(sqsEndpoint());

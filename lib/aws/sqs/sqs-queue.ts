@@ -4,11 +4,14 @@ import {
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
-import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
+import type { Clock, JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import { asPlainJson } from '../plain-json.ts';
 import { MAX_ENTRIES, type SqsQueueOptions, sendMessages } from './send-messages.ts';
+
+/** Beyond the wait that was asked for. A poll that a broken network swallowed must not keep a worker from its next one. */
+const ANSWER_MS = 2000;
 
 /** The job queue on SQS. */
 export function createSqsQueue(options: SqsQueueOptions): JobQueue {
@@ -38,11 +41,13 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
     async receive({ max, waitSeconds, signal }) {
       if (signal?.aborted) return [];
       const polling = poll(options, Math.min(max, MAX_ENTRIES), waitSeconds);
-      // Not by an option of the request: with one, the SDK puts its middleware together anew for each.
-      const messages = await (signal === undefined ? polling : unlessAborted(polling, signal));
-      if (messages !== undefined) return messages;
+      // Not by options of the request: with some, the SDK puts its middleware together anew for each.
+      const patienceMs = waitSeconds * 1000 + ANSWER_MS;
+      const answer = await within(patienceMs, polling, options.clock, signal);
+      if (typeof answer === 'object') return answer;
       polling.then((late) => changeVisibility(late, 0)).catch(() => {});
-      return [];
+      if (answer === 'aborted') return [];
+      throw new QueueUnavailableError('ReceiveMessage', new Error(`no answer within ${patienceMs} ms`));
     },
 
     async delete(messages) {
@@ -90,15 +95,25 @@ async function poll(
   }
 }
 
-/** What comes of it, or undefined as soon as the signal says so: then nobody waits for it any more. */
-async function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const aborted = Promise.withResolvers<undefined>();
-  const onAbort = () => aborted.resolve(undefined);
-  signal.addEventListener('abort', onAbort);
+/** What comes of it, or why nobody waits for it any more. */
+async function within<T>(
+  ms: number,
+  result: Promise<T>,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal | undefined,
+): Promise<T | 'late' | 'aborted'> {
+  const enough = new AbortController();
+  const onAbort = () => enough.abort('aborted');
+  signal?.addEventListener('abort', onAbort);
+  const over = clock.sleep(ms, enough.signal).then(
+    () => 'late' as const,
+    () => 'aborted' as const,
+  );
   try {
-    return await Promise.race([result, aborted.promise]);
+    return await Promise.race([result, over]);
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', onAbort);
+    enough.abort('answered');
   }
 }
 

@@ -17,8 +17,8 @@ export interface Polls {
 /** SQS hands out at most this many messages at a time, and waits at most this long for the first. */
 const MAX_MESSAGES = 10;
 const LONGEST_POLL_MS = 20_000;
-/** A poll beside others is for a backlog: if there is none, it is over soon. */
-const EXTRA_POLL_SECONDS = 1;
+/** A poll for a backlog is over soon, if there is none any more; and soon given up, if nobody answers. */
+const BACKLOG_POLL_SECONDS = 1;
 /** How long a free slot waits for others to come free, so that messages are received and claimed together. */
 const GATHER_MS = 10;
 /** How often a host that may not take jobs looks whether it may again. */
@@ -61,6 +61,7 @@ class QueuePolls implements Polls {
   /** How long a full poll takes, lately. */
   #pollMs = 0;
   #pauseMs = FIRST_PAUSE_MS;
+  #pauses = 0;
   #waits = 0;
   #hasGathered = false;
   #isPolling = false;
@@ -132,7 +133,8 @@ class QueuePolls implements Polls {
   #start(max: number): void {
     this.#hasGathered = false;
     this.#asked += max;
-    const seconds = this.#polls.size === 0 ? this.#waitSeconds : EXTRA_POLL_SECONDS;
+    const isIdle = this.#polls.size === 0 && !this.isBacklog();
+    const seconds = isIdle ? this.#waitSeconds : BACKLOG_POLL_SECONDS;
     const polling = this.#poll(max, seconds).then((messages) => {
       this.#asked -= max;
       this.#polls.delete(polling);
@@ -150,12 +152,14 @@ class QueuePolls implements Polls {
     this.#isPolling = mayTake;
     if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);
     const sentAt = clock.monotonic();
+    const pauses = this.#pauses;
     try {
       const messages = await queue.receive({ max, waitSeconds: seconds, signal: hurry });
       this.#learn(messages.length, max, clock.monotonic() - sentAt);
       return messages;
     } catch (error) {
-      if (!draining.aborted) await this.#pause(error);
+      // One pause is for all that were under way when the queue failed.
+      if (!draining.aborted && pauses === this.#pauses) await this.#pause(error);
       return [];
     }
   }
@@ -170,6 +174,7 @@ class QueuePolls implements Polls {
 
   async #pause(error: unknown): Promise<void> {
     const pauseMs = this.#pauseMs;
+    this.#pauses += 1;
     this.#isPolling = false;
     this.#allowed = 1;
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);

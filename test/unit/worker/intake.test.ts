@@ -29,6 +29,8 @@ async function stage(options: {
     held: 0,
     mostHeld: 0,
     runs: 0,
+    /** Whether polls fail. */
+    isDown: false,
   };
   const worker = stack.worker(
     createRegistry([
@@ -71,6 +73,10 @@ async function stage(options: {
       seen.polls += 1;
       seen.mostPolls = Math.max(seen.mostPolls, seen.polls);
       await clock.sleep(POLL_MS);
+      if (seen.isDown) {
+        seen.polls -= 1;
+        throw new Error('the queue is down');
+      }
       const messages = await stack.queue.receive({ ...request, waitSeconds: 0 });
       if (messages.length === 0) await clock.sleep(request.waitSeconds * 1000 - POLL_MS);
       seen.polls -= 1;
@@ -100,6 +106,26 @@ describe('the intake of a process', () => {
     const { seen, pass, host } = await stage({ concurrency: 100, jobs: 0, run: async () => {} });
     await pass(1000);
     expect(seen.asked).toEqual([10]);
+    const stopped = host.stop();
+    await pass(21_000);
+    await stopped;
+  });
+
+  it('pauses once when the queue fails, however many polls were under way', async () => {
+    const { seen, pass, host } = await stage({
+      concurrency: 100,
+      jobs: 5000,
+      run: (stack) => stack.clock.sleep(50),
+    });
+    await pass(300);
+    expect(seen.polls).toBeGreaterThan(4);
+    seen.isDown = true;
+    await pass(100);
+    expect(seen.polls).toBe(0);
+    seen.isDown = false;
+    const before = seen.runs;
+    await pass(700);
+    expect(seen.runs).toBeGreaterThan(before);
     const stopped = host.stop();
     await pass(21_000);
     await stopped;

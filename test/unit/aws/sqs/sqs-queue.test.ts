@@ -8,6 +8,7 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSqsQueue } from '../../../../lib/aws/sqs/sqs-queue.ts';
+import { QueueUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 const queueUrl = 'https://sqs.example/jobs';
@@ -18,6 +19,9 @@ const queue = createSqsQueue({
   queueUrl,
   clock: { sleep: async () => {} },
 });
+
+const clock = createHandClock();
+const polled = createSqsQueue({ client: new SQSClient({ region: 'eu-west-1' }), queueUrl, clock });
 
 beforeEach(() => {
   sqs.reset();
@@ -39,6 +43,28 @@ describe('the queue on the wire', () => {
         { Id: '1', MessageBody: '{"hint":"b"}', DelaySeconds: 7 },
       ],
     });
+  });
+
+  it('is not waited for longer than a poll may take, and what it brings later goes back', async () => {
+    const reply = Promise.withResolvers<object>();
+    sqs.on(ReceiveMessageCommand).callsFake(() => reply.promise);
+    sqs.on(ChangeMessageVisibilityBatchCommand).resolves({});
+    const receiving = polled.receive({ max: 1, waitSeconds: 1 });
+    const settled = receiving.then(
+      () => 'answered',
+      (error: unknown) => error,
+    );
+    await clock.advance(2999);
+    expect(await Promise.race([settled, Promise.resolve('waits')])).toBe('waits');
+    await clock.advance(1);
+    expect(await settled).toBeInstanceOf(QueueUnavailableError);
+    expect(sqs.commandCalls(ChangeMessageVisibilityBatchCommand)).toHaveLength(0);
+    reply.resolve({ Messages: [{ MessageId: 'm', ReceiptHandle: 'r', Body: '{}' }] });
+    await expect.poll(() => sqs.commandCalls(ChangeMessageVisibilityBatchCommand).length).toBe(1);
+    expect(sqs.commandCalls(ChangeMessageVisibilityBatchCommand)[0]?.args[0].input.Entries).toMatchObject([
+      { ReceiptHandle: 'r', VisibilityTimeout: 0 },
+    ]);
+    expect(clock.sleepers).toBe(0);
   });
 
   it('does not send again what is the sender’s own fault', async () => {
@@ -63,7 +89,7 @@ describe('the queue on the wire', () => {
     sqs
       .on(ReceiveMessageCommand)
       .resolves({ Messages: [{}, { MessageId: 'm', ReceiptHandle: 'r', Body: 'b' }] });
-    expect(await queue.receive({ max: 11, waitSeconds: 20 })).toEqual([
+    expect(await polled.receive({ max: 11, waitSeconds: 20 })).toEqual([
       { messageId: '', receiptHandle: '', body: '', sentAt: 0, receiveCount: 1 },
       { messageId: 'm', receiptHandle: 'r', body: 'b', sentAt: 0, receiveCount: 1 },
     ]);
@@ -86,7 +112,7 @@ describe('the queue on the wire', () => {
       AWSTraceHeader: { DataType: 'String', StringValue: header },
     });
     expect(second?.MessageSystemAttributes).toBeUndefined();
-    const [received] = await queue.receive({ max: 1, waitSeconds: 0 });
+    const [received] = await polled.receive({ max: 1, waitSeconds: 0 });
     expect(received?.trace).toEqual({ awsTraceHeader: header, traceparent: undefined });
   });
 

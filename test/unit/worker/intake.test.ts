@@ -23,6 +23,7 @@ async function stage(options: {
     mostPolls: 0,
     asked: [] as number[],
     claims: [] as number[],
+    completions: [] as number[],
     deletions: [] as number[],
     beats: [] as number[],
     returned: 0,
@@ -63,8 +64,14 @@ async function stage(options: {
       seen.mostHeld = Math.max(seen.mostHeld, seen.held);
       return slow(() => worker.store.claimMany(requests));
     },
-    complete: (...given) => slow(() => worker.store.complete(...given)),
-    completeMany: (ends) => slow(() => worker.store.completeMany(ends)),
+    complete: (...given) => {
+      seen.completions.push(1);
+      return slow(() => worker.store.complete(...given));
+    },
+    completeMany: (ends) => {
+      seen.completions.push(ends.length);
+      return slow(() => worker.store.completeMany(ends));
+    },
   };
   const queue: JobQueue = {
     ...stack.queue,
@@ -140,6 +147,23 @@ describe('the intake of a process', () => {
     expect(seen.deletions.length).toBeLessThan(500 / 8);
     expect(seen.mostHeld).toBeLessThanOrEqual(100);
     expect((await stack.store.read('job-499'))?.status).toBe('done');
+    const stopped = host.stop();
+    await pass(21_000);
+    await stopped;
+  });
+
+  it('needs at most 0.30 requests for each of a crowd of short jobs, poll to deletion', async () => {
+    const jobs = 2000;
+    const { seen, pass, host } = await stage({ concurrency: 100, jobs, run: async () => {} });
+    while (seen.runs < jobs) await pass(1);
+    // Those that find the queue empty belong to waiting, not to the jobs.
+    const polls = seen.asked.length - seen.polls;
+    await pass(200);
+    const writes = [seen.claims, seen.completions, seen.deletions].reduce(
+      (sum, { length }) => sum + length,
+      0,
+    );
+    expect((polls + writes) / jobs).toBeLessThanOrEqual(0.3);
     const stopped = host.stop();
     await pass(21_000);
     await stopped;

@@ -8,6 +8,7 @@ import { bundling, replacedPackages } from '../../lib/aws/lambda/bundling.ts';
 import { trimming } from '../../lib/aws/lambda/trim-clients.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { reaperVariables } from '../../lib/wire/environment.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
 
 /** A deployed function's bundle: its size, and how long a fresh process takes to import it. */
@@ -80,10 +81,12 @@ function importMs(file: string): number {
     env: {
       ...process.env,
       ...toEnvironment({ settings: resolveSettings(), resources }),
+      [reaperVariables.wakeQueueUrl]: 'http://localhost/wake',
       ...{ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
     },
   });
   const ms = Number(stdout.trim().split('\n').at(-1));
-  if (!Number.isFinite(ms) || stdout === '') throw new Error(`the bundle could not be imported: ${stderr}`);
+  if (!Number.isFinite(ms) || stdout === '')
+    throw new Error(`the bundle could not be imported: ${stderr.slice(-2000)}`);
   return ms;
 }

@@ -24,7 +24,7 @@ interface MishapSpread {
   readonly fresh?: FreshJobs;
 }
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 /** So that the processes of one system do not start while another's are being counted in milliseconds. */
 const APART_MS = 4000;
 

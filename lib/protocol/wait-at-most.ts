@@ -14,14 +14,17 @@ export async function waitAtMost<T>(
   signal?: AbortSignal,
 ): Promise<T | undefined> {
   const enough = new AbortController();
-  const either = signal === undefined ? enough.signal : AbortSignal.any([enough.signal, signal]);
-  const patience = clock.sleep(Math.min(ms, LONGEST_TIMER_MS), either).then(
+  const end = () => enough.abort('enough');
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end);
+  const patience = clock.sleep(Math.min(ms, LONGEST_TIMER_MS), enough.signal).then(
     () => undefined,
     () => undefined,
   );
   try {
     return await Promise.race([promise, patience]);
   } finally {
-    enough.abort('enough');
+    signal?.removeEventListener('abort', end);
+    end();
   }
 }

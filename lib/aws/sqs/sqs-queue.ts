@@ -4,7 +4,8 @@ import {
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
-import type { Clock, JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
+import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
+import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import { asPlainJson } from '../plain-json.ts';
@@ -43,10 +44,10 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
       const polling = poll(options, Math.min(max, MAX_ENTRIES), waitSeconds);
       // Not by options of the request: with some, the SDK puts its middleware together anew for each.
       const patienceMs = waitSeconds * 1000 + ANSWER_MS;
-      const answer = await within(patienceMs, polling, options.clock, signal);
-      if (typeof answer === 'object') return answer;
+      const messages = await waitAtMost(patienceMs, polling, options.clock, signal);
+      if (messages !== undefined) return messages;
       polling.then((late) => changeVisibility(late, 0)).catch(() => {});
-      if (answer === 'aborted') return [];
+      if (signal?.aborted) return [];
       throw new QueueUnavailableError('ReceiveMessage', new Error(`no answer within ${patienceMs} ms`));
     },
 
@@ -92,28 +93,6 @@ async function poll(
     }));
   } catch (error) {
     throw new QueueUnavailableError('ReceiveMessage', error);
-  }
-}
-
-/** What comes of it, or why nobody waits for it any more. */
-async function within<T>(
-  ms: number,
-  result: Promise<T>,
-  clock: Pick<Clock, 'sleep'>,
-  signal: AbortSignal | undefined,
-): Promise<T | 'late' | 'aborted'> {
-  const enough = new AbortController();
-  const onAbort = () => enough.abort('aborted');
-  signal?.addEventListener('abort', onAbort);
-  const over = clock.sleep(ms, enough.signal).then(
-    () => 'late' as const,
-    () => 'aborted' as const,
-  );
-  try {
-    return await Promise.race([result, over]);
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
-    enough.abort('answered');
   }
 }
 

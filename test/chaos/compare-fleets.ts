@@ -32,12 +32,10 @@ export async function compareFleets(
 }
 
 function problemsOf(run: string, { figures, findings, evidence }: FleetReport): string[] {
-  const { chargedToInnocents, failedWithoutCause } = figures;
+  const promise = 'a harmless job is charged no crash, unless its host was killed';
+  const broken = [...findings, ...figures.chargedInnocents.map((jobId) => ({ jobId, promise }))];
   return [
-    ...(chargedToInnocents > 0 ? [`${run}: ${chargedToInnocents} harmless jobs were charged a crash`] : []),
-    ...(failedWithoutCause > 0 ? [`${run}: ${failedWithoutCause} harmless jobs failed`] : []),
-    ...(findings.length > 0
-      ? [`${run}: ${findings.length} broken promises\n${tell(findings, evidence)}`]
-      : []),
+    ...(figures.failedWithoutCause > 0 ? [`${run}: ${figures.failedWithoutCause} harmless jobs failed`] : []),
+    ...(broken.length > 0 ? [`${run}: ${broken.length} broken promises\n${tell(broken, evidence)}`] : []),
   ];
 }

@@ -12,6 +12,7 @@ import type { BrokenPromise, ChaosEvent, Evidence } from './evidence.ts';
 import { disturb } from './fleet-faults.ts';
 import { type FleetMember, startFleetMember, startLatency } from './fleet-hosts.ts';
 import { createMix, type FleetJob, isGuilty } from './fleet-mix.ts';
+import { pidOf } from './tell.ts';
 
 export interface FleetOptions {
   readonly seed: number;
@@ -36,8 +37,8 @@ interface FleetFigures {
   readonly startMs: { readonly median: number; readonly p95: number };
   readonly jobs: Readonly<Record<string, number>>;
   readonly events: Readonly<Record<string, number>>;
-  /** Crashes on rows of harmless jobs that no death of a host explains. */
-  readonly chargedToInnocents: number;
+  /** Harmless jobs with crashes on their rows that no death of a host explains. */
+  readonly chargedInnocents: readonly string[];
   /** Harmless jobs that failed. */
   readonly failedWithoutCause: number;
   /** Guilty jobs that ended as they must: failed. */
@@ -180,7 +181,9 @@ function figuresOf(
     startMs: { median: share(0.5), p95: share(0.95) },
     jobs: countsOf(jobs.map(({ jobId, status }) => `${jobId.split('-', 1)[0]} ${status}`)),
     events: countsOf(events.map(({ what }) => what.replace(/ for \d+ ms|; \d+ jobs were sent/, ''))),
-    chargedToInnocents: innocents.filter((job) => job.crashes > deathsOfHosts(job, killed)).length,
+    chargedInnocents: innocents
+      .filter((job) => job.crashes > deathsOfHosts(job, killed))
+      .map(({ jobId }) => jobId),
     failedWithoutCause: innocents.filter(({ status }) => status === 'failed').length,
     guiltyFailed: `${guilty.filter(({ status }) => status === 'failed').length} of ${guilty.length}`,
   };
@@ -197,9 +200,7 @@ const wholeJobs = async ({ store }: ChaosSystem, { rows }: Evidence): Promise<re
 
 /** How many of its claims a killed host took with it: those are charged, because nobody can know better. */
 const deathsOfHosts = ({ claims }: Job, killed: ReadonlySet<number | undefined>): number =>
-  claims.filter(
-    ({ outcome, owner }) => outcome === 'lapsed' && killed.has(Number(/-(\d+)-[\w-]+\//.exec(owner)?.[1])),
-  ).length;
+  claims.filter(({ outcome, owner }) => outcome === 'lapsed' && killed.has(pidOf(owner))).length;
 
 function countsOf(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -8,6 +8,8 @@ import type { Kept } from './cells.ts';
 import { loggableError } from './describe-error.ts';
 import type { LiveSignal } from './live-signal.ts';
 
+type LogFields = Readonly<Record<string, unknown>>;
+
 export interface ContextOptions {
   readonly named: { readonly jobId: string; readonly type: string; readonly attempt: number };
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -30,6 +32,14 @@ export interface ContextOfRun {
 /** What the handler holds in its hands: its writes go one at a time, and the newest replaces those that still wait. */
 export function createJobContext(options: ContextOptions): ContextOfRun {
   const { named, clock, log, live } = options;
+  /** What a handler logs must not fail its run, even where a field cannot be read. */
+  const withName = (fields: LogFields | undefined): LogFields => {
+    try {
+      return { ...fields, ...named };
+    } catch (error) {
+      return { ...named, unreadableFields: loggableError(error) };
+    }
+  };
   let unsent: Kept = {};
   let sending: Promise<void> | undefined;
   let lastWriteAt = clock.monotonic();
@@ -97,9 +107,9 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
         send().catch((error) => log.warn('progress not stored', { ...named, reason: loggableError(error) }));
       },
       log: {
-        info: (message, fields) => log.info(message, { ...fields, ...named }),
-        warn: (message, fields) => log.warn(message, { ...fields, ...named }),
-        error: (message, error, fields) => log.error(message, error, { ...fields, ...named }),
+        info: (message, fields) => log.info(message, withName(fields)),
+        warn: (message, fields) => log.warn(message, withName(fields)),
+        error: (message, error, fields) => log.error(message, error, withName(fields)),
       },
     },
     async close() {

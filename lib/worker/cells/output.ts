@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { format } from 'node:util';
 import type { Telemetry } from '../../protocol/ports.ts';
 import type { Origin } from './cells.ts';
+import { loggableError } from './describe-error.ts';
 
 /** The job in whose handler the code of the moment runs, as far as Node can tell. It names log lines, and convicts nobody. */
 export interface CurrentJob extends Origin {
@@ -75,7 +76,7 @@ export function createCellLog(options: {
     warn: (message, fields) => say('WARN', message, fields),
     error: (message, error, fields) => say('ERROR', message, { ...fields, error: errorFields(error) }),
     console(level, args) {
-      const text = format(...args);
+      const text = textOf(args);
       const job = currentJob.getStore();
       if (job !== undefined && !isTerminal) return write(level, text);
       const name = job === undefined ? '' : `[${job.jobId} #${job.attempt}] `;
@@ -98,10 +99,24 @@ export function redirectConsole(log: ReturnType<typeof createCellLog>, target: C
     target[method as keyof typeof levels] = (...args: unknown[]) => log.console(level, args);
 }
 
+/** Whoever logs an error that cannot be read has enough trouble. */
 function errorFields(error: unknown) {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
-  const { name, message, stack } = error;
-  return { name, message, stack };
+  try {
+    if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
+    const { name, message, stack } = error;
+    return { name, message, stack };
+  } catch {
+    return { name: 'Error', message: loggableError(error) };
+  }
+}
+
+/** As `console` shows it; a value whose own text cannot be made is left out. */
+function textOf(args: readonly unknown[]): string {
+  try {
+    return format(...args);
+  } catch (error) {
+    return `(unreadable: ${loggableError(error)})`;
+  }
 }
 
 function jsonLine(value: unknown): string | undefined {

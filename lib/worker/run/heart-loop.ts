@@ -5,7 +5,10 @@ import { type Alarm, createAlarm } from './alarm.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import { readClock } from './lease-clock.ts';
 
-/** A beat that got no answer is repeated after this share of the interval. */
+/**
+ * A beat without an answer is repeated after this share of the interval: after one that failed, and beside one that is still under way.
+ * What a broken network swallowed must not keep the next beat until the client gives it up.
+ */
 const SOONER = 0.25;
 /** Whoever is due within this share of its interval beats along with one that is due now. */
 const TOGETHER = 0.05;
@@ -22,7 +25,7 @@ export interface HeartLoopOptions {
 
 interface Beating {
   readonly patient: Patient;
-  /** Monotonic time of the next beat; while one is under way there is none. */
+  /** Monotonic time of the next beat. */
   dueAt: number;
   /** From when on it may join a beat of others. */
   joinsAt: number;
@@ -102,9 +105,10 @@ class HeartLoop implements Heart {
     const sentAt = readClock(this.#options.clock);
     const beats = group.map((each) => {
       const { patient } = each;
-      each.dueAt = NEVER;
-      each.joinsAt = NEVER;
-      const { leaseMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+      const { leaseMs, intervalMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+      each.dueAt = sentAt.monotonic + intervalMs * SOONER;
+      each.joinsAt = each.dueAt;
+      this.#alarm.within(intervalMs * SOONER);
       return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
     });
     const outcomes = await this.#send(beats);

@@ -32,8 +32,9 @@ export class LeaseClock {
     this.#progressAt = clock.monotonic();
   }
 
-  /** A beat sent at this moment was accepted, for a lease of this length. */
+  /** A beat sent at this moment was accepted, for a lease of this length. One that was sent before another that holds adds nothing. */
   renew(sentAt: ClockReading, leaseMs: number): void {
+    if (sentAt.monotonic < this.#grantedAt.monotonic) return;
     this.#grantedAt = sentAt;
     this.#leaseMs = leaseMs;
     this.#onRenewal?.();

@@ -111,6 +111,42 @@ describe('the rhythm of the heart', () => {
     expect(failures).toHaveLength(1);
     expect(lease.isHeld()).toBe(true);
   });
+
+  it('repeats a beat beside one that is still under way: what the network swallowed does not keep it', async () => {
+    const { promise: swallowed, resolve } = Promise.withResolvers<HeartbeatOutcome>();
+    let answers = 0;
+    const { clock, start, beats, lease } = stage({
+      answer: async () => (++answers === 1 ? swallowed : { outcome: 'extended', cancelRequested: false }),
+    });
+    start();
+    await clock.advance(HEARTBEAT_MS + HEARTBEAT_MS / 4 - 1);
+    expect(beats).toHaveLength(1);
+    await clock.advance(1);
+    expect(beats.map(({ at }) => at)).toEqual([HEARTBEAT_MS, 1.25 * HEARTBEAT_MS]);
+    expect(lease.sinceRenewalMs()).toBe(0);
+    // The first arrives after all: the lease runs from the later one.
+    resolve({ outcome: 'extended', cancelRequested: false });
+    await clock.advance(1);
+    expect(lease.sinceRenewalMs()).toBe(1);
+    // The first was no reason to beat sooner.
+    await clock.advance(HEARTBEAT_MS - 2);
+    expect(beats).toHaveLength(2);
+    await clock.advance(1);
+    expect(beats).toHaveLength(3);
+  });
+
+  it('repeats beats that are under way together, together', async () => {
+    const { clock, start, batches } = stage({ answer: () => new Promise(() => {}) });
+    const other = { ...claim, jobId: 'b', owner: 'w/2' };
+    start();
+    start({ claim: other });
+    await clock.advance(1.5 * HEARTBEAT_MS);
+    expect(batches).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+  });
 });
 
 describe('the end of the heart', () => {

@@ -33,9 +33,29 @@ export function writeStateFile(directory: string, state: LocalState): () => void
   };
 }
 
+/** Marks a folder of kept data as this process's; returns how to leave it. */
+export function takeDataFolder(folder: string): () => void {
+  const file = join(folder, DATA_OWNER_FILE);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ pid: process.pid })}\n`);
+  return () => {
+    if (isMine(file, process.pid)) rmSync(file, { force: true });
+  };
+}
+
+/** Beside the data of table and queues. */
+const DATA_OWNER_FILE = 'leasehold-dev.json';
+
 /** The process of another local stack that runs in this folder, if there is one. */
-export function otherStackIn(directory: string): number | undefined {
-  const pid = pidIn(join(directory, LOCAL_STATE_FILE));
+export const otherStackIn = (directory: string): number | undefined =>
+  livingPidIn(join(directory, LOCAL_STATE_FILE));
+
+/** The process of another local stack that keeps its data in this folder, if there is one. */
+export const otherStackOn = (folder: string): number | undefined =>
+  livingPidIn(join(folder, DATA_OWNER_FILE));
+
+function livingPidIn(file: string): number | undefined {
+  const pid = pidIn(file);
   if (pid === undefined || pid === process.pid) return undefined;
   try {
     process.kill(pid, 0);

@@ -130,6 +130,12 @@ describe('leasehold dev', () => {
       ...{ crashes: 0, errors: 0, attempt: 2 },
       act0: expect.objectContaining({ act: 'takeBack' }),
     });
+    // Another folder, the same data: two engines would write to it.
+    const third = dev(folder(), '--no-demo', '--data', join(cwd, 'kept'));
+    expect(await third.ended).toEqual([2, null]);
+    expect(third.text()).toMatch(
+      /another 'leasehold dev' keeps its data in .+kept' \(process \d+\); stop that one/,
+    );
     // To the process alone, as a supervisor would; its children are its own to stop.
     second.child.kill('SIGTERM');
     expect(await second.ended).toEqual([0, null]);

@@ -53,6 +53,8 @@ export class CellRules {
   readonly #guests = new Map<Process, Set<string>>();
   /** Attempts whose cell died, and that nobody else had used. */
   readonly #diedAlone = new Set<string>();
+  /** Claims that were rightly charged a crash. The write may come again, and meet a row that the claim's own repeat made anew. */
+  readonly #justlyCharged = new Set<unknown>();
   /** Attempts of whose handler's end the host has heard. */
   readonly #heard = new Set<string>();
   /** The cell to which each host gave each attempt last. */
@@ -233,7 +235,8 @@ export class CellRules {
     if (ENDS.has(write.transition) && handler?.process.alive && isCell(handler.process))
       problems.push('its claim was ended while its handler still lives in a cell');
     if (ENDS.has(write.transition) && Number(after.crashes) > Number(before.crashes)) {
-      if (!this.#diedAlone.has(key))
+      if (this.#diedAlone.has(key)) this.#justlyCharged.add(before.leaseOwner);
+      else if (!this.#justlyCharged.has(before.leaseOwner))
         problems.push('a crash was charged to a job that was not alone in a fresh cell');
       if (this.#heard.has(key)) problems.push('a crash was charged though its host had heard of its end');
     }

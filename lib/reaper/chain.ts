@@ -131,7 +131,7 @@ async function sweepUntilDone(
     for (const key of ['reclaimed', 'failed', 'redispatched', 'cancelled'] as const)
       totals[key] += result[key];
     deps.flush?.();
-    const nextAt = lookAgainAt(result, { begunAt, now: clock.now() }, settings);
+    const nextAt = lookAgainAt(result, { begunAt, now: clock.now(), lateUntil: memory.lateUntil }, settings);
     const wait = (nextAt ?? 0) - clock.now();
     if (nextAt === undefined || clock.monotonic() + wait >= endsAt)
       return { totals, last: { result, begunAt } };

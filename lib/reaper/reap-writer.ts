@@ -37,9 +37,11 @@ interface WriterContext {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
   readonly breakerOpen: boolean;
-  /** Set where lapses of this sweep are nobody's fault. */
-  readonly excuse?: Excuse;
+  readonly excuseOf?: ExcuseOf;
 }
+
+/** Why a lapse is nobody's fault, where it is. */
+export type ExcuseOf = (entry: LeaseEntry) => Excuse | undefined;
 
 export function createReapWriter(deps: ReaperDeps, context: WriterContext): ReapWriter {
   const { tally, memory } = context;
@@ -91,10 +93,9 @@ async function writeChunk(
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
   const { store, clock, settings } = deps;
-  const { excuse } = context;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
-    const verdict = decideReap(entry, { now, settings, excuse });
+    const verdict = decideReap(entry, { now, settings, excuse: context.excuseOf?.(entry) });
     return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
   });
   const outcomes = await store

@@ -30,6 +30,8 @@ export interface SweepMemory {
   readonly breaker: BreakerState;
   /** What lapsed, each as it was seen: whose it was, and until when it counts as having lapsed with others. */
   readonly lapses: Map<string, { readonly host: string; readonly until: number }>;
+  /** When this reaper got through to the store again after it had been late; a lease that ended by then may have waited for it. */
+  lateUntil: number;
   readonly outlet: EventOutlet;
 }
 
@@ -43,6 +45,7 @@ export const createSweepMemory = (
   unreadable: new Set(),
   breaker: { open: breakerOpen, heldBack: breakerOpen },
   lapses: new Map(),
+  lateUntil: Number.NEGATIVE_INFINITY,
   outlet: createEventOutlet(deps),
 });
 

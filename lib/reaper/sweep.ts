@@ -1,15 +1,16 @@
-import { type Excuse, lapsesAt } from '../protocol/decisions/decide-reap.ts';
+import { lapsesAt } from '../protocol/decisions/decide-reap.ts';
 import { inParallel } from '../protocol/in-parallel.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { allShards } from '../protocol/shards.ts';
 import { type LeasePage, readLeases } from '../protocol/store/lease-index.ts';
+import { longestWaitAfterOutage } from '../settings/lease-length.ts';
 import { longestSleepMs } from '../settings/longest-sleep.ts';
 import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import { assessBreaker, type BreakerVerdict, type FirstLook, shareOut } from './breaker.ts';
 import type { ReaperDeps } from './deps.ts';
 import { haveLapsedTogether } from './lapsed-together.ts';
 import { createTurns, LARGE_READS_AT_ONCE, type Turns } from './large-reads.ts';
-import { createReapWriter, REAP_CHUNK, type ReapWriter } from './reap-writer.ts';
+import { createReapWriter, type ExcuseOf, REAP_CHUNK, type ReapWriter } from './reap-writer.ts';
 import { reportBreaker, reportSweep } from './report.ts';
 import { createSweepTally, leaveBehind, type SweepCounts, type SweepTally } from './sweep-counts.ts';
 import {
@@ -31,7 +32,7 @@ export interface SweepOptions {
   readonly shouldStop?: () => boolean;
   /** Pending shards are left alone: they wait for a sweep that looks at all. */
   readonly runningOnly?: boolean;
-  /** The sweep before this one was promised and did not happen: what lapsed meanwhile may have waited for the reaper. */
+  /** The sweep before this one was promised and did not happen: what ended meanwhile may have waited for the reaper. */
   readonly missedSweep?: boolean;
   /** Told that the breaker opens, before the first row is moved under it. */
   readonly onBreakerOpened?: () => Promise<void>;
@@ -114,9 +115,11 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     now: round.startedAt,
     runningShards: running,
   });
-  const late = options.missedSweep === true ? 'the reaper was late' : undefined;
-  const excuse = breaker.open || together ? 'many leases lapsed together' : late;
-  await drain(looks, { ...breaker, excuse }, deps, round);
+  if (options.missedSweep === true) memory.lateUntil = round.startedAt;
+  const all = breaker.open || together ? 'many leases lapsed together' : undefined;
+  const excuseOf = (entry: LeaseEntry) =>
+    all ?? (isOfLateTime(entry, memory) ? 'the reaper was late' : undefined);
+  await drain(looks, { ...breaker, excuseOf }, deps, round);
   memory.breaker.heldBack = tally.skipped.heldBack > 0;
   const isWhole = options.runningOnly !== true;
   if (isWhole) {
@@ -129,6 +132,13 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
   if (options.memory === undefined) await memory.outlet.settle();
   return result;
 }
+
+/**
+ * Whether a lease ended while the reaper could not look, or so soon after that its worker could not get through yet: whatever kept the reaper from
+ * the store may have kept the worker. Also where it lapses only in a later sweep, because of the skew.
+ */
+const isOfLateTime = ({ leaseUntil, leaseMs }: LeaseEntry, { lateUntil }: SweepMemory): boolean =>
+  leaseUntil <= lateUntil + longestWaitAfterOutage(leaseMs);
 
 /** Reads the first page of every shard that may hold something lapsed. */
 async function lookAt(
@@ -167,11 +177,11 @@ const firstLook = (look: Look): FirstLook => ({
 /** Moves what has lapsed in these shards, and notes when each must be looked at again. */
 async function drain(
   looks: readonly Look[],
-  terms: Pick<BreakerVerdict, 'open' | 'budget'> & { readonly excuse?: Excuse },
+  terms: Pick<BreakerVerdict, 'open' | 'budget'> & { readonly excuseOf?: ExcuseOf },
   deps: ReaperDeps,
   round: Round,
 ): Promise<void> {
-  const writer = createReapWriter(deps, { ...round, breakerOpen: terms.open, excuse: terms.excuse });
+  const writer = createReapWriter(deps, { ...round, breakerOpen: terms.open, excuseOf: terms.excuseOf });
   const quotas = shareOut(
     terms.budget,
     looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look)),

@@ -1,4 +1,5 @@
 import type { ReaperRow } from '../protocol/store/reaper-row.ts';
+import { longestWaitAfterOutage } from '../settings/lease-length.ts';
 import type { Settings } from '../settings/settings.ts';
 import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import type { SweepResult } from './sweep.ts';
@@ -10,6 +11,7 @@ export type Occasion =
   /** Several messages may come in one batch; the one that counts is named on the row. */
   | { readonly kind: 'wake'; readonly tokens: readonly string[] };
 
+type LookSettings = WakeSettings & Pick<Settings, 'leaseMs' | 'graceMs'>;
 type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs' | 'timeScale'>;
 
 /** A lapse so near is waited for: a message takes about as long. */
@@ -43,16 +45,19 @@ export function mustArm(
   return tooFar || isMissed(row.wakeAt, now, settings);
 }
 
-/** When the same invocation looks again; undefined when it is done. */
+/** When the same invocation looks again; undefined when it is done. One that was late waits for what ended meanwhile: only it knows. */
 export function lookAgainAt(
   result: SweepResult,
-  { begunAt, now }: { readonly begunAt: number; readonly now: number },
-  settings: WakeSettings,
+  { begunAt, now, lateUntil }: { readonly begunAt: number; readonly now: number; readonly lateUntil: number },
+  settings: LookSettings,
 ): number | undefined {
   const notBefore = begunAt + settings.minSweepIntervalMs;
   if (result.skipped.heldBack > 0) return notBefore;
   const { nextLapseAt } = result;
-  if (nextLapseAt === undefined || nextLapseAt > now + NEAR_MS / settings.timeScale) return undefined;
+  const { leaseMs, skewMs, graceMs, timeScale } = settings;
+  const lateLapsesUntil = lateUntil + longestWaitAfterOutage(leaseMs) + skewMs + graceMs;
+  if (nextLapseAt === undefined || nextLapseAt > Math.max(now + NEAR_MS / timeScale, lateLapsesUntil))
+    return undefined;
   return Math.max(notBefore, nextLapseAt);
 }
 

@@ -72,6 +72,8 @@ class Watch {
   #dueAt: number;
   /** That look was tried, and some of it failed. */
   #isOwed = false;
+  /** A running shard could not be read or written at the last look: whatever stands between may keep workers from their beats. */
+  #isBehind = false;
 
   constructor(deps: WatchDeps, options: WatchOptions, { memory, promisedAt, breaker }: Inheritance) {
     const { clock, name } = deps;
@@ -133,8 +135,8 @@ class Watch {
     const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
     const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
     // A shard that could not be read, and is not due again yet, is still owed its look.
-    const isBehind = outlooksOf(this.#memory, 'running').some(({ failures }) => failures > 0);
-    this.#isOwed = isBehind || !result.complete;
+    this.#isBehind = outlooksOf(this.#memory, 'running').some(({ failures }) => failures > 0);
+    this.#isOwed = this.#isBehind || !result.complete;
     if (!this.#isOwed) this.#dueAt = nextAt;
     return nextAt;
   }
@@ -144,7 +146,7 @@ class Watch {
       shards,
       memory: this.#memory,
       shouldStop: () => this.#timeIsUp(),
-      missedSweep: isMissed(this.#dueAt, begunAt, this.#deps.settings),
+      missedSweep: this.#isBehind || isMissed(this.#dueAt, begunAt, this.#deps.settings),
       onBreakerOpened: this.#breaker.opened,
     });
     await this.#breaker.swept(this.#memory.breaker.heldBack);
@@ -207,7 +209,10 @@ function createSetClockNotice({ clock, settings }: ReaperDeps, memory: SweepMemo
   let monotonic = clock.monotonic();
   return () => {
     const drift = clock.now() - wall - (clock.monotonic() - monotonic);
-    if (Math.abs(drift) > settings.skewMs) memory.outlooks.clear();
+    if (Math.abs(drift) > settings.skewMs) {
+      memory.outlooks.clear();
+      memory.lateUntil = Number.NEGATIVE_INFINITY;
+    }
     wall = clock.now();
     monotonic = clock.monotonic();
   };

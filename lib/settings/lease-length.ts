@@ -10,6 +10,15 @@ export type LeaseGrowth = Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>;
 /** Heartbeats come up to this share early, so that those of jobs claimed together spread out. */
 export const HEART_JITTER = 0.2;
 
+/** A beat without an answer is repeated after this share of the interval, which is a third of the lease at most. */
+export const BEAT_REPEATED_AFTER = 0.25;
+/** A client gives up a request that gets no answer after 2 s, and asks again a moment later. */
+const REQUEST_REPEATED_AFTER_MS = 3000;
+
+/** When an outage is over, the worker of a lease of this length has got through to the store after so long at the latest. */
+export const longestWaitAfterOutage = (leaseMs: number): number =>
+  Math.max(REQUEST_REPEATED_AFTER_MS, (leaseMs / 3) * BEAT_REPEATED_AFTER);
+
 /** How long the lease of an attempt of this age is. Never shorter than the job's own lease. */
 export const leaseLength = (leaseMs: number, ageMs: number, growth: LeaseGrowth): number =>
   Math.max(leaseMs, Math.floor(Math.min(growth.leaseGrowth * ageMs, growth.leaseGrowthCapMs)));

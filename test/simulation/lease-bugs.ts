@@ -10,6 +10,7 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 /** The lease, renewed in another way. */
 const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): Patient['lease'] => ({
   renew,
+  ask: (sentAt) => lease.ask(sentAt),
   refuse: () => lease.refuse(),
   isHeld: () => lease.isHeld(),
   hasEnded: () => lease.hasEnded(),

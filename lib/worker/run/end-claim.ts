@@ -18,7 +18,10 @@ import { sendHint } from './send-hint.ts';
 /** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
 export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
 
-/** The writes that end a claim. Each is offered for as long as the lease lasts, and the fence decides. */
+/**
+ * The writes that end a claim. Each is offered for as long as the lease lasts, and for as long again: in an outage nobody may have taken the
+ * job meanwhile, and then its end is worth more than a reclaim. The fence decides.
+ */
 export class Ends {
   readonly #parts: WorkerParts;
   readonly #announce: Announcements;
@@ -114,7 +117,7 @@ export class Ends {
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unsaved'>,
   ): Promise<Ending> {
-    const answer = await offer(this.#parts, held, write);
+    const answer = await offer(this.#parts, held, write, held.job.leaseMs);
     if (answer === undefined) return 'unsaved';
     if (answer.outcome === 'written') return written;
     this.#parts.telemetry.count('WritesFenced');

@@ -1,15 +1,10 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Chance, Clock, HeartbeatOutcome, JobStore } from '../../protocol/ports.ts';
-import { HEART_JITTER } from '../../settings/lease-length.ts';
+import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/lease-length.ts';
 import { type Alarm, createAlarm } from './alarm.ts';
 import { type Heart, type Patient, rhythmOf } from './heart.ts';
 import { readClock } from './lease-clock.ts';
 
-/**
- * A beat without an answer is repeated after this share of the interval: after one that failed, and beside one that is still under way.
- * What a broken network swallowed must not keep the next beat until the client gives it up.
- */
-const SOONER = 0.25;
 /** Whoever is due within this share of its interval beats along with one that is due now. */
 const TOGETHER = 0.05;
 /** DynamoDB takes this many rows in one request. */
@@ -76,7 +71,7 @@ class HeartLoop implements Heart {
     const rhythm = rhythmOf(patient, now - patient.startedAt);
     const intervalMs = rhythm.intervalMs * (1 - HEART_JITTER * chance.random());
     // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
-    const wait = failed ? intervalMs * SOONER : intervalMs - patient.lease.sinceRenewalMs();
+    const wait = failed ? intervalMs * BEAT_REPEATED_AFTER : intervalMs - patient.lease.sinceRenewalMs();
     each.dueAt = now + Math.max(0, wait);
     each.joinsAt = failed ? each.dueAt : each.dueAt - intervalMs * TOGETHER;
     this.#alarm.within(Math.max(0, wait));
@@ -105,10 +100,13 @@ class HeartLoop implements Heart {
     const sentAt = readClock(this.#options.clock);
     const beats = group.map((each) => {
       const { patient } = each;
+      patient.lease.ask(sentAt);
       const { leaseMs, intervalMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
-      each.dueAt = sentAt.monotonic + intervalMs * SOONER;
+      // Beside this one, if it gets no answer: what a broken network swallowed must not keep the next until the client gives it up.
+      const againMs = intervalMs * BEAT_REPEATED_AFTER;
+      each.dueAt = sentAt.monotonic + againMs;
       each.joinsAt = each.dueAt;
-      this.#alarm.within(intervalMs * SOONER);
+      this.#alarm.within(againMs);
       return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
     });
     const outcomes = await this.#send(beats);

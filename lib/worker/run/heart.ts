@@ -17,7 +17,7 @@ export interface Heart {
 /** A claim to be kept alive. */
 export interface Patient extends Vitals {
   readonly claim: Claim;
-  readonly lease: Pick<LeaseClock, 'renew' | 'refuse' | 'isHeld' | 'hasEnded' | 'sinceRenewalMs'>;
+  readonly lease: Pick<LeaseClock, 'ask' | 'renew' | 'refuse' | 'isHeld' | 'hasEnded' | 'sinceRenewalMs'>;
   readonly onReport: (report: HeartReport) => void;
 }
 

@@ -22,6 +22,7 @@ export class LeaseClock {
   #leaseMs: number;
   #state: 'held' | 'refused' | 'ended' = 'held';
   #progressAt: number;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #onRenewal: (() => void) | undefined;
 
   /** A new lease, sent at this moment. */
@@ -63,6 +64,16 @@ export class LeaseClock {
   /** A write showed that the lease is somebody else's. */
   refuse(): void {
     if (this.#state === 'held') this.#state = 'refused';
+  }
+
+  /** A beat is sent at this moment. */
+  ask(sentAt: ClockReading): void {
+    this.#askedAt = sentAt.monotonic;
+  }
+
+  /** Beats have had no answer since the last good one: if it has lapsed, that was the store's doing, and it may be nobody's yet. */
+  wasUnanswered(): boolean {
+    return this.#state === 'held' && this.#askedAt > this.#grantedAt.monotonic;
   }
 
   /** The claim is over: late replies are ignored. */

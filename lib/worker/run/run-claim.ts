@@ -96,16 +96,15 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
     { outcome, reason, progressed }: Supervised,
     isRestarted: boolean,
   ): Promise<Ending> => {
-    const isHeld = held.lease.isHeld();
-    const lost = reason instanceof LeaseLost || !isHeld;
+    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
     if (outcome.kind === 'returned') {
       brake.succeeded(held.job.type);
       return ends.complete(held, outcome.result, lost);
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    if (!isHeld) return 'lost';
-    // A beat that was under way as the lease ran out was accepted: nobody else can take the job before that lapses, too.
+    if (!held.lease.isHeld() && !held.lease.wasUnanswered()) return 'lost';
+    // Nobody may have it yet: the store did not answer for a while, or accepted the last beat after all. The reaper would charge a crash.
     if (reason instanceof LeaseLost) return ends.release(held, 'shutdown', progressed);
     if (reason instanceof Cancelled) return ends.cancel(held);
     if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);

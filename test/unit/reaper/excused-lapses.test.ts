@@ -117,6 +117,29 @@ describe('lapses of one sweep', () => {
   });
 });
 
+describe('leases that end as the reaper gets through again', () => {
+  /** A lease of 10 s that ends so long after the sweep that came late. */
+  const endingAfterLateSweep = async (ms: number) => {
+    const set = stage();
+    const { claim, clock, settings, deps, memory, lapse, charges } = set;
+    await claim('a', 1);
+    await clock.advance(settings.leaseMs - ms);
+    await sweep(deps, { memory, missedSweep: true });
+    await lapse();
+    await sweep(deps, { memory });
+    return charges();
+  };
+
+  it('are excused though they lapse in a later sweep, for as long as a worker may need to get through', async () => {
+    expect(await endingAfterLateSweep(0)).toEqual([EXCUSED]);
+    expect(await endingAfterLateSweep(3000)).toEqual([EXCUSED]);
+  });
+
+  it('are charged where their worker had time to beat', async () => {
+    expect(await endingAfterLateSweep(3001)).toEqual([CHARGED]);
+  });
+});
+
 describe('lapses that follow one another', () => {
   it('count as one event within a lease, and not beyond it', async () => {
     const { claim, clock, settings, deps, memory, charges } = stage();
@@ -178,6 +201,25 @@ describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
       await clock.advance(1000);
       await watching;
     }
+  });
+});
+
+describe('a store that is out of reach for 4 s as leases of 10 s end', () => {
+  it('is charged to nobody: the reaper could not look, though it was not late for long', async () => {
+    const { claim, clock, deps, down, charges } = stage();
+    const stopping = new AbortController();
+    const watching = watch(deps, { deadlineAt: clock.now() + 100_000, signal: stopping.signal });
+    await clock.advance(3000);
+    await claim('a', 3);
+    for (let second = 0; second < 8; second++) await clock.advance(1000);
+    down(true);
+    for (let second = 0; second < 4; second++) await clock.advance(1000);
+    down(false);
+    for (let second = 0; second < 10; second++) await clock.advance(1000);
+    expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
+    stopping.abort();
+    await clock.advance(1000);
+    await watching;
   });
 });
 

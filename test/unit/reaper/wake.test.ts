@@ -3,7 +3,10 @@ import type { SweepResult } from '../../../lib/reaper/sweep.ts';
 import { isMissed, lookAgainAt, mustArm, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
 
 /** Half the skew and half the lease of the defaults; time runs twice as fast, so that each limit is half as far away. */
-const settings = { minLeaseMs: 10_000, skewMs: 1000, minSweepIntervalMs: 400, timeScale: 2 };
+const settings = {
+  ...{ leaseMs: 15_000, minLeaseMs: 10_000, skewMs: 1000, graceMs: 500 },
+  ...{ minSweepIntervalMs: 400, timeScale: 2 },
+};
 const NOW = 1_000_000;
 
 const swept = (given: Partial<SweepResult> & { readonly heldBack?: number } = {}): SweepResult => ({
@@ -50,7 +53,8 @@ describe('a tick', () => {
 });
 
 describe('the same invocation looks again', () => {
-  const look = (result: SweepResult, now = NOW) => lookAgainAt(result, { begunAt: NOW, now }, settings);
+  const look = (result: SweepResult, now = NOW, lateUntil = Number.NEGATIVE_INFINITY) =>
+    lookAgainAt(result, { begunAt: NOW, now, lateUntil }, settings);
 
   it('at rows that it held back, no sooner than sweeps may follow one another', () => {
     expect(look(swept({ heldBack: 1 }))).toBe(NOW + 400);
@@ -59,6 +63,12 @@ describe('the same invocation looks again', () => {
     expect(look(swept({ nextLapseAt: NOW + 1000 }))).toBe(NOW + 1000);
     expect(look(swept({ nextLapseAt: NOW + 1001 }))).toBeUndefined();
     expect(look(swept({ nextLapseAt: NOW + 1100 }), NOW + 100)).toBe(NOW + 1100);
+  });
+  it('at what ended while the reaper was late, or until a worker could get through, though it lapses later', () => {
+    const { skewMs, graceMs } = settings;
+    const last = NOW + 3000 + skewMs + graceMs;
+    expect(look(swept({ nextLapseAt: last }), NOW, NOW)).toBe(last);
+    expect(look(swept({ nextLapseAt: last + 1 }), NOW, NOW)).toBeUndefined();
   });
   it('not sooner than sweeps may follow one another, though a lapse is nearer', () => {
     expect(look(swept({ nextLapseAt: NOW + 10 }))).toBe(NOW + 400);

@@ -114,7 +114,8 @@ export class CellRules {
     this.#waitingSince.delete(key);
     if (waited > LONGEST_WAIT_MS && !this.#hasSuffered(HOLDS_UP))
       this.#world.violate(`${jobId} waited ${waited} ms for a cell, and nothing stood in its way`);
-    if (this.#alive.get(key)?.process.alive)
+    // A zombie of a row that was deleted since may have the number of a run of today.
+    if (this.#alive.get(key)?.process.alive && !this.#reborn.has(jobId))
       this.#world.violate(`${jobId} is run by two handlers under one claim`);
     this.#alive.set(key, { process, key });
   }

@@ -26,7 +26,7 @@ export async function oldFailures({ table, inspection }: Parts, from?: Place): P
   if (cost.dollars > NEXT_TO_NOTHING)
     return {
       rows: [],
-      untold: `failures of version 0.1 are not listed: finding them reads about ${cost.rows} rows ($${cost.dollars.toFixed(2)}). Run 'leasehold doctor --repair --scan' once, or add --scan`,
+      untold: `failures of version 0.1 are not listed: finding them reads about ${cost.rows} rows ($${cost.dollars.toFixed(2)}). Run 'leasehold doctor --repair --scan' once, or read them with 'leasehold ls --status failed --scan'`,
     };
   const rows: Row[] = [];
   let cursor: Cursor | undefined;

@@ -36,7 +36,7 @@ interface LsOptions extends SystemOptions, RedrawOptions {
   readonly watch?: boolean;
 }
 
-/** `leasehold ls`: jobs by status, from the indexes; by a scan only when asked for it. */
+/** `leasehold ls`: jobs by status, from the index; by a scan only when asked for it. */
 export function lsCommand(context: CliContext): Command {
   const command = new Command('ls')
     .description('list jobs by status, type, age or owner, without scanning the table')

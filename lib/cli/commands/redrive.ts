@@ -74,7 +74,8 @@ export function redriveCommand(context: CliContext): Command {
 async function redrive(context: CliContext, system: System, output: Output, options: RedriveOptions) {
   const { terminal } = context;
   const types = typesOf(options, output);
-  const chosen = await choose(system, types, options, terminal.clock.now());
+  const { chosen, untold } = await choose(system, types, options, terminal.clock.now());
+  for (const message of untold) output.note(message);
   if (options.dryRun === true || chosen.length === 0) return sayOnly(output, chosen, terminal.clock.now());
   system.queueUrl();
   const question = `Run ${counted(chosen.length, 'failed job')} of ${types.join(', ')} again, ${options.rate} per second?`;
@@ -111,10 +112,12 @@ async function choose(
   types: readonly string[],
   options: RedriveOptions,
   now: number,
-): Promise<ListedJob[]> {
+): Promise<{ readonly chosen: readonly ListedJob[]; readonly untold: ReadonlySet<string> }> {
   const since = options.since === undefined ? undefined : parseInstant(options.since, now, 'ago');
   const before = options.until === undefined ? undefined : parseInstant(options.until, now, 'ago');
   const chosen: ListedJob[] = [];
+  /** What cannot be read, or is not read for its price. */
+  const untold = new Set<string>();
   let cursor: string | undefined;
   const wanted = options.error?.toLowerCase();
   do {
@@ -127,9 +130,10 @@ async function choose(
     });
     for (const job of page.jobs)
       if (wanted === undefined || job.lastError?.toLowerCase().includes(wanted)) chosen.push(job);
+    for (const message of page.bad) untold.add(message);
     cursor = page.cursor;
   } while (cursor !== undefined && chosen.length < options.limit);
-  return chosen.slice(0, options.limit);
+  return { chosen: chosen.slice(0, options.limit), untold };
 }
 
 function sayOnly(output: Output, chosen: readonly ListedJob[], now: number) {

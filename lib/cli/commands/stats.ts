@@ -11,7 +11,7 @@ const PAGES_EACH = 250;
 /** `leasehold stats`: the system in figures, once. */
 export function statsCommand(context: CliContext): Command {
   const command = new Command('stats')
-    .description('count jobs by status from the indexes, and show queue and reaper')
+    .description('count jobs by status from the index, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
     .action((options: SystemOptions & { readonly type?: readonly string[] }) =>
       onSystem(context, options, async (system, output) => {

@@ -15,7 +15,7 @@ export interface WorkerProcessOptions {
   readonly reaper?: EmbeddedReaper;
   /** Writes gathered metrics out; called now and then, and at the end. */
   readonly flush?: () => void;
-  /** Whether SIGTERM and SIGINT drain the worker; a second one hands running jobs back at once. @default true */
+  /** Whether SIGTERM and SIGINT drain the worker; a second one releases running jobs at once. @default true */
   readonly signals?: boolean;
 }
 

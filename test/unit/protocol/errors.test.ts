@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
+  BadRowError,
+  concernsOneRow,
+  MissingDataError,
+  NewerFormatError,
   NonRetryableError,
+  NotJsonError,
   QueueUnavailableError,
   StoreUnavailableError,
   ThrottledError,
+  TooLargeError,
 } from '../../../lib/protocol/errors.ts';
 
 describe('errors', () => {
@@ -29,5 +35,58 @@ describe('errors', () => {
       "DynamoDB did not answer 'claim' (gone)",
     );
     expect(new QueueUnavailableError('send', 'gone').message).toContain("SQS did not answer 'send' (gone)");
+  });
+
+  it.each([
+    [
+      new BadRowError('j1', "'type' is missing"),
+      'BadRowError BAD_ROW',
+      "row 'j1': 'type' is missing. Run 'leasehold doctor --repair' to repair it or fail it",
+    ],
+    [
+      new NewerFormatError('j1', 3, 2),
+      'NewerFormatError NEWER_FORMAT',
+      "row 'j1' has format 3; this version knows up to 2 and leaves the job alone. Use the version that wrote it, or a newer one",
+    ],
+    [
+      new MissingDataError('j1', ['payload', 'checkpoint']),
+      'MissingDataError MISSING_DATA',
+      "the payload and checkpoint of job 'j1' is gone: its data rows expired or were deleted. Send the job again under a new id",
+    ],
+    [
+      new TooLargeError('result', 300, 256),
+      'TooLargeError TOO_LARGE',
+      'the result has 300 bytes; at most 256 are allowed. Put the data in S3 and store its key',
+    ],
+    [
+      new NotJsonError('result', undefined),
+      'NotJsonError NOT_JSON',
+      'the result cannot be stored as JSON; use plain objects, arrays, strings and numbers',
+    ],
+    [
+      new StoreUnavailableError('claim', new Error('refused')),
+      'StoreUnavailableError STORE_UNAVAILABLE',
+      "DynamoDB did not answer 'claim' (refused); check the table's name, region and network, then retry",
+    ],
+    [
+      new QueueUnavailableError('send', new Error('refused')),
+      'QueueUnavailableError QUEUE_UNAVAILABLE',
+      "SQS did not answer 'send' (refused); check the queue's URL, region and permissions, then retry",
+    ],
+  ])('say what happened and what to do: %s', (error, called, message) => {
+    expect([`${error.name} ${error.code}`, error.message]).toEqual([called, message]);
+  });
+
+  it('name what they are about', () => {
+    expect(new BadRowError('j1', 'odd')).toMatchObject({ jobId: 'j1' });
+    expect(new TooLargeError('result', 300, 256)).toMatchObject({ bytes: 300, limit: 256 });
+    expect(new NotJsonError('result', 'why').cause).toBe('why');
+  });
+
+  it('concern one row alone, or more', () => {
+    expect(concernsOneRow(new BadRowError('j1', 'odd'))).toBe(true);
+    expect(concernsOneRow(new NewerFormatError('j1', 3, 2))).toBe(true);
+    expect(concernsOneRow(new StoreUnavailableError('claim', 'gone'))).toBe(false);
+    expect(concernsOneRow(undefined)).toBe(false);
   });
 });

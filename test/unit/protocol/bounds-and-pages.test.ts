@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createClockGuard } from '../../../lib/protocol/clock-guard.ts';
 import { decideReap } from '../../../lib/protocol/decisions/decide-reap.ts';
@@ -166,6 +167,15 @@ describe('patience', () => {
     expect(await answer).toBeUndefined();
     expect(clock.sleepers).toBe(0);
     expect(await waitAtMost(1_000, new Promise(() => {}), clock, stopping.signal)).toBeUndefined();
+  });
+
+  it('leaves nothing behind on a signal that outlives it', async () => {
+    const clock = createHandClock();
+    const { signal } = new AbortController();
+    const answer = waitAtMost(1_000, Promise.resolve('yes'), clock, signal);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    expect(await answer).toBe('yes');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 

@@ -66,8 +66,8 @@ export async function* mergedShards(
         (a, b) => (a === undefined || direction * (headOf(b) - headOf(a)) < 0 ? b : a),
         undefined,
       );
-    const row = lane?.rows[lane.next++];
-    if (lane === undefined || row === undefined) return;
+    if (lane === undefined) return;
+    const row = lane.rows[lane.next++] as Row;
     const at = Number(row.leaseUntil);
     const before = place?.at === at ? place.upTo : {};
     place = { at, upTo: { ...before, [lane.shard]: String(row.jobId) } };
@@ -82,4 +82,4 @@ const beginningAt = (at: number, range: Pick<IndexQuery, 'after' | 'upTo' | 'new
     : { ...range, after: Math.max(at - 1, range.after ?? 0) };
 
 /** Of a lane that has an entry left. */
-const headOf = (lane: Lane): number => Number(lane.rows[lane.next]?.leaseUntil);
+const headOf = (lane: Lane): number => Number((lane.rows[lane.next] as Row).leaseUntil);

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import type { IndexQuery, Table } from '../../../lib/protocol/ports.ts';
+import { allFailures, type FailureEntry } from '../../../lib/protocol/store/all-failures.ts';
+import { mergedShards, type Place, type ShardsRequest } from '../../../lib/protocol/store/merged-shards.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { row } from '../../support/rows.ts';
+
+/** Two shards; three entries of them share one instant. */
+function stage() {
+  const memory = createMemoryTable();
+  const queries: IndexQuery[] = [];
+  const table: Pick<Table, 'query'> = {
+    query(request) {
+      queries.push(request);
+      return memory.query(request);
+    },
+  };
+  for (const [jobId, leaseShard, leaseUntil] of [
+    ['a', 'r0', 10],
+    ['b', 'r1', 20],
+    ['c', 'r0', 30],
+    ['d', 'r0', 30],
+    ['e', 'r1', 30],
+    ['f', 'r1', 40],
+  ] as const)
+    memory.put(row({ jobId, leaseShard, leaseUntil }));
+  const listed = async (over: Partial<ShardsRequest> = {}) => {
+    const found: { readonly jobId: string; readonly place: Place }[] = [];
+    for await (const each of mergedShards(table, { shards: ['r0', 'r1'], pageSize: 2, ...over }))
+      found.push({ jobId: String(each.row.jobId), place: each.place });
+    return found;
+  };
+  const ids = async (over?: Partial<ShardsRequest>) =>
+    (await listed(over)).map(({ jobId }) => jobId).join('');
+  return { table, queries, listed, ids };
+}
+
+describe('several shards as one list', () => {
+  it.each([1, 2, 3, 10])('come in the order of the index, in pages of %i', async (pageSize) => {
+    const { ids } = stage();
+    expect(await ids({ pageSize })).toBe('abcdef');
+    expect(await ids({ pageSize, newestFirst: true })).toBe('fdceba');
+    expect(await ids({ pageSize, after: 10, upTo: 30 })).toBe('bcde');
+    expect(await ids({ pageSize, after: 10, upTo: 30, newestFirst: true })).toBe('dceb');
+  });
+
+  it('tell with each entry how far each shard was read at that instant', async () => {
+    const { listed } = stage();
+    expect((await listed()).map(({ place }) => place)).toEqual([
+      { at: 10, upTo: { r0: 'a' } },
+      { at: 20, upTo: { r1: 'b' } },
+      { at: 30, upTo: { r0: 'c' } },
+      { at: 30, upTo: { r0: 'd' } },
+      { at: 30, upTo: { r0: 'd', r1: 'e' } },
+      { at: 40, upTo: { r1: 'f' } },
+    ]);
+  });
+
+  it.each([false, true])(
+    'go on from any entry without a gap or a double (newest first: %s)',
+    async (newestFirst) => {
+      const { listed, ids } = stage();
+      const all = await listed({ newestFirst });
+      const whole = all.map(({ jobId }) => jobId).join('');
+      for (const [i, { place }] of all.entries())
+        expect(await ids({ newestFirst, from: place })).toBe(whole.slice(i + 1));
+    },
+  );
+
+  it('keep what was read at an instant when they are gone on with there', async () => {
+    const { listed } = stage();
+    const from = { at: 30, upTo: { r0: 'd' } };
+    expect((await listed({ from }))[0]?.place).toEqual({ at: 30, upTo: { r0: 'd', r1: 'e' } });
+  });
+
+  it('are asked from the place on, and a shard that was read there from behind its entry', async () => {
+    const { queries, listed } = stage();
+    await listed({ pageSize: 9, from: { at: 30, upTo: { r0: 'c' } } });
+    const cursor = { jobId: 'c', leaseUntil: 30, leaseShard: 'r0' };
+    expect(queries).toEqual([
+      { partition: 'r0', limit: 9, after: 29, cursor },
+      { partition: 'r1', limit: 9, after: 29 },
+    ]);
+  });
+
+  it.each([
+    [{ after: 5 }, { after: 29 }],
+    [{ after: 35 }, { after: 35 }],
+    [{ upTo: 35 }, { after: 29, upTo: 35 }],
+    [{ newestFirst: true }, { newestFirst: true, upTo: 30 }],
+    [
+      { newestFirst: true, upTo: 25 },
+      { newestFirst: true, upTo: 25 },
+    ],
+    [
+      { newestFirst: true, upTo: 35, after: 5 },
+      { newestFirst: true, upTo: 30, after: 5 },
+    ],
+  ])('that are to hold only %j are asked for %j from a place at 30', async (range, asked) => {
+    const { queries, listed } = stage();
+    await listed({ shards: ['r2'], pageSize: 9, from: { at: 30, upTo: {} }, ...range });
+    expect(queries).toEqual([{ partition: 'r2', limit: 9, ...asked }]);
+  });
+
+  it('are read only as far as they are consumed', async () => {
+    const { table, queries } = stage();
+    const list = mergedShards(table, { shards: ['r0', 'r1'], pageSize: 2 });
+    const read = async () => {
+      await list.next();
+      return queries.length;
+    };
+    expect([await read(), await read(), await read(), await read()]).toEqual([2, 2, 2, 3]);
+  });
+
+  it('may be none at all', async () => {
+    const { ids } = stage();
+    expect(await ids({ shards: [] })).toBe('');
+  });
+});
+
+describe('the list of failures', () => {
+  const listedFrom = async (rows: readonly Record<string, unknown>[], range = {}) => {
+    const queries: IndexQuery[] = [];
+    const table: Pick<Table, 'query'> = {
+      query: async (request) => {
+        queries.push(request);
+        return { rows: request.partition === 'f0' ? rows : [] };
+      },
+    };
+    const failures: FailureEntry[] = [];
+    for await (const { failure } of allFailures(table, { shards: 2, pageSize: 5, ...range }))
+      failures.push(failure);
+    return { queries, failures };
+  };
+
+  it('shows what the index has of each', async () => {
+    const counts = { attempt: 1, errors: 2, crashes: 3, releases: 4, maxCrashes: 5 };
+    const { failures } = await listedFrom([
+      { jobId: 'a', type: 't', leaseUntil: 9, leaseOwner: 'w/1', ...counts },
+    ]);
+    expect(failures).toEqual([{ jobId: 'a', type: 't', failedAt: 9, leaseOwner: 'w/1', ...counts }]);
+  });
+
+  it('shows a row as well that was edited by hand', async () => {
+    const counts = { attempt: '1', errors: '2', crashes: '3', releases: '4', maxCrashes: '5' };
+    const { failures } = await listedFrom([
+      { jobId: 7, type: 8, leaseUntil: '9', leaseOwner: 10, ...counts },
+    ]);
+    expect(failures).toEqual([
+      {
+        ...{ jobId: '7', type: '?', failedAt: 0, attempt: 0, errors: 0, crashes: 0, releases: 0 },
+        ...{ maxCrashes: Number.POSITIVE_INFINITY, leaseOwner: undefined },
+      },
+    ]);
+  });
+
+  it.each([
+    [{}, {}],
+    [{ since: 100 }, { after: 99 }],
+    [{ before: 200 }, { upTo: 200 }],
+    [
+      { since: 100, before: 200 },
+      { after: 99, upTo: 200 },
+    ],
+  ])('from %j asks each failed shard for %j, newest first', async (range, asked) => {
+    const { queries } = await listedFrom([], range);
+    const common = { limit: 5, newestFirst: true, ...asked };
+    expect(queries).toEqual([
+      { partition: 'f0', ...common },
+      { partition: 'f1', ...common },
+    ]);
+  });
+});

@@ -1,11 +1,5 @@
 import { claimOf, type RunningJob } from '../job.ts';
-import {
-  type DataName,
-  isDataPointer,
-  MAX_INLINE_ROW_BYTES,
-  pointersOf,
-  type StoredText,
-} from '../rows/data-pointer.ts';
+import { type DataName, MAX_INLINE_ROW_BYTES, pointersOf, type StoredText } from '../rows/data-pointer.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { attributeBytes, rowBytes } from '../rows/row-bytes.ts';
 import { rowAfter } from '../writes/evaluate.ts';
@@ -40,28 +34,30 @@ async function planTidy({ data }: StoreParts, job: RunningJob, row: Row, whole: 
   const { jobId, attempt } = job;
   const texts: Partial<Record<DataName, StoredText>> = {};
   const remove: string[] = [];
+  /** The row as it will be: a pointer takes bytes as well. */
+  const tidied: Record<string, unknown> = { ...row };
+  const isTooLarge = () => rowBytes(tidied) > MAX_INLINE_ROW_BYTES;
+  const move = async (name: DataName, text: string) => {
+    const pointer = await data.put({ jobId, name, text, attempt });
+    texts[name] = pointer;
+    tidied[name] = pointer;
+  };
   const { row: full } = await data.resolve(whole);
   for (const [name, pointer] of pointersOf(row)) {
     const text = full[name];
-    if (data.expiresSoon(pointer) && typeof text === 'string')
-      texts[name] = await data.put({ jobId, name, text, attempt });
+    if (data.expiresSoon(pointer) && typeof text === 'string') await move(name, text);
   }
-  let bytes = rowBytes(row);
   const entries = Object.keys(row).filter((name) => /^claim\d\d$/.test(name));
   const ringBytes = entries.reduce((sum, name) => sum + attributeBytes(name, row[name]), 0);
-  if (bytes > MAX_INLINE_ROW_BYTES && ringBytes > WORTH_MOVING_BYTES) {
-    const text = JSON.stringify(parseJob(full).claims);
-    texts.history = await data.put({ jobId, name: 'history', text, attempt });
+  if (isTooLarge() && ringBytes > WORTH_MOVING_BYTES) {
+    await move('history', JSON.stringify(parseJob(full).claims));
     remove.push(...entries);
-    bytes -= ringBytes;
+    for (const name of entries) tidied[name] = undefined;
   }
   for (const name of MOVABLE) {
-    const text = row[name];
-    if (bytes <= MAX_INLINE_ROW_BYTES || typeof text !== 'string' || isDataPointer(text)) continue;
-    if (attributeBytes(name, text) < WORTH_MOVING_BYTES) continue;
-    const pointer = await data.put({ jobId, name, text, attempt });
-    texts[name] = pointer;
-    bytes += attributeBytes(name, pointer) - attributeBytes(name, text);
+    const text = tidied[name];
+    if (typeof text !== 'string' || attributeBytes(name, text) < WORTH_MOVING_BYTES) continue;
+    if (isTooLarge()) await move(name, text);
   }
   return { texts, remove, checkpointSeq: row.checkpointSeq as number | undefined };
 }

@@ -66,7 +66,6 @@ async function renewedData(
   notBefore: number,
 ): Promise<Partial<Record<DataName, DataPointer>>> {
   const old = pointersOf(row).filter(([, pointer]) => data.expiresSoon(pointer));
-  if (old.length === 0) return {};
   const { row: whole } = await data.resolve(
     row,
     old.map(([name]) => name),

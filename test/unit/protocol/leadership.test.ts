@@ -118,6 +118,35 @@ describe('leadership', () => {
     expect(await reaper('a').take()).toEqual({ outcome: 'leading', epoch: 1, shards: 8 });
   });
 
+  it('is somebody’s, though nobody knows whose, where its row vanished just then', async () => {
+    const { table, reaper } = stage();
+    const vanishing: Table = { ...table, apply: async () => ({ applied: false, row: undefined }) };
+    expect(await reaper('a', 8, vanishing).take()).toEqual({
+      ...{ outcome: 'following', leader: 'unknown', leaderUntil: Number.NaN, shards: 8 },
+    });
+  });
+
+  it('raises the number of shards only where its own is higher', async () => {
+    const { table, reaper } = stage();
+    const writes: string[] = [];
+    const watched: Table = {
+      ...table,
+      apply: (write) => {
+        writes.push(write.transition);
+        return table.apply(write);
+      },
+    };
+    for (const shards of [8, 8, 7, 9]) await reaper('a', shards, watched).take();
+    expect(writes).toEqual(['takeLead', 'takeLead', 'takeLead', 'takeLead', 'raiseShards']);
+  });
+
+  it('counts on its own shards, though somebody lowered the number that is kept', async () => {
+    const { table, reaper } = stage();
+    await reaper('a').take();
+    table.put({ ...(await table.read('leader:reaper')), shards: 2 });
+    expect(await reaper('a').extend(1)).toEqual({ outcome: 'extended', shards: 8 });
+  });
+
   it('is no job: it is in no index and is not read as one', async () => {
     const { table, reaper } = stage();
     await reaper('a').take();

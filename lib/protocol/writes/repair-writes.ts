@@ -109,7 +109,7 @@ export function repairByFailingWrite(
   context: WriteContext,
 ): RowWrite {
   const number = (name: string, otherwise: number) =>
-    typeof row[name] === 'number' && Number.isFinite(row[name]) ? (row[name] as number) : otherwise;
+    Number.isFinite(row[name]) ? (row[name] as number) : otherwise;
   const text = (name: string, otherwise: string) =>
     typeof row[name] === 'string' ? (row[name] as string) : otherwise;
   const { now, shards } = context;

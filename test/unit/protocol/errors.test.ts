@@ -37,43 +37,44 @@ describe('errors', () => {
     expect(new QueueUnavailableError('send', 'gone').message).toContain("SQS did not answer 'send' (gone)");
   });
 
-  it.each([
+  it.each<[string, string, () => Error & { readonly code: string }]>([
     [
-      new BadRowError('j1', "'type' is missing"),
       'BadRowError BAD_ROW',
       "row 'j1': 'type' is missing. Run 'leasehold doctor --repair' to repair it or fail it",
+      () => new BadRowError('j1', "'type' is missing"),
     ],
     [
-      new NewerFormatError('j1', 3, 2),
       'NewerFormatError NEWER_FORMAT',
       "row 'j1' has format 3; this version knows up to 2 and leaves the job alone. Use the version that wrote it, or a newer one",
+      () => new NewerFormatError('j1', 3, 2),
     ],
     [
-      new MissingDataError('j1', ['payload', 'checkpoint']),
       'MissingDataError MISSING_DATA',
       "the payload and checkpoint of job 'j1' is gone: its data rows expired or were deleted. Send the job again under a new id",
+      () => new MissingDataError('j1', ['payload', 'checkpoint']),
     ],
     [
-      new TooLargeError('result', 300, 256),
       'TooLargeError TOO_LARGE',
       'the result has 300 bytes; at most 256 are allowed. Put the data in S3 and store its key',
+      () => new TooLargeError('result', 300, 256),
     ],
     [
-      new NotJsonError('result', undefined),
       'NotJsonError NOT_JSON',
       'the result cannot be stored as JSON; use plain objects, arrays, strings and numbers',
+      () => new NotJsonError('result', undefined),
     ],
     [
-      new StoreUnavailableError('claim', new Error('refused')),
       'StoreUnavailableError STORE_UNAVAILABLE',
       "DynamoDB did not answer 'claim' (refused); check the table's name, region and network, then retry",
+      () => new StoreUnavailableError('claim', new Error('refused')),
     ],
     [
-      new QueueUnavailableError('send', new Error('refused')),
       'QueueUnavailableError QUEUE_UNAVAILABLE',
       "SQS did not answer 'send' (refused); check the queue's URL, region and permissions, then retry",
+      () => new QueueUnavailableError('send', new Error('refused')),
     ],
-  ])('say what happened and what to do: %s', (error, called, message) => {
+  ])('say what happened and what to do: %s', (called, message, made) => {
+    const error = made();
     expect([`${error.name} ${error.code}`, error.message]).toEqual([called, message]);
   });
 

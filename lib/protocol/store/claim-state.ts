@@ -11,7 +11,7 @@ type Place = { readonly pair: string; readonly slot: 0 | 1 };
 export class ClaimState {
   readonly #bytes: Record<'checkpoint' | 'progress', number>;
   readonly #rest: number;
-  readonly #places = new Map<DataName, Place>();
+  readonly #places = new Map<DataName, Place | undefined>();
   /** Whether its crashes were forgiven already. */
   hasProgressed = false;
 
@@ -48,8 +48,7 @@ export class ClaimState {
 
   /** The row points to this place now; undefined: nobody knows. */
   pointsTo(name: DataName, place: Place | undefined): void {
-    if (place === undefined) this.#places.delete(name);
-    else this.#places.set(name, place);
+    this.#places.set(name, place);
   }
 }
 

@@ -70,4 +70,4 @@ const parseReaperRow = (row: Row | undefined): ReaperRow => ({
 });
 
 const numberIn = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  Number.isFinite(value) ? (value as number) : undefined;

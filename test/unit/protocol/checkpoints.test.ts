@@ -139,6 +139,11 @@ describe('the first checkpoint that differs from what its claim found', () => {
     });
   });
 
+  it('forgives as many crashes as there were excuses', async () => {
+    const { store } = stage();
+    expect(await store.checkpoint(claim({ excuses: 2 }), { seq: 1, checkpoint: 'page 2' })).toEqual(forgiven);
+  });
+
   it.each([
     ['found neither crashes nor excuses', claim({ crashes: 0 })],
     ['does not know what it found', bare],

@@ -135,7 +135,7 @@ describe('a granted claim without its data', () => {
     const message = expect.stringContaining(`the ${names} of job 'j1' is gone`);
     expect(await granted()).toMatchObject({
       outcome: 'withoutData',
-      job: { jobId: 'j1', found: { crashes: 0 } },
+      job: { jobId: 'j1', found: { crashes: 0, checkpoint: undefined } },
       error: { code: 'MISSING_DATA', message },
     });
     expect(await memory.read('j1')).toMatchObject({

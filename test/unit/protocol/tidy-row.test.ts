@@ -20,8 +20,13 @@ function stage(over: Readonly<Record<string, unknown>>, on: Partial<Table> = {})
   const stored = row({ status: 'running', ...over });
   memory.put(stored);
   const writes: RowWrite[] = [];
+  const reads: string[] = [];
   const table: Table = {
     ...memory,
+    read: (key) => {
+      reads.push(key);
+      return memory.read(key);
+    },
     apply: (write) => {
       writes.push(write);
       return (on.apply ?? memory.apply)(write);
@@ -41,7 +46,7 @@ function stage(over: Readonly<Record<string, unknown>>, on: Partial<Table> = {})
   const names = () => writes.map(({ transition }) => transition);
   const until = (days: number) =>
     Math.ceil((parts.clock.now() + settings.rowRetentionMs + days * DAY) / 1000);
-  return { memory, parts, stored, tidy, moved, names, writes, until };
+  return { memory, parts, stored, tidy, moved, names, writes, reads, until };
 }
 
 /** An attribute of so many bytes, its name included. */
@@ -58,17 +63,18 @@ const filledTo = (bytes: number, over: Readonly<Record<string, unknown>>) => {
 
 describe('a row that is claimed', () => {
   it('is left as it is up to a thousand bytes', async () => {
-    const { tidy, names, stored } = stage(filledTo(1_000, json('payload', 200)));
+    const lastError = { in: 'e1', parts: 1, bytes: 500, until: 9e9, head: 'no' };
+    const { tidy, names, stored, reads } = stage(filledTo(1_000, { ...json('payload', 200), lastError }));
     expect(await tidy()).toBe(stored);
-    expect(names()).toEqual([]);
+    expect([names(), reads]).toEqual([[], []]);
   });
 
   it('has its payload moved where it is larger, and nothing else that need not be', async () => {
     const over = { ...json('payload', 300), ...json('checkpoint', 200) };
-    const { tidy, moved, names, memory } = stage(filledTo(1_001, over));
+    const { tidy, moved, writes, memory } = stage(filledTo(1_001, over));
     const after = await tidy();
     expect(await moved()).toEqual(['payload']);
-    expect(names()).toEqual(['putData', 'tidy']);
+    expect(writes).toMatchObject([{ transition: 'putData' }, { transition: 'tidy', remove: [] }]);
     expect(after).toEqual(await memory.read('j1'));
   });
 
@@ -97,6 +103,13 @@ describe('a row that is claimed', () => {
     const { tidy, moved } = stage(filledTo(1_300, over));
     await tidy();
     expect(await moved()).toEqual(['checkpoint']);
+  });
+
+  it('keeps an error that was moved before, however much of it is there', async () => {
+    const lastError = { in: 'e1', parts: 1, bytes: 500, until: 9e9, head: 'x'.repeat(160) };
+    const { tidy, moved } = stage(filledTo(1_900, { ...json('payload', 300), lastError }));
+    await tidy();
+    expect(await moved()).toEqual(['payload']);
   });
 
   it('is not written where nothing could be moved', async () => {
@@ -190,6 +203,14 @@ describe('data that could expire', () => {
     ]);
     expect(await moved()).toEqual(['payload', 'progress']);
     expect(after.payload).toMatchObject({ until: until(30) });
+  });
+
+  it('is copied though other data is gone', async () => {
+    const pointer = (place: string) => ({ in: place, parts: 1, bytes: 3, until: 9 });
+    const { memory, tidy, moved } = stage({ payload: pointer('p1'), progress: pointer('g1') });
+    memory.put({ jobId: 'j1#g1', data: '"g1"' });
+    await tidy();
+    expect(await moved()).toEqual(['progress']);
   });
 
   it('that is gone already is left, and so is the row', async () => {

@@ -64,7 +64,7 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
     },
 
     async claimMany(requests) {
-      const outcomes: (ClaimOutcome | Failure)[] = new Array(requests.length);
+      const outcomes: (ClaimOutcome | Failure)[] = [];
       const ready: PlannedClaim[] = [];
       const large: { readonly place: number; readonly job: NewJob; readonly request: ClaimRequest }[] = [];
       for (const [place, request] of requests.entries()) {
@@ -140,7 +140,7 @@ async function judge(
   parts: StoreParts,
   write: RowWrite,
   result: WriteResult,
-  { owner, termsOf }: ClaimRequest,
+  { owner, termsOf }: Pick<ClaimRequest, 'owner' | 'termsOf'>,
   known?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
   const { table, clock, settings } = parts;
@@ -153,7 +153,7 @@ async function judge(
   if (outcome.outcome !== 'contended' || !Array.isArray(row.defaultTerms)) return outcome;
   const terms = replacing(row.defaultTerms, termsOf?.(outcome.job.type) ?? settings, outcome.job);
   const again = firstTermsWrite(write, { attempt: outcome.job.attempt, terms }, parts.context());
-  return judge(parts, again, await table.apply(again), { owner, job: { jobId: write.jobId } }, known);
+  return judge(parts, again, await table.apply(again), { owner }, known);
 }
 
 /** The type's terms for those that the row has only from the settings; the budgets must still fit each other. */

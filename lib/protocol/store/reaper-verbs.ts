@@ -64,7 +64,7 @@ export function reaperVerbs({ table, context, expiresAt }: StoreParts): Pick<Job
     },
 
     async reapMany(verdicts) {
-      const outcomes: ReapOutcome[] = new Array(verdicts.length);
+      const outcomes: ReapOutcome[] = [];
       let open = verdicts.map((verdict, place) => ({ place, next: firstTry(verdict) }));
       // Those that take another try are written together as well: after an upgrade that is all of them.
       while (open.length > 0) {

@@ -171,7 +171,7 @@ function completions({
     complete: async (claim, result) => fenced(await writeFor(claim, result), isDoneBy(claim)),
 
     async completeMany(ends) {
-      const writes: (RowWrite | Error)[] = new Array(ends.length);
+      const writes: (RowWrite | Error)[] = [];
       await inParallel([...ends.entries()], WITH_DATA_AT_ONCE, async ([i, { claim, result }]) => {
         writes[i] = await writeFor(claim, result).catch((error: Error) => error);
       });

@@ -85,6 +85,15 @@ describe('a payload', () => {
     await store.claim({ job: large('j2'), owner: 'w/1', again: false });
     expect(requests).toEqual(['putData', 'schedule', 'putData', 'claim']);
   });
+
+  it('is known as one by the key of its row, whoever wrote it', async () => {
+    const { memory, store } = stage();
+    await store.schedule(large('j1'), dispatch);
+    await store.claim({ job: large('j2'), owner: 'w/1' });
+    await store.claimMany([{ job: large('j3'), owner: 'w/1' }]);
+    const keys = memory.rows().map(({ jobId }) => String(jobId).replace(/u\d+$/, 'u'));
+    expect(keys).toEqual(['j1#pu', 'j1', 'j2#pu', 'j2', 'j3#pu', 'j3']);
+  });
 });
 
 describe('many claims', () => {
@@ -163,6 +172,22 @@ describe('a claim whose reply was lost', () => {
     expect(await store.claim({ job: large('j1'), owner: 'w/1' })).toMatchObject(claimed);
     expect(await store.claimMany([{ job: large('j2'), owner: 'w/1' }])).toMatchObject([claimed]);
     expect(requests).not.toContain('read');
+  });
+
+  it('is known by its owner also where it set the terms of its type', async () => {
+    const memory = createMemoryTable();
+    const direct = stage({ apply: memory.apply });
+    await direct.store.schedule({ ...newJob('j1'), defaultTerms: ['leaseMs'] }, dispatch);
+    const { store } = stage({
+      apply: async (write) => {
+        await memory.apply(write);
+        return memory.apply(write);
+      },
+    });
+    const termsOf = () => ({ leaseMs: 70_000, maxAttempts: 5, maxCrashes: 3 });
+    expect(await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', termsOf })).toMatchObject({
+      ...{ outcome: 'claimed', job: { leaseOwner: 'w/1', leaseMs: 70_000, attempt: 1 } },
+    });
   });
 });
 

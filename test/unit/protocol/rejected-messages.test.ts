@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import { createHandChance } from '../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
@@ -6,10 +7,12 @@ import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { newJob, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
-function stage() {
+function stage(on: Partial<Table> = {}) {
   const memory = createMemoryTable();
   const clock = createHandClock();
-  const store = createJobStore({ table: memory, clock, chance: createHandChance(), settings, actor: 'w' });
+  const store = createJobStore({
+    ...{ table: { ...memory, ...on }, clock, chance: createHandChance(), settings, actor: 'w' },
+  });
   const reject = (messageId: string, jobId?: string) =>
     store.reject({ messageId, jobId, reason: 'no JSON', text: '{', bytes: 1, sha256: 'ab' });
   const kept = () => memory.rows().map(({ jobId, messageId }) => [jobId, messageId]);
@@ -56,6 +59,11 @@ describe('a message that cannot be run', () => {
     memory.put(row({ jobId: 'bad:m1', status: 'failed' }));
     expect(await reject('m1')).toEqual({ outcome: 'written', row: 'bad:m1' });
     expect(memory.rows()).toHaveLength(1);
+  });
+
+  it('is not stopped by a row that refused it and was gone a moment later', async () => {
+    const { reject } = stage({ apply: async () => ({ applied: false, row: undefined }) });
+    expect(await reject('m1', 'j1')).toEqual({ outcome: 'written', row: 'bad:m1' });
   });
 
   it('is read by the id that it named, where no job has that', async () => {

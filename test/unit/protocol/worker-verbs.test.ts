@@ -111,6 +111,17 @@ describe('the end of a claim', () => {
     expect(await nil.stored()).toMatchObject({ result: 'null' });
   });
 
+  it('is told for none where there are none, and nothing is sent', async () => {
+    const sent: unknown[] = [];
+    const { store } = stage([], {
+      applyMany: async (many) => {
+        sent.push(...many);
+        return [];
+      },
+    });
+    expect([await store.completeMany([]), sent]).toEqual([[], []]);
+  });
+
   it('is told for each of many, in the order given, whatever became of the others', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `j${i}`);
     const rows = names.map((jobId) => row({ jobId, status: jobId === 'j5' ? 'pending' : 'running' }));

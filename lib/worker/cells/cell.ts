@@ -223,7 +223,8 @@ class LiveCell implements Cell {
   }
 
   async #die(ending: CellExit): Promise<void> {
-    if (this.#isDead) return;
+    // A process that an error was told of is told of again when it exits.
+    if (this.#hasExited) return;
     this.#hasExited = true;
     this.#isRetired = true;
     this.#process.end();

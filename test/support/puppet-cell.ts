@@ -1,0 +1,72 @@
+import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
+import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
+import type { CellProcess } from '../../lib/worker/cells/cell-process.ts';
+import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
+import type { SlotEntry } from '../../lib/worker/cells/slate.ts';
+
+export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };
+
+/** The process of a cell that does nothing by itself: a test says what it says, shows and dies of, and sees what was done to it. */
+export function puppetCell(orders?: CellOrders) {
+  let hear: (heard: unknown) => void = () => {};
+  let exit: (ending: CellExit) => void = () => {};
+  const disconnected = Promise.withResolvers<void>();
+  /** What it shows. */
+  const shown = { pulse: 0, memory: 0, lastWords: undefined as string | undefined };
+  const signs = new Map<number, { started: number; progress: number }>();
+  /** What was done to it. */
+  const done = { ended: 0, forgotten: 0, looks: 0 };
+  const heard: ToCell[] = [];
+  const written = new Map<number, SlotEntry>();
+  const process: CellProcess = {
+    pid: 4711,
+    slate: {
+      descriptor: -1,
+      write: (slot, entry) => void written.set(slot, entry),
+      signs: () => ({ pulse: shown.pulse }),
+      slotSigns: (slot) => signs.get(slot) ?? { started: 0, progress: 0 },
+      lastWords: () => shown.lastWords,
+      close() {},
+    },
+    send: (messages) => void heard.push(...messages),
+    end() {
+      done.ended += 1;
+    },
+    memory() {
+      done.looks += 1;
+      return shown.memory;
+    },
+    onMessage(listener) {
+      hear = listener;
+    },
+    onExit(listener) {
+      exit = listener;
+    },
+    disconnected: disconnected.promise,
+    forget() {
+      done.forgotten += 1;
+    },
+  };
+  const runs = () => heard.flatMap((each) => (each.kind === 'run' ? [each] : []));
+  return {
+    ...{ orders, process, shown, signs, done, heard, written, runs },
+    say: (...messages: FromCell[]) => hear(messages),
+    /** Its handler of this run has been started, or has told of progress so many times since. */
+    begin(run: number, progress = 0) {
+      const slot = runs().find((each) => each.run === run)?.slot ?? -1;
+      signs.set(slot, { started: run, progress });
+    },
+    exit: (ending: CellExit = KILLED) => exit(ending),
+    disconnect: () => disconnected.resolve(),
+    /** Dies at once, channel and all. */
+    die(ending: CellExit = KILLED) {
+      disconnected.resolve();
+      exit(ending);
+    },
+  };
+}
+
+export type PuppetCell = ReturnType<typeof puppetCell>;
+
+/** Lets whatever was woken run on until it waits again. */
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ import { type Cell, type CellDeath, startCell } from './cell.ts';
 import { type CellKeeper, createCellKeeper } from './cell-keeper.ts';
 import type { CellLauncher } from './cell-process.ts';
 import type { Cells, PayloadCheck, Suspicion } from './cells.ts';
-import { createHomes, type Home, type Homes, isAlive } from './homes.ts';
+import { canServe, createHomes, type Home, type Homes, isAlive } from './homes.ts';
 import { extraCells, hasRoomForSpare } from './memory.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
@@ -179,7 +179,9 @@ class CellPool {
       // Who was suspected has ended, and not by a death: the cell is like any other.
       home.suspicion = undefined;
       home.reservedFor = undefined;
-      const isTooMany = this.#homes.shared().length > this.#options.cells;
+      // Only for others that can take its place: one that starts may never be ready, and one that is late may be stuck.
+      const others = this.#homes.shared().filter((other) => other !== home && canServe(other));
+      const isTooMany = others.length >= this.#options.cells;
       if (this.#keeper.isWorn(home) || isTooMany) cell.kill('closing');
     }
     if (!isAlive(home) && home.culprit !== undefined) this.#keeper.endIfOnlyCulprit(home);

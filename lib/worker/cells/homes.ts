@@ -50,6 +50,8 @@ export const isAlive = (home: Home): boolean => !home.cell.isRetired();
 const isShared = (home: Home): boolean =>
   isAlive(home) && !home.isSpare && home.suspicion === undefined && home.reservedFor === undefined;
 export const isLate = ({ cell }: Pick<Home, 'cell'>): boolean => cell.missedPulses() >= LATE_TICKS;
+/** It can be given something now. */
+export const canServe = (home: Home): boolean => home.cell.isReady() && !isLate(home);
 
 interface HomesOptions {
   /** How many jobs may share a cell. */
@@ -178,5 +180,4 @@ class CellHomes implements Homes {
 }
 
 // Checks do not count: they are over in an instant, and a cell that has some is not full for it.
-const hasRoom = (home: Home, limit: number): boolean =>
-  home.cell.isReady() && home.cell.runs.size < limit && !isLate(home);
+const hasRoom = (home: Home, limit: number): boolean => canServe(home) && home.cell.runs.size < limit;

@@ -1,0 +1,103 @@
+import { resolveSettings } from '../../lib/settings/settings.ts';
+import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
+import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/cell-pool.ts';
+import type { PayloadCheck, RunEnd, Suspicion, Work } from '../../lib/worker/cells/cells.ts';
+import { type PuppetCell, puppetCell, settled } from './puppet-cell.ts';
+import { stubWork } from './stub-cell.ts';
+
+const MIB = 1024 * 1024;
+export const MEMORY_BYTES = 512 * MIB;
+
+/** A pool whose cells are puppets, and whose time the test moves. */
+export function puppetPool(
+  given: Partial<CellPoolOptions> & { readonly settings?: CellPoolOptions['settings'] } = {},
+) {
+  const clock = createHandClock();
+  const telemetry = createKeptTelemetry();
+  const puppets: PuppetCell[] = [];
+  const ticking = { every: undefined as number | undefined, started: 0 };
+  let beat = () => {};
+  let closed = 0;
+  const cells = createCellPool({
+    ...{ clock, telemetry, settings: resolveSettings(), serviceName: 'test', source: 'file:///jobs.js' },
+    ...{ cells: 1, concurrency: 10, memoryBytes: MEMORY_BYTES },
+    timers: {
+      every(ms, run) {
+        beat = run;
+        ticking.every = ms;
+        ticking.started += 1;
+        return () => {
+          ticking.every = undefined;
+        };
+      },
+      soon: (run) => run(),
+    },
+    launch(orders) {
+      const puppet = puppetCell(orders);
+      puppets.push(puppet);
+      return puppet.process;
+    },
+    onClosed() {
+      closed += 1;
+    },
+    ...given,
+  });
+  const at = (index: number): PuppetCell => {
+    const puppet = puppets[index];
+    if (puppet === undefined) throw new Error(`there is no cell ${index}, but ${puppets.length} of them`);
+    return puppet;
+  };
+  const ready = (...indexes: number[]) => {
+    for (const index of indexes) at(index).say({ kind: 'ready', types: [{ type: 'work' }] });
+  };
+  const start = (jobId: string, work: Partial<Work> = {}) => {
+    const ends: RunEnd[] = [];
+    const retired: (Suspicion | undefined)[] = [];
+    const onRetired = (suspicion?: Suspicion) => void retired.push(suspicion);
+    const run = cells.start(stubWork({ jobId, onRetired, ...work }));
+    void run.end.then((end) => ends.push(end));
+    return { ...run, ends, retired };
+  };
+  const check = () => {
+    const answers: PayloadCheck[] = [];
+    void cells.check('work', '{}').then((answer) => answers.push(answer));
+    return answers;
+  };
+  return {
+    ...{ cells, clock, telemetry, puppets, at, ready, start, check, ticking, closed: () => closed },
+    /** The jobs that a cell was given and has not said an end of, in their order. */
+    jobsOf: (index: number) =>
+      at(index)
+        .runs()
+        .map(({ job }) => job.jobId),
+    /** Says how the run of this job ends. */
+    async finish(index: number, jobId: string, kind: 'returned' | 'threw' = 'returned') {
+      const run =
+        at(index)
+          .runs()
+          .find(({ job }) => job.jobId === jobId)?.run ?? -1;
+      const error = { text: 'no', loggable: 'no', retryable: true };
+      at(index).say({ kind: 'ended', run, end: kind === 'threw' ? { kind, error } : { kind } });
+      await settled();
+    },
+    /** The handler of this job has begun. */
+    begin: (index: number, jobId: string) =>
+      at(index).begin(
+        at(index)
+          .runs()
+          .find(({ job }) => job.jobId === jobId)?.run ?? -1,
+      ),
+    async die(...indexes: number[]) {
+      for (const index of indexes) at(index).die();
+      await settled();
+    },
+    /** So many beats of the host's time, if it ticks at all. */
+    async tick(times = 1) {
+      for (let i = 0; i < times && ticking.every !== undefined; i++) {
+        await clock.advance(ticking.every);
+        beat();
+      }
+    },
+  };
+}

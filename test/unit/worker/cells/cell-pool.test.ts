@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { resolveSettings } from '../../../../lib/settings/settings.ts';
+import { settled } from '../../../support/puppet-cell.ts';
+import { puppetPool } from '../../../support/puppet-pool.ts';
+
+const settings = resolveSettings({ maxStallMs: 1600, maxCheckpointBytes: 1024, maxResultBytes: 2048 });
+const MIB = 1024 * 1024;
+
+describe('the cells of a host that starts', () => {
+  it('are all started at once, and told what they need', () => {
+    const { puppets } = puppetPool({ cells: 3, settings, jobs: 'file:///jobs.js' });
+    const orders = {
+      ...{ serviceName: 'test', pulseMs: 200, jobs: 'file:///jobs.js' },
+      ...{ maxCheckpointBytes: 1024, maxResultBytes: 2048 },
+    };
+    expect(puppets.map((each) => each.orders)).toEqual([orders, orders, orders]);
+  });
+
+  it('are ready with the first of them, which tells their types', async () => {
+    const { cells, at, ready } = puppetPool({ cells: 2 });
+    expect([cells.isReady(), cells.isUsable(), cells.types()]).toEqual([false, true, []]);
+    let isReady = false;
+    void cells.ready().then(() => {
+      isReady = true;
+    });
+    await settled();
+    expect(isReady).toBe(false);
+    at(1).say({ kind: 'ready', types: [{ type: 'work', maxAttempts: 4 }, { type: 'play' }] });
+    await settled();
+    expect([isReady, cells.isReady(), cells.types()]).toEqual([true, true, ['work', 'play']]);
+    expect([cells.find('work'), cells.find('play'), cells.find('rest')]).toEqual([
+      { maxAttempts: 4 },
+      {},
+      undefined,
+    ]);
+    ready(0);
+    expect(cells.types()).toEqual(['work']);
+  });
+
+  it('are ended where their types contradict the settings, and whoever waits for them is told', async () => {
+    const { cells, at } = puppetPool();
+    at(0).say({ kind: 'ready', types: [{ type: 'work', maxAttempts: -1 }] });
+    await expect(cells.ready()).rejects.toThrow(/maxAttempts is -1/);
+    expect([cells.isReady(), at(0).done.ended]).toEqual([false, 1]);
+  });
+
+  it('are tried again after longer and longer pauses, and given up on after three in a row', async () => {
+    const { cells, clock, puppets, at, start, ready, telemetry } = puppetPool();
+    const waiting = start('a');
+    const rejected = expect(cells.ready()).rejects.toThrow(/file:\/\/\/jobs\.js.*syntax/s);
+    for (const [index, pauseMs] of [250, 500, 1000].entries()) {
+      expect([puppets.length, cells.isUsable(), waiting.ends]).toEqual([index + 1, true, []]);
+      at(index).say({ kind: 'unloadable', text: 'syntax' });
+      at(index).die();
+      await settled();
+      await clock.advance(pauseMs - 1);
+      expect(puppets).toHaveLength(index + 1);
+      await clock.advance(1);
+    }
+    await rejected;
+    expect(waiting.ends).toEqual([{ kind: 'unplaced', cause: 'syntax' }]);
+    expect([puppets.length, cells.isUsable(), telemetry.total('CellsUnready')]).toEqual([4, false, 3]);
+    ready(3);
+    expect(cells.isUsable()).toBe(true);
+  });
+
+  it('go on as they are where no further one can be started', async () => {
+    const { cells, clock, puppets, start, ready, die, finish, jobsOf } = puppetPool({ concurrency: 1 });
+    ready(0);
+    start('a');
+    const waiting = start('b');
+    for (const index of [1, 2, 3]) {
+      expect(puppets).toHaveLength(index + 1);
+      await die(index);
+      await clock.advance(250 * 2 ** (index - 1));
+    }
+    expect([cells.isUsable(), cells.isReady(), waiting.ends]).toEqual([false, true, []]);
+    await expect(cells.ready()).resolves.toBeUndefined();
+    await finish(0, 'a');
+    expect(jobsOf(0)).toEqual(['a', 'b']);
+  });
+});
+
+describe('cells that are missing', () => {
+  it('are started one after the other once one has been ready', async () => {
+    const { puppets, ready, die } = puppetPool({ cells: 3 });
+    ready(0, 1, 2);
+    await die(0);
+    expect(puppets).toHaveLength(4);
+    await die(1);
+    expect(puppets).toHaveLength(4);
+    ready(3);
+    expect(puppets).toHaveLength(5);
+    ready(4);
+    expect(puppets).toHaveLength(5);
+  });
+
+  it('are started at once where none is left, although the last start has failed', async () => {
+    const { puppets, ready, die, clock } = puppetPool({ cells: 2 });
+    ready(0, 1);
+    await die(0);
+    await die(2);
+    await die(1);
+    expect(puppets).toHaveLength(4);
+    await clock.advance(250);
+    expect(puppets).toHaveLength(4);
+    ready(3);
+    expect(puppets).toHaveLength(5);
+  });
+});
+
+describe('a spare cell', () => {
+  it('is started when all others are there, and only where it was asked for and memory has room', () => {
+    const pool = puppetPool({ cells: 2, spare: true });
+    pool.ready(0);
+    expect(pool.puppets).toHaveLength(2);
+    pool.ready(1);
+    expect(pool.puppets).toHaveLength(3);
+    pool.ready(2);
+    expect(pool.puppets).toHaveLength(3);
+    for (const given of [{ spare: false }, {}, { spare: true, memoryBytes: 95 * MIB }]) {
+      const without = puppetPool({ cells: 2, ...given });
+      without.ready(0, 1);
+      expect(without.puppets).toHaveLength(2);
+    }
+  });
+
+  it('is not started by a host that drains', () => {
+    const { cells, puppets, ready } = puppetPool({ spare: true });
+    cells.drain();
+    ready(0);
+    expect(puppets).toHaveLength(1);
+  });
+
+  it('is not tried again at once where it could not be started', async () => {
+    const { clock, puppets, ready, die } = puppetPool({ spare: true });
+    ready(0);
+    await die(1);
+    await clock.advance(60_000);
+    expect(puppets).toHaveLength(2);
+  });
+
+  it('is not started while somebody waits', async () => {
+    const { puppets, ready, start, die, finish, jobsOf } = puppetPool({ spare: true });
+    // Five of whom two may share a cell, in at most two cells: the last has to wait.
+    const suspicion = { group: 9, limit: 2 };
+    ready(0, 1);
+    start('a', { suspicion });
+    ready(2);
+    for (const jobId of ['b', 'c', 'd', 'e']) start(jobId, { suspicion });
+    ready(3);
+    expect([jobsOf(1), jobsOf(2), puppets.length]).toEqual([['a', 'b'], ['c', 'd'], 4]);
+    await die(3);
+    expect(puppets).toHaveLength(4);
+    await finish(1, 'a');
+    expect([jobsOf(1), puppets.length]).toEqual([['a', 'b', 'e'], 5]);
+  });
+});
+
+describe('the jobs of a host', () => {
+  it('are shared out evenly, and beyond that find further cells', () => {
+    const { puppets, ready, start, jobsOf } = puppetPool({ cells: 2, concurrency: 3 });
+    ready(0, 1);
+    for (const jobId of ['a', 'b', 'c', 'd']) start(jobId);
+    expect([jobsOf(0), jobsOf(1), puppets.length]).toEqual([['a', 'c'], ['b', 'd'], 2]);
+    start('e');
+    expect(puppets).toHaveLength(3);
+    ready(2);
+    expect(jobsOf(2)).toEqual(['e']);
+  });
+
+  it('have eight cells more at most where memory has room for none', () => {
+    const { puppets, ready, start } = puppetPool({ concurrency: 1, memoryBytes: 1 });
+    for (let i = 0; i < 12; i++) start(`job-${i}`);
+    for (let i = 0; i < puppets.length; i++) ready(i);
+    expect(puppets).toHaveLength(9);
+  });
+
+  it('have numbers of their own, which rise', () => {
+    const { at, ready, start } = puppetPool();
+    ready(0);
+    start('a');
+    start('b');
+    expect(
+      at(0)
+        .runs()
+        .map(({ run }) => run),
+    ).toEqual([2, 3]);
+  });
+});
+
+describe('a payload', () => {
+  it('of an unknown type is asked nobody about, and one that no cell can be asked about is unanswered', async () => {
+    const { cells, at, ready, die } = puppetPool();
+    expect(await cells.check('work', '{}')).toEqual({ kind: 'unknownType' });
+    ready(0);
+    expect(await cells.check('rest', '{}')).toEqual({ kind: 'unknownType' });
+    expect(at(0).heard).toEqual([]);
+    await die(0);
+    expect(await cells.check('work', '{}')).toEqual({ kind: 'unanswered' });
+  });
+
+  it('that was accepted can be forgotten by the cell that has it', async () => {
+    const { cells, at, ready, check, ticking, die } = puppetPool({ cells: 2 });
+    ready(0, 1);
+    expect(ticking.every).toBeUndefined();
+    const answers = check();
+    expect(at(0).heard).toEqual([{ kind: 'check', check: 3, type: 'work', payload: '{}' }]);
+    expect(ticking.every).toBe(250);
+    at(0).say({ kind: 'checked', check: 3, answer: 'accepted' });
+    await settled();
+    const token = { cell: 1, check: 3 };
+    expect([answers, ticking.every]).toEqual([[{ kind: 'accepted', token }], undefined]);
+    cells.forget({ kind: 'refused', reason: 'no', token } as never);
+    cells.forget({ kind: 'accepted' });
+    expect(at(0).heard).toHaveLength(1);
+    cells.forget({ kind: 'accepted', token });
+    expect(at(0).heard.at(-1)).toEqual({ kind: 'forget', check: 3 });
+    expect(at(1).heard).toEqual([]);
+    await die(0);
+    expect(() => cells.forget({ kind: 'accepted', token })).not.toThrow();
+  });
+});

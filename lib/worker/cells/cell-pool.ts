@@ -197,7 +197,7 @@ class CellPool {
       ...{ telemetry: this.#options.telemetry, isDraining: this.#isDraining },
       suspicionOf: (jobs) => this.#suspicionOf(jobs),
     });
-    if (!this.#isClosed) this.assign();
+    this.assign();
   }
 
   async #onUnready(death: CellDeath): Promise<void> {

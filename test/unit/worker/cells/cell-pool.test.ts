@@ -95,6 +95,14 @@ describe('cells that are missing', () => {
     expect(puppets).toHaveLength(5);
   });
 
+  it('are started one after the other also where two are missed at once', async () => {
+    const { puppets, ready, start, die } = puppetPool({ cells: 2 });
+    ready(0, 1);
+    for (const run of [start('a'), start('b')]) run.kill('ignored signal');
+    await die(0);
+    expect(puppets).toHaveLength(3);
+  });
+
   it('are started at once where none is left, although the last start has failed', async () => {
     const { puppets, ready, die, clock } = puppetPool({ cells: 2 });
     ready(0, 1);
@@ -216,7 +224,8 @@ describe('a payload', () => {
     expect(at(0).heard).toHaveLength(1);
     cells.forget({ kind: 'accepted', token });
     expect(at(0).heard.at(-1)).toEqual({ kind: 'forget', check: 3 });
-    expect(at(1).heard).toEqual([]);
+    cells.forget({ kind: 'accepted', token: { cell: 2, check: 9 } });
+    expect([at(0).heard.length, at(1).heard]).toEqual([2, [{ kind: 'forget', check: 9 }]]);
     await die(0);
     expect(() => cells.forget({ kind: 'accepted', token })).not.toThrow();
   });

@@ -109,7 +109,7 @@ const cutOff = () =>
 function serviceError(text: string, statusCode: number, $metadata: object): Error {
   const { __type, message, Message } = parsed(text);
   const error = new Error(String(message ?? Message ?? text.slice(0, 500)));
-  error.name = /([^#:]+)(:.*)?$/.exec(String(__type ?? 'UnknownError'))?.[1] ?? 'UnknownError';
+  error.name = /([^#:]+)(:.*)?$/.exec(String(__type ?? ''))?.[1] ?? 'UnknownError';
   return Object.assign(error, { $metadata, $fault: statusCode >= 500 ? 'server' : 'client' });
 }
 

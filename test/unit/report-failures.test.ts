@@ -6,8 +6,10 @@ it('tells of each request to the table that broke, and of no refusal', async () 
   const memory = createMemoryTable();
   let failures = 0;
   const broken = () => Promise.reject(new Error('AccessDenied'));
+  const told: number[] = [];
   const count = (requests: number) => {
     failures += requests;
+    told.push(requests);
   };
   const table = reportFailures({ ...memory, read: broken, query: broken }, count);
   await expect(table.read('a')).rejects.toThrow('AccessDenied');
@@ -21,17 +23,19 @@ it('tells of each request to the table that broke, and of no refusal', async () 
     returns: 'nothing',
   } as const;
   expect(await table.apply(refused)).toMatchObject({ applied: false });
-  expect(failures).toBe(2);
+  expect(await table.applyMany([refused])).toMatchObject([{ applied: false }]);
+  expect(told).toEqual([1, 1]);
   const half = reportFailures(
     {
       ...memory,
       applyMany: async () => [
+        { applied: 'failed', error: new Error('throttled') },
         { applied: 'failed', error: new Error('throttled') },
         { applied: true, row: {} },
       ],
     },
     count,
   );
-  await half.applyMany([refused, refused]);
-  expect(failures).toBe(3);
+  await half.applyMany([refused, refused, refused]);
+  expect(told).toEqual([1, 1, 2]);
 });

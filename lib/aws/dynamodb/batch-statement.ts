@@ -33,14 +33,13 @@ export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite |
 
 const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' && clause.is === 'absent';
 
-/** The row that a write to an absent one leaves: every attribute is known beforehand, sums start from what is set. */
+/** The row that a write to an absent one leaves: every attribute is known beforehand, sums have nothing to start from. */
 export function insertedRow(write: RowWrite): Row {
   const row: Record<string, unknown> = { jobId: write.jobId, ...write.keep, ...write.set };
   const { sum = {} } = write;
   for (const name of Object.keys(sum)) {
-    const { of, otherwise, plus } = sum[name] as (typeof sum)[string];
-    const base = write.keep?.[of];
-    row[name] = (typeof base === 'number' ? base : otherwise) + plus;
+    const { otherwise, plus } = sum[name] as (typeof sum)[string];
+    row[name] = otherwise + plus;
   }
   return row;
 }

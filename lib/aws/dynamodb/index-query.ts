@@ -4,8 +4,10 @@ import { byLease } from '../../wire/table.ts';
 import { toItem } from './attributes.ts';
 
 /** DynamoDB refuses a range whose ends are in the wrong order, rather than finding nothing in it. */
-export const isEmptyRange = ({ after, upTo }: Pick<IndexQuery, 'after' | 'upTo'>): boolean =>
-  after !== undefined && upTo !== undefined && after >= upTo;
+export const isEmptyRange = ({
+  after = Number.NEGATIVE_INFINITY,
+  upTo = Number.POSITIVE_INFINITY,
+}: Pick<IndexQuery, 'after' | 'upTo'>): boolean => after >= upTo;
 
 /** The request for one page of the index. */
 export function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {

@@ -11,6 +11,8 @@ import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 
 interface Sent {
   readonly method: string;
+  readonly protocol: string;
+  readonly port?: number;
   readonly hostname: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,8 +41,9 @@ function recording(...answers: readonly { readonly status?: number; readonly bod
   };
 }
 
-const parts = ({ method, hostname, path, headers, body }: Sent) => ({
-  ...{ method, hostname, path, target: headers['x-amz-target'], type: headers['content-type'] },
+const parts = ({ method, protocol, hostname, port, path, headers, body }: Sent) => ({
+  ...{ method, protocol, hostname, port, path },
+  ...{ target: headers['x-amz-target'], type: headers['content-type'] },
   body: JSON.parse(Buffer.from(body).toString()) as unknown,
 });
 
@@ -85,9 +88,10 @@ describe('a command as plain JSON', () => {
 
   it('brings back what the reply says', async () => {
     const body = { Responses: [{ Error: { Code: 'DuplicateItem', Item: { jobId: { S: 'j' } } } }, {}] };
-    const { dynamoDb } = recording({ body: JSON.stringify(body) });
+    const { sent, dynamoDb } = recording({ body: JSON.stringify(body) });
     const command = new BatchExecuteStatementCommand({ Statements: [] });
     const { Responses, $metadata } = await dynamoDb.send(asPlainJson(command, 'x.y'));
+    expect(sent[0]?.headers['x-amz-target']).toBe('x.y');
     expect(Responses).toEqual(body.Responses);
     expect($metadata).toMatchObject({ httpStatusCode: 200, requestId: 'r-1' });
   });

@@ -1,0 +1,95 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
+import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
+
+const waits = vi.hoisted((): number[] => []);
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<object>()),
+  setTimeout: async (ms: number) => void waits.push(ms),
+}));
+
+const documents = mockClient(DynamoDBDocumentClient);
+afterAll(() => documents.restore());
+const table = createDynamoDbTable({
+  client: new DynamoDBClient({ region: 'eu-west-1' }),
+  tableName: 'jobs',
+});
+
+interface Asked {
+  readonly RequestItems: { readonly jobs: { readonly Keys: { jobId: string }[] } };
+}
+const keysOf = ({ RequestItems }: Asked) => RequestItems.jobs.Keys.map(({ jobId }) => jobId);
+const asked = () => documents.commandCalls(BatchGetCommand).map(({ args }) => args[0].input);
+const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `j${from + i}`);
+const row = (jobId: string) => ({ jobId, n: 1 });
+const unprocessed = (jobIds: readonly string[]) => ({ jobs: { Keys: jobIds.map((jobId) => ({ jobId })) } });
+
+/** What is answered first; then every row is there. */
+let replies: object[] = [];
+
+beforeEach(() => {
+  waits.length = 0;
+  replies = [];
+  documents.reset();
+  documents
+    .on(BatchGetCommand)
+    .callsFake(
+      (input: Asked) => replies.shift() ?? { Responses: { jobs: keysOf(input).reverse().map(row) } },
+    );
+});
+
+it('reads 100 rows a request, consistently, each once, and gives them in the order asked for', async () => {
+  const jobIds = [...names(0, 230), 'j3'];
+  expect(await table.readMany(jobIds)).toEqual(jobIds.map(row));
+  expect(asked()).toEqual(
+    [names(0, 100), names(100, 200), names(200, 230)].map((each) => ({
+      RequestItems: { jobs: { Keys: each.map((jobId) => ({ jobId })), ConsistentRead: true } },
+    })),
+  );
+  expect(await table.readMany([])).toEqual([]);
+  expect(asked()).toHaveLength(3);
+});
+
+it('finds nothing where there is nothing, also by a reply that says nothing', async () => {
+  replies.push({ Responses: { jobs: [row('b')] } });
+  expect(await table.readMany(['a', 'b'])).toEqual([undefined, row('b')]);
+  replies.push({});
+  expect(await table.readMany(['a'])).toEqual([undefined]);
+  replies.push({ Responses: {}, UnprocessedKeys: {} });
+  expect(await table.readMany(['a'])).toEqual([undefined]);
+});
+
+it('asks at once for what was left out of a reply, before the rest', async () => {
+  const jobIds = names(0, 120);
+  replies.push({
+    Responses: { jobs: names(0, 98).map(row) },
+    UnprocessedKeys: unprocessed(names(98, 100)),
+  });
+  expect(await table.readMany(jobIds)).toEqual(jobIds.map(row));
+  expect(asked().map((each) => keysOf(each as Asked))).toEqual([names(0, 100), names(98, 120)]);
+  expect(waits).toEqual([]);
+});
+
+it('waits twice as long each time nothing at all was read, and then says that it is throttled', async () => {
+  const nothing = { Responses: {}, UnprocessedKeys: unprocessed(['a', 'b']) };
+  replies.push(nothing, nothing);
+  expect(await table.readMany(['a', 'b'])).toHaveLength(2);
+  expect(waits).toEqual([50, 100]);
+  waits.length = 0;
+  documents.resetHistory();
+  documents.on(BatchGetCommand).resolves(nothing);
+  const reading = table.readMany(['a', 'b']);
+  await expect(reading).rejects.toThrow(ThrottledError);
+  await expect(reading).rejects.toThrow(/BatchGetItem/);
+  expect([waits, asked().length]).toEqual([[50, 100, 200, 400], 5]);
+});
+
+it('names the request that failed', async () => {
+  documents.on(BatchGetCommand).rejects(new Error('gone'));
+  const reading = table.readMany(['a']);
+  await expect(reading).rejects.toThrow(StoreUnavailableError);
+  await expect(reading).rejects.toThrow(/BatchGetItem/);
+});

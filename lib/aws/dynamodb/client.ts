@@ -47,7 +47,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
       (next) => async (args) => {
         const sentAt = clock.now();
         const output = await next(args);
-        const date = (output.response as { headers?: Record<string, string> }).headers?.date;
+        const { date } = (output.response as { headers: { date?: string } }).headers;
         if (date !== undefined) clockGuard.observe({ sentAt, receivedAt: clock.now(), date });
         return output;
       },

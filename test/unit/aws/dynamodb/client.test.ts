@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -5,7 +8,7 @@ import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 interface Answer {
   readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
@@ -24,7 +27,7 @@ function stage(...answers: Answer[]) {
         async handle(request: { readonly body: Uint8Array | string }) {
           bodies.push(JSON.parse(Buffer.from(request.body).toString()));
           await clock.advance(1000);
-          const { status = 200, headers, body = '{}' } = answers.shift() ?? {};
+          const { status = 200, headers, body = '{}' } = answers.shift() ?? { headers: {} };
           return { response: { statusCode: status, headers, body: new Uint8Array(Buffer.from(body)) } };
         },
       } as never,
@@ -52,6 +55,29 @@ describe('the clock guard', () => {
     await table.read('j');
     expect(seen).toEqual([]);
   });
+});
+
+it('opens no more connections than it may', async () => {
+  let connections = 0;
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.end('{}'));
+  }).listen(0, '127.0.0.1');
+  server.on('connection', () => {
+    connections += 1;
+  });
+  await once(server, 'listening');
+  const client = createDynamoDbClient({
+    ...{ clock: createHandClock(), maxSockets: 1 },
+    config: {
+      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      ...{ region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },
+    },
+  });
+  const table = createDynamoDbTable({ client, tableName: 'jobs' });
+  await Promise.all(['a', 'b', 'c', 'd'].map((jobId) => table.read(jobId)));
+  expect(connections).toBe(1);
+  client.destroy();
+  server.close();
 });
 
 describe('the document client', () => {

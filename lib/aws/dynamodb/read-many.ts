@@ -15,6 +15,7 @@ export async function readMany(
   documents: DynamoDBDocumentClient,
   tableName: string,
   jobIds: readonly string[],
+  sleep: (ms: number) => Promise<unknown> = setTimeout,
 ): Promise<(Row | undefined)[]> {
   const found = new Map<string, Row>();
   let left = [...new Set(jobIds)];
@@ -30,7 +31,7 @@ export async function readMany(
       left = [...unprocessed.map((key) => String(key.jobId)), ...left.slice(MAX_READS)];
       if (unprocessed.length < now.length) continue;
       if (wait > LONGEST_WAIT_MS) throw new ThrottledError('BatchGetItem', undefined);
-      await setTimeout(wait);
+      await sleep(wait);
       wait *= 2;
     }
   } catch (error) {

@@ -6,6 +6,7 @@ import { type BatchedWrite, batchedWrite } from '../../../../lib/aws/dynamodb/ba
 import { endOfRequest } from '../../../../lib/aws/dynamodb/batch-writes.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
+import type { Table } from '../../../../lib/protocol/ports.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
@@ -14,10 +15,7 @@ afterAll(() => {
   dynamoDb.restore();
   documents.restore();
 });
-const table = createDynamoDbTable({
-  client: new DynamoDBClient({ region: 'eu-west-1' }),
-  tableName: 'jobs',
-});
+let table: Table;
 const write = (jobId: string, over: Partial<RowWrite> = {}): RowWrite => ({
   ...{ transition: 'complete', jobId, when: [[{ attribute: 'attempt', is: 'equal', value: 1 }]] },
   ...{ set: { status: 'done' }, returns: 'nothing', ...over },
@@ -28,6 +26,7 @@ const updates = () => documents.commandCalls(UpdateCommand).map(({ args }) => ar
 const replies = (...Responses: object[]) => dynamoDb.on(BatchExecuteStatementCommand).resolves({ Responses });
 
 beforeEach(() => {
+  table = createDynamoDbTable({ client: new DynamoDBClient({ region: 'eu-west-1' }), tableName: 'jobs' });
   dynamoDb.reset();
   documents.reset();
   documents.on(UpdateCommand).resolves({ Attributes: { by: 'UpdateItem' } });

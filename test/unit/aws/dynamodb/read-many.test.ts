@@ -1,22 +1,18 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { documentClientOf } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
+import { readMany } from '../../../../lib/aws/dynamodb/read-many.ts';
 import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
-
-const waits = vi.hoisted((): number[] => []);
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async (ms: number) => void waits.push(ms),
-}));
 
 const documents = mockClient(DynamoDBDocumentClient);
 afterAll(() => documents.restore());
-const table = createDynamoDbTable({
-  client: new DynamoDBClient({ region: 'eu-west-1' }),
-  tableName: 'jobs',
-});
+const client = new DynamoDBClient({ region: 'eu-west-1' });
+const waits: number[] = [];
+const read = (jobIds: readonly string[]) =>
+  readMany(documentClientOf(client), 'jobs', jobIds, async (ms) => void waits.push(ms));
 
 interface Asked {
   readonly RequestItems: { readonly jobs: { readonly Keys: { jobId: string }[] } };
@@ -43,23 +39,23 @@ beforeEach(() => {
 
 it('reads 100 rows a request, consistently, each once, and gives them in the order asked for', async () => {
   const jobIds = [...names(0, 230), 'j3'];
-  expect(await table.readMany(jobIds)).toEqual(jobIds.map(row));
+  expect(await read(jobIds)).toEqual(jobIds.map(row));
   expect(asked()).toEqual(
     [names(0, 100), names(100, 200), names(200, 230)].map((each) => ({
       RequestItems: { jobs: { Keys: each.map((jobId) => ({ jobId })), ConsistentRead: true } },
     })),
   );
-  expect(await table.readMany([])).toEqual([]);
+  expect(await read([])).toEqual([]);
   expect(asked()).toHaveLength(3);
 });
 
 it('finds nothing where there is nothing, also by a reply that says nothing', async () => {
   replies.push({ Responses: { jobs: [row('b')] } });
-  expect(await table.readMany(['a', 'b'])).toEqual([undefined, row('b')]);
+  expect(await read(['a', 'b'])).toEqual([undefined, row('b')]);
   replies.push({});
-  expect(await table.readMany(['a'])).toEqual([undefined]);
+  expect(await read(['a'])).toEqual([undefined]);
   replies.push({ Responses: {}, UnprocessedKeys: {} });
-  expect(await table.readMany(['a'])).toEqual([undefined]);
+  expect(await read(['a'])).toEqual([undefined]);
 });
 
 it('asks at once for what was left out of a reply, before the rest', async () => {
@@ -68,7 +64,7 @@ it('asks at once for what was left out of a reply, before the rest', async () =>
     Responses: { jobs: names(0, 98).map(row) },
     UnprocessedKeys: unprocessed(names(98, 100)),
   });
-  expect(await table.readMany(jobIds)).toEqual(jobIds.map(row));
+  expect(await read(jobIds)).toEqual(jobIds.map(row));
   expect(asked().map((each) => keysOf(each as Asked))).toEqual([names(0, 100), names(98, 120)]);
   expect(waits).toEqual([]);
 });
@@ -76,20 +72,25 @@ it('asks at once for what was left out of a reply, before the rest', async () =>
 it('waits twice as long each time nothing at all was read, and then says that it is throttled', async () => {
   const nothing = { Responses: {}, UnprocessedKeys: unprocessed(['a', 'b']) };
   replies.push(nothing, nothing);
-  expect(await table.readMany(['a', 'b'])).toHaveLength(2);
+  expect(await read(['a', 'b'])).toHaveLength(2);
   expect(waits).toEqual([50, 100]);
   waits.length = 0;
   documents.resetHistory();
   documents.on(BatchGetCommand).resolves(nothing);
-  const reading = table.readMany(['a', 'b']);
+  const reading = read(['a', 'b']);
   await expect(reading).rejects.toThrow(ThrottledError);
   await expect(reading).rejects.toThrow(/BatchGetItem/);
   expect([waits, asked().length]).toEqual([[50, 100, 200, 400], 5]);
 });
 
+it('is how a table reads many rows', async () => {
+  const table = createDynamoDbTable({ client, tableName: 'jobs' });
+  expect(await table.readMany(['a', 'b'])).toEqual([row('a'), row('b')]);
+});
+
 it('names the request that failed', async () => {
   documents.on(BatchGetCommand).rejects(new Error('gone'));
-  const reading = table.readMany(['a']);
+  const reading = read(['a']);
   await expect(reading).rejects.toThrow(StoreUnavailableError);
   await expect(reading).rejects.toThrow(/BatchGetItem/);
 });

@@ -44,8 +44,10 @@ export function createCellLog(options: {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly isTerminal: boolean;
   readonly now: () => number;
+  /** Where a line goes. @default - to the descriptor, at once */
+  readonly write?: (descriptor: number, line: string) => void;
 }): Pick<Telemetry, 'info' | 'warn' | 'error'> & { console(level: Level, args: readonly unknown[]): void } {
-  const { serviceName, environment, isTerminal, now } = options;
+  const { serviceName, environment, isTerminal, now, write: writeTo = writeLine } = options;
   const chosen = (
     environment.POWERTOOLS_LOG_LEVEL ??
     environment.AWS_LAMBDA_LOG_LEVEL ??
@@ -64,7 +66,7 @@ export function createCellLog(options: {
       ...job,
       ...fields,
     };
-    writeLine(STDOUT, jsonLine(line) ?? jsonLine({ level, message }) ?? message);
+    writeTo(STDOUT, jsonLine(line) ?? jsonLine({ level, message }) ?? message);
   };
 
   const say: typeof write = (level, message, fields) => {
@@ -80,7 +82,7 @@ export function createCellLog(options: {
       const job = currentJob.getStore();
       if (job !== undefined && !isTerminal) return write(level, text);
       const name = job === undefined ? '' : `[${job.jobId} #${job.attempt}] `;
-      writeLine(level === 'ERROR' || level === 'WARN' ? STDERR : STDOUT, `${name}${text}`);
+      writeTo(level === 'ERROR' || level === 'WARN' ? STDERR : STDOUT, `${name}${text}`);
     },
   };
 }

@@ -1,17 +1,9 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createJobContext } from '../../../../lib/worker/cells/job-context.ts';
 import { createLiveSignal } from '../../../../lib/worker/cells/live-signal.ts';
 import { createCellLog } from '../../../../lib/worker/cells/output.ts';
 
-const written = vi.hoisted(() => [] as string[]);
-vi.mock('node:fs', async (original) => ({
-  ...(await original<typeof import('node:fs')>()),
-  writeSync: (_descriptor: number, bytes: Uint8Array) => {
-    written.push(Buffer.from(bytes).toString());
-    return bytes.length;
-  },
-}));
-
+const written: string[] = [];
 const trap = (): never => {
   throw new Error('sprung');
 };
@@ -23,7 +15,13 @@ const unreadable = {
 const lastLine = () => JSON.parse(written.at(-1) ?? '{}') as Record<string, unknown>;
 
 function handlersLog() {
-  const log = createCellLog({ serviceName: 'jobs', environment: {}, isTerminal: false, now: () => 0 });
+  const log = createCellLog({
+    serviceName: 'jobs',
+    environment: {},
+    isTerminal: false,
+    now: () => 0,
+    write: (_descriptor, line) => void written.push(line),
+  });
   const { context } = createJobContext({
     ...{ log, named: { jobId: 'j1', type: 'resize', attempt: 2 }, live: createLiveSignal(() => undefined) },
     ...{ clock: { monotonic: () => 0 }, maxCheckpointBytes: 1000, progressIntervalMs: 1000 },

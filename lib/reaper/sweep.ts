@@ -21,6 +21,7 @@ import {
   type SweepMemory,
   soonest,
 } from './sweep-memory.ts';
+import { hasHung } from './wake.ts';
 
 /** What one sweep looks at, and when it stops. */
 export interface SweepOptions {
@@ -115,7 +116,8 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
     now: round.startedAt,
     runningShards: running,
   });
-  if (options.missedSweep === true) memory.lateUntil = round.startedAt;
+  // A look that hung until the store answered again was as late as one that failed.
+  if (options.missedSweep === true || hasHung(clock.now() - round.startedAt)) memory.lateUntil = clock.now();
   const all = breaker.open || together ? 'many leases lapsed together' : undefined;
   const excuseOf = (entry: LeaseEntry) =>
     all ?? (isOfLateTime(entry, memory) ? 'the reaper was late' : undefined);

@@ -18,6 +18,7 @@ type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs
 const NEAR_MS = 2000;
 /** A promise that is so late is broken. SQS delivers within half a second, and the sweep itself says when it takes longer. */
 const LATE_MS = 5000;
+const HUNG_MS = 1000;
 /** A sweep that could move nothing is not repeated sooner. */
 const PAUSE_AFTER_TROUBLE_MS = 5000;
 
@@ -31,6 +32,9 @@ export const isMissed = (
   now: number,
   { timeScale }: Pick<Settings, 'timeScale'>,
 ): boolean => promisedAt !== undefined && promisedAt > 0 && now > promisedAt + LATE_MS / timeScale;
+
+/** Whether a request was swallowed on its way: DynamoDB answers within milliseconds, and a client asks again after two seconds. */
+export const hasHung = (ms: number): boolean => ms > HUNG_MS;
 
 /** Whether this reaper has to see to the next one. A tick leaves a chain alone that is as it should be. */
 export function mustArm(

@@ -9,7 +9,7 @@ import { reportUnsoundClock } from './report.ts';
 import { type SweepResult, sweep } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 import { createSweepMemory, outlooksOf, type SweepMemory, soonest } from './sweep-memory.ts';
-import { isMissed } from './wake.ts';
+import { hasHung, isMissed } from './wake.ts';
 
 /** What a watch needs besides the parts of a sweep. */
 export interface WatchDeps extends ReaperDeps {
@@ -130,7 +130,8 @@ class Watch {
     const role = await this.#lead.seek();
     if (!role.leads)
       return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
-    const result = await this.#sweep(role.shards, begunAt);
+    // Asking for the lead may have hung as well.
+    const result = await this.#sweep(role.shards, hasHung(clock.now() - begunAt));
     if (result.complete || changes(result) > 0) await this.#lead.keep();
     const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
     const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
@@ -141,12 +142,13 @@ class Watch {
     return nextAt;
   }
 
-  async #sweep(shards: number, begunAt: number): Promise<SweepResult> {
+  async #sweep(shards: number, hung: boolean): Promise<SweepResult> {
+    const { clock, settings } = this.#deps;
     const result = await sweep(this.#deps, {
       shards,
       memory: this.#memory,
       shouldStop: () => this.#timeIsUp(),
-      missedSweep: this.#isBehind || isMissed(this.#dueAt, begunAt, this.#deps.settings),
+      missedSweep: hung || this.#isBehind || isMissed(this.#dueAt, clock.now(), settings),
       onBreakerOpened: this.#breaker.opened,
     });
     await this.#breaker.swept(this.#memory.breaker.heldBack);

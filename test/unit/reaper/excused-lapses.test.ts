@@ -13,32 +13,34 @@ const stage = () => {
   const clock = createHandClock();
   const counts: CountQuery[] = [];
   let isDown = false;
+  let isHanging = false;
   let troubled: string | undefined;
-  const up = () => {
+  const up = async () => {
+    while (isHanging) await clock.sleep(100);
     if (isDown) throw new Error('the store is out of reach');
   };
   const table: Table = {
     ...memoryTable,
     async count(request) {
-      up();
+      await up();
       counts.push(request);
       return memoryTable.count(request);
     },
     async query(request) {
-      up();
+      await up();
       if (request.partition === troubled) throw new Error('this shard is out of reach');
       return memoryTable.query(request);
     },
     async read(jobId) {
-      up();
+      await up();
       return memoryTable.read(jobId);
     },
     async apply(write) {
-      up();
+      await up();
       return memoryTable.apply(write);
     },
     async applyMany(writes) {
-      up();
+      await up();
       return memoryTable.applyMany(writes);
     },
   };
@@ -56,6 +58,9 @@ const stage = () => {
     },
     down(is: boolean) {
       isDown = is;
+    },
+    hang(is: boolean) {
+      isHanging = is;
     },
     trouble(shard?: string) {
       troubled = shard;
@@ -215,6 +220,25 @@ describe('a store that is out of reach for 4 s as leases of 10 s end', () => {
     down(true);
     for (let second = 0; second < 4; second++) await clock.advance(1000);
     down(false);
+    for (let second = 0; second < 10; second++) await clock.advance(1000);
+    expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
+    stopping.abort();
+    await clock.advance(1000);
+    await watching;
+  });
+});
+
+describe('a store that does not answer for 7 s as leases of 10 s end', () => {
+  it('is charged to nobody: a look that hangs until it is answered was late, though nothing failed', async () => {
+    const { claim, clock, deps, hang, charges } = stage();
+    const stopping = new AbortController();
+    const watching = watch(deps, { deadlineAt: clock.now() + 100_000, signal: stopping.signal });
+    await clock.advance(3000);
+    await claim('a', 3);
+    for (let second = 0; second < 8; second++) await clock.advance(1000);
+    hang(true);
+    for (let second = 0; second < 7; second++) await clock.advance(1000);
+    hang(false);
     for (let second = 0; second < 10; second++) await clock.advance(1000);
     expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
     stopping.abort();

@@ -22,7 +22,7 @@ import { localEnvironment } from './local-environment.ts';
 import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
 import { speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
-import { otherStackIn, otherStackOn, takeDataFolder, writeStateFile } from './state-file.ts';
+import { DATA_OWNER_FILE, otherStackIn, takeDataFolder, writeStateFile } from './state-file.ts';
 import { watchJobs } from './watch-jobs.ts';
 
 export interface DevOptions {
@@ -71,9 +71,9 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
   try {
-    refuseSecond(options.directory ?? process.cwd(), options.data);
+    refuseSecond(options.directory ?? process.cwd());
     await checkTools({ ...options, bundles: jobs !== undefined || !isBundled() }, process.env);
-    if (options.data !== undefined) ends.push(takeDataFolder(options.data));
+    if (options.data !== undefined) ends.push(ownDataFolder(options.data));
     const stack = await startLocalStack({
       settings: demoSettings,
       jobs,
@@ -116,20 +116,24 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   }
 }
 
-/** Commands find a stack by its folder: a second one there would hide the first. Two on the same data would spoil it. */
-function refuseSecond(directory: string, data: string | undefined): void {
-  const here = otherStackIn(directory);
-  if (here !== undefined)
-    throw new LeaseholdError(
-      'ALREADY_RUNNING',
-      `'leasehold dev' runs in this folder already (process ${here}); stop that one, or start this one in another folder`,
-    );
-  const there = data === undefined ? undefined : otherStackOn(data);
-  if (there !== undefined)
-    throw new LeaseholdError(
-      'ALREADY_RUNNING',
-      `another 'leasehold dev' keeps its data in '${data}' (process ${there}); stop that one, or give this one another --data`,
-    );
+/** Commands find a stack by its folder: a second one there would hide the first. */
+function refuseSecond(directory: string): void {
+  const pid = otherStackIn(directory);
+  if (pid === undefined) return;
+  throw new LeaseholdError(
+    'ALREADY_RUNNING',
+    `'leasehold dev' runs in this folder already (process ${pid}); stop that one, or start this one in another folder`,
+  );
+}
+
+/** Two stacks on the same data would spoil it. */
+function ownDataFolder(folder: string): () => void {
+  const taken = takeDataFolder(folder);
+  if (typeof taken === 'function') return taken;
+  throw new LeaseholdError(
+    'ALREADY_RUNNING',
+    `another 'leasehold dev' keeps its data in '${folder}' (process ${taken}); stop that one, or give this one another --data. If that process is something else, delete '${join(folder, DATA_OWNER_FILE)}'`,
+  );
 }
 
 /** What the jobs module has; throws what is wrong with it. Of the demo's types, the one that is worth sending. */

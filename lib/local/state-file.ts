@@ -33,26 +33,32 @@ export function writeStateFile(directory: string, state: LocalState): () => void
   };
 }
 
-/** Marks a folder of kept data as this process's; returns how to leave it. */
-export function takeDataFolder(folder: string): () => void {
+/** Marks a folder of kept data as this process's, and returns how to leave it; where another has it, returns that one's process. */
+export function takeDataFolder(folder: string): (() => void) | number {
   const file = join(folder, DATA_OWNER_FILE);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ pid: process.pid })}\n`);
+  const owner = livingPidIn(file);
+  if (owner !== undefined) return owner;
+  rmSync(file, { force: true });
+  try {
+    writeFileSync(file, `${JSON.stringify({ pid: process.pid })}\n`, { flag: 'wx' });
+  } catch (error) {
+    // Somebody was quicker.
+    const quicker = livingPidIn(file);
+    if (quicker === undefined) throw error;
+    return quicker;
+  }
   return () => {
     if (isMine(file, process.pid)) rmSync(file, { force: true });
   };
 }
 
 /** Beside the data of table and queues. */
-const DATA_OWNER_FILE = 'leasehold-dev.json';
+export const DATA_OWNER_FILE = 'leasehold-dev.json';
 
 /** The process of another local stack that runs in this folder, if there is one. */
 export const otherStackIn = (directory: string): number | undefined =>
   livingPidIn(join(directory, LOCAL_STATE_FILE));
-
-/** The process of another local stack that keeps its data in this folder, if there is one. */
-export const otherStackOn = (folder: string): number | undefined =>
-  livingPidIn(join(folder, DATA_OWNER_FILE));
 
 function livingPidIn(file: string): number | undefined {
   const pid = pidIn(file);

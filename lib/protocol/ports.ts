@@ -187,7 +187,7 @@ export interface JobStore {
   ): Promise<RestartOutcome>;
   release(
     claim: Claim,
-    next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
+    next: { errors: number; releases: number; excuses?: number; lastError?: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
   /** Releases a claim whose reply never came, if it was granted at all. */
   releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;

@@ -6,7 +6,7 @@ import { clientDefaults, withoutLog } from '../client-defaults.ts';
 import { countThrottles } from './count-throttles.ts';
 
 /**
- * Attempts × timeout stays below the shortest heartbeat interval, so that a beat is decided before the next is due. The
+ * Attempts × timeout stays below the usual heartbeat interval; a beat that hangs for longer than a quarter of it has another beside it. The
  * timeout throws: a request that hangs must end while its lease is still known to be held.
  */
 const REQUEST_TIMEOUT_MS = 2000;

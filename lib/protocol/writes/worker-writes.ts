@@ -332,6 +332,8 @@ export const releaseWrite = (
   next: {
     readonly errors: number;
     readonly releases: number;
+    /** Lapses in a row that were nobody's fault, where the lease had lapsed. @default - none */
+    readonly excuses?: number;
     readonly lastError?: StoredText;
     readonly dispatch: Dispatch;
   },
@@ -344,11 +346,12 @@ export const releaseWrite = (
     ...pendingAttributes(claim.jobId, next.dispatch, shards),
     errors: next.errors,
     releases: next.releases,
+    excuses: next.excuses,
     lastError: next.lastError && storedValue(next.lastError),
     ...claimEnded(claim, now, 'released', next.lastError),
     changedBy,
   }),
-  remove: ['excuses'],
+  remove: next.excuses === undefined ? ['excuses'] : [],
   returns: 'nothing',
 });
 

@@ -66,7 +66,7 @@ export function createCellLog(options: {
       ...job,
       ...fields,
     };
-    writeTo(STDOUT, jsonLine(line) ?? jsonLine({ level, message }) ?? message);
+    writeTo(STDOUT, jsonLine(line) ?? jsonLine({ level, message }) ?? textOf([message]));
   };
 
   const say: typeof write = (level, message, fields) => {

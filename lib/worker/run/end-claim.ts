@@ -12,7 +12,7 @@ import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type Announcements, createAnnouncements, type FinalEnd } from './announce-end.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
-import { offer } from './offer.ts';
+import { offer, pastLease } from './offer.ts';
 import { sendHint } from './send-hint.ts';
 
 /** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
@@ -71,9 +71,14 @@ export class Ends {
     return this.#failForGood(held, { errors: held.job.errors, quarantined, crashes, releases, lastError });
   }
 
-  /** Hands the job on: at the invocation's deadline, or because this worker goes. */
-  release(held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> {
-    return this.#release(held, this.#decideRelease(held, reason, progressed), { hints: true });
+  /** Hands the job on: at the invocation's deadline, or because this worker goes. `excuses` where its lease has lapsed. */
+  release(
+    held: HeldClaim,
+    reason: 'deadline' | 'shutdown',
+    progressed: boolean,
+    excuses?: number,
+  ): Promise<Ending> {
+    return this.#release(held, this.#decideRelease(held, reason, progressed), { hints: true, excuses });
   }
 
   /** Puts an unstarted job back. Its message stays in hand or in the queue, so no hint is needed. */
@@ -93,11 +98,19 @@ export class Ends {
     return decideRelease(job, { now: clock.now(), reason, progressed, settings });
   }
 
-  async #release(held: HeldClaim, verdict: ReleaseVerdict, { hints }: { hints: boolean }): Promise<Ending> {
+  async #release(
+    held: HeldClaim,
+    verdict: ReleaseVerdict,
+    { hints, excuses }: { readonly hints: boolean; readonly excuses?: number },
+  ): Promise<Ending> {
     const { store, telemetry } = this.#parts;
     if (verdict.kind === 'fail')
       return this.#failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
-    const end = await this.#settle(held, () => store.release(held.claim, verdict), 'released');
+    const end = await this.#settle(
+      held,
+      () => store.release(held.claim, { ...verdict, excuses }),
+      'released',
+    );
     if (end !== 'released') return end;
     telemetry.count('JobsReleased');
     if (hints) await sendHint(this.#parts, held.job, verdict.dispatch);
@@ -117,7 +130,7 @@ export class Ends {
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unsaved'>,
   ): Promise<Ending> {
-    const answer = await offer(this.#parts, held, write, held.job.leaseMs);
+    const answer = await offer(this.#parts, held, write, pastLease(held));
     if (answer === undefined) return 'unsaved';
     if (answer.outcome === 'written') return written;
     this.#parts.telemetry.count('WritesFenced');

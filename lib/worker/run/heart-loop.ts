@@ -9,6 +9,8 @@ import { readClock } from './lease-clock.ts';
 const TOGETHER = 0.05;
 /** DynamoDB takes this many rows in one request. */
 const FULL = 25;
+/** Beats of one claim. The client repeats each by itself: more would only add to the load of a store in trouble. */
+const MOST_UNDER_WAY = 2;
 
 export interface HeartLoopOptions {
   readonly clock: Clock;
@@ -20,6 +22,7 @@ export interface HeartLoopOptions {
 
 interface Beating {
   readonly patient: Patient;
+  underWay: number;
   /** Monotonic time of the next beat. */
   dueAt: number;
   /** From when on it may join a beat of others. */
@@ -45,7 +48,7 @@ class HeartLoop implements Heart {
   }
 
   start(patient: Patient): void {
-    const each: Beating = { patient, dueAt: NEVER, joinsAt: NEVER };
+    const each: Beating = { patient, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
     this.#beating.set(patient.claim.owner, each);
     this.#plan(each, false);
   }
@@ -72,9 +75,11 @@ class HeartLoop implements Heart {
     const intervalMs = rhythm.intervalMs * (1 - HEART_JITTER * chance.random());
     // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
     const wait = failed ? intervalMs * BEAT_REPEATED_AFTER : intervalMs - patient.lease.sinceRenewalMs();
-    each.dueAt = now + Math.max(0, wait);
-    each.joinsAt = failed ? each.dueAt : each.dueAt - intervalMs * TOGETHER;
-    this.#alarm.within(Math.max(0, wait));
+    const dueAt = now + Math.max(0, wait);
+    // An older beat that failed is no reason to put the next one off.
+    each.dueAt = failed && each.dueAt > now ? Math.min(each.dueAt, dueAt) : dueAt;
+    each.joinsAt = each.dueAt - intervalMs * TOGETHER;
+    this.#alarm.within(each.dueAt - now);
   }
 
   #beatDue(): void {
@@ -102,16 +107,18 @@ class HeartLoop implements Heart {
       const { patient } = each;
       patient.lease.ask(sentAt);
       const { leaseMs, intervalMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+      each.underWay += 1;
       // Beside this one, if it gets no answer: what a broken network swallowed must not keep the next until the client gives it up.
-      const againMs = intervalMs * BEAT_REPEATED_AFTER;
+      const againMs = each.underWay < MOST_UNDER_WAY ? intervalMs * BEAT_REPEATED_AFTER : NEVER;
       each.dueAt = sentAt.monotonic + againMs;
       each.joinsAt = each.dueAt;
-      this.#alarm.within(againMs);
+      if (againMs !== NEVER) this.#alarm.within(againMs);
       return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
     });
     const outcomes = await this.#send(beats);
     for (const [i, each] of group.entries()) {
       const { lease } = each.patient;
+      each.underWay -= 1;
       const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
       if (outcome.outcome === 'failed') this.#options.onFailure(each.patient.claim, outcome.error);
       if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt, beats[i]?.leaseMs ?? 0);

@@ -8,6 +8,8 @@ export interface HeldClaim {
   readonly lease: LeaseClock;
   /** Monotonic time of the claim. */
   readonly startedAt: number;
+  /** Fires when its host has to go. */
+  readonly stopping: AbortSignal;
 }
 
 export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });

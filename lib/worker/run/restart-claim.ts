@@ -95,6 +95,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
             claim: claimOf(answer.job),
             lease: new LeaseClock(clock, grantedAt, job.leaseMs),
             startedAt: grantedAt.monotonic,
+            stopping: held.stopping,
           },
         };
       }

@@ -1,3 +1,4 @@
+import { MOST_EXCUSES } from '../../protocol/decisions/decide-reap.ts';
 import { createEventOutlet, type EventOutlet } from '../../protocol/event-outlet.ts';
 import { claimOf, type RunningJob } from '../../protocol/job.ts';
 import { eventDetailOf, namesType } from '../../wire/events.ts';
@@ -48,6 +49,10 @@ function deathOf({ outcome, reason, madeWay }: Supervised): Death | undefined {
   return { cause: 'its cell had to be ended, and it stopped in time', isToBlame: false, ...madeWay };
 }
 
+/** How often in a row a lapse of this job was nobody's fault, before this claim. */
+const lapsesExcused = ({ claim }: HeldClaim, progressed: boolean): number =>
+  progressed ? 0 : (claim.found?.excuses ?? 0);
+
 /** Runs claimed jobs, each under its lease, and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts): ClaimRunner {
   const { clock, telemetry, cells, brake, settings } = parts;
@@ -73,13 +78,18 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
         returned();
         const ending = await end(mine, run, mine !== held);
         mine.lease.end();
+        if (ending === 'lost' || (run.reason instanceof LeaseLost && ending !== 'done'))
+          telemetry.count('LeasesLost');
         return ending;
       }
       // Progress in between makes it the first death again: nothing is gained by waiting.
       deaths = run.progressed ? 1 : deaths + 1;
       const next = await restarts.afterDeath(mine, death, { deaths, bounds, progressed: run.progressed });
       mine.lease.end();
-      if (next.kind === 'ended') return next.ending;
+      if (next.kind === 'ended') {
+        if (next.ending === 'lost') telemetry.count('LeasesLost');
+        return next.ending;
+      }
       mine = next.held;
       at = { suspicion: death.suspicion };
     }
@@ -96,38 +106,41 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
     { outcome, reason, progressed }: Supervised,
     isRestarted: boolean,
   ): Promise<Ending> => {
-    const lost = reason instanceof LeaseLost || !held.lease.isHeld();
+    const isHeld = held.lease.isHeld();
+    const lost = reason instanceof LeaseLost || !isHeld;
     if (outcome.kind === 'returned') {
       brake.succeeded(held.job.type);
       return ends.complete(held, outcome.result, lost);
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    if (!held.lease.isHeld() && !held.lease.wasUnanswered()) return 'lost';
+    const excuses = isHeld ? undefined : lapsesExcused(held, progressed) + 1;
+    if (excuses !== undefined && (!held.lease.wasUnanswered() || excuses > MOST_EXCUSES)) return 'lost';
     // Nobody may have it yet: the store did not answer for a while, or accepted the last beat after all. The reaper would charge a crash.
-    if (reason instanceof LeaseLost) return ends.release(held, 'shutdown', progressed);
+    if (reason instanceof LeaseLost) return ends.release(held, 'shutdown', progressed, excuses);
     if (reason instanceof Cancelled) return ends.cancel(held);
-    if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);
+    if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed, excuses);
     if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);
     // Only who had the whole invocation is charged for its end.
     if (reason instanceof ShuttingDown)
-      return ends.release(held, isRestarted ? 'shutdown' : reason.why, progressed);
+      return ends.release(held, isRestarted ? 'shutdown' : reason.why, progressed, excuses);
     return ends.fail(
       held,
       outcome.kind === 'threw' && !(reason instanceof TimedOut) ? outcome.error : thrownBy(reason),
     );
   };
 
-  const heldBy = ({ job, sentAt }: ClaimedJob): HeldClaim => ({
+  const heldBy = ({ job, sentAt }: ClaimedJob, stopping: AbortSignal): HeldClaim => ({
     job,
     claim: claimOf(job),
     lease: new LeaseClock(clock, sentAt, job.leaseMs),
     startedAt: sentAt.monotonic,
+    stopping,
   });
 
   return {
     async run(claimed, bounds, returned = () => {}) {
-      const held = heldBy(claimed);
+      const held = heldBy(claimed, bounds.stopping);
       const byRow = claimed.job.crashes >= SUSPICIOUS_CRASHES ? BY_ITS_ROW : undefined;
       const place = { checked: claimed.checked, suspicion: claimed.suspicion ?? byRow };
       const ending = await runUnder(held, place, bounds, returned).catch((error: unknown): Ending => {
@@ -135,13 +148,13 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
         return 'unsaved';
       });
       held.lease.end();
-      if (ending === 'lost') telemetry.count('LeasesLost');
       const durationMs = Math.round(clock.monotonic() - claimed.sentAt.monotonic);
       telemetry.timeOfType?.('RunTime', claimed.job.type, durationMs);
       telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
-    releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed)),
+    // Its message is in hand: nothing is gained by offering it for longer than the lease.
+    releaseUnstarted: (claimed) => ends.releaseUnstarted(heldBy(claimed, AbortSignal.abort('unstarted'))),
     lostItsData: (job, error) => ends.lostItsData(job, error),
     publish: outlet.publish,
     quiet: () => outlet.settle(),

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../wire/message.ts';
 import type { Kept } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { HeldClaim } from './held-claim.ts';
-import { offer } from './offer.ts';
+import { offer, pastLease } from './offer.ts';
 
 /** The writes of a run's handler. */
 export interface Saving {
@@ -17,7 +17,7 @@ export interface Saving {
 /** The handler's writes, with the numbers that fence them. What they change on the row is kept on the job as well. */
 export function createSaving(
   parts: Pick<WorkerParts, 'store' | 'telemetry' | 'clock' | 'chance'>,
-  { job, claim, lease }: Pick<HeldClaim, 'job' | 'claim' | 'lease'>,
+  { job, claim, lease, stopping }: Pick<HeldClaim, 'job' | 'claim' | 'lease' | 'stopping'>,
   onLost: () => void,
 ): Saving {
   const { store, telemetry } = parts;
@@ -51,7 +51,7 @@ export function createSaving(
 
   /** A write without an answer may stand, and may have forgiven crashes: they must not be charged again from memory. */
   const lookAgain = async (): Promise<void> => {
-    const row = await offer(parts, { job, lease }, () => store.read(job.jobId));
+    const row = await offer(parts, { job, lease }, () => store.read(job.jobId), pastLease({ job, stopping }));
     if (row?.status !== 'running' || !isSame(claimOf(row), claim)) return;
     Object.assign(job, { crashes: row.crashes, releases: row.releases });
     if (row.checkpointSeq === seq) stored = unanswered ?? stored;
@@ -66,7 +66,7 @@ export function createSaving(
     progressed: () => stored !== found,
     async close() {
       await underWay;
-      if (isUnknown && lease.isHeld()) await lookAgain();
+      if (isUnknown && (lease.isHeld() || lease.wasUnanswered())) await lookAgain();
     },
   };
 }

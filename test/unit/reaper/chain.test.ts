@@ -89,6 +89,31 @@ describe('a reaper that wakes the next', () => {
     expect(sent.length).toBeGreaterThan(1);
   });
 
+  it('that was late excuses what ended until then, or a moment later, and not what goes on ending', async () => {
+    const { clock, tick, claim, memory } = scene({
+      delivery: () => [],
+      settings: { leaseMs: 10_000, minLeaseMs: 10_000, shards: 1 },
+    });
+    await settled(clock, tick());
+    const endsAt = new Map<unknown, number>();
+    const claimEvery = async (everyMs: number, forMs: number) => {
+      for (let passed = 0; passed < forMs; passed += everyMs) {
+        const jobId = `job-${endsAt.size}`;
+        await claim(jobId, { leaseMs: 10_000 });
+        endsAt.set(jobId, clock.now() + 10_000);
+        await clock.advance(everyMs);
+      }
+    };
+    await claimEvery(2500, 30_000);
+    const lateAt = clock.now();
+    void tick();
+    await clock.advance(0);
+    await claimEvery(2500, 60_000);
+    const excused = memory.rows().filter(({ releases }) => releases === 1);
+    expect(excused.length).toBeGreaterThan(1);
+    for (const { jobId } of excused) expect(endsAt.get(jobId)).toBeLessThanOrEqual(lateAt + 3000);
+  });
+
   it('ends after one read when another message counts', async () => {
     const { clock, tick, wake, counts, sent } = scene();
     await settled(clock, tick());

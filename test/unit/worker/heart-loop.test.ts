@@ -135,17 +135,34 @@ describe('the rhythm of the heart', () => {
     expect(beats).toHaveLength(3);
   });
 
-  it('repeats beats that are under way together, together', async () => {
+  it('repeats beats that are under way together, together, and has two of each under way at most', async () => {
     const { clock, start, batches } = stage({ answer: () => new Promise(() => {}) });
     const other = { ...claim, jobId: 'b', owner: 'w/2' };
     start();
     start({ claim: other });
-    await clock.advance(1.5 * HEARTBEAT_MS);
+    await clock.advance(2 * HEARTBEAT_MS);
     expect(batches).toEqual([
       ['a', 'b'],
       ['a', 'b'],
-      ['a', 'b'],
     ]);
+  });
+
+  it('does not put the next beat off when an older one fails after all', async () => {
+    const given = [Promise.withResolvers<HeartbeatOutcome>(), Promise.withResolvers<HeartbeatOutcome>()];
+    let asked = 0;
+    const { clock, start, beats } = stage({
+      answer: () => given[asked++]?.promise ?? Promise.reject(new Error('no answer')),
+    });
+    start();
+    await clock.advance(1.25 * HEARTBEAT_MS);
+    given[0]?.reject(new Error('no answer'));
+    await clock.advance(0);
+    await clock.advance(0.15 * HEARTBEAT_MS);
+    // Due a quarter of the interval after the first one's failure; the second one's does not move that.
+    given[1]?.reject(new Error('no answer'));
+    await clock.advance(0);
+    await clock.advance(0.1 * HEARTBEAT_MS);
+    expect(beats.map(({ at }) => at)).toEqual([HEARTBEAT_MS, 1.25 * HEARTBEAT_MS, 1.5 * HEARTBEAT_MS]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type WatchDeps, watch } from './watch.ts';
+import { type WatchDeps, type WatchResult, watch } from './watch.ts';
 
 /** A reaper inside a long-lived process. */
 export interface EmbeddedReaper {
@@ -18,13 +18,12 @@ export function createEmbeddedReaper(deps: WatchDeps): EmbeddedReaper {
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    let dueAt: number | undefined;
+    let before: WatchResult | undefined;
     while (!signal.aborted) {
       try {
         const deadlineAt = clock.now() + WATCH_MS / settings.timeScale;
-        const done = await watch(deps, { deadlineAt, signal, dueAt });
-        if (done.ended === 'disabled') return;
-        dueAt = done.dueAt;
+        before = await watch(deps, { deadlineAt, signal, before });
+        if (before.ended === 'disabled') return;
       } catch (error) {
         telemetry.error('reaper failed; it starts again', error);
         await clock.sleep(PAUSE_MS / settings.timeScale, signal).catch(() => {});

@@ -24,8 +24,8 @@ export interface WatchOptions {
   /** No sweep, and no page of one, is begun after this moment. */
   readonly deadlineAt: number;
   readonly signal?: AbortSignal;
-  /** When the watch before was to look again, and could not. */
-  readonly dueAt?: number;
+  /** What the watch before left, in the same process. */
+  readonly before?: Pick<WatchResult, 'dueAt' | 'lateUntil'>;
 }
 
 /** What a watch did. */
@@ -37,8 +37,10 @@ export interface WatchResult {
   readonly cancelled: number;
   /** Why: out of time, told to stop, or switched off. */
   readonly ended: 'deadline' | 'stopped' | 'disabled';
-  /** When it was to look again, where it could not. */
+  /** When it was to look again: as a leader, or because it could not. */
   readonly dueAt?: number;
+  /** When it last got through to the store after it had been late. */
+  readonly lateUntil?: number;
 }
 
 /** A timer may fire this much too early by the wall clock: sweeping then would find the lease still live. */
@@ -74,6 +76,7 @@ class Watch {
   #isOwed = false;
   /** A running shard could not be read or written at the last look: whatever stands between may keep workers from their beats. */
   #isBehind = false;
+  #leads = false;
 
   constructor(deps: WatchDeps, options: WatchOptions, { memory, promisedAt, breaker }: Inheritance) {
     const { clock, name } = deps;
@@ -89,14 +92,25 @@ class Watch {
   }
 
   async run(): Promise<WatchResult> {
+    let ended: WatchResult['ended'];
     try {
-      const ended = await this.#watch();
-      return { ended, ...this.#totals, dueAt: this.#isOwed ? this.#dueAt : undefined };
+      ended = await this.#watch();
     } finally {
-      await this.#lead.giveUp();
+      await this.#noticingOutages(this.#lead.giveUp());
       await this.#memory.outlet.settle();
       this.#deps.flush?.();
     }
+    const dueAt = this.#leads || this.#isOwed ? this.#dueAt : undefined;
+    return { ended, ...this.#totals, dueAt, lateUntil: this.#memory.lateUntil };
+  }
+
+  /** What hangs until the store answers again tells of an outage, whatever was asked for. */
+  async #noticingOutages<T>(asked: Promise<T>): Promise<T> {
+    const { clock } = this.#deps;
+    const askedAt = clock.now();
+    const answer = await asked;
+    if (hasHung(clock.now() - askedAt)) this.#memory.lateUntil = clock.now();
+    return answer;
   }
 
   async #watch(): Promise<WatchResult['ended']> {
@@ -127,12 +141,12 @@ class Watch {
       reportUnsoundClock(this.#deps);
       return begunAt + settings.skewMs;
     }
-    const role = await this.#lead.seek();
+    const role = await this.#noticingOutages(this.#lead.seek());
+    this.#leads = role.leads;
     if (!role.leads)
       return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
-    // Asking for the lead may have hung as well.
-    const result = await this.#sweep(role.shards, hasHung(clock.now() - begunAt));
-    if (result.complete || changes(result) > 0) await this.#lead.keep();
+    const result = await this.#sweep(role.shards);
+    if (result.complete || changes(result) > 0) await this.#noticingOutages(this.#lead.keep());
     const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
     const nextAt = Math.max(notBefore, Math.min(next, begunAt + longestSleepMs(settings)));
     // A shard that could not be read, and is not due again yet, is still owed its look.
@@ -142,13 +156,13 @@ class Watch {
     return nextAt;
   }
 
-  async #sweep(shards: number, hung: boolean): Promise<SweepResult> {
+  async #sweep(shards: number): Promise<SweepResult> {
     const { clock, settings } = this.#deps;
     const result = await sweep(this.#deps, {
       shards,
       memory: this.#memory,
       shouldStop: () => this.#timeIsUp(),
-      missedSweep: hung || this.#isBehind || isMissed(this.#dueAt, clock.now(), settings),
+      missedSweep: this.#isBehind || isMissed(this.#dueAt, clock.now(), settings),
       onBreakerOpened: this.#breaker.opened,
     });
     await this.#breaker.swept(this.#memory.breaker.heldBack);
@@ -174,13 +188,18 @@ interface Inheritance {
 async function takeUp(
   deps: WatchDeps,
   place: ReaperPlace,
-  { dueAt = 0 }: Pick<WatchOptions, 'dueAt'>,
+  { before = {} }: Pick<WatchOptions, 'before'>,
 ): Promise<Inheritance> {
+  const { dueAt = 0, lateUntil = Number.NEGATIVE_INFINITY } = before;
   const begunAt = deps.clock.now();
   const row = await place.read().catch(() => undefined);
+  const now = deps.clock.now();
   const promisedAt = Math.max(row?.wakeAt ?? 0, row?.leaderUntil ?? 0);
   return {
-    memory: createSweepMemory(deps, row?.breakerOpen),
+    memory: {
+      ...createSweepMemory(deps, row?.breakerOpen),
+      lateUntil: hasHung(now - begunAt) ? now : lateUntil,
+    },
     promisedAt: promisedAt || dueAt || (row === undefined ? begunAt : 0),
     breaker: keepBreaker(deps, place, row?.breakerOpen),
   };

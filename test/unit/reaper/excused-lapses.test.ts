@@ -2,21 +2,23 @@ import { describe, expect, it } from 'vitest';
 import type { CountQuery, Table } from '../../../lib/protocol/ports.ts';
 import { sweep } from '../../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../../lib/reaper/sweep-memory.ts';
-import { watch } from '../../../lib/reaper/watch.ts';
+import { type WatchResult, watch } from '../../../lib/reaper/watch.ts';
+import type { Settings } from '../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { newJob } from '../../support/jobs.ts';
 import { reaperStage } from '../../support/reaper-stage.ts';
 
-const stage = () => {
+const stage = (settings: Partial<Settings> = {}) => {
   const memoryTable = createMemoryTable();
   const clock = createHandClock();
   const counts: CountQuery[] = [];
   let isDown = false;
-  let isHanging = false;
+  /** What gets no answer for now. */
+  let hanging: 'everything' | 'read' | 'releaseLead' | undefined;
   let troubled: string | undefined;
-  const up = async () => {
-    while (isHanging) await clock.sleep(100);
+  const up = async (what?: string) => {
+    while (hanging !== undefined && (hanging === 'everything' || hanging === what)) await clock.sleep(100);
     if (isDown) throw new Error('the store is out of reach');
   };
   const table: Table = {
@@ -32,11 +34,11 @@ const stage = () => {
       return memoryTable.query(request);
     },
     async read(jobId) {
-      await up();
+      await up('read');
       return memoryTable.read(jobId);
     },
     async apply(write) {
-      await up();
+      await up(write.transition);
       return memoryTable.apply(write);
     },
     async applyMany(writes) {
@@ -44,7 +46,7 @@ const stage = () => {
       return memoryTable.applyMany(writes);
     },
   };
-  const set = reaperStage({ table, clock, settings: { leaseMs: 10_000, minLeaseMs: 10_000 } });
+  const set = reaperStage({ table, clock, settings: { leaseMs: 10_000, minLeaseMs: 10_000, ...settings } });
   const memory = createSweepMemory(set.deps);
   let claims = 0;
   return {
@@ -59,8 +61,8 @@ const stage = () => {
     down(is: boolean) {
       isDown = is;
     },
-    hang(is: boolean) {
-      isHanging = is;
+    hang(what?: typeof hanging) {
+      hanging = what;
     },
     trouble(shard?: string) {
       troubled = shard;
@@ -171,7 +173,8 @@ describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
     ['shortly before the store is back', 14],
   ])('is charged to nobody where the next watch begins meanwhile: %s', async (_, after) => {
     const { claim, clock, deps, down, charges } = stage();
-    const watchFor = (ms: number, dueAt?: number) => watch(deps, { deadlineAt: clock.now() + ms, dueAt });
+    const watchFor = (ms: number, before?: WatchResult) =>
+      watch(deps, { deadlineAt: clock.now() + ms, before });
     const first = watchFor(4000 + after * 1000);
     await clock.advance(3000);
     await claim('a', 5);
@@ -179,8 +182,7 @@ describe('a store that is out of reach for 16 s, with leases of 10 s', () => {
     down(true);
     for (let second = 0; second < after; second++) await clock.advance(1000);
     await clock.advance(1);
-    const { dueAt } = await first;
-    const next = watchFor(30_000, dueAt);
+    const next = watchFor(30_000, await first);
     for (let second = after; second < 16; second++) await clock.advance(1000);
     down(false);
     for (let second = 0; second < 10; second++) await clock.advance(1000);
@@ -236,14 +238,38 @@ describe('a store that does not answer for 7 s as leases of 10 s end', () => {
     await clock.advance(3000);
     await claim('a', 3);
     for (let second = 0; second < 8; second++) await clock.advance(1000);
-    hang(true);
+    hang('everything');
     for (let second = 0; second < 7; second++) await clock.advance(1000);
-    hang(false);
+    hang();
     for (let second = 0; second < 10; second++) await clock.advance(1000);
     expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
     stopping.abort();
     await clock.advance(1000);
     await watching;
+  });
+});
+
+describe('a store that does not answer for 4 s as one watch follows another, with leases of 10 s', () => {
+  it.each([
+    ['the first looks for the last time', 'everything'],
+    ['the first gives up its lead', 'releaseLead'],
+    ['the second reads what is left', 'read'],
+  ] as const)('is charged to nobody, where %s', async (_, what) => {
+    // The first looks at 0, 4 and 8 s.
+    const { claim, clock, deps, hang, charges } = stage({ leaderLeaseMs: 5000 });
+    await claim('a', 3);
+    const first = watch(deps, { deadlineAt: clock.now() + 10_000 });
+    const both = first.then((before) => watch(deps, { deadlineAt: clock.now() + 10_000, before }));
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 100) await clock.advance(100);
+    };
+    await pass(7900);
+    hang(what);
+    await pass(4000);
+    hang();
+    await pass(20_000);
+    await both;
+    expect(charges()).toEqual([EXCUSED, EXCUSED, EXCUSED]);
   });
 });
 

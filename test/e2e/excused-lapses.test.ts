@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CrashStage, setCrashStage } from '../support/crash-stage.ts';
 import { on } from '../support/faults.ts';
 import { programs } from '../support/mortal-process.ts';
-import { lapsesOf } from '../support/worker-stack.ts';
 
 const SLOTS = 2;
 let stage: CrashStage;
@@ -141,7 +140,10 @@ describe('a store that is out of reach for longer than a lease', () => {
     writeFileSync(file, '');
     for (const job of await stage.finished(...jobIds)) {
       expect(job).toMatchObject({ status: 'done', attempt: 4, errors: 0, crashes: 1 });
-      expect(lapsesOf(job)).toBe(3);
+      // Whoever gets through first, the host or the reaper; the third time the host leaves it to the reaper.
+      const [first, second, third, last] = job?.claims.map(({ outcome }) => outcome) ?? [];
+      for (const outcome of [first, second]) expect(['lapsed', 'released']).toContain(outcome);
+      expect([third, last]).toEqual(['lapsed', 'done']);
     }
   });
 });

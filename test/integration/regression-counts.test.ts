@@ -244,7 +244,7 @@ describe('the size of a function', () => {
   it('stays below its bound, so that cold starts stay short', async () => {
     // The worker is a host, the same for all, and a cell: here with nothing in it.
     const bounds = {
-      ...{ 'worker/index.mjs': 351_000, 'worker/cell.mjs': 32_000 },
+      ...{ 'worker/index.mjs': 351_400, 'worker/cell.mjs': 32_000 },
       ...{ 'reaper/index.mjs': 318_000, 'dead-letter/index.mjs': 305_000 },
     };
     // As one bundle with a thread in it (eb6ac0e), also with an empty registry.

@@ -107,6 +107,8 @@ export async function supervise(
     unwatch();
     heart.stop(claim);
   });
+  // The cell reads the lease's end by itself, and its handler may stop for it before this host has looked.
+  if (outcome.kind === 'threw' && !lease.isHeld()) reason ??= new LeaseLost('lapsed');
   await saving.close();
   return { outcome, reason, madeWay, progressed: saving.progressed() };
 }

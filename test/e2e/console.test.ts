@@ -135,14 +135,18 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(seen).toEqual({ drained: true, filled: true });
 
     // With its worker stopped, no heartbeat comes: bar and words must tell the same until the end.
-    const [worker] = local.stack
-      .workers()
-      .filter(({ event }) => JSON.stringify(event ?? '').includes('beating'));
+    const runner = () =>
+      local.stack.workers().find(({ event }) => JSON.stringify(event ?? '').includes('beating'));
+    await expect.poll(runner).toBeDefined();
+    const worker = runner();
     local.stack.signal(worker?.pid ?? 0, 'pause');
     const differences: number[] = [];
-    // The bar is gone once the job was reclaimed.
+    // The bar is gone once the job was reclaimed, or full again where the next worker was quicker than the page.
+    let least = 1;
     for (let now = await lease(); now !== undefined; now = await lease()) {
       const share = now.wordsMs / local.stack.settings.leaseMs;
+      if (differences.length > 0 && share > least + 0.3) break;
+      least = Math.min(least, share);
       if (share < 0.6) differences.push(Math.abs(now.bar - share));
       await page.waitForTimeout(50);
     }

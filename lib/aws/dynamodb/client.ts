@@ -3,6 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { clientDefaults, withoutLog } from '../client-defaults.ts';
+import { signingPlainRequests } from '../sign-requests.ts';
 import { countThrottles } from './count-throttles.ts';
 
 /**
@@ -41,6 +42,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
       ...config,
     }),
   );
+  signingPlainRequests(client, 'dynamodb', config);
   if (onThrottled !== undefined) countThrottles(client, onThrottled);
   if (clockGuard !== undefined) {
     client.middlewareStack.add(

@@ -1,5 +1,6 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { clientDefaults, withoutLog } from '../client-defaults.ts';
+import { signingPlainRequests } from '../sign-requests.ts';
 
 const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s, so that only a reply that will never come is given up. */
@@ -16,7 +17,7 @@ export function createSqsClient(
   /** Whether it also receives, which takes as long as a poll. */
   { polls = true }: { readonly polls?: boolean } = {},
 ): SQSClient {
-  return withoutLog(
+  const client = withoutLog(
     new SQSClient({
       ...clientDefaults,
       maxAttempts: polls ? MAX_SDK_ATTEMPTS : SEND_ATTEMPTS,
@@ -30,4 +31,5 @@ export function createSqsClient(
       ...config,
     }),
   );
+  return signingPlainRequests(client, 'sqs', config);
 }

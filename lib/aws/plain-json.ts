@@ -29,7 +29,7 @@ interface Stack {
 /**
  * Sends a command's input as the JSON that it is, and takes the reply as it comes. The SDK walks through every value of both by its
  * schema, which is what a batch of claims costs most of its time for; here all values are texts, whole numbers and yes or no, which need
- * no translation. Only the two steps that translate are replaced: endpoint, credentials, signing and retries are the SDK's.
+ * no translation. Only the two steps that translate are replaced: endpoint, credentials and retries are the SDK's.
  */
 export function asPlainJson<T extends { readonly middlewareStack: object }>(command: T, target: string): T {
   const serialize =

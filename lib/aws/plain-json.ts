@@ -76,7 +76,7 @@ const deserialize =
     const { statusCode, headers } = response;
     const $metadata = { httpStatusCode: statusCode, requestId: headers['x-amzn-requestid'] };
     const text = await textOf(response.body);
-    if (statusCode >= 300) throw serviceError(text, statusCode, $metadata);
+    if (statusCode >= 300) throw serviceError(text, response, $metadata);
     const output = { ...(text === '' ? undefined : (JSON.parse(text) as object)), $metadata };
     return { response, output };
   };
@@ -105,12 +105,14 @@ const allOf = (body: Readable): Promise<Uint8Array> =>
 const cutOff = () =>
   Object.assign(new Error('the connection was closed within a reply'), { code: 'ECONNRESET' });
 
-/** An error as the SDK's own retries and our adapters read it: by its name and status. */
-function serviceError(text: string, statusCode: number, $metadata: object): Error {
+/** An error as the SDK's own retries and our adapters read it: by its name, its status, and the time in its reply. */
+function serviceError(text: string, response: Reply['response'], $metadata: object): Error {
   const { __type, message, Message } = parsed(text);
   const error = new Error(String(message ?? Message ?? text.slice(0, 500)));
   error.name = /([^#:]+)(:.*)?$/.exec(String(__type ?? ''))?.[1] ?? 'UnknownError';
-  return Object.assign(error, { $metadata, $fault: statusCode >= 500 ? 'server' : 'client' });
+  // Hidden, as the SDK does it: an error that is logged brings no connection along.
+  Object.defineProperty(error, '$response', { value: response, configurable: true, writable: true });
+  return Object.assign(error, { $metadata, $fault: response.statusCode >= 500 ? 'server' : 'client' });
 }
 
 /** What stands between us and AWS may answer with something else than JSON. */

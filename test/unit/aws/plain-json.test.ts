@@ -20,7 +20,9 @@ interface Sent {
 }
 
 /** Clients whose requests go nowhere and are answered in turn, the last answer again and again. */
-function recording(...answers: readonly { readonly status?: number; readonly body?: string }[]) {
+function recording(
+  ...answers: readonly { readonly status?: number; readonly body?: string; readonly date?: string }[]
+) {
   const sent: Sent[] = [];
   const config = {
     region: 'eu-west-1',
@@ -28,8 +30,9 @@ function recording(...answers: readonly { readonly status?: number; readonly bod
     requestHandler: {
       handle: async (request: Sent) => {
         sent.push({ ...request, headers: { ...request.headers } });
-        const { status = 200, body = '{}' } = answers[sent.length - 1] ?? answers.at(-1) ?? {};
-        const headers = { 'x-amzn-requestid': 'r-1' };
+        const { status = 200, body = '{}', date } = answers[sent.length - 1] ?? answers.at(-1) ?? {};
+        const headers: Record<string, string> = { 'x-amzn-requestid': 'r-1' };
+        if (date !== undefined) headers.date = date;
         return { response: { statusCode: status, headers, body: new Uint8Array(Buffer.from(body)) } };
       },
     } as never,
@@ -117,6 +120,30 @@ describe('a command as plain JSON', () => {
     const command = new BatchExecuteStatementCommand({ Statements: [] });
     expect(await dynamoDb.send(asPlainJson(command, 'x.y'))).toMatchObject({ Responses: [] });
     expect(sent).toHaveLength(3);
+  });
+
+  it('is signed for the service’s time and tried again where it was refused for a wrong clock, as the SDK does it', async () => {
+    const refused = {
+      status: 403,
+      body: '{"__type":"x#InvalidSignatureException","message":"Signature expired"}',
+    };
+    const ahead = new Date(Date.now() + 3_600_000);
+    const { sent, sqs } = recording({ ...refused, date: ahead.toUTCString() }, {});
+    const QueueUrl = 'https://sqs.eu-west-1.amazonaws.com/1/q';
+    await sqs.send(asPlainJson(new ReceiveMessageCommand({ QueueUrl }), 'AmazonSQS.ReceiveMessage'));
+    expect(sent).toHaveLength(2);
+    const hourOf = (at: Date) => at.toISOString().replace(/[-:]/g, '').slice(0, 11);
+    expect(sent[1]?.headers['x-amz-date']).toMatch(
+      new RegExp(`^(${hourOf(ahead)}|${hourOf(new Date(ahead.getTime() - 60_000))})`),
+    );
+  });
+
+  it('keeps the reply of a failure where nobody who logs it meets it', async () => {
+    const { dynamoDb } = recording({ status: 400, body: '{"__type":"x#Y","message":"no"}' });
+    const command = new BatchExecuteStatementCommand({ Statements: [] });
+    const error = await dynamoDb.send(asPlainJson(command, 'x.y')).catch((thrown: Error) => thrown);
+    expect(error).toHaveProperty('$response.statusCode', 400);
+    expect(Object.keys(error)).not.toContain('$response');
   });
 
   it('is tried again where its reply is cut off, and read whole where it comes in parts', async () => {

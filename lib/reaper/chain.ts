@@ -7,7 +7,15 @@ import { GAUGE_EVERY_MS, gaugeLiveLeases } from './live-leases.ts';
 import { reportUnsoundClock } from './report.ts';
 import { type SweepResult, sweep } from './sweep.ts';
 import { createSweepMemory, type SweepMemory } from './sweep-memory.ts';
-import { isMissed, lookAgainAt, mustArm, type Occasion, planWake, wakeDelaySeconds } from './wake.ts';
+import {
+  hasHung,
+  isMissed,
+  lookAgainAt,
+  mustArm,
+  type Occasion,
+  planWake,
+  wakeDelaySeconds,
+} from './wake.ts';
 
 export interface ChainDeps extends ReaperDeps {
   readonly wakeQueue: WakeQueue;
@@ -63,7 +71,9 @@ async function reapOnce(
   }
   const place = createReaperPlace(deps);
   // This reply also tells whether the clock is sound.
+  const askedAt = clock.now();
   const row = await place.read();
+  const isLate = hasHung(clock.now() - askedAt);
   if (clockGuard?.isSound() === false) {
     reportUnsoundClock(deps);
     return { ...none, ended: 'unsound' };
@@ -78,6 +88,7 @@ async function reapOnce(
     return { ...none, ended: 'led', wakeAt: arms ? leaderUntil : undefined };
   }
   const memory = createSweepMemory(deps, row.breakerOpen);
+  if (isLate) memory.lateUntil = clock.now();
   try {
     const work = () => sweepUntilDone(deps, { occasion, row, memory, place, deadlineAt });
     const { totals, last } = await (arms ? atWork(deps, place, row, work) : work());

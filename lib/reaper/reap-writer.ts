@@ -8,7 +8,7 @@ import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
 import { leaveBehind, type SweepTally } from './sweep-counts.ts';
-import { asSeen, type SweepMemory } from './sweep-memory.ts';
+import { asJudged, type SweepMemory } from './sweep-memory.ts';
 
 /** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
 export interface ReapWriter {
@@ -119,20 +119,20 @@ function isWritten(
       return true;
     case 'moved':
       tally.skipped.moved += 1;
-      memory.unmoved.set(asSeen(entry), 'moved');
+      memory.unmoved.set(asJudged(entry), 'moved');
       return false;
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: entry.jobId });
       telemetry.count('RowsTooNew');
       telemetry.count('StoreFailures');
       leaveBehind(tally, 'newer', [entry]);
-      memory.unmoved.set(asSeen(entry), 'refused');
+      memory.unmoved.set(asJudged(entry), 'refused');
       return false;
     case 'failed':
       tally.firstError ??= outcome.error;
       leaveBehind(tally, 'unwritten', [entry]);
       if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
-      else memory.unmoved.set(asSeen(entry), 'refused');
+      else memory.unmoved.set(asJudged(entry), 'refused');
       return false;
     case undefined:
       return false;

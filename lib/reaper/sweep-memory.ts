@@ -53,6 +53,10 @@ export const createSweepMemory = (
 export const asSeen = (entry: Pick<LeaseEntry, 'jobId' | 'attempt' | 'leaseUntil'>): string =>
   `${entry.jobId} ${entry.attempt} ${entry.leaseUntil}`;
 
+/** Names an entry with what its reclaim depends on besides: crashes may be forgiven while the lease stays as it is. */
+export const asJudged = (entry: Pick<LeaseEntry, 'jobId' | 'attempt' | 'leaseUntil' | 'crashes'>): string =>
+  `${asSeen(entry)} ${entry.crashes}`;
+
 /** The outlooks of running shards, or of pending ones. */
 export const outlooksOf = (memory: SweepMemory, status: 'running' | 'pending'): ShardOutlook[] =>
   [...memory.outlooks]

@@ -14,7 +14,7 @@ import { createReapWriter, type ExcuseOf, REAP_CHUNK, type ReapWriter } from './
 import { reportBreaker, reportSweep } from './report.ts';
 import { createSweepTally, leaveBehind, type SweepCounts, type SweepTally } from './sweep-counts.ts';
 import {
-  asSeen,
+  asJudged,
   createSweepMemory,
   outlooksOf,
   type ShardOutlook,
@@ -273,7 +273,7 @@ function sift(page: LeasePage, deps: ReaperDeps, { startedAt, tally, memory }: R
   const end = page.entries.findIndex((entry) => lapsesAt(entry, deps.settings) > startedAt);
   const live = page.entries[end];
   const lapsed = (end < 0 ? page.entries : page.entries.slice(0, end)).filter((entry) => {
-    const past = memory.unmoved.get(asSeen(entry));
+    const past = memory.unmoved.get(asJudged(entry));
     if (past === 'refused') leaveBehind(tally, 'before', [entry]);
     else if (past === 'moved') tally.skipped.before += 1;
     return past === undefined;

@@ -100,6 +100,8 @@ class Watch {
       await this.#memory.outlet.settle();
       this.#deps.flush?.();
     }
+    // What could not be read at the last look may be read at the first of the next watch, which must know.
+    if (this.#isBehind) this.#memory.lateUntil = this.#deps.clock.now();
     const dueAt = this.#leads || this.#isOwed ? this.#dueAt : undefined;
     return { ended, ...this.#totals, dueAt, lateUntil: this.#memory.lateUntil };
   }
@@ -143,8 +145,13 @@ class Watch {
     }
     const role = await this.#noticingOutages(this.#lead.seek());
     this.#leads = role.leads;
-    if (!role.leads)
+    if (!role.leads) {
+      // It is the leader who was to look until then, and this one owes nothing.
+      this.#dueAt = role.leaderUntil;
+      this.#isBehind = false;
+      this.#isOwed = false;
       return Math.max(notBefore, Math.min(role.leaderUntil, begunAt + longestSleepMs(settings)));
+    }
     const result = await this.#sweep(role.shards);
     if (result.complete || changes(result) > 0) await this.#noticingOutages(this.#lead.keep());
     const next = soonest([...this.#memory.outlooks.values()].map((outlook) => outlook.quietUntil)) ?? begunAt;
@@ -200,7 +207,8 @@ async function takeUp(
       ...createSweepMemory(deps, row?.breakerOpen),
       lateUntil: hasHung(now - begunAt) ? now : lateUntil,
     },
-    promisedAt: promisedAt || dueAt || (row === undefined ? begunAt : 0),
+    // The row may name a promise of a chain that has not been there for days.
+    promisedAt: Math.max(promisedAt, dueAt) || (row === undefined ? begunAt : 0),
     breaker: keepBreaker(deps, place, row?.breakerOpen),
   };
 }

@@ -32,7 +32,8 @@ export async function compareFleets(
 }
 
 function problemsOf(run: string, { figures, findings, evidence }: FleetReport): string[] {
-  const promise = 'a harmless job is charged no crash, unless its host was killed';
+  const promise =
+    'a harmless job is charged no crash, unless its host was killed, or a cell in which it was alone';
   const broken = [...findings, ...figures.chargedInnocents.map((jobId) => ({ jobId, promise }))];
   return [
     ...(figures.failedWithoutCause > 0 ? [`${run}: ${figures.failedWithoutCause} harmless jobs failed`] : []),

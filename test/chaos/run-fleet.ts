@@ -9,10 +9,10 @@ import { awaitTheEnd, indexOf } from './await-the-end.ts';
 import { type ChaosSystem, startChaosSystem } from './chaos-system.ts';
 import { checkEvidence } from './check-evidence.ts';
 import type { BrokenPromise, ChaosEvent, Evidence } from './evidence.ts';
+import { explainedCrashes } from './explained-crashes.ts';
 import { disturb } from './fleet-faults.ts';
 import { type FleetMember, startFleetMember, startLatency } from './fleet-hosts.ts';
 import { createMix, type FleetJob, isGuilty } from './fleet-mix.ts';
-import { pidOf } from './tell.ts';
 
 export interface FleetOptions {
   readonly seed: number;
@@ -37,7 +37,7 @@ interface FleetFigures {
   readonly startMs: { readonly median: number; readonly p95: number };
   readonly jobs: Readonly<Record<string, number>>;
   readonly events: Readonly<Record<string, number>>;
-  /** Harmless jobs with crashes on their rows that no death of a host explains. */
+  /** Harmless jobs with crashes on their rows that no kill of a host, or of a cell in which they were alone, explains. */
   readonly chargedInnocents: readonly string[];
   /** Harmless jobs that failed. */
   readonly failedWithoutCause: number;
@@ -160,7 +160,7 @@ function figuresOf(
   sent: ReadonlyMap<string, number>,
   { began, ended }: { readonly began: number; readonly ended: number },
 ): FleetFigures {
-  const killed = new Set(events.filter(({ what }) => what === 'host killed').map(({ pid }) => pid));
+  const explained = explainedCrashes({ events, journal });
   const innocents = jobs.filter(({ jobId }) => !isGuilty(jobId));
   const guilty = jobs.filter(({ jobId }) => isGuilty(jobId));
   const done = new Set(
@@ -181,9 +181,7 @@ function figuresOf(
     startMs: { median: share(0.5), p95: share(0.95) },
     jobs: countsOf(jobs.map(({ jobId, status }) => `${jobId.split('-', 1)[0]} ${status}`)),
     events: countsOf(events.map(({ what }) => what.replace(/ for \d+ ms|; \d+ jobs were sent/, ''))),
-    chargedInnocents: innocents
-      .filter((job) => job.crashes > deathsOfHosts(job, killed))
-      .map(({ jobId }) => jobId),
+    chargedInnocents: innocents.filter((job) => job.crashes > explained(job)).map(({ jobId }) => jobId),
     failedWithoutCause: innocents.filter(({ status }) => status === 'failed').length,
     guiltyFailed: `${guilty.filter(({ status }) => status === 'failed').length} of ${guilty.length}`,
   };
@@ -197,10 +195,6 @@ const wholeJobs = async ({ store }: ChaosSystem, { rows }: Evidence): Promise<re
       return job.crashes === 0 ? job : ((await store.read(job.jobId)) ?? job);
     }),
   );
-
-/** How many of its claims a killed host took with it: those are charged, because nobody can know better. */
-const deathsOfHosts = ({ claims }: Job, killed: ReadonlySet<number | undefined>): number =>
-  claims.filter(({ outcome, owner }) => outcome === 'lapsed' && killed.has(pidOf(owner))).length;
 
 function countsOf(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { checkEvidence } from '../chaos/check-evidence.ts';
 import type { Evidence } from '../chaos/evidence.ts';
+import { explainedCrashes } from '../chaos/explained-crashes.ts';
 import { tell } from '../chaos/tell.ts';
 import type { JournalLine } from '../support/journal.ts';
 import { row } from '../support/rows.ts';
@@ -103,5 +104,33 @@ describe('the checker of a chaos run', () => {
     const evidence = { ...sound, events: [...sound.events, { at: 1200, what: 'worker killed', pid: 101 }] };
     const told = tell([{ jobId: 'j1', promise: 'a job ends' }], evidence);
     expect(told).toMatch(/a job ends.*attempt 1: start.*101 worker killed.*row: attempt 2 done/s);
+  });
+});
+
+describe('a crash of a harmless job', () => {
+  const claim = (attempt: number, outcome: 'lapsed' | 'crashed', pid: number) => ({
+    ...{ attempt, outcome, owner: `vm-${pid}-name/own`, from: 0, to: 1 },
+  });
+  const started = (jobId: string, pid: number): JournalLine => ({
+    ...{ jobId, pid, attempt: 1, event: 'start', at: 0 },
+  });
+  const events = [
+    { at: 0, what: 'host killed', pid: 1 },
+    { at: 0, what: 'cell killed', pid: 20 },
+    { at: 0, what: 'cell killed', pid: 21 },
+  ];
+  const explained = explainedCrashes({
+    events,
+    journal: [started('a', 20), started('a', 20), started('b', 21), started('c', 21), started('d', 22)],
+  });
+
+  it('is explained by the kill of its host', () => {
+    expect(explained({ jobId: 'x', claims: [claim(1, 'lapsed', 1), claim(2, 'lapsed', 2)] })).toBe(1);
+    expect(explained({ jobId: 'x', claims: [claim(1, 'crashed', 1)] })).toBe(0);
+  });
+
+  it('is explained by the kill of a cell that no other job was in, and of no other', () => {
+    const crashed = [claim(1, 'crashed', 1)];
+    expect(['a', 'b', 'c', 'd'].map((jobId) => explained({ jobId, claims: crashed }))).toEqual([1, 0, 0, 0]);
   });
 });

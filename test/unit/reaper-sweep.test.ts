@@ -305,6 +305,24 @@ describe('a sweep in trouble', () => {
     expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
   });
 
+  it('tries a row again whose crashes were forgiven after it was looked at', async () => {
+    const { deps, clock, claim, untilLapse, watched, table } = stage();
+    await claim('a');
+    await clock.advance(untilLapse);
+    const memory = createSweepMemory(deps);
+    // What the index told a moment ago: crashes that a checkpoint has forgiven since.
+    const stale: Table = {
+      ...watched,
+      async query(request) {
+        const page = await table.query(request);
+        return { ...page, rows: page.rows.map((row) => ({ ...row, crashes: 1 })) };
+      },
+    };
+    expect(await sweep({ ...deps, table: stale }, { memory })).toMatchObject({ skipped: { moved: 1 } });
+    await clock.advance(13_000);
+    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+  });
+
   it('keeps the jobs when the queue takes no hints, and hints when the queue’s lease ends', async () => {
     const { deps, clock, claim, untilLapse, settings, hints } = stage();
     await claim('a');

@@ -1,5 +1,4 @@
 import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
-import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError } from '../../protocol/errors.ts';
 import type { ClaimRequest } from '../../protocol/ports.ts';
 import { eventDetailOf } from '../../wire/events.ts';
@@ -8,6 +7,7 @@ import { readClock } from '../run/lease-clock.ts';
 import type { ClaimedJob, ClaimRunner } from '../run/run-claim.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type Claimable, heldBack, type Returned, returned, SETTLED, type Settled } from './open-message.ts';
+import type { UnknownClaims } from './unknown-claims.ts';
 
 export type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
 
@@ -15,14 +15,15 @@ export type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Re
 export function createClaimer(
   parts: WorkerParts,
   runner: Pick<ClaimRunner, 'publish' | 'lostItsData'>,
+  unknownClaims: Pick<UnknownClaims, 'release'>,
 ): (opened: readonly Claimable[]) => Promise<readonly Claimed[]> {
   const { settings, clock, chance, store, telemetry, cells } = parts;
 
   /** The claim may have been granted all the same: it is released, as far as that can be done. */
-  const unknown = async (owner: string, { job, message }: Claimable, error: unknown): Promise<Claimed> => {
+  const unknown = async (owner: string, claimable: Claimable, error: unknown): Promise<Claimed> => {
+    const { job, message } = claimable;
     telemetry.error('claim failed', error, { jobId: job.jobId });
-    const dispatch = planDispatch(clock.now(), clock.now(), settings);
-    await store.releaseUnknown(job.jobId, owner, dispatch).catch(() => {});
+    await unknownClaims.release(claimable, owner);
     // A row that cannot be read does not get better by the message coming again: the reaper finds it.
     return error instanceof BadRowError ? SETTLED : returned(message);
   };

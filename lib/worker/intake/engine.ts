@@ -3,6 +3,7 @@ import { type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type Claimed, createClaimer } from './claim-messages.ts';
 import { type Claimable, type Opened, openMessage } from './open-message.ts';
+import { createUnknownClaims } from './unknown-claims.ts';
 
 /** What every host does with messages: open, claim, run. */
 export interface Engine extends ClaimRunner {
@@ -16,7 +17,8 @@ export interface Engine extends ClaimRunner {
 
 export function createEngine(parts: WorkerParts): Engine {
   const runner = createClaimRunner(parts);
-  const claimAll = createClaimer(parts, runner);
+  const unknownClaims = createUnknownClaims(parts);
+  const claimAll = createClaimer(parts, runner, unknownClaims);
   const forget = (opened: readonly Claimable[]): void => {
     for (const { check } of opened) if (check !== undefined) parts.cells.forget(check);
   };
@@ -29,5 +31,8 @@ export function createEngine(parts: WorkerParts): Engine {
       return claimed;
     },
     forget,
+    async quiet() {
+      await Promise.all([runner.quiet(), unknownClaims.settle()]);
+    },
   };
 }

@@ -33,6 +33,9 @@ type BeatOutcome = HeartbeatOutcome | { readonly outcome: 'failed'; readonly err
 
 const NEVER = Number.POSITIVE_INFINITY;
 
+/** By the job's own lease, even where it has grown: the reaper waits no longer for those who were cut off. */
+const repeatedAfterMs = (patient: Patient): number => rhythmOf(patient, 0).intervalMs * BEAT_REPEATED_AFTER;
+
 export const createHeartLoop = (options: HeartLoopOptions): Heart => new HeartLoop(options);
 
 /** The heart, in the host's own event loop: no handler can hold that up. Beats that are due together are sent together. */
@@ -74,7 +77,7 @@ class HeartLoop implements Heart {
     const rhythm = rhythmOf(patient, now - patient.startedAt);
     const intervalMs = rhythm.intervalMs * (1 - HEART_JITTER * chance.random());
     // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
-    const wait = failed ? intervalMs * BEAT_REPEATED_AFTER : intervalMs - patient.lease.sinceRenewalMs();
+    const wait = failed ? repeatedAfterMs(patient) : intervalMs - patient.lease.sinceRenewalMs();
     const dueAt = now + Math.max(0, wait);
     // An older beat that failed is no reason to put the next one off.
     each.dueAt = failed && each.dueAt > now ? Math.min(each.dueAt, dueAt) : dueAt;
@@ -106,10 +109,10 @@ class HeartLoop implements Heart {
     const beats = group.map((each) => {
       const { patient } = each;
       patient.lease.ask(sentAt);
-      const { leaseMs, intervalMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+      const { leaseMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
       each.underWay += 1;
       // Beside this one, if it gets no answer: what a broken network swallowed must not keep the next until the client gives it up.
-      const againMs = each.underWay < MOST_UNDER_WAY ? intervalMs * BEAT_REPEATED_AFTER : NEVER;
+      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(patient) : NEVER;
       each.dueAt = sentAt.monotonic + againMs;
       each.joinsAt = each.dueAt;
       if (againMs !== NEVER) this.#alarm.within(againMs);

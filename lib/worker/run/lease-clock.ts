@@ -66,12 +66,12 @@ export class LeaseClock {
     if (this.#state === 'held') this.#state = 'refused';
   }
 
-  /** A beat is sent at this moment. */
+  /** The store is asked for this claim at this moment: by a beat, or by another write that got no answer. */
   ask(sentAt: ClockReading): void {
     this.#askedAt = sentAt.monotonic;
   }
 
-  /** Beats have had no answer since the last good one: if it has lapsed, that was the store's doing, and it may be nobody's yet. */
+  /** The store has given no answer since the last good beat: if it has lapsed, that was the store's doing, and it may be nobody's yet. */
   wasUnanswered(): boolean {
     return this.#state === 'held' && this.#askedAt > this.#grantedAt.monotonic;
   }

@@ -1,5 +1,6 @@
 import type { WorkerParts } from '../worker-parts.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
+import { readClock } from './lease-clock.ts';
 
 /** First wait before the store is asked again; doubles each time. */
 const REPEAT_MS = 100;
@@ -22,6 +23,7 @@ export async function offer<Answer>(
     try {
       return await ask();
     } catch (error) {
+      lease.ask(readClock(clock));
       const isLast = lease.remainingMs() + beyondMs() <= wait;
       const says = isLast ? 'its lease will lapse' : 'it is offered again';
       telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));

@@ -5,7 +5,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import type { Ending, Ends } from './end-claim.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { LeaseClock, readClock } from './lease-clock.ts';
-import { offer } from './offer.ts';
+import { offer, pastLease } from './offer.ts';
 import type { RunBounds } from './supervise.ts';
 
 export type AfterDeath =
@@ -44,7 +44,8 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     const diedAt = clock.now();
     const lastError = `crashed: ${death.cause}`;
     if (death.isToBlame) brake.convicted(job);
-    if (!held.lease.isHeld()) return ended('lost');
+    // One that lapsed while the store gave no answer may be nobody's yet.
+    if (!held.lease.isHeld() && !held.lease.wasUnanswered()) return ended('lost');
     // A new place in between shows that the deaths before it were not in vain: they count as releases from then on.
     const spent = progressed ? { ...job, crashes: 0, releases: job.releases + job.crashes } : job;
     const verdict = decideCrash(spent, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
@@ -69,7 +70,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     return ended(ending);
   };
 
-  /** Ends the claim and makes the next one with one write, offered for as long as the lease lasts. */
+  /** Ends the claim and makes the next one with one write, offered for as long as the lease lasts, and as long again. */
   const restart = async (
     held: HeldClaim,
     { crashes, releases, lastError, diedAt }: Restart,
@@ -78,22 +79,26 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     const owner = `${parts.worker}/${chance.unique()}`;
     const next = { owner, leaseMs: job.leaseMs, crashes, releases, lastError, diedAt };
     const sentAt = { latest: readClock(clock) };
-    const answer = await offer(parts, held, () => {
+    const restarting = () => {
       sentAt.latest = readClock(clock);
       return store.restart(claim, next);
-    });
+    };
+    const answer = await offer(parts, held, restarting, pastLease(held));
     if (answer === undefined) return ended('unsaved');
     switch (answer.outcome) {
       case 'restarted': {
         // A reply that was lost may have granted it earlier than the last request was sent.
         const wall = Math.min(sentAt.latest.wall, answer.job.startedAt);
         const grantedAt = { wall, monotonic: sentAt.latest.monotonic - (sentAt.latest.wall - wall) };
+        const lease = new LeaseClock(clock, grantedAt, job.leaseMs);
+        // Granted a while ago: the store has given no answer since.
+        if (wall < sentAt.latest.wall) lease.ask(sentAt.latest);
         return {
           kind: 'again',
           held: {
             job: answer.job,
             claim: claimOf(answer.job),
-            lease: new LeaseClock(clock, grantedAt, job.leaseMs),
+            lease,
             startedAt: grantedAt.monotonic,
             stopping: held.stopping,
           },

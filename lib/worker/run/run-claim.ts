@@ -114,16 +114,18 @@ export function createClaimRunner(parts: WorkerParts): ClaimRunner {
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    const excuses = isHeld ? undefined : lapsesExcused(held, progressed) + 1;
-    if (excuses !== undefined && (!held.lease.wasUnanswered() || excuses > MOST_EXCUSES)) return 'lost';
+    if (!isHeld && !held.lease.wasUnanswered()) return 'lost';
+    // A lapse is excused so often in a row, and no more: also one that a late reply has undone.
+    const excuses = lost ? lapsesExcused(held, progressed) + 1 : undefined;
+    const release = async (why: ShuttingDown['why']): Promise<Ending> =>
+      excuses !== undefined && excuses > MOST_EXCUSES ? 'lost' : ends.release(held, why, progressed, excuses);
     // Nobody may have it yet: the store did not answer for a while, or accepted the last beat after all. The reaper would charge a crash.
-    if (reason instanceof LeaseLost) return ends.release(held, 'shutdown', progressed, excuses);
+    if (reason instanceof LeaseLost) return release('shutdown');
     if (reason instanceof Cancelled) return ends.cancel(held);
-    if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed, excuses);
+    if (outcome.kind === 'unplaced') return release('shutdown');
     if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);
     // Only who had the whole invocation is charged for its end.
-    if (reason instanceof ShuttingDown)
-      return ends.release(held, isRestarted ? 'shutdown' : reason.why, progressed, excuses);
+    if (reason instanceof ShuttingDown) return release(isRestarted ? 'shutdown' : reason.why);
     return ends.fail(
       held,
       outcome.kind === 'threw' && !(reason instanceof TimedOut) ? outcome.error : thrownBy(reason),

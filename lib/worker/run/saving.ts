@@ -3,6 +3,7 @@ import type { JsonValue } from '../../wire/message.ts';
 import type { Kept } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { HeldClaim } from './held-claim.ts';
+import { readClock } from './lease-clock.ts';
 import { offer, pastLease } from './offer.ts';
 
 /** The writes of a run's handler. */
@@ -33,6 +34,7 @@ export function createSaving(
     seq += 1;
     const kept = { seq, checkpoint: parsed(checkpoint), progress: parsed(progress) };
     const { outcome, ...written } = await store.checkpoint(claim, kept).catch((error: unknown) => {
+      lease.ask(readClock(parts.clock));
       isUnknown = true;
       unanswered = checkpoint ?? unanswered;
       throw error;

@@ -4,7 +4,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 /** Sends the hint that a dispatch asks for. One that cannot be sent is sent by the reaper when the queue's lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
-  { jobId, type }: { readonly jobId: string; readonly type: string },
+  { jobId, type }: { readonly jobId: string; readonly type?: string },
   dispatch: Dispatch,
 ): Promise<void> {
   if (dispatch.hintDelaySeconds === undefined) return;

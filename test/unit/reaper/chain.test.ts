@@ -114,6 +114,32 @@ describe('a reaper that wakes the next', () => {
     for (const { jobId } of excused) expect(endsAt.get(jobId)).toBeLessThanOrEqual(lateAt + 3000);
   });
 
+  it.each([
+    ['excuses what ended until then, where its first request hung', 1100, 1],
+    ['charges it where that was only slow', 900, 0],
+  ])('%s', async (_, ms, releases) => {
+    const clock = createHandClock();
+    let isSlow = false;
+    const { tick, claim, store } = scene({
+      ...{ clock, delivery: () => [], settings: { leaseMs: 10_000, minLeaseMs: 10_000, shards: 1 } },
+      change: ({ read }) => ({
+        async read(jobId) {
+          if (isSlow) await clock.sleep(ms);
+          isSlow = false;
+          return read(jobId);
+        },
+      }),
+    });
+    await settled(clock, tick());
+    await claim('job', { leaseMs: 10_000 });
+    await clock.advance(13_000);
+    isSlow = true;
+    void tick();
+    await clock.advance(0);
+    await clock.advance(ms);
+    expect(await store.read('job')).toMatchObject({ status: 'pending', releases, crashes: 1 - releases });
+  });
+
   it('ends after one read when another message counts', async () => {
     const { clock, tick, wake, counts, sent } = scene();
     await settled(clock, tick());

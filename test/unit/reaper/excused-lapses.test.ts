@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CountQuery, Table } from '../../../lib/protocol/ports.ts';
+import { createReaperPlace } from '../../../lib/protocol/store/reaper-row.ts';
 import { sweep } from '../../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../../lib/reaper/sweep-memory.ts';
 import { type WatchResult, watch } from '../../../lib/reaper/watch.ts';
@@ -290,5 +291,62 @@ describe('a shard that is out of reach for 40 s, with leases of 10 s', () => {
     stopping.abort();
     await clock.advance(1000);
     await watching;
+  });
+});
+
+describe('a reaper that has not been late', () => {
+  it('charges a lapse where it takes over from a leader that swept until then', async () => {
+    const { claim, clock, deps, charges, store } = stage({ leaderLeaseMs: 5000 });
+    const stopping = new AbortController();
+    const first = watch({ ...deps, name: 'first' }, { deadlineAt: clock.now() + 40_000 });
+    await clock.advance(0);
+    const second = watch(
+      { ...deps, name: 'second' },
+      { deadlineAt: clock.now() + 100_000, signal: stopping.signal },
+    );
+    for (let passed = 0; passed < 29_000; passed += 100) await clock.advance(100);
+    await claim('a', 1);
+    for (let passed = 0; passed < 20_000; passed += 100) await clock.advance(100);
+    expect(charges()).toEqual([CHARGED]);
+    stopping.abort();
+    await clock.advance(1000);
+    await Promise.all([first, second]);
+    expect(await store.read('a-0')).toMatchObject({ crashes: 1 });
+  });
+
+  it('charges a lapse in the second watch of a process, though a chain of days ago has left its promise', async () => {
+    const { claim, clock, deps, charges } = stage();
+    await createReaperPlace(deps).arm(
+      { wake: 'old', wakeAt: clock.now() - 86_400_000, gaugedAt: 0 },
+      undefined,
+    );
+    const first = watch(deps, { deadlineAt: clock.now() + 20_000 });
+    for (let passed = 0; passed < 12_000; passed += 100) await clock.advance(100);
+    await claim('a', 1);
+    for (let passed = 0; passed < 8000; passed += 100) await clock.advance(100);
+    const second = first.then((before) => watch(deps, { deadlineAt: clock.now() + 20_000, before }));
+    for (let passed = 0; passed < 25_000; passed += 100) await clock.advance(100);
+    await second;
+    expect(charges()).toEqual([CHARGED]);
+  });
+});
+
+describe('a store that fails at once at the very end of a watch, and is back for the next', () => {
+  it('is charged to nobody', async () => {
+    const { claim, clock, deps, down, charges } = stage();
+    await claim('a', 2);
+    const first = watch(deps, { deadlineAt: clock.now() + 12_500 });
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 100) await clock.advance(100);
+    };
+    await pass(9000);
+    down(true);
+    await pass(3600);
+    const before = await first;
+    down(false);
+    const second = watch(deps, { deadlineAt: clock.now() + 20_000, before });
+    await pass(21_000);
+    await second;
+    expect(charges()).toEqual([EXCUSED, EXCUSED]);
   });
 });

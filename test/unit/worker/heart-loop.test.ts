@@ -112,6 +112,24 @@ describe('the rhythm of the heart', () => {
     expect(lease.isHeld()).toBe(true);
   });
 
+  it('repeats a beat without an answer by the job’s own lease, however long that has grown', async () => {
+    const growth = { leaseGrowth: 0.5, leaseGrowthCapMs: 600_000 };
+    let isDown = false;
+    const { clock, start, beats } = stage({
+      answer: async () => {
+        if (isDown) throw new Error('no answer');
+        return { outcome: 'extended', cancelRequested: false };
+      },
+    });
+    start({ growth });
+    for (let second = 0; second < 1200; second++) await clock.advance(1000);
+    isDown = true;
+    const before = beats.length;
+    while (beats.length === before) await clock.advance(1000);
+    await clock.advance(HEARTBEAT_MS / 4);
+    expect(beats.length).toBe(before + 2);
+  });
+
   it('repeats a beat beside one that is still under way: what the network swallowed does not keep it', async () => {
     const { promise: swallowed, resolve } = Promise.withResolvers<HeartbeatOutcome>();
     let answers = 0;

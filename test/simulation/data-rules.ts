@@ -20,11 +20,13 @@ export class DataRules {
   }
 
   /** Undefined where the write is not to a data row. */
-  dataProblems(after: Row, write: RowWrite): string[] | undefined {
+  dataProblems(before: Row | undefined, after: Row, write: RowWrite): string[] | undefined {
     const owner = ownerOfData(write.jobId);
     if (owner === undefined) return undefined;
-    // Not what is there: what TTL took too early may come back by a late repeat.
-    const known = this.#data.get(write.jobId)?.data;
+    // Not what is there: what TTL took too early may come back by a late repeat, and so may an older one, which nobody takes for it.
+    const last = this.#data.get(write.jobId);
+    if (before === undefined && Number(after.seq) < Number(last?.seq)) return [];
+    const known = last?.data;
     this.#data.set(write.jobId, after);
     const job = this.#jobs.get(owner);
     const isPointedTo =

@@ -127,7 +127,7 @@ export class Judge {
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
     if (write.jobId === LEADER_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
-    const ofData = this.#data.dataProblems(after, write);
+    const ofData = this.#data.dataProblems(before, after, write);
     if (ofData !== undefined) {
       if (ofData[0] !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${ofData[0]}`);
       return;

@@ -15,6 +15,8 @@ export interface DataPointer {
   readonly until: number;
   /** The beginning of an error's text. */
   readonly head?: string;
+  /** Which of the checkpoints that take turns in this place is meant. */
+  readonly seq?: number;
 }
 
 /** What an attribute holds: the text itself, or where it is. */

@@ -94,7 +94,10 @@ export function createDataRows(options: {
   return {
     newPlace,
     put: async (kept) => written(plannedAnew(kept)),
-    replace: async (kept, place, seq) => written(planned(kept, place, (part) => replaceDataWrite(part, seq))),
+    async replace(kept, place, seq) {
+      const pointer = await written(planned(kept, place, (part) => replaceDataWrite(part, seq)));
+      return { ...pointer, seq };
+    },
 
     async putMany(kept) {
       const plans = kept.map(plannedAnew);
@@ -114,9 +117,9 @@ export function createDataRows(options: {
       const unknown = pointers.filter(([, pointer]) => !known.has(pointer.in));
       const keys = unknown.flatMap(([, pointer]) => dataKeys(jobId, pointer));
       // What a live pointer means is used, whatever its expiry says.
-      const rows = new Map((await readAll(table, keys)).map((each, i) => [keys[i], each?.data]));
+      const rows = new Map((await readAll(table, keys)).map((each, i) => [keys[i], each]));
       const texts = pointers.map(([name, pointer]) => {
-        const parts = dataKeys(jobId, pointer).map((key) => rows.get(key));
+        const parts = dataKeys(jobId, pointer).map((key) => textMeantBy(pointer, rows.get(key)));
         const isWhole = parts.every((part) => typeof part === 'string');
         return [name, known.get(pointer.in) ?? (isWhole ? parts.join('') : undefined)] as const;
       });
@@ -128,6 +131,10 @@ export function createDataRows(options: {
     expiresSoon: ({ until }) => until * 1000 < clock.now() + settings.rowRetentionMs + DATA_SPARE_MS / 2,
   };
 }
+
+/** A late repeat may put an older checkpoint where the one that is meant was deleted before its time. */
+const textMeantBy = ({ seq }: DataPointer, row: Row | undefined): unknown =>
+  seq === undefined || row?.seq === seq ? row?.data : undefined;
 
 async function readAll(table: Table, keys: readonly string[]): Promise<(Row | undefined)[]> {
   const [only] = keys;

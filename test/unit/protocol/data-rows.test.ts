@@ -86,9 +86,25 @@ describe('a text beside the row', () => {
     const { memory, data } = stage();
     const replace = (text: string, seq: number) =>
       data.replace({ jobId: 'j1', name: 'checkpoint', text }, 'c1.u1.0', seq);
-    expect(await replace('new', 7)).toMatchObject({ in: 'c1.u1.0', bytes: 3 });
+    expect(await replace('new', 7)).toMatchObject({ in: 'c1.u1.0', bytes: 3, seq: 7 });
     await replace('old', 6);
     expect(memory.rows()).toMatchObject([{ jobId: 'j1#c1.u1.0', data: 'new', seq: 7 }]);
+  });
+
+  it('is missed where it was deleted before its time and a late repeat has put an older one in its place', async () => {
+    const { memory, data } = stage();
+    const replace = (text: string, seq: number) =>
+      data.replace({ jobId: 'j1', name: 'checkpoint', text }, 'c1.u1.0', seq);
+    const checkpoint = await replace('"new"', 7);
+    const row = { jobId: 'j1', checkpoint } as unknown as Row;
+    expect(await data.resolve(row)).toMatchObject({ row: { checkpoint: '"new"' }, missing: [] });
+    memory.put({ jobId: 'j1#c1.u1.0', data: '"old"', seq: 5 });
+    expect(await data.resolve(row)).toEqual({ row, missing: ['checkpoint'] });
+    // Its own repeat brings it back, and a pointer from before they told it means whatever is there.
+    await replace('"new"', 7);
+    expect((await data.resolve(row)).missing).toEqual([]);
+    const { seq: _, ...untold } = checkpoint;
+    expect((await data.resolve({ ...row, checkpoint: { ...untold } })).missing).toEqual([]);
   });
 
   it('expires soon from fifteen days before its job’s retention would end', () => {

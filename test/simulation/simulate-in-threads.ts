@@ -17,6 +17,7 @@ export interface ThreadOptions extends ThreadTask {
 
 /** Seeds that a thread is given at a time: few enough that all threads end at about the same time. */
 const CHUNK = 100;
+const YOUNG_MB = 192;
 const program = new URL('./schedule-thread.ts', import.meta.url);
 
 /**
@@ -43,7 +44,9 @@ export async function simulateInThreads(
     let chunk = nextChunk();
     if (chunk.length === 0) return;
     // A test runner's own flags are not for the threads, which run the sources as they are.
-    const thread = new Worker(program, { workerData: task, execArgv: [] });
+    // A schedule leaves little behind: with more room for what is young, less of it is walked through.
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB };
+    const thread = new Worker(program, { workerData: task, execArgv: [], resourceLimits });
     try {
       for (; chunk.length > 0; chunk = nextChunk()) {
         const outcomes = await answer(thread, chunk);

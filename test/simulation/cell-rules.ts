@@ -65,8 +65,9 @@ export class CellRules {
   readonly #leases = new Map<string, LeaseClock>();
   readonly #stalledMs = new Map<Process, number>();
   readonly #waitingSince = new Map<string, number>();
-  /** Runs that a host has given to a cell, and runs that it was told to stop before. */
+  /** Jobs whose row was deleted: a zombie of the first life may have the number of a run of the second. */
   readonly #reborn = new Set<string>();
+  /** Runs that a host has given to a cell, and runs that it was told to stop before. */
   readonly #handedOver = new Set<string>();
   readonly #stoppedWaiting = new Set<string>();
   readonly #convictions = new Map<string, Convictions>();
@@ -99,7 +100,7 @@ export class CellRules {
     this.#lastCell.set(`${cell.machine.name} ${key}`, cell);
     // Told to stop after it was given a cell, and before anything was sent there, it hears of both together.
     const isTold = messages.some((message) => message.kind === 'abort' && message.run === run);
-    if (this.#stoppedWaiting.has(key) && !isTold)
+    if (this.#stoppedWaiting.has(key) && !isTold && !this.#reborn.has(jobId))
       this.#world.violate(`${jobId} was told to stop while it waited for a cell, and was given one`);
   }
 

@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild';
 
 /** Leaves out of a bundle what the SDK's clients bring along and nobody uses; in functions of Leasehold's own, where no handler runs, more. */
 export const trimming = (isOwn: boolean): Plugin[] =>
-  isOwn ? [shortManifests, leanSchemas, nativeHashes] : [shortManifests];
+  isOwn ? [shortManifests, leanSchemas, nativeHashes, plainSignatures] : [shortManifests];
 
 /** The clients import their package.json for the version, and would bring along all that is in it. */
 const shortManifests: Plugin = {
@@ -57,3 +57,20 @@ const nativeHashes: Plugin = {
     }));
   },
 };
+
+/** Without what signs events of a stream, or addresses that are handed on: no function of Leasehold has either. */
+const plainSignatures: Plugin = {
+  name: 'plain-signatures',
+  setup({ onLoad }) {
+    onLoad(
+      { filter: /[\\/]@smithy[\\/]signature-v4[\\/].*[\\/](HeaderFormatter|moveHeadersToQuery)\.js$/ },
+      ({ path }) => ({ contents: `export class ${basename(path, '.js')} {}`, loader: 'js' }),
+    );
+    onLoad({ filter: /[\\/]@smithy[\\/]signature-v4[\\/].*[\\/]SignatureV4\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(UNUSED_SIGNING, ''),
+      loader: 'js',
+    }));
+  },
+};
+
+const UNUSED_SIGNING = /^ {4}async (presign|signEvent|signMessage)\(.*?^ {4}\}\n/gms;

@@ -90,7 +90,10 @@ export class Judge {
 
   /** The row was deleted by hand; what comes under its id is another job. */
   forget(jobId: string): void {
+    const { lostData } = this.#life(jobId);
     this.#lives.delete(jobId);
+    // A claim that was sent before may still come, and bring a pointer to what was lost.
+    this.#life(jobId).lostData = lostData;
     this.#data.forget(jobId);
     this.cells.forget(jobId);
     this.accepted.delete(jobId);

@@ -264,7 +264,7 @@ describe('a lease that a late reply has kept after all', () => {
 
   it('is released, which spends one of the job’s two excuses', async () => {
     expect(await releasedLate({ excuses: 1 })).toMatchObject({
-      ...{ ending: 'released', row: { status: 'pending', releases: 1, crashes: 0, excuses: 2 } },
+      ...{ ending: 'released', row: { status: 'pending', releases: 1, crashes: 0, errors: 0, excuses: 2 } },
     });
   });
 

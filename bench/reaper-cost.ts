@@ -8,12 +8,12 @@ import { noEvents } from '../lib/aws/eventbridge.ts';
 import { createSqsClient } from '../lib/aws/sqs/client.ts';
 import { createSqsQueue } from '../lib/aws/sqs/sqs-queue.ts';
 import { createPowertoolsTelemetry } from '../lib/aws/telemetry.ts';
-import { startDynamoDb } from '../lib/local/engines/dynamodb-engine.ts';
-import { startSqs } from '../lib/local/engines/sqs-engine.ts';
 import { createJobStore } from '../lib/protocol/store/job-store.ts';
 import type { ReaperDeps } from '../lib/reaper/deps.ts';
 import { sweep } from '../lib/reaper/sweep.ts';
 import { resolveSettings } from '../lib/settings/settings.ts';
+import { startDynamoDb } from '../lib/tools/dev/engines/dynamodb-engine.ts';
+import { startSqs } from '../lib/tools/dev/engines/sqs-engine.ts';
 import { reaperOnEngine } from '../test/support/reaper-on-engine.ts';
 import { spreadOf } from './support/statistics.ts';
 

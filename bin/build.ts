@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import { buildPage } from '../lib/console/page-files.ts';
-import { buildBundles } from '../lib/local/bundles.ts';
+import { buildPage } from '../lib/tools/console/page-files.ts';
+import { buildBundles } from '../lib/tools/dev/bundles.ts';
 
 /**
  * Builds the published package: the sources as ES modules and as CommonJS, each with declarations; the functions bundled (Node
@@ -88,11 +88,11 @@ async function bundleFunctions(): Promise<void> {
 }
 
 async function buildConsole(): Promise<void> {
-  const page = join(out, 'lib', 'console', 'page');
+  const page = join(out, 'lib', 'tools', 'console', 'page');
   mkdirSync(page, { recursive: true });
   const { script, styles } = await buildPage();
   writeFileSync(join(page, 'main.js'), script);
   writeFileSync(join(page, 'main.css'), styles);
   for (const file of ['index.html', 'icon.svg'])
-    copyFileSync(join(root, 'lib', 'console', 'page', file), join(page, file));
+    copyFileSync(join(root, 'lib', 'tools', 'console', 'page', file), join(page, file));
 }

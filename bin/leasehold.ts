@@ -11,7 +11,7 @@ try {
 // Halves the time that a command takes to start; Tab completion starts one at every press.
 module.enableCompileCache();
 
-const { processTerminal } = await import('../lib/cli/process-terminal.ts');
-const { runCli } = await import('../lib/cli/run-cli.ts');
+const { processTerminal } = await import('../lib/tools/cli/terminal/process-terminal.ts');
+const { runCli } = await import('../lib/tools/cli/run-cli.ts');
 
 process.exitCode = await runCli(process.argv.slice(2), processTerminal());

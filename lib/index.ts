@@ -2,6 +2,7 @@ import './node-version.ts';
 
 /** What job types are written with. */
 
+export type { Schedule, Schedules } from './client/schedules/schedule.ts';
 export {
   NonRetryableError,
   NotJsonError,
@@ -10,7 +11,6 @@ export {
   ThrottledError,
   TooLargeError,
 } from './protocol/errors.ts';
-export type { Schedule, Schedules } from './schedules/schedule.ts';
 export { SettingsError } from './settings/settings-error.ts';
 export { type EventSchema, eventSchemas } from './wire/event-schemas.ts';
 export { LeaseholdError } from './wire/leasehold-error.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { availableEngines, noEngineMessage } from '../lib/local/engines/dynamodb-engine.ts';
+import { availableEngines, noEngineMessage } from '../lib/tools/dev/engines/dynamodb-engine.ts';
 
 /** The part of vitest's JSON report that is counted. */
 type Report = {
@@ -63,7 +63,7 @@ const checks = (): Promise<Step[]> =>
     step('dead code', 'knip', [], { isQuiet: true }),
     step('types', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', knownTypes], { isQuiet: true }),
     // The console's page runs in a browser: it has types of its own.
-    step('page', 'tsc', ['--noEmit', '-p', 'lib/console/page'], { isQuiet: true }),
+    step('page', 'tsc', ['--noEmit', '-p', 'lib/tools/console/page'], { isQuiet: true }),
   ]);
 
 const coverage = [

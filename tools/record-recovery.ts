@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { projectFiles } from '../lib/cli/init/project-files.ts';
+import { projectFiles } from '../lib/tools/cli/init/project-files.ts';
 
 /**
  * Records docs/images/recovery.svg: the job of `leasehold init` in a real `leasehold dev`, whose worker is killed on the way.

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { WorkerSummary } from '../lib/console/page-messages.ts';
+import type { WorkerSummary } from '../lib/tools/console/page-messages.ts';
 import { launchChromium } from '../test/support/browser.ts';
 import { notRetried, quarantined, running, usedUp } from '../test/support/console-rows.ts';
 import { startConsoleStage } from '../test/support/console-stage.ts';

@@ -1,4 +1,4 @@
-import { availableEngines, type DynamoDbEngineName } from '../../lib/local/engines/dynamodb-engine.ts';
+import { availableEngines, type DynamoDbEngineName } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import type { Results } from '../report/results.ts';
 import { besideTrouble } from './beside-trouble.ts';
 import { bundles } from './bundles.ts';

@@ -1,8 +1,8 @@
-import { type DynamoDbEngineName, startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { leaseLength } from '../../lib/settings/lease-length.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { type DynamoDbEngineName, startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { createMeteredStore, type MeteredStore } from '../support/metered-store.ts';
 import { jobId } from '../systems/system.ts';
 

@@ -1,9 +1,9 @@
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
-import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
+import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { createMeteredStore } from '../support/metered-store.ts';
 import { fill, scalingSettings as settings, silent } from './scaling.ts';
 

@@ -1,7 +1,7 @@
-import { type DynamoDbEngineName, startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { type DynamoDbEngineName, startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startFaultProxy } from '../../test/support/fault-proxy.ts';
 import { createMeteredStore } from '../support/metered-store.ts';
 import { jobId } from '../systems/system.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { type DynamoDbEngineName, startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
+import { type DynamoDbEngineName, startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 
 /** The engines that stand in for AWS: neither shares a process with what is measured. */
 export interface EngineProcesses {

@@ -1,4 +1,4 @@
-import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
+import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 
 // Lives as long as its parent keeps the pipe open.
 const { endpoint } = await startSqs();

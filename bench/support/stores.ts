@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePort } from '../../lib/local/engines/free-port.ts';
+import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 import type { Stores } from '../systems/system.ts';
 
 const run = promisify(execFile);

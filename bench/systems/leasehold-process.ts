@@ -11,7 +11,7 @@ import { claimOf } from '../../lib/protocol/job.ts';
 import type { Telemetry } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
-import { defaultCells } from '../../lib/worker/cells/memory.ts';
+import { defaultCells } from '../../lib/worker/cells/host/memory.ts';
 import { composeWorker } from '../../lib/worker/compose-worker.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { local, settingsOf } from './leasehold-settings.ts';

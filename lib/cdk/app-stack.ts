@@ -11,9 +11,9 @@ import { packageFolder } from '../this-package.ts';
 import { resourceVariables, settingVariable } from '../wire/environment.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
-import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 import { LeaseholdStack } from './leasehold-stack.ts';
-import { propsFromSettings } from './settings-from-props.ts';
+import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
+import { propsFromSettings } from './props/settings-from-props.ts';
 
 /** Context keys of ours begin with this: `-c leasehold:leaseMs=60000`, or the same in cdk.json. */
 const CONTEXT_PREFIX = 'leasehold:';

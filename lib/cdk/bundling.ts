@@ -51,7 +51,7 @@ export function checkJobsModule(jobs: string): void {
     throw new SettingsError([
       `prop 'jobs' is ${quoted(jobs)}, and there is no file ${file}. Name the module that says: export const registry = createRegistry([...])`,
     ]);
-  const { stderr } = spawnSync(process.execPath, [program('local', 'read-jobs'), file], {
+  const { stderr } = spawnSync(process.execPath, [program('tools', 'dev', 'read-jobs'), file], {
     encoding: 'utf8',
     timeout: LOAD_WITHIN_MS,
   });

@@ -19,7 +19,7 @@ import { reaperVariables } from '../wire/environment.ts';
 import { DEAD_LETTER_TIMEOUT_SECONDS, REAPER_TIMEOUT_SECONDS } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
 import { checkJobsModule, functionCode, workerCode } from './bundling.ts';
-import type { ResourceProps } from './leasehold-jobs-props.ts';
+import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 /** A tick that could not be delivered within a minute is of no use: the next one is there. */
 export const TICK_AGE = Duration.seconds(60);

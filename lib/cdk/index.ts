@@ -5,5 +5,5 @@ export { type AppStackDefaults, createAppStack } from './app-stack.ts';
 export type { DoneListener } from './done-listeners.ts';
 export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';
-export type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
 export { LeaseholdStack, type LeaseholdStackProps } from './leasehold-stack.ts';
+export type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';

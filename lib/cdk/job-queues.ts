@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
 import { deadLetterQueueAttributes, jobQueueAttributes, wakeQueueAttributes } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { ResourceProps } from './leasehold-jobs-props.ts';
+import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 export interface JobQueues {
   readonly queue: Queue;

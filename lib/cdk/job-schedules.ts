@@ -10,13 +10,13 @@ import {
   type Schedule,
   type Schedules,
   tickBody,
-} from '../schedules/schedule.ts';
-import { scheduleProblems } from '../schedules/schedule-problems.ts';
+} from '../client/schedules/schedule.ts';
+import { scheduleProblems } from '../client/schedules/schedule-problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { scheduleGroupOf } from '../wire/schedule-group.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { ResourceProps } from './leasehold-jobs-props.ts';
+import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 /** What recurring jobs consist of. */
 export interface JobSchedules {

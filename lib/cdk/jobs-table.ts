@@ -14,7 +14,7 @@ import { UNITS_PER_BEAT } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
-import type { ResourceProps } from './leasehold-jobs-props.ts';
+import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 const attribute = ({ name, type }: { readonly name: string; readonly type: KeyType }): Attribute => ({
   name,

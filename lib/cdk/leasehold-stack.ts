@@ -1,7 +1,7 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { LeaseholdJobs } from './leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from './leasehold-jobs-props.ts';
+import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
 
 /** Props of LeaseholdStack: those of any stack, and the job system’s. */
 export interface LeaseholdStackProps extends StackProps {

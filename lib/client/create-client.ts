@@ -6,7 +6,6 @@ import { connect, identityOf } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { createQueueAge } from '../aws/sqs/queue-age.ts';
-import { createProducer, type Producer, type Sent } from '../producer/index.ts';
 import type { OperatorAct } from '../protocol/job.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
@@ -23,6 +22,7 @@ import { type JobRecord, recordOf } from './job-record.ts';
 import { type Listing, type ListRequest, listJobs, type listStatuses } from './list-jobs.ts';
 import { lookUp, type UnknownJob, unknownJob } from './look-up.ts';
 import { type Overview, readOverview } from './overview.ts';
+import { createProducer, type Producer, type Sent } from './producer/index.ts';
 import { sweptShards } from './swept-shards.ts';
 import { resultOf, type WaitOptions, waitForEnd } from './wait-for.ts';
 

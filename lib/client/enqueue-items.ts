@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemChance } from '../aws/clock.ts';
 import { documentItems, transactItems } from '../aws/dynamodb/transact-items.ts';
-import { checkMessage } from '../producer/check-message.ts';
 import { planDispatch } from '../protocol/decisions/dispatch.ts';
 import type { Clock, JobQueue, Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
@@ -10,9 +9,10 @@ import type { RowWrite } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import type { SendOptions } from '../wire/message.ts';
-import { currentTrace } from '../worker/cells/current-trace.ts';
+import { currentTrace } from '../worker/cells/cell/current-trace.ts';
 import { newJob } from '../worker/intake/read-message.ts';
 import type { Registry } from '../worker/registry.ts';
+import { checkMessage } from './producer/check-message.ts';
 import { sweptShards } from './swept-shards.ts';
 
 /** The row of a job can only be made where its type and the reaper's shards are known. Nothing was written. */

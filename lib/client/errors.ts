@@ -1,7 +1,7 @@
-import { formatDollars } from '../cost/format-dollars.ts';
-import { counted } from '../inspect/counted.ts';
-import { whyRefused } from '../inspect/why-refused.ts';
 import type { Job, OperatorAct } from '../protocol/job.ts';
+import { counted } from '../tools/inspect/counted.ts';
+import { whyRefused } from '../tools/inspect/why-refused.ts';
+import { formatDollars } from '../tools/plan/format-dollars.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { quoted } from '../wire/message.ts';
 import { type JobRecord, recordOf } from './job-record.ts';

@@ -1,13 +1,5 @@
 import '../node-version.ts';
 
-/** Jobs from code: send, look up, wait for, list and act on them. See docs/client.md. */
-export {
-  MessageRefusedError,
-  type Outgoing,
-  type Producer,
-  type SendOutcome,
-  type Sent,
-} from '../producer/index.ts';
 export { type Client, type ClientOptions, createClient, type JobList } from './create-client.ts';
 export { type EnqueuedItems, EnqueueRefusedError } from './enqueue-items.ts';
 export {
@@ -23,4 +15,12 @@ export type { JobRecord } from './job-record.ts';
 export type { ListedJob, Listing } from './list-jobs.ts';
 export type { UnknownJob } from './look-up.ts';
 export type { Overview } from './overview.ts';
+/** Jobs from code: send, look up, wait for, list and act on them. See docs/client.md. */
+export {
+  MessageRefusedError,
+  type Outgoing,
+  type Producer,
+  type SendOutcome,
+  type Sent,
+} from './producer/index.ts';
 export type { WaitOptions } from './wait-for.ts';

@@ -1,5 +1,3 @@
-import { isQuarantined } from '../inspect/timeline.ts';
-import { shortWorkerOf, workerOf } from '../inspect/worker-name.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import { isDataPointer } from '../protocol/rows/data-pointer.ts';
 import { allShards } from '../protocol/shards.ts';
@@ -8,6 +6,8 @@ import { allLeases } from '../protocol/store/all-leases.ts';
 import type { Place } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
 import { lastBeatAt } from '../settings/lease-length.ts';
+import { isQuarantined } from '../tools/inspect/timeline.ts';
+import { shortWorkerOf, workerOf } from '../tools/inspect/worker-name.ts';
 import type { ClientParts } from './client-parts.ts';
 import { decodeKey, decodePlace, encodeKey, encodePlace } from './cursor.ts';
 import { BadRequestError, ScanNeededError } from './errors.ts';

@@ -1,7 +1,7 @@
 import { describeQueue, type QueueCounts } from '../aws/sqs/queue-inspection.ts';
-import { counted } from '../inspect/counted.ts';
-import { formatDuration } from '../inspect/format-duration.ts';
 import type { Job } from '../protocol/job.ts';
+import { counted } from '../tools/inspect/counted.ts';
+import { formatDuration } from '../tools/inspect/format-duration.ts';
 import type { ClientParts } from './client-parts.ts';
 
 /** An id without a row: its message was not received yet, or nobody sent it, or its row has been removed. */

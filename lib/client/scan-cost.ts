@@ -1,6 +1,6 @@
-import { listPrices } from '../cost/prices.ts';
-import { scanReadUnits } from '../cost/write-units.ts';
 import { MAX_INLINE_ROW_BYTES } from '../protocol/rows/data-pointer.ts';
+import { listPrices } from '../tools/plan/prices.ts';
+import { scanReadUnits } from '../tools/plan/write-units.ts';
 import type { ClientParts } from './client-parts.ts';
 
 /** Up to this price, in dollars, a table is read without asking. */

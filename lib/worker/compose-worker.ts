@@ -9,7 +9,7 @@ import type { Configuration } from '../settings/environment.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { Cells } from './cells/cells.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
-import type { CellsOptions } from './cells/fork-cells.ts';
+import type { CellsOptions } from './cells/host/fork-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
 import { createBrake } from './run/brake.ts';
 import { createHeartLoop } from './run/heart-loop.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAppStack } from '../../lib/cdk/app-stack.ts';
-import { rememberShards } from '../../lib/cdk/shard-memory.ts';
+import { rememberShards } from '../../lib/cdk/props/shard-memory.ts';
 import { featureFlags, newApp, projectRoot, withoutValidation } from './support.ts';
 
 withoutValidation();

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createLambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
+import { createLambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { resourceVariables } from '../../lib/wire/environment.ts';
 import { hintBody, jobBody } from '../../lib/wire/message.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';

@@ -13,8 +13,8 @@ import {
 import type { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import {
   newApp,
   projectRoot,

@@ -1,4 +1,4 @@
-import type { OutputLine } from '../../lib/local/lambda-host/output-line.ts';
+import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { METRIC_NAMESPACE } from '../../lib/wire/metrics.ts';
 import type { AlarmProperties } from './alarms-of.ts';
 import { evaluateMetricMath } from './metric-math.ts';

@@ -3,8 +3,11 @@ import { App, Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
-import { createLambdaFunction, type LambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
-import type { OutputLine } from '../../lib/local/lambda-host/output-line.ts';
+import {
+  createLambdaFunction,
+  type LambdaFunction,
+} from '../../lib/tools/dev/lambda-host/lambda-function.ts';
+import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { flat, resourceOf, type Synthesized, synthesize, withoutValidation } from './support.ts';
 

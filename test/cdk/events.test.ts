@@ -3,7 +3,7 @@ import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { SettingsError } from '../../lib/settings/settings-error.ts';
 import { resourceOf, someJobs, synthesizeIn, withoutValidation } from './support.ts';
 

@@ -5,9 +5,9 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
-import { ALARM_METRICS } from '../../lib/cost/operations-bill.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
+import { ALARM_METRICS } from '../../lib/tools/plan/operations-bill.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
 import { alarmsOf, metricsIn } from './alarms-of.ts';
 import {

@@ -6,7 +6,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { statementsOf } from './policies.ts';
 import {
   resourceOf,

@@ -37,8 +37,8 @@ describe('the runbook speaks only of what is there', () => {
   });
 
   it('as to props, settings and metrics', () => {
-    const props = [...read('lib/cdk/leasehold-jobs-props.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
-    const settings = [...read('lib/cdk/setting-props.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
+    const props = [...read('lib/cdk/props/leasehold-jobs-props.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
+    const settings = [...read('lib/cdk/props/setting-props.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
     const known = new Set<string>([
       ...[...props, ...settings].map(([, name = '']) => name),
       ...[...settingNames, ...Object.keys(metrics), ...OF_AWS],

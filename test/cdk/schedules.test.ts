@@ -2,7 +2,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { Schedules } from '../../lib/schedules/schedule.ts';
+import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import { SettingsError } from '../../lib/settings/settings-error.ts';
 import {
   flat,

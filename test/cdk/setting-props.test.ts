@@ -5,7 +5,7 @@ import {
   propOf,
   propsFromSettings,
   settingsFromProps,
-} from '../../lib/cdk/settings-from-props.ts';
+} from '../../lib/cdk/props/settings-from-props.ts';
 import {
   declarations,
   defaultSettings,
@@ -81,7 +81,7 @@ ${props.join('\n\n')}
 
 describe('setting props', () => {
   it('are the settings, with their meaning and default, and nothing typed twice', async () => {
-    await expect(rendered()).toMatchFileSnapshot('../../lib/cdk/setting-props.ts');
+    await expect(rendered()).toMatchFileSnapshot('../../lib/cdk/props/setting-props.ts');
   });
 
   it('have a name of their own for each setting', () => {

@@ -4,8 +4,8 @@ import { App, Stack, type StackProps } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import type { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { LeaseholdJobsProps } from '../../lib/cdk/leasehold-jobs-props.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 
 export const projectRoot = join(import.meta.dirname, '..', '..');
 

@@ -9,12 +9,12 @@ import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createTableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
 import { createSqsClient } from '../../lib/aws/sqs/client.ts';
 import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
-import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
-import { startSqs } from '../../lib/local/engines/sqs-engine.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
+import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
+import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 import { JOURNAL_FILE } from '../support/journal.ts';
 
 const local = {

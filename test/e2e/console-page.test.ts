@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ConsoleOptions } from '../../lib/console/start-console.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import type { ConsoleOptions } from '../../lib/tools/console/start-console.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { notRetried, quarantined, running, STACK, usedUp } from '../support/console-rows.ts';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
-import { startDynamoDb } from '../../lib/local/engines/dynamodb-engine.ts';
+import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { type CrashStage, setCrashStage } from '../support/crash-stage.ts';
 import { anyEngine, local } from '../support/engines.ts';
 import { on } from '../support/faults.ts';

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
-import { LOCAL_STATE_FILE, type LocalState } from '../../lib/local/state-file.ts';
+import { LOCAL_STATE_FILE, type LocalState } from '../../lib/tools/dev/state-file.ts';
 import { sqsClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 

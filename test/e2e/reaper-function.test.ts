@@ -1,8 +1,8 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type BusEvent, type EventBus, startEventBus } from '../../lib/local/event-bus.ts';
 import type { ChainResult } from '../../lib/reaper/chain.ts';
+import { type BusEvent, type EventBus, startEventBus } from '../../lib/tools/dev/event-bus.ts';
 import { createQueue, sqsEndpoint } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';

@@ -3,8 +3,6 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { documentClientOf } from '../../lib/aws/dynamodb/client.ts';
 import { updateExpression } from '../../lib/aws/dynamodb/update-expression.ts';
-import { jobUnits } from '../../lib/cost/job-units.ts';
-import { type WriteUnits, writeUnits } from '../../lib/cost/write-units.ts';
 import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type Job, leaseEntryOf, type RunningJob } from '../../lib/protocol/job.ts';
@@ -23,6 +21,8 @@ import {
   retryWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
+import { jobUnits } from '../../lib/tools/plan/job-units.ts';
+import { type WriteUnits, writeUnits } from '../../lib/tools/plan/write-units.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/console/page-messages.ts';
-import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
+import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/tools/console/page-messages.ts';
+import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
 import { bareEnvironment, runProcess } from '../support/cli.ts';
 

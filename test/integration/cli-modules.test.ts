@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { commands } from '../../lib/cli/commands/index.ts';
-import { createProgram } from '../../lib/cli/program.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
+import { commands } from '../../lib/tools/cli/commands.ts';
+import { createProgram } from '../../lib/tools/cli/program.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -30,14 +30,14 @@ const HELP = [
   'bin/leasehold.ts',
   'commander',
   'lib/aws/clock.ts',
-  'lib/cli/cli-error.ts',
-  'lib/cli/commands/index.ts',
-  'lib/cli/guarded-terminal.ts',
-  'lib/cli/process-terminal.ts',
-  'lib/cli/program.ts',
-  'lib/cli/run-cli.ts',
-  'lib/inspect/printable.ts',
   'lib/node-version.ts',
+  'lib/tools/cli/cli-error.ts',
+  'lib/tools/cli/commands.ts',
+  'lib/tools/cli/program.ts',
+  'lib/tools/cli/run-cli.ts',
+  'lib/tools/cli/terminal/guarded-terminal.ts',
+  'lib/tools/cli/terminal/process-terminal.ts',
+  'lib/tools/inspect/printable.ts',
   'lib/wire/leasehold-error.ts',
   'package.json',
   'picocolors',
@@ -49,18 +49,18 @@ it('the help loads what it prints, and no command', () => {
 
 it('a command loads itself and no other; its help needs no SDK', () => {
   const loaded = modulesOf(['send', '--help']);
-  expect(loaded.filter((name) => name.startsWith('lib/cli/commands/'))).toEqual([
-    'lib/cli/commands/index.ts',
-    'lib/cli/commands/send.ts',
+  expect(loaded.filter((name) => name.startsWith('lib/tools/cli/commands'))).toEqual([
+    'lib/tools/cli/commands.ts',
+    'lib/tools/cli/commands/send.ts',
   ]);
   expect(loaded.filter((name) => /aws-sdk|smithy/.test(name))).toEqual([]);
 });
 
 it('Tab loads the command that is completed', () => {
   const loaded = modulesOf(['complete', '--', 'ls', '--st']);
-  expect(loaded.filter((name) => name.startsWith('lib/cli/commands/'))).toEqual([
-    'lib/cli/commands/index.ts',
-    'lib/cli/commands/ls.ts',
+  expect(loaded.filter((name) => name.startsWith('lib/tools/cli/commands'))).toEqual([
+    'lib/tools/cli/commands.ts',
+    'lib/tools/cli/commands/ls.ts',
   ]);
 });
 

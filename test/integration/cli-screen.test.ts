@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { widthOf } from '../../lib/cli/fit-text.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { type Claim, claimOf } from '../../lib/protocol/job.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
+import { widthOf } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { anyEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';

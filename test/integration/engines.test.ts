@@ -16,9 +16,9 @@ import {
   chooseEngine,
   type DynamoDbEngine,
   startDynamoDb,
-} from '../../lib/local/engines/dynamodb-engine.ts';
-import { isFreePort } from '../../lib/local/engines/free-port.ts';
-import { findJava, majorVersion } from '../../lib/local/engines/java.ts';
+} from '../../lib/tools/dev/engines/dynamodb-engine.ts';
+import { isFreePort } from '../../lib/tools/dev/engines/free-port.ts';
+import { findJava, majorVersion } from '../../lib/tools/dev/engines/java.ts';
 import { createTable } from '../support/create-table.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine, describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
@@ -90,7 +90,7 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
   // Every engine is watched in the same way: one of them shows it.
   const ends = isDeep || shared.engine === anyEngine().engine ? ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit'] : [];
   it.each(ends)('does not outlive its host process that ends by %s', async (end) => {
-    const module = new URL('../../lib/local/engines/dynamodb-engine.ts', import.meta.url).href;
+    const module = new URL('../../lib/tools/dev/engines/dynamodb-engine.ts', import.meta.url).href;
     const script = `const { startDynamoDb } = await import('${module}');
       const { pid } = await startDynamoDb({ engine: '${shared.engine}' });
       console.log(pid);

@@ -9,9 +9,9 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { failedMessages } from '../../lib/local/lambda-host/batch-response.ts';
-import { startEventSourceMapping } from '../../lib/local/lambda-host/event-source-mapping.ts';
-import { createLambdaFunction } from '../../lib/local/lambda-host/lambda-function.ts';
+import { failedMessages } from '../../lib/tools/dev/lambda-host/batch-response.ts';
+import { startEventSourceMapping } from '../../lib/tools/dev/lambda-host/event-source-mapping.ts';
+import { createLambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
 
 const client = sqsClient(sqsEndpoint());

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLambdaFunction, type HostEvent } from '../../lib/local/lambda-host/lambda-function.ts';
+import { createLambdaFunction, type HostEvent } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 
 const folders: string[] = [];
 const functions: { stop(): Promise<void> }[] = [];

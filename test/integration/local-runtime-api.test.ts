@@ -4,7 +4,7 @@ import {
   type RuntimeFailure,
   type RuntimeReply,
   startRuntimeApi,
-} from '../../lib/local/lambda-host/runtime-api.ts';
+} from '../../lib/tools/dev/lambda-host/runtime-api.ts';
 
 /** What AWS's own runtime interface client sends and expects, sent by hand. */
 describe('the Lambda Runtime API', () => {

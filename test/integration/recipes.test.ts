@@ -10,8 +10,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createProducer } from '../../lib/client/producer/index.ts';
 import { createRegistry, defineJob, type JobDefinition, NonRetryableError } from '../../lib/index.ts';
-import { createProducer } from '../../lib/producer/index.ts';
 import { testJob } from '../../lib/testing/index.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { anyEngine, local } from '../support/engines.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClient } from '../../lib/client/index.ts';
-import { createProducer } from '../../lib/producer/index.ts';
+import { createProducer } from '../../lib/client/producer/index.ts';
 
 describe('a queue that does not answer', () => {
   let requests = 0;

@@ -14,8 +14,8 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isFreePort } from '../../lib/local/engines/free-port.ts';
-import { type SqsEngine, startSqs } from '../../lib/local/engines/sqs-engine.ts';
+import { isFreePort } from '../../lib/tools/dev/engines/free-port.ts';
+import { type SqsEngine, startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 
 describe('the SQS engine', () => {
   let engine: SqsEngine;

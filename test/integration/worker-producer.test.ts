@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { createProducer, MessageRefusedError } from '../../lib/producer/index.ts';
+import { createProducer, MessageRefusedError } from '../../lib/client/producer/index.ts';
 import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';

@@ -1,8 +1,8 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { createProducer } from '../../lib/client/producer/index.ts';
 import type { TraceContext } from '../../lib/index.ts';
-import { createProducer } from '../../lib/producer/index.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

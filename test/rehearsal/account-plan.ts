@@ -1,5 +1,5 @@
-import { formatDollars } from '../../lib/cost/format-dollars.ts';
-import { listPrices } from '../../lib/cost/prices.ts';
+import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
+import { listPrices } from '../../lib/tools/plan/prices.ts';
 
 /** Which account somebody wants to rehearse in, and whether they have said yes to it. */
 export interface AccountChoice {

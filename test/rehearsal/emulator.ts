@@ -3,7 +3,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { Agent, request } from 'node:https';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../lib/local/engines/free-port.ts';
+import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 
 const HOST = '127.0.0.1';
 const REGION = 'eu-west-1';

@@ -1,6 +1,6 @@
-import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
 import type { Cells, RunEnd } from '../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../lib/worker/cells/channel.ts';
+import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
 import { of, setting, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';

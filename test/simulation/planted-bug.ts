@@ -1,10 +1,10 @@
 import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protocol/ports.ts';
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
-import type { CellLauncher } from '../../lib/worker/cells/cell-process.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
+import type { CellLauncher } from '../../lib/worker/cells/host/cell-process.ts';
+import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
 import type { CellSlate } from '../../lib/worker/cells/slate.ts';
-import type { Timers } from '../../lib/worker/cells/ticks.ts';
 import type { Brake } from '../../lib/worker/run/brake.ts';
 import type { Heart } from '../../lib/worker/run/heart.ts';
 import type { FaultRates } from './fault-kinds.ts';

@@ -1,11 +1,11 @@
 import type { Settings } from '../../lib/settings/settings.ts';
-import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
-import { createCellPool } from '../../lib/worker/cells/cell-pool.ts';
-import type { CellLauncher, CellProcess } from '../../lib/worker/cells/cell-process.ts';
+import { serveHost } from '../../lib/worker/cells/cell/serve-host.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
-import { serveHost } from '../../lib/worker/cells/serve-host.ts';
-import type { Timers } from '../../lib/worker/cells/ticks.ts';
+import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
+import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
+import type { CellLauncher, CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
+import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';

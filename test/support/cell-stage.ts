@@ -2,16 +2,16 @@ import { systemClock } from '../../lib/aws/clock.ts';
 import type { RunningJob } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
-import { createCellPool } from '../../lib/worker/cells/cell-pool.ts';
-import { createLauncher } from '../../lib/worker/cells/cell-process.ts';
 import type { Kept, Origin, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
-import { type Guard, noGuard } from '../../lib/worker/cells/guard.ts';
-import { cellExecArgv } from '../../lib/worker/cells/memory.ts';
+import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
+import { createLauncher } from '../../lib/worker/cells/host/cell-process.ts';
+import { type Guard, noGuard } from '../../lib/worker/cells/host/guard.ts';
+import { cellExecArgv } from '../../lib/worker/cells/host/memory.ts';
 import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 import type { Act } from './cell-jobs.ts';
 
 const JOBS = new URL('./cell-jobs.ts', import.meta.url);
-const CELL = new URL('../../lib/worker/cells/cell-main.ts', import.meta.url);
+const CELL = new URL('../../lib/worker/cells/cell/cell-main.ts', import.meta.url);
 const MIB = 1024 * 1024;
 
 export interface StageOptions {

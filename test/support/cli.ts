@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
-import { runCli } from '../../lib/cli/run-cli.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
 import type { Clock, JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
+import { runCli } from '../../lib/tools/cli/run-cli.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import { createQueue, type SharedDynamoDb, sqsClient, sqsEndpoint } from './engines.ts';
 import { openJobsTable } from './jobs-table.ts';
 

@@ -1,11 +1,11 @@
-import { SECONDS_A_MONTH } from '../../lib/cost/bill.ts';
-import { formatDollars } from '../../lib/cost/format-dollars.ts';
-import { jobUnits } from '../../lib/cost/job-units.ts';
-import { beatsOf, MEAN_INTERVAL, planFor, type Workload } from '../../lib/cost/plan.ts';
-import { listPrices } from '../../lib/cost/prices.ts';
-import { reaperBill, sweepsAMinute } from '../../lib/cost/reaper-bill.ts';
-import { totalUnits } from '../../lib/cost/write-units.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { SECONDS_A_MONTH } from '../../lib/tools/plan/bill.ts';
+import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
+import { jobUnits } from '../../lib/tools/plan/job-units.ts';
+import { beatsOf, MEAN_INTERVAL, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { listPrices } from '../../lib/tools/plan/prices.ts';
+import { reaperBill, sweepsAMinute } from '../../lib/tools/plan/reaper-bill.ts';
+import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 import { alternativePrices } from './alternative-prices.ts';
 
 /** The example of the page: a handler of 100 ms with 512 MB, a payload below 1 KB, a million of them in a month. */

@@ -7,8 +7,8 @@ import {
   type DynamoDbEngineName,
   noEngineMessage,
   startDynamoDb,
-} from '../../lib/local/engines/dynamodb-engine.ts';
-import { type SqsEngine, startSqs } from '../../lib/local/engines/sqs-engine.ts';
+} from '../../lib/tools/dev/engines/dynamodb-engine.ts';
+import { type SqsEngine, startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 
 /** A DynamoDB engine that runs for the whole test run, shared by all suites: use table names of your own. */
 export type SharedDynamoDb = Omit<DynamoDbEngine, 'stop'>;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { startGuard } from '../../lib/worker/cells/guard.ts';
+import { startGuard } from '../../lib/worker/cells/host/guard.ts';
 import { cellStage } from './cell-stage.ts';
 
 /** A host with a stuck cell, to be killed. Run as a program; tells the pids of its cells. */

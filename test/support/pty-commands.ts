@@ -1,5 +1,5 @@
-import { processTerminal } from '../../lib/cli/process-terminal.ts';
-import { runCli } from '../../lib/cli/run-cli.ts';
+import { runCli } from '../../lib/tools/cli/run-cli.ts';
+import { processTerminal } from '../../lib/tools/cli/terminal/process-terminal.ts';
 
 /** Runs the command lines in TEST_COMMANDS one after the other, each between two marks that no command writes. */
 const commandLines = JSON.parse(process.env.TEST_COMMANDS ?? '[]') as string[][];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { widthOf } from '../../lib/cli/fit-text.ts';
+import { widthOf } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { bareEnvironment } from './cli.ts';
 
 /** What one command line left on the screen. */

@@ -1,7 +1,7 @@
-import type { CellExit } from '../../lib/worker/cells/cause-of-death.ts';
 import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
-import type { CellProcess } from '../../lib/worker/cells/cell-process.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
+import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
+import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
 import type { SlotEntry } from '../../lib/worker/cells/slate.ts';
 
 export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };

@@ -1,8 +1,8 @@
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
-import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/cell-pool.ts';
 import type { PayloadCheck, RunEnd, Suspicion, Work } from '../../lib/worker/cells/cells.ts';
+import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import { type PuppetCell, puppetCell, settled } from './puppet-cell.ts';
 import { stubWork } from './stub-cell.ts';
 

@@ -6,12 +6,12 @@ const root = join(import.meta.dirname, '..', '..');
 /** The entries of the package, in the order in which a user meets them. */
 const ENTRIES = [
   ['leasehold', 'lib/index.ts'],
-  ['leasehold/producer', 'lib/producer/index.ts'],
+  ['leasehold/producer', 'lib/client/producer/index.ts'],
   ['leasehold/client', 'lib/client/index.ts'],
   ['leasehold/testing', 'lib/testing/index.ts'],
   ['leasehold/cdk', 'lib/cdk/index.ts'],
   ['leasehold/worker', 'lib/worker/index.ts'],
-  ['leasehold/local', 'lib/local/index.ts'],
+  ['leasehold/local', 'lib/tools/dev/index.ts'],
   ['leasehold/reaper', 'lib/reaper/index.ts'],
 ] as const;
 

@@ -1,8 +1,8 @@
-import { jobUnits } from '../../lib/cost/job-units.ts';
-import { beatsOf } from '../../lib/cost/plan.ts';
-import { totalUnits } from '../../lib/cost/write-units.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { jobUnits } from '../../lib/tools/plan/job-units.ts';
+import { beatsOf } from '../../lib/tools/plan/plan.ts';
+import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 
 /** The tables of docs/scale.md that follow from settings and from the units of a write. */
 

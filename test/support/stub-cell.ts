@@ -1,10 +1,10 @@
 import type { RunningJob } from '../../lib/protocol/job.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import type { AbortReason } from '../../lib/worker/abort-reasons.ts';
-import type { Cell } from '../../lib/worker/cells/cell.ts';
-import type { CellRun } from '../../lib/worker/cells/cell-runs.ts';
 import type { KilledFor, Work } from '../../lib/worker/cells/cells.ts';
-import type { Home } from '../../lib/worker/cells/homes.ts';
+import type { Cell } from '../../lib/worker/cells/host/cell.ts';
+import type { CellRun } from '../../lib/worker/cells/host/cell-runs.ts';
+import type { Home } from '../../lib/worker/cells/host/homes.ts';
 import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 
 /** A cell that does nothing by itself: a test says how it is, and sees what was asked of it. */

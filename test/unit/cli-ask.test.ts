@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { ask } from '../../lib/cli/ask.ts';
+import { ask } from '../../lib/tools/cli/terminal/ask.ts';
 
 it.each([
   ['y\n', true],

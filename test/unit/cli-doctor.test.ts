@@ -1,7 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { checkQueue } from '../../lib/cli/doctor/check-queue.ts';
-import { isJobRow, type RowCheck, type RowContext, rowChecks } from '../../lib/cli/doctor/row-checks.ts';
-import { checkClock, checkReaper, checkSettings, checkTable } from '../../lib/cli/doctor/system-checks.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
@@ -9,6 +6,19 @@ import { claimWrite, completeWrite, scheduleWrite } from '../../lib/protocol/wri
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { checkQueue } from '../../lib/tools/cli/doctor/check-queue.ts';
+import {
+  isJobRow,
+  type RowCheck,
+  type RowContext,
+  rowChecks,
+} from '../../lib/tools/cli/doctor/row-checks.ts';
+import {
+  checkClock,
+  checkReaper,
+  checkSettings,
+  checkTable,
+} from '../../lib/tools/cli/doctor/system-checks.ts';
 import { byLease } from '../../lib/wire/table.ts';
 
 const NOW = 1_800_000_000_000;

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { clientConfig, findSystem } from '../../lib/cli/find-system.ts';
-import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
+import { clientConfig, findSystem } from '../../lib/tools/cli/find-system.ts';
+import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 
 let folder: string;
 beforeEach(() => {

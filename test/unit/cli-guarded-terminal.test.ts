@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { guardedTerminal } from '../../lib/cli/guarded-terminal.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
-import { createShow } from '../../lib/local/demo/show.ts';
-import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/local/state-file.ts';
+import { guardedTerminal } from '../../lib/tools/cli/terminal/guarded-terminal.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
+import { createShow } from '../../lib/tools/dev/demo/show.ts';
+import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/tools/dev/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
 
 /** What a terminal is given to write when a command writes this. */

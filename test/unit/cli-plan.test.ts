@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { SECONDS_A_MONTH } from '../../lib/cost/bill.ts';
-import { formatDollars } from '../../lib/cost/format-dollars.ts';
-import { leaseChoices, leaseCurve, withLease } from '../../lib/cost/lease-trade.ts';
-import { beatsOf, planFor, type Workload } from '../../lib/cost/plan.ts';
-import { listPrices } from '../../lib/cost/prices.ts';
-import { scanReadUnits, writeUnits } from '../../lib/cost/write-units.ts';
 import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
+import { SECONDS_A_MONTH } from '../../lib/tools/plan/bill.ts';
+import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
+import { leaseChoices, leaseCurve, withLease } from '../../lib/tools/plan/lease-trade.ts';
+import { beatsOf, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { listPrices } from '../../lib/tools/plan/prices.ts';
+import { scanReadUnits, writeUnits } from '../../lib/tools/plan/write-units.ts';
 import { runInProcess } from '../support/cli.ts';
 
 const workload: Workload = {

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { LOCAL_STATE_FILE } from '../../lib/local/state-file.ts';
-import { tickBody } from '../../lib/schedules/schedule.ts';
+import { tickBody } from '../../lib/client/schedules/schedule.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
 
 const clock = createHandClock(Date.parse('2027-01-31T02:58:30Z'));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { cutMiddle, widthOf, wrapText } from '../../lib/cli/fit-text.ts';
-import { type Column, renderTable } from '../../lib/cli/text-table.ts';
+import { cutMiddle, widthOf, wrapText } from '../../lib/tools/cli/terminal/fit-text.ts';
+import { type Column, renderTable } from '../../lib/tools/cli/terminal/text-table.ts';
 
 const colours = pc.createColors(false);
 const columns: readonly Column[] = [

@@ -1,12 +1,18 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { cutEnd, cutMiddle } from '../../lib/cli/fit-text.ts';
-import { createOutput, firstLine } from '../../lib/cli/output.ts';
-import { wantsColours } from '../../lib/cli/process-terminal.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
-import { formatDay, formatInstant, formatTime, parseDuration, parseInstant } from '../../lib/cli/time.ts';
-import { counted } from '../../lib/inspect/counted.ts';
-import { formatAge, formatDuration } from '../../lib/inspect/format-duration.ts';
+import { cutEnd, cutMiddle } from '../../lib/tools/cli/terminal/fit-text.ts';
+import { createOutput, firstLine } from '../../lib/tools/cli/terminal/output.ts';
+import { wantsColours } from '../../lib/tools/cli/terminal/process-terminal.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
+import {
+  formatDay,
+  formatInstant,
+  formatTime,
+  parseDuration,
+  parseInstant,
+} from '../../lib/tools/cli/terminal/time.ts';
+import { counted } from '../../lib/tools/inspect/counted.ts';
+import { formatAge, formatDuration } from '../../lib/tools/inspect/format-duration.ts';
 
 describe('durations', () => {
   it('are read as people write them', () => {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { decodeKey, decodePlace, encodeKey, encodePlace } from '../../lib/client/cursor.ts';
-import { factsOf, tellFacts } from '../../lib/inspect/facts.ts';
-import { leaseHolders } from '../../lib/inspect/lease-holders.ts';
-import { nextSteps } from '../../lib/inspect/next-steps.ts';
-import { workerOf } from '../../lib/inspect/worker-name.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
@@ -13,6 +9,10 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { factsOf, tellFacts } from '../../lib/tools/inspect/facts.ts';
+import { leaseHolders } from '../../lib/tools/inspect/lease-holders.ts';
+import { nextSteps } from '../../lib/tools/inspect/next-steps.ts';
+import { workerOf } from '../../lib/tools/inspect/worker-name.ts';
 
 const settings = defaultSettings;
 const setUp = () => {

@@ -1,12 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Filter, fragmentOf, noFilter, placeOf, sortKeys } from '../../lib/console/page/address.ts';
+import {
+  type Filter,
+  fragmentOf,
+  noFilter,
+  placeOf,
+  sortKeys,
+} from '../../lib/tools/console/page/address.ts';
 import {
   errorGroup,
   orderJobs as orderAt,
   reorderJobs as reorderAt,
-} from '../../lib/console/page/job-order.ts';
-import type { JobSummary } from '../../lib/console/page-messages.ts';
+} from '../../lib/tools/console/page/list/job-order.ts';
+import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
 
 const statuses = ['pending', 'running', 'done', 'failed', 'cancelled'] as const;
 const all = noFilter;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { rates, readings } from '../../lib/console/page/plot-data.ts';
-import { lossOf, recoveryOf, situationOf } from '../../lib/console/page/situation.ts';
-import { overviewByType } from '../../lib/console/page/type-overview.ts';
-import type { JobSummary, SeriesPoint } from '../../lib/console/page-messages.ts';
+import { lossOf, recoveryOf, situationOf } from '../../lib/tools/console/page/job/situation.ts';
+import { rates, readings } from '../../lib/tools/console/page/overview/plot-data.ts';
+import { overviewByType } from '../../lib/tools/console/page/overview/type-overview.ts';
+import type { JobSummary, SeriesPoint } from '../../lib/tools/console/page-messages.ts';
 
 const NOW = 1_000_000;
 const job = (more: Partial<JobSummary> = {}): JobSummary => ({

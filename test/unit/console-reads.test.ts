@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
-import { Watcher, type WatcherOptions } from '../../lib/console/watcher.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { Watcher, type WatcherOptions } from '../../lib/tools/console/watcher.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
 const SHARDS = 4;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '../../lib/aws/clock.ts';
-import { Watcher, type WatcherOptions } from '../../lib/console/watcher.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
+import { Watcher, type WatcherOptions } from '../../lib/tools/console/watcher.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
 const settings = resolveSettings({ shards: 1, maxRunning: 100 });

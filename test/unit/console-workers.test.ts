@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JobSummary } from '../../lib/console/page-messages.ts';
-import { workerSummaries } from '../../lib/console/worker-summaries.ts';
-import { processOf } from '../../lib/inspect/worker-name.ts';
+import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
+import { workerSummaries } from '../../lib/tools/console/worker-summaries.ts';
+import { processOf } from '../../lib/tools/inspect/worker-name.ts';
 import { settings } from '../support/jobs.ts';
 
 const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobSummary => ({

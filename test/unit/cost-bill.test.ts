@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
-import { LOG_LINE_BYTES } from '../../lib/cost/operations-bill.ts';
-import { planFor, type Workload } from '../../lib/cost/plan.ts';
-import { listPrices } from '../../lib/cost/prices.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { LOG_LINE_BYTES } from '../../lib/tools/plan/operations-bill.ts';
+import { planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { listPrices } from '../../lib/tools/plan/prices.ts';
 
 const MILLION_A_MONTH = 1e6 / (30.4375 * 86_400);
 const short: Workload = {

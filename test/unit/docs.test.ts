@@ -1,12 +1,12 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../lib/cli/program.ts';
-import type { Terminal } from '../../lib/cli/terminal.ts';
-import { beatsOf } from '../../lib/cost/plan.ts';
-import { listPrices } from '../../lib/cost/prices.ts';
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { createProgram } from '../../lib/tools/cli/program.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
+import { beatsOf } from '../../lib/tools/plan/plan.ts';
+import { listPrices } from '../../lib/tools/plan/prices.ts';
 import {
   billTable,
   breakEvenTable,

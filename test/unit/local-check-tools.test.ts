@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkTools } from '../../lib/local/check-tools.ts';
+import { checkTools } from '../../lib/tools/dev/check-tools.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-tools-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

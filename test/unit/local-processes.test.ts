@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { waitsOf } from '../../lib/local/message-jobs.ts';
-import { childrenOf } from '../../lib/local/process-children.ts';
+import { waitsOf } from '../../lib/tools/dev/message-jobs.ts';
+import { childrenOf } from '../../lib/tools/dev/process-children.ts';
 
 describe('the processes of a worker', () => {
   it('are those that it started, and none once they or it have ended', async () => {

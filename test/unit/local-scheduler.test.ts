@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startScheduler } from '../../lib/local/scheduler.ts';
+import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import type { SentMessage } from '../../lib/protocol/ports.ts';
-import type { Schedules } from '../../lib/schedules/schedule.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { startScheduler } from '../../lib/tools/dev/scheduler.ts';
 
 const START = Date.parse('2027-01-31T02:58:30Z');
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { createShow } from '../../lib/local/demo/show.ts';
+import { createShow } from '../../lib/tools/dev/demo/show.ts';
 
 const scene = { ended: 0, sent: 9, steps: 0, stepsOf: 9, crashes: 0, crashesOf: 3 };
 

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readOutputLine } from '../../lib/local/lambda-host/output-line.ts';
-import { speechOf } from '../../lib/local/speech.ts';
-import type { StackEvent } from '../../lib/local/stack.ts';
+import { readOutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
+import { speechOf } from '../../lib/tools/dev/speech.ts';
+import type { StackEvent } from '../../lib/tools/dev/stack.ts';
 
 const job = { jobId: 'a', type: 'count', attempt: 2 };
 

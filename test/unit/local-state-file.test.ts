@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DATA_OWNER_FILE, takeDataFolder } from '../../lib/local/state-file.ts';
+import { DATA_OWNER_FILE, takeDataFolder } from '../../lib/tools/dev/state-file.ts';
 
 describe('a folder of kept data', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { createProducer } from '../../lib/client/producer/index.ts';
 import { LeaseholdError } from '../../lib/index.ts';
-import { createProducer } from '../../lib/producer/index.ts';
 import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';

@@ -59,7 +59,7 @@ const words: readonly Word[] = [
     found: /\breset/i,
     instead: 'reclaim (a job)',
     allowed: {
-      'lib/console/': 'the page starts a list anew',
+      'lib/tools/console/': 'the page starts a list anew',
       'docs/decisions/0004-cancel-requested-always-there.md': 'a flag',
     },
   },
@@ -67,7 +67,7 @@ const words: readonly Word[] = [
     word: 'sandbox',
     found: /sandbox/i,
     instead: 'cell, worker process, or execution environment',
-    allowed: { 'lib/local/': 'Lambda’s', 'docs/local.md': 'Lambda’s' },
+    allowed: { 'lib/tools/dev/': 'Lambda’s', 'docs/local.md': 'Lambda’s' },
   },
   {
     word: 'lock',

@@ -1,1 +1,1 @@
-export * from '../../lib/local/index.ts';
+export * from '../../lib/tools/dev/index.ts';

@@ -1,1 +1,1 @@
-export * from '../../lib/producer/index.ts';
+export * from '../../lib/client/producer/index.ts';

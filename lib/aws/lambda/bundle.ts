@@ -66,7 +66,7 @@ export const bundleOwn = (name: string, folder: string): Promise<readonly string
 
 /** Makes the worker of a jobs module: its host, which the published package has bundled, and its cell. */
 export async function bundleWorker(jobs: string, folder: string): Promise<readonly string[]> {
-  const cell = join(libFolder, 'worker', 'cells', `jobs-cell${moduleExtension}`);
+  const cell = join(libFolder, 'worker', 'cells', 'cell', `jobs-cell${moduleExtension}`);
   const host = ownFunction('worker');
   const isBuilt = existsSync(join(host, BUNDLE));
   mkdirSync(folder, { recursive: true });

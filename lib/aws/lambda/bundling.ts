@@ -25,13 +25,21 @@ export const bundling = {
   },
 } as const;
 
+const ENTRIES = {
+  '': '',
+  worker: 'worker',
+  producer: 'client/producer',
+  reaper: 'reaper',
+  testing: 'testing',
+};
+
 /** In the sources, what examples and users' modules import by the package's name; installed, it is found as any package is. */
 const ownName = (): Record<string, string> =>
   moduleExtension === '.ts'
     ? Object.fromEntries(
-        ['', 'worker', 'producer', 'reaper', 'testing'].map((part) => [
+        Object.entries(ENTRIES).map(([part, folder]) => [
           join('leasehold', part),
-          join(libFolder, part, 'index.ts'),
+          join(libFolder, folder, 'index.ts'),
         ]),
       )
     : {};

@@ -4,7 +4,7 @@ import { getCallSites } from 'node:util';
 import { libFolder, moduleExtension, thisFile } from '../../this-package.ts';
 import type { Registry } from '../registry.ts';
 import type { Cells } from './cells.ts';
-import { type CellsOptions, forkCells } from './fork-cells.ts';
+import { type CellsOptions, forkCells } from './host/fork-cells.ts';
 import { jobsModuleUrl, loadJobsModule } from './load-jobs-module.ts';
 import { createNoCells } from './no-cells.ts';
 
@@ -23,7 +23,7 @@ export function createCells(handlers: Handlers, options: CellsOptions): Cells {
   return createNoCells({ load, known, settings, clock, telemetry });
 }
 
-const CELL_MAIN = join(libFolder, 'worker', 'cells', `cell-main${moduleExtension}`);
+const CELL_MAIN = join(libFolder, 'worker', 'cells', 'cell', `cell-main${moduleExtension}`);
 
 function programOf(handlers: Handlers): { readonly file: string; readonly jobs?: string } | undefined {
   if ('jobs' in handlers) return { file: CELL_MAIN, jobs: jobsModuleUrl(handlers.jobs).href };

@@ -1,5 +1,5 @@
 import { cutToBytes } from '../../protocol/rows/json-text.ts';
-import { SchemaRefusedError } from './check-schema.ts';
+import { SchemaRefusedError } from './cell/check-schema.ts';
 
 /** How many causes of a cause are told. */
 const MAX_CAUSES = 3;

@@ -2,10 +2,10 @@ import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseLost } from '../abort-reasons.ts';
 import { checkTypes, type Registry } from '../registry.ts';
+import { SchemaSilentError } from './cell/check-schema.ts';
+import { checkText } from './cell/handler-job.ts';
+import { startHandler } from './cell/run-handler.ts';
 import type { Cells, PayloadCheck, RunEnd, Work } from './cells.ts';
-import { SchemaSilentError } from './check-schema.ts';
-import { checkText } from './handler-job.ts';
-import { startHandler } from './run-handler.ts';
 
 /**
  * Handlers beside their host (`isolation: 'none'`), for tests and functions with little memory. A handler that exits,

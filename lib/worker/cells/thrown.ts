@@ -1,4 +1,4 @@
-import { SchemaRefusedError } from './check-schema.ts';
+import { SchemaRefusedError } from './cell/check-schema.ts';
 import { describeError, loggableError } from './describe-error.ts';
 
 /** What a handler threw, as data: the error itself does not leave its cell. */

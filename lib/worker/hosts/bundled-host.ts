@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
 import type { Cells } from '../cells/cells.ts';
-import { type CellsOptions, forkCells } from '../cells/fork-cells.ts';
+import { type CellsOptions, forkCells } from '../cells/host/fork-cells.ts';
 import { createLambdaHost } from './lambda-host.ts';
 
 /** The host of a worker whose cell is a bundle of its own: nothing of the user's is loaded here, unless the settings want that. */

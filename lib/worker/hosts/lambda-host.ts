@@ -6,7 +6,7 @@ import type { SqsHandler, SqsRecord } from '../../wire/lambda.ts';
 import { FLUSH_MS } from '../../wire/metrics.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
 import type { Cells } from '../cells/cells.ts';
-import type { CellsOptions } from '../cells/fork-cells.ts';
+import type { CellsOptions } from '../cells/host/fork-cells.ts';
 import { composeHost, type HostOptions } from '../compose-worker.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createBatchRunner } from './lambda-batch.ts';

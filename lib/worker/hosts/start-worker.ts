@@ -4,7 +4,7 @@ import { createEmbeddedReaper } from '../../reaper/embedded.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import { resolveSettings } from '../../settings/settings.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
-import { defaultCells } from '../cells/memory.ts';
+import { defaultCells } from '../cells/host/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 

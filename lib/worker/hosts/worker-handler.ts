@@ -1,7 +1,7 @@
 import type { SqsHandler } from '../../wire/lambda.ts';
+import { runCell } from '../cells/cell/run-cell.ts';
 import { takeOrders } from '../cells/cell-orders.ts';
 import { callerFile, createCells } from '../cells/create-cells.ts';
-import { runCell } from '../cells/run-cell.ts';
 import type { Registry } from '../registry.ts';
 import { createLambdaHost, type LambdaHostOptions } from './lambda-host.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { factsOf, tellFacts } from '../../../lib/inspect/facts.ts';
-import { inOneLine } from '../../../lib/inspect/moment.ts';
-import { nextSteps, recoveredBy } from '../../../lib/inspect/next-steps.ts';
-import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { leaseEntryOf } from '../../../lib/protocol/job.ts';
 import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
+import { factsOf, tellFacts } from '../../../lib/tools/inspect/facts.ts';
+import { inOneLine } from '../../../lib/tools/inspect/moment.ts';
+import { nextSteps, recoveredBy } from '../../../lib/tools/inspect/next-steps.ts';
+import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 

@@ -1,11 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { factsOf, tellFacts } from '../../../lib/inspect/facts.ts';
-import { leaseHolders } from '../../../lib/inspect/lease-holders.ts';
-import { leasePhase } from '../../../lib/inspect/lease-phase.ts';
-import { nextSteps } from '../../../lib/inspect/next-steps.ts';
-import { timelineOf } from '../../../lib/inspect/timeline.ts';
-import { whyRefused } from '../../../lib/inspect/why-refused.ts';
-import { workerOf } from '../../../lib/inspect/worker-name.ts';
 import { leaseEntryOf } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { allLeases } from '../../../lib/protocol/store/all-leases.ts';
@@ -14,6 +7,13 @@ import { lastBeatAt, leaseLength } from '../../../lib/settings/lease-length.ts';
 import { reclaimDelayBound, recoveryBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { factsOf, tellFacts } from '../../../lib/tools/inspect/facts.ts';
+import { leaseHolders } from '../../../lib/tools/inspect/lease-holders.ts';
+import { leasePhase } from '../../../lib/tools/inspect/lease-phase.ts';
+import { nextSteps } from '../../../lib/tools/inspect/next-steps.ts';
+import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
+import { whyRefused } from '../../../lib/tools/inspect/why-refused.ts';
+import { workerOf } from '../../../lib/tools/inspect/worker-name.ts';
 import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 

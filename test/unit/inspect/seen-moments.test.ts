@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { detailOf } from '../../../lib/console/job-detail.ts';
-import type { Moment } from '../../../lib/inspect/moment.ts';
-import { timelineOf } from '../../../lib/inspect/timeline.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { detailOf } from '../../../lib/tools/console/job-detail.ts';
+import type { Moment } from '../../../lib/tools/inspect/moment.ts';
+import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { settings } from '../../support/jobs.ts';
 import { finishedRow, jobRow } from '../../support/rows.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { whyFailed } from '../../../lib/inspect/why-failed.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { whyFailed } from '../../../lib/tools/inspect/why-failed.ts';
 import { finishedRow, jobRow } from '../../support/rows.ts';
 
 const of = (over: Readonly<Record<string, unknown>>) =>

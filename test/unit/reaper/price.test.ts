@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { listPrices } from '../../../lib/cost/prices.ts';
-import { reaperBill, sweepsAMinute } from '../../../lib/cost/reaper-bill.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { listPrices } from '../../../lib/tools/plan/prices.ts';
+import { reaperBill, sweepsAMinute } from '../../../lib/tools/plan/reaper-bill.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
 import { chainStage } from '../../support/chain-stage.ts';
 import { beat } from '../../support/reaper-stage.ts';

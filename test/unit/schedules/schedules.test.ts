@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseCron } from '../../../lib/schedules/cron.ts';
-import { expressionOf, type Schedule, tickBody, timetableOf } from '../../../lib/schedules/schedule.ts';
-import { scheduleProblems } from '../../../lib/schedules/schedule-problems.ts';
+import { parseCron } from '../../../lib/client/schedules/cron.ts';
+import {
+  expressionOf,
+  type Schedule,
+  tickBody,
+  timetableOf,
+} from '../../../lib/client/schedules/schedule.ts';
+import { scheduleProblems } from '../../../lib/client/schedules/schedule-problems.ts';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
 
 const ticks = (schedule: Partial<Schedule>, from: string, count = 3): string[] => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { explainDeath } from '../../../lib/worker/cells/cause-of-death.ts';
 import { readFromCell } from '../../../lib/worker/cells/channel.ts';
-import { cellExecArgv } from '../../../lib/worker/cells/memory.ts';
+import { explainDeath } from '../../../lib/worker/cells/host/cause-of-death.ts';
+import { cellExecArgv } from '../../../lib/worker/cells/host/memory.ts';
 
 const limits = { maxResultBytes: 1000, maxCheckpointBytes: 1000 };
 const kinds = ['ready', 'unloadable', 'ended', 'unstarted', 'save', 'checked', 'flushed', 'other'];

@@ -4,7 +4,7 @@ import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import { createTestStack } from '../../../lib/testing/index.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
-import { SCHEMA_PATIENCE_MS } from '../../../lib/worker/cells/check-schema.ts';
+import { SCHEMA_PATIENCE_MS } from '../../../lib/worker/cells/cell/check-schema.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';

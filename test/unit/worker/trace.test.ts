@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { createProducer } from '../../../lib/client/producer/index.ts';
 import type { TraceContext } from '../../../lib/index.ts';
-import { createProducer } from '../../../lib/producer/index.ts';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { createTestStack } from '../../../lib/testing/index.ts';
 import { isTraceparent } from '../../../lib/wire/trace.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explainDeath } from '../../../../lib/worker/cells/cause-of-death.ts';
+import { explainDeath } from '../../../../lib/worker/cells/host/cause-of-death.ts';
 
 type Known = Parameters<typeof explainDeath>[0];
 const exit = (code: number | null, signal: NodeJS.Signals | null = null) => ({ code, signal });

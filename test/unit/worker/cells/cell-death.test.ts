@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
-import { type CellDeath, startCell } from '../../../../lib/worker/cells/cell.ts';
 import type { RunEnd } from '../../../../lib/worker/cells/cells.ts';
+import { type CellDeath, startCell } from '../../../../lib/worker/cells/host/cell.ts';
 import { KILLED, puppetCell, settled } from '../../../support/puppet-cell.ts';
 import { stubWork } from '../../../support/stub-cell.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
-import { createCellKeeper } from '../../../../lib/worker/cells/cell-keeper.ts';
 import type { Suspicion } from '../../../../lib/worker/cells/cells.ts';
+import { createCellKeeper } from '../../../../lib/worker/cells/host/cell-keeper.ts';
 import { cellRun, stubCell, stubHome, stubWork } from '../../../support/stub-cell.ts';
 
 const stage = (given: { readonly killAfterMs?: number } = {}) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
-import { createCellRuns } from '../../../../lib/worker/cells/cell-runs.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
+import { createCellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
 import { WITHDRAWN } from '../../../../lib/worker/cells/revocation.ts';
 import type { HostSlate, SlotEntry } from '../../../../lib/worker/cells/slate.ts';
 import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
-import { type CellDeath, startCell } from '../../../../lib/worker/cells/cell.ts';
 import type { Kept, PayloadCheck, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../../../lib/worker/cells/channel.ts';
+import { type CellDeath, startCell } from '../../../../lib/worker/cells/host/cell.ts';
 import { puppetCell, settled } from '../../../support/puppet-cell.ts';
 import { stubWork } from '../../../support/stub-cell.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Suspicion } from '../../../../lib/worker/cells/cells.ts';
-import { createHomes, type Home } from '../../../../lib/worker/cells/homes.ts';
+import { createHomes, type Home } from '../../../../lib/worker/cells/host/homes.ts';
 import { cellRun, type StubCell, stubCell, stubWork } from '../../../support/stub-cell.ts';
 
 const stage = (given: { readonly share?: number; readonly most?: number; readonly ready?: boolean } = {}) => {

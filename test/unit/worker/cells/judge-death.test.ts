@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CellDeath } from '../../../../lib/worker/cells/cell.ts';
-import { judgeDeath } from '../../../../lib/worker/cells/judge-death.ts';
+import type { CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
+import { judgeDeath } from '../../../../lib/worker/cells/host/judge-death.ts';
 import { cellRun } from '../../../support/stub-cell.ts';
 
 const death = (given: Partial<CellDeath> = {}): CellDeath => ({

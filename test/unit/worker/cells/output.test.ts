@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createJobContext } from '../../../../lib/worker/cells/job-context.ts';
-import { createLiveSignal } from '../../../../lib/worker/cells/live-signal.ts';
-import { createCellLog } from '../../../../lib/worker/cells/output.ts';
+import { createJobContext } from '../../../../lib/worker/cells/cell/job-context.ts';
+import { createLiveSignal } from '../../../../lib/worker/cells/cell/live-signal.ts';
+import { createCellLog } from '../../../../lib/worker/cells/cell/output.ts';
 
 const written: string[] = [];
 const trap = (): never => {

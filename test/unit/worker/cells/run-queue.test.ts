@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled, ShuttingDown } from '../../../../lib/worker/abort-reasons.ts';
 import type { KilledFor, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
-import type { Home, Homes } from '../../../../lib/worker/cells/homes.ts';
-import { createRunQueue } from '../../../../lib/worker/cells/run-queue.ts';
+import type { Home, Homes } from '../../../../lib/worker/cells/host/homes.ts';
+import { createRunQueue } from '../../../../lib/worker/cells/host/run-queue.ts';
 import { stubCell, stubHome, stubWork } from '../../../support/stub-cell.ts';
 
 const flushed = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,214 @@
+import { Duration } from 'aws-cdk-lib';
+import { ComparisonOperator, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { reclaimDelayBound } from '../../settings/recovery-bound.ts';
+import type { ResourceProps } from '../props/leasehold-jobs-props.ts';
+import { moreAlarms } from './more-alarms.ts';
+import { queueStalled } from './queue-stalled.ts';
+import type { AlarmDefinition, Watched } from './watched.ts';
+
+const MINUTE = Duration.minutes(1);
+const FIVE_MINUTES = Duration.minutes(5);
+
+export type AlarmProps = Pick<
+  ResourceProps,
+  | 'alarmTopic'
+  | 'runbookUrl'
+  | 'failureAlarmThreshold'
+  | 'crashAlarmThreshold'
+  | 'storeFailureAlarmThreshold'
+  | 'throttleAlarmThreshold'
+  | 'returnedAlarmThreshold'
+  | 'queueAgeAlarmThreshold'
+  | 'moreAlarms'
+  | 'compositeAlarm'
+>;
+
+/** Every alarm that is defined, by construct id. */
+export const alarmDefinitions = (
+  watched: Watched,
+  props: AlarmProps,
+): Readonly<Record<string, AlarmDefinition>> => ({
+  ...jobAlarms(watched, props),
+  ...storeAlarms(watched, props),
+  ...queueAlarms(watched, props),
+  ...(watched.functions.worker && workerErrors(watched.functions.worker)),
+  ...reaperAlarms(watched),
+  ...scheduleAlarms(watched),
+  ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
+});
+
+/** What became of jobs. */
+function jobAlarms(
+  { metered }: Watched,
+  { crashAlarmThreshold = 3, failureAlarmThreshold = 1 }: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    JobsFailed: {
+      title: 'jobs failed',
+      anchor: 'jobs-failed',
+      says: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
+      metric: metered.metricJobsFailed(perFiveMinutes),
+      threshold: failureAlarmThreshold,
+    },
+    Crashes: {
+      title: 'workers or handlers crash',
+      anchor: 'crashes',
+      says: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
+      metric: metered.metricJobsCrashed(perFiveMinutes),
+      threshold: crashAlarmThreshold,
+    },
+  };
+}
+
+/** Whether workers get to the table, and start what they receive. */
+function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
+  const { storeFailureAlarmThreshold = 3, throttleAlarmThreshold = 10, returnedAlarmThreshold = 20 } = props;
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    StoreFailures: {
+      title: 'the table or the queue cannot be used',
+      anchor: 'store-failures',
+      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
+      metric: metered.metricStoreFailures(perFiveMinutes),
+      threshold: storeFailureAlarmThreshold,
+    },
+    Throttled: {
+      title: 'DynamoDB throttles',
+      anchor: 'throttles',
+      says: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
+      metric: metered.metricRequestsThrottled(perFiveMinutes),
+      threshold: throttleAlarmThreshold,
+      periods: 2,
+    },
+    MessagesReturned: {
+      title: 'messages go back to the queue',
+      anchor: 'messages-returned',
+      says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
+      metric: metered.metricMessagesReturned(perFiveMinutes),
+      threshold: returnedAlarmThreshold,
+    },
+  };
+}
+
+/** Whether jobs get to workers. */
+function queueAlarms(
+  watched: Watched,
+  { queueAgeAlarmThreshold = Duration.hours(1) }: AlarmProps,
+): Record<string, AlarmDefinition> {
+  const { queue, deadLetterQueue } = watched;
+  const perFiveMinutes = { period: FIVE_MINUTES };
+  return {
+    QueueStalled: queueStalled(watched),
+    // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
+    // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+    QueueAge: {
+      title: 'jobs wait too long',
+      anchor: 'queue-age',
+      says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
+      threshold: queueAgeAlarmThreshold.toSeconds(),
+    },
+    DeadLetters: {
+      title: 'dead letters stay',
+      anchor: 'dead-letters',
+      says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      // SQS reports each of the two only while there are such messages.
+      metric: new MathExpression({
+        expression: 'FILL(waiting, 0) + FILL(taken, 0)',
+        usingMetrics: {
+          waiting: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+          // Those that its consumer keeps taking and failing with.
+          taken: deadLetterQueue.metricApproximateNumberOfMessagesNotVisible({
+            ...perFiveMinutes,
+            statistic: Stats.MINIMUM,
+          }),
+        },
+        ...perFiveMinutes,
+        label: 'dead letters',
+      }),
+      threshold: 1,
+      periods: 3,
+    },
+  };
+}
+
+const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> => ({
+  WorkerErrors: {
+    title: 'the worker function fails',
+    anchor: 'worker-errors',
+    says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+    metric: worker.metricErrors({ period: FIVE_MINUTES }),
+    threshold: 1,
+  },
+});
+
+/** Whether somebody looks after the leases, with a clock that can be trusted. */
+function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string, AlarmDefinition> {
+  const silentMinutes = Math.max(5, (3 * settings.reaperIntervalMs) / MINUTE.toMilliseconds());
+  return {
+    DeadMan: {
+      title: 'the reaper is silent',
+      anchor: 'dead-man',
+      says: `No sweep of all leases was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed, or jobs that wait for their time are not started.`,
+      // A queue has metrics a while after it was first used, so that a new deployment is quiet until reapers have run.
+      metric: new MathExpression({
+        expression: 'IF(queue >= 0, FILL(sweeps, 0))',
+        usingMetrics: {
+          queue: wakeQueue.metricApproximateNumberOfMessagesVisible({
+            period: MINUTE,
+            statistic: Stats.MAXIMUM,
+          }),
+          sweeps: metered.metricSweepDuration({ statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
+        },
+        period: MINUTE,
+        label: 'sweeps',
+      }),
+      threshold: 1,
+      comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+      periods: silentMinutes,
+      // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
+      silent: !settings.reaperEnabled,
+    },
+    // What throttled ticks and wakes that Lambda drops come to: sweeps that were promised and did not happen.
+    ReaperLate: {
+      title: 'the reaper is late',
+      anchor: 'reaper-late',
+      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
+      metric: metered.metricReaperLate({ period: FIVE_MINUTES }),
+      threshold: 2,
+    },
+    ClockUnsound: {
+      title: 'a clock is wrong',
+      anchor: 'clock-unsound',
+      says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
+      // Only such a process reports its offset.
+      metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
+      threshold: 1,
+    },
+  };
+}
+
+/** Whether recurring jobs get to the queue. One more metric, where there are any. */
+function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, AlarmDefinition> {
+  if (scheduleDeadLetterQueue === undefined) return {};
+  return {
+    TicksUndelivered: {
+      title: 'recurring jobs are not started',
+      anchor: 'ticks-undelivered',
+      says: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
+      metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        period: FIVE_MINUTES,
+        statistic: Stats.MAXIMUM,
+      }),
+      threshold: 1,
+    },
+  };
+}
+
+const atLeast = (count: number, what: string): string =>
+  count === 1 ? `A ${what}` : `${count} ${what.endsWith('s') ? `${what}es` : `${what}s`} or more`;

@@ -1,0 +1,253 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type GraphWidgetProps,
+  type IMetric,
+  type IWidget,
+  LogQueryWidget,
+  MathExpression,
+  PeriodOverride,
+  SingleValueWidget,
+  Stats,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import type { Construct } from 'constructs';
+import { reclaimDelayBound, recoveryBound } from '../../settings/recovery-bound.ts';
+import { METRIC_DIMENSION, METRIC_NAMESPACE, TYPE_DIMENSION, typeMetrics } from '../../wire/metrics.ts';
+import { byLease } from '../../wire/table.ts';
+import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
+import type { Watched } from './watched.ts';
+
+const MINUTE = Duration.minutes(1);
+const COLUMNS = 24;
+const seconds = (ms: number): string => `${(ms / 1000).toLocaleString('en')} s`;
+
+export interface DashboardSubject extends Watched {
+  readonly alarms: Readonly<Record<string, Alarm>>;
+  /** Undefined for a worker function of the user's own, whose log group is not known. */
+  readonly workerLogs: string | undefined;
+}
+
+/** In the order of an operator's questions: do jobs run, how long do they wait, what fails, what crashed; the rest last. */
+export function createDashboard(scope: Construct, subject: DashboardSubject): Dashboard {
+  return new Dashboard(scope, 'Dashboard', {
+    defaultInterval: Duration.hours(3),
+    periodOverride: PeriodOverride.AUTO,
+    widgets: [
+      ...header(subject),
+      row(...runningGraphs(subject)),
+      row(...waitingGraphs(subject)),
+      row(...typeGraphs(subject)),
+      [...row(...failureGraphs(subject)), ...failuresByType(subject)],
+      row(...crashGraphs(subject)),
+      crashesByCause(subject),
+      row(...internalGraphs(subject)),
+    ].filter((widgets) => widgets.length > 0),
+  });
+}
+
+/** Graphs side by side, sharing the width. */
+const row = (...graphs: GraphWidgetProps[]): IWidget[] =>
+  graphs.map((graph) => new GraphWidget({ width: COLUMNS / graphs.length, height: 6, ...graph }));
+
+const graph = (title: string, left: IMetric[], more: GraphWidgetProps = {}): GraphWidgetProps => ({
+  title,
+  left,
+  leftYAxis: { min: 0 },
+  ...more,
+});
+
+function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject): IWidget[][] {
+  const bound = recoveryBound(settings);
+  return [
+    [
+      new TextWidget({
+        width: COLUMNS,
+        height: 2,
+        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.usualMs)}**, or ${seconds(bound.worstMs)} if the reaper dies as well. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}.`,
+      }),
+    ],
+    [
+      new SingleValueWidget({
+        title: 'Now',
+        width: COLUMNS / 2,
+        height: 4,
+        metrics: [
+          metered.metricLeasesLive({ period: MINUTE, label: 'live leases' }),
+          metered.metricJobsReclaimed({ period: MINUTE, label: 'reclaimed' }),
+          metered.metricJobsFailed({ period: MINUTE, label: 'failed' }),
+          deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period: MINUTE, label: 'dead letters' }),
+        ],
+      }),
+      new AlarmStatusWidget({
+        title: 'Alarms',
+        width: COLUMNS / 2,
+        height: 4,
+        alarms: Object.values(alarms),
+      }),
+    ],
+  ];
+}
+
+/** Are jobs running? */
+function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
+  const counts = { period: MINUTE };
+  return [
+    graph('Jobs started and ended', [
+      metered.metricJobsClaimed(counts),
+      metered.metricJobsDone(counts),
+      metered.metricJobsReleased(counts),
+      metered.metricJobsCancelled(counts),
+    ]),
+    graph('Running jobs (counted every 5 minutes)', [
+      metered.metricLeasesLive({ period: Duration.minutes(5) }),
+    ]),
+  ];
+}
+
+/** How long do they wait? */
+function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidgetProps[] {
+  const state = { period: MINUTE, statistic: Stats.MAXIMUM };
+  return [
+    graph('Age of the oldest message, s', [
+      queue.metricApproximateAgeOfOldestMessage({ ...state, label: 'oldest message' }),
+    ]),
+    graph('Messages', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'waiting' }),
+      queue.metricApproximateNumberOfMessagesNotVisible({ ...state, label: 'with a worker' }),
+      queue.metricApproximateNumberOfMessagesDelayed({ ...state, label: 'delayed' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'dead letters' }),
+    ]),
+  ];
+}
+
+/** How long each type waits and runs, where that is measured. Which types there are, CloudWatch finds out. */
+const typeGraphs = ({ metered, settings }: DashboardSubject): GraphWidgetProps[] =>
+  settings.metricsByType
+    ? Object.keys(typeMetrics).map((name) =>
+        graph(`${name} by type, ms`, [
+          new MathExpression({
+            expression: `SEARCH('{${METRIC_NAMESPACE},${METRIC_DIMENSION},${TYPE_DIMENSION}} MetricName="${name}" ${METRIC_DIMENSION}="${metered.serviceName}"', 'p90')`,
+            usingMetrics: {},
+            label: 'p90',
+            period: MINUTE,
+          }),
+        ]),
+      )
+    : [];
+
+/** What fails? */
+function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
+  const counts = { period: MINUTE };
+  return [
+    graph(
+      'Failures',
+      [
+        metered.metricJobsFailed(counts),
+        metered.metricJobsRetried(counts),
+        metered.metricMessagesRejected(counts),
+        metered.metricTicksLate(counts),
+        metered.metricRowsTooNew(counts),
+        metered.metricMessagesReturned(counts),
+        metered.metricStoreFailures(counts),
+      ],
+      { width: COLUMNS / 2 },
+    ),
+  ];
+}
+
+/** A question to the worker's log, where it is known. */
+const askLog = (
+  { workerLogs }: DashboardSubject,
+  title: string,
+  width: number,
+  filter: string,
+  by: string,
+) =>
+  workerLogs === undefined
+    ? []
+    : [
+        new LogQueryWidget({
+          ...{ title, width, height: 6, logGroupNames: [workerLogs] },
+          queryLines: [`filter ${filter}`, `stats count(*) as runs by ${by}`, 'sort runs desc', 'limit 20'],
+        }),
+      ];
+
+/** Which types fail, from the line that each run leaves. */
+const failuresByType = (subject: DashboardSubject): IWidget[] =>
+  askLog(
+    subject,
+    'Failures and retries by type',
+    COLUMNS / 2,
+    'message = "run ended" and outcome in ["failed", "retried", "lost"]',
+    'type, outcome',
+  );
+
+/** Why cells died, from the line that the host leaves. */
+const crashesByCause = (subject: DashboardSubject): IWidget[] =>
+  askLog(subject, 'Crashes by type and cause', COLUMNS, 'message = "attempt crashed"', 'type, cause');
+
+/** What crashed, and was it reclaimed in time? */
+function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {
+  const delayBound = reclaimDelayBound(settings);
+  return [
+    graph('Crashes and reclaims', [
+      metered.metricJobsCrashed({ period: MINUTE }),
+      metered.metricCellsDied({ period: MINUTE }),
+      metered.metricCellsUnready({ period: MINUTE }),
+      metered.metricJobsRestarted({ period: MINUTE }),
+      metered.metricBrakeOn({ period: MINUTE }),
+      metered.metricJobsReclaimed({ period: MINUTE }),
+      metered.metricJobsQuarantined({ period: MINUTE }),
+      metered.metricBreakerOpen({ period: MINUTE, label: 'breaker open' }),
+    ]),
+    graph(
+      'Reclaim delay, ms',
+      [
+        metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(50), label: 'p50' }),
+        metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(99), label: 'p99' }),
+      ],
+      { leftAnnotations: [{ value: delayBound, label: `bound ${seconds(delayBound)}`, color: '#d62728' }] },
+    ),
+    graph('Oldest lapsed lease, ms', [metered.metricOldestLapsedLease({ period: MINUTE })], {
+      right: [metered.metricReaperLate({ period: MINUTE, label: 'reaper late' })],
+    }),
+  ];
+}
+
+function internalGraphs({ metered, functions, table }: DashboardSubject): GraphWidgetProps[] {
+  const named = Object.entries(functions).flatMap(([name, fn]) =>
+    fn === undefined ? [] : [[name, fn] as const],
+  );
+  const counts = { period: MINUTE };
+  const throttled = (metricName: ThrottleMetric, index?: string) =>
+    throttleMetric(table, metricName, index, {
+      period: MINUTE,
+      label: `${index ?? 'table'} ${metricName === 'WriteThrottleEvents' ? 'writes' : 'reads'}`,
+    });
+  return [
+    graph('Sweeps, ms', [metered.metricSweepDuration({ period: MINUTE, label: 'p99' })]),
+    graph(
+      'Function errors',
+      named.map(([name, fn]) => fn.metricErrors({ period: MINUTE, label: name })),
+    ),
+    graph('Throttles', [
+      ...named.map(([name, fn]) => fn.metricThrottles({ period: MINUTE, label: name })),
+      metered.metricRequestsThrottled({ period: MINUTE, label: 'seen by clients' }),
+      throttled('WriteThrottleEvents'),
+      throttled('ReadThrottleEvents'),
+      throttled('WriteThrottleEvents', byLease.name),
+      throttled('ReadThrottleEvents', byLease.name),
+    ]),
+    graph('Leases lost, fenced writes, clocks', [
+      metered.metricWritesFenced(counts),
+      metered.metricLeasesLost(counts),
+      metered.metricLateCompletions(counts),
+      metered.metricHintsSent(counts),
+      metered.metricClockOffset(counts),
+    ]),
+  ];
+}

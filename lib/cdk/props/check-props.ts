@@ -1,0 +1,177 @@
+import { Token } from 'aws-cdk-lib';
+import { SettingsError } from '../../settings/settings-error.ts';
+import { quoted } from '../../wire/message.ts';
+import { didYouMean } from '../../wire/nearest.ts';
+import type { LeaseholdJobsProps, ResourceProps } from './leasehold-jobs-props.ts';
+import { deployedSettings, propOf } from './settings-from-props.ts';
+
+const resourceProps = {
+  serviceName: true,
+  jobs: true,
+  worker: true,
+  workerFunction: true,
+  schedules: true,
+  workerMemorySize: true,
+  reaperReservedConcurrency: true,
+  workerEnvironment: true,
+  encryptionKey: true,
+  billing: true,
+  warmThroughput: true,
+  workerPollers: true,
+  pointInTimeRecovery: true,
+  deletionProtection: true,
+  removalPolicy: true,
+  logRetention: true,
+  eventBus: true,
+  alarmTopic: true,
+  failureAlarmThreshold: true,
+  crashAlarmThreshold: true,
+  storeFailureAlarmThreshold: true,
+  throttleAlarmThreshold: true,
+  returnedAlarmThreshold: true,
+  queueAgeAlarmThreshold: true,
+  moreAlarms: true,
+  compositeAlarm: true,
+  runbookUrl: true,
+  dashboard: true,
+  tracing: true,
+} as const satisfies Record<keyof ResourceProps, true>;
+
+/** Why a FIFO queue or a replicated table is refused, wherever one is asked for. */
+export const refusals = {
+  fifo: 'FIFO queues are refused: they have no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
+  replicas:
+    'table replicas are refused: replication is last writer wins, so two regions could each grant the same lease. Deploy one stack in each region and send a job to one of them',
+  managedInstances:
+    'Lambda Managed Instances are refused: several invocations share a process there, and the worker ends its jobs and cells at the end of each. Remove the capacity provider, or run `leasehold work` in containers',
+} as const;
+
+const refusedProps: Readonly<Record<string, string>> = {
+  fifo: refusals.fifo,
+  fifoQueue: refusals.fifo,
+  replicas: refusals.replicas,
+  replicaRegions: refusals.replicas,
+};
+
+/** Lambda polls a queue with five pollers, each of which may hold a wake; and the schedule starts one. */
+const LEAST_REAPER_CONCURRENCY = 6;
+
+const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
+
+/** Refuses unknown props (a misspelled one would silently keep its default) and conflicting ones. */
+export function checkProps(props: LeaseholdJobsProps): void {
+  const problems = Object.entries(props)
+    .filter(([name, value]) => value !== undefined && !knownProps.includes(name))
+    .map(
+      ([name]) =>
+        refusedProps[name] ??
+        `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
+    );
+  problems.push(...workerProblems(props), ...alarmProblems(props), ...pollerProblems(props));
+  const reserved = props.reaperReservedConcurrency;
+  if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
+    problems.push(
+      `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
+    );
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Thresholds that count something. */
+const thresholds = [
+  'failureAlarmThreshold',
+  'crashAlarmThreshold',
+  'storeFailureAlarmThreshold',
+  'throttleAlarmThreshold',
+  'returnedAlarmThreshold',
+] as const;
+
+const LEAST_QUEUE_AGE_SECONDS = 60;
+
+/** An alarm at zero would never end, and one at a part of something is a mistake. */
+function alarmProblems(props: LeaseholdJobsProps): string[] {
+  const problems = thresholds.flatMap((name) => {
+    const value = props[name];
+    return value === undefined || Token.isUnresolved(value) || (Number.isInteger(value) && value >= 1)
+      ? []
+      : [
+          `prop '${name}' is ${quoted(value)}; it must be a whole number of at least 1, because the alarm goes off at it. Set it to 1 to hear of each`,
+        ];
+  });
+  const age = props.queueAgeAlarmThreshold;
+  if (
+    age !== undefined &&
+    !age.isUnresolved() &&
+    age.toSeconds({ integral: false }) < LEAST_QUEUE_AGE_SECONDS
+  )
+    problems.push(
+      `prop 'queueAgeAlarmThreshold' is ${age.toSeconds({ integral: false })} s; it must be at least ${LEAST_QUEUE_AGE_SECONDS} s, because SQS tells the age once a minute. Raise it`,
+    );
+  if (props.runbookUrl?.includes('#'))
+    problems.push(
+      `prop 'runbookUrl' is ${quoted(props.runbookUrl)}; it must have no '#', because each alarm appends its own paragraph. Remove what follows it`,
+    );
+  return problems;
+}
+
+/** What Lambda takes: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html */
+const POLLERS = {
+  minimumPollers: { least: 2, most: 200 },
+  maximumPollers: { least: 2, most: 2000 },
+} as const;
+
+function pollerProblems({ workerPollers = {} }: LeaseholdJobsProps): string[] {
+  const problems = (Object.keys(POLLERS) as (keyof typeof POLLERS)[]).flatMap((name) => {
+    const value = workerPollers[name];
+    const { least, most } = POLLERS[name];
+    return value === undefined || (Number.isInteger(value) && value >= least && value <= most)
+      ? []
+      : [
+          `prop 'workerPollers.${name}' is ${quoted(value)}; it must be a whole number from ${least} to ${most}`,
+        ];
+  });
+  const { minimumPollers = 0, maximumPollers = Number.POSITIVE_INFINITY } = workerPollers;
+  if (minimumPollers > maximumPollers)
+    problems.push(
+      `prop 'workerPollers' has minimumPollers (${minimumPollers}) above maximumPollers (${maximumPollers}). Raise the maximum or lower the minimum`,
+    );
+  return problems;
+}
+
+/** Props that only shape the function that is built from `jobs`. */
+const ofBuiltWorker = ['workerMemorySize', 'workerEnvironment'] as const;
+
+/** Props that only shape a worker function, or what feeds it. */
+const ofWorkerFunction = [
+  'jobs',
+  'workerFunction',
+  ...ofBuiltWorker,
+  'workerPollers',
+  'workerConcurrency',
+] as const;
+
+function workerProblems(props: LeaseholdJobsProps): string[] {
+  const { jobs, worker, workerFunction } = props;
+  if (worker !== undefined && worker !== 'none')
+    return [`prop 'worker' is ${quoted(worker)}; it must be 'none', or be left out for a worker function`];
+  if (worker === 'none')
+    return ofWorkerFunction
+      .filter((name) => props[name] !== undefined)
+      .map(
+        (name) =>
+          `prop '${name}' has no effect with worker: 'none'. Remove it; what runs in containers is set on them`,
+      );
+  if (props.workerPollers !== undefined && props.workerConcurrency !== undefined)
+    return [
+      `props 'workerPollers' and 'workerConcurrency' are both given, and Lambda takes one of them. Remove one`,
+    ];
+  if (jobs === undefined && workerFunction === undefined)
+    return [
+      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'. For containers only, say worker: 'none'`,
+    ];
+  if (jobs !== undefined && workerFunction !== undefined)
+    return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];
+  if (workerFunction === undefined) return [];
+  return ofBuiltWorker
+    .filter((name) => props[name] !== undefined)
+    .map((name) => `prop '${name}' has no effect with a 'workerFunction'. Set it on the function itself`);
+}

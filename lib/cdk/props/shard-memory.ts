@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { Stack, Token } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Settings } from '../../settings/settings.ts';
+import { SettingsError } from '../../settings/settings-error.ts';
+import { quoted } from '../../wire/message.ts';
+
+/** Where CDK keeps what one synth must know of the last; it is meant to be committed. */
+const CONTEXT_FILE = 'cdk.context.json';
+
+/** Something that remembers its shards. */
+export interface Sharded {
+  /** Undefined where the account is not known at synth, so that nothing can be deployed from it. */
+  readonly shardsKey: string | undefined;
+  readonly settings: Pick<Settings, 'shards'>;
+}
+
+/** The context key under which a deployment's highest number of shards is kept. */
+export function shardsKeyOf(scope: Construct, serviceName: string): string | undefined {
+  const { account, region } = Stack.of(scope);
+  return Token.isUnresolved(account) || Token.isUnresolved(region)
+    ? undefined
+    : `leasehold-shards:account=${account}:region=${region}:${serviceName}`;
+}
+
+/** Refuses fewer shards than were deployed before. */
+export function refuseFewerShards(scope: Construct, { shardsKey, settings }: Sharded): void {
+  if (shardsKey === undefined) return;
+  const highest: unknown = scope.node.tryGetContext(shardsKey);
+  if (highest === undefined) return;
+  if (typeof highest !== 'number')
+    throw new SettingsError([
+      `context '${shardsKey}' is ${quoted(highest)}; it must be the highest number of shards ever deployed. Correct it in ${CONTEXT_FILE}`,
+    ]);
+  if (settings.shards < highest)
+    throw new SettingsError([
+      `setting 'shards' is ${settings.shards}, but ${highest} were deployed before: shards may only grow, because jobs that were written under the higher numbers are found only by sweeping those. Set it to ${highest} or more; if ${highest} were never really deployed, remove '${shardsKey}' from ${CONTEXT_FILE}`,
+    ]);
+}
+
+/** Keeps the number when the CDK CLI synthesizes the app: it says where to by a variable. Tests of a template keep nothing. */
+export function rememberShardsAtSynth(deployed: Construct & Sharded): void {
+  deployed.node.addValidation({
+    validate: () => {
+      if (process.env.CDK_OUTDIR !== undefined) rememberShards([deployed]);
+      return [];
+    },
+  });
+}
+
+/** Keeps the number of shards for the next synth. Files without changes are left alone. @internal */
+export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
+  const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const news = deployed.filter(({ shardsKey, settings }) => {
+    const known = shardsKey === undefined ? Number.POSITIVE_INFINITY : context[shardsKey];
+    return typeof known !== 'number' || known < settings.shards;
+  });
+  if (news.length === 0) return;
+  for (const { shardsKey, settings } of news)
+    if (shardsKey !== undefined) context[shardsKey] = settings.shards;
+  writeFileSync(file, `${JSON.stringify(context, null, 2)}\n`);
+}

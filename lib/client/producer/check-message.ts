@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../protocol/ports.ts';
+import { messageLimits } from '../../settings/message-limits.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { LeaseholdError } from '../../wire/leasehold-error.ts';
+import { type JobMessage, jobBody, parseMessage, quoted, type SendOptions } from '../../wire/message.ts';
+import { currentTrace } from '../../worker/cells/cell/current-trace.ts';
+import { checkText } from '../../worker/cells/cell/handler-job.ts';
+import { type Registry, UnknownTypeError } from '../../worker/registry.ts';
+
+/** A message that no worker would run was not sent. */
+export class MessageRefusedError extends LeaseholdError {
+  static override readonly name: string = 'MessageRefusedError';
+  constructor(type: string, reason: string) {
+    super('MESSAGE_REFUSED', `a job of type ${quoted(type)} was not sent: ${reason}`);
+  }
+}
+
+/** A message that a worker will run. */
+export interface CheckedMessage {
+  readonly jobId: string;
+  readonly body: string;
+  /** As the worker will read it. */
+  readonly message: JobMessage;
+  /** When it was checked. */
+  readonly at: number;
+  /** Of the job whose handler sends it. */
+  readonly awsTraceHeader?: string;
+}
+
+export interface MessageCheckParts {
+  readonly registry?: Registry;
+  readonly settings: Settings;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Checks a job as its worker will; throws what to change. */
+export async function checkMessage(
+  { registry, settings, clock }: MessageCheckParts,
+  type: string,
+  payload: unknown,
+  options: SendOptions = {},
+): Promise<CheckedMessage> {
+  const definition = registry?.find(type);
+  if (registry !== undefined && definition === undefined)
+    throw new UnknownTypeError(
+      type,
+      registry.definitions.map((each) => each.type),
+    );
+  // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
+  const jobId = options.jobId ?? randomUUID();
+  const trace = currentTrace();
+  const traceparent = options.traceparent ?? trace?.traceparent;
+  const body = jobBody(type, payload, { ...options, jobId, traceparent });
+  const at = clock.now();
+  const parsed = parseMessage(body, messageLimits(settings), { sentAt: at, now: at });
+  if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
+  const { message } = parsed;
+  if (message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
+  // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
+  const checked = definition && (await checkText(definition.payload, message.payload));
+  if (checked?.ok === false) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
+  return { jobId, body, message, at, awsTraceHeader: trace?.awsTraceHeader };
+}

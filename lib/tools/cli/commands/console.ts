@@ -1,0 +1,87 @@
+import { Command } from 'commander';
+import { scanCostOf } from '../../../client/scan-cost.ts';
+import { resourceVariables } from '../../../wire/environment.ts';
+import { formatDollars } from '../../plan/format-dollars.ts';
+import { exitCodes } from '../cli-error.ts';
+import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
+import { findLocalState, type SystemOptions } from '../find-system.ts';
+import type { System } from '../system.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
+
+interface ConsoleCommandOptions extends SystemOptions {
+  readonly port?: number;
+  readonly write?: boolean;
+  readonly scan?: boolean;
+}
+
+/** `leasehold console`: a page that shows a system live, served on this machine until Ctrl-C. */
+export function consoleCommand(context: CliContext): Command {
+  const command = new Command('console')
+    .description('serve a live page of a system on this machine; a local stack has one already')
+    .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
+    .option('--write', 'let the page cancel, take back and revive jobs; without it, the page is read-only')
+    .option('--scan', 'read the whole table once, to list jobs that have finished')
+    .action(async (options: ConsoleCommandOptions) => {
+      const { terminal } = context;
+      const output = createOutput(terminal, options);
+      const local = namesNoSystem(options) ? findLocalState(terminal.directory) : undefined;
+      if (local !== undefined && local.consoleUrl !== '') {
+        output.json({ url: local.consoleUrl, startedBy: 'leasehold dev' });
+        output.line(`The local stack serves its console at ${output.colours.cyan(local.consoleUrl)}`);
+        return context.end(exitCodes.ok);
+      }
+      return onSystem(context, options, (system) => serve(context, system, output, options));
+    });
+  return withExamples(
+    withSystem(command),
+    'leasehold console',
+    'leasehold console --table jobs --queue-url URL --write --port 7070',
+  );
+
+  /** A system that the environment or the options name takes precedence over the local one. */
+  function namesNoSystem(options: ConsoleCommandOptions): boolean {
+    return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
+  }
+}
+
+async function serve(
+  { terminal }: CliContext,
+  system: System,
+  output: Output,
+  options: ConsoleCommandOptions,
+) {
+  const [{ startConsole }, { describeQueue }, { unknownJob }] = await Promise.all([
+    import('../../console/start-console.ts'),
+    import('../../../aws/sqs/queue-inspection.ts'),
+    import('../../../client/look-up.ts'),
+  ]);
+  const { found, table, store, settings, inspection, events, sqs } = system;
+  const { queueUrl } = found;
+  if (options.scan === true) {
+    const { rows, dollars } = await scanCostOf(system);
+    output.note(`Reading the whole table once: about ${rows} rows, ${formatDollars(dollars)}.`);
+  }
+  const page = await startConsole({
+    tableName: found.tableName,
+    ...{ table, store, settings, events, clock: terminal.clock },
+    port: options.port,
+    queue: options.write === true ? system.queue() : undefined,
+    scan: options.scan === true ? inspection.scan : undefined,
+    queueDepth: queueUrl === undefined ? undefined : () => describeQueue(sqs, queueUrl),
+    tellUnknown: async (jobId) => (await unknownJob(system, jobId)).says,
+    onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
+  });
+  output.json({ url: page.url });
+  output.line(`Console of ${found.tableName}: ${output.colours.cyan(page.url)}`);
+  output.line(
+    output.colours.dim('The link contains a token: whoever has it can act as you. Ctrl-C stops the console.'),
+  );
+  try {
+    const { interrupted } = terminal;
+    if (!interrupted.aborted)
+      await new Promise((resolve) => interrupted.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    await page.stop();
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import type { DevOptions } from '../../dev/dev.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import { type CliContext, numberOption, withExamples } from '../define-command.ts';
+
+type Options = Pick<DevOptions, 'once' | 'quiet' | 'demo' | 'data' | 'engine' | 'workers' | 'port'> & {
+  readonly worker?: string;
+  readonly json?: boolean;
+};
+
+/** `leasehold dev`: the whole system on this machine, until Ctrl-C. */
+export function devCommand(context: CliContext): Command {
+  const command = new Command('dev')
+    .description('run the whole system on this machine: table, queues, workers, reaper and console')
+    .argument('[jobs]', 'your jobs module, the file that exports a registry (default: demo jobs)')
+    .option('--once', 'end after the first minute; 0 only if every job ended as it should')
+    .option('-q, --quiet', 'say nothing of jobs, logs and errors')
+    .option('--no-demo', 'send no jobs of its own')
+    .option('--data <folder>', 'keep table and queues in this folder between runs')
+    .addOption(
+      new Option('--engine <engine>', 'what stands in for DynamoDB').choices(['dynoxide', 'dynamodb-local']),
+    )
+    .option('--workers <n>', 'worker processes at the same time; 0 to run your own', numberOption(0, 64))
+    .option('--port <port>', 'port of the console (default: a free one)', numberOption(0, 65_535))
+    .addOption(new Option('--worker <file>').hideHelp())
+    .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
+    .action(async (jobs: string | undefined, { json, worker, demo, ...options }: Options) => {
+      const { terminal } = context;
+      if (worker !== undefined)
+        throw new CliError(
+          '--worker is gone: name the module that exports your registry instead, as in: leasehold dev src/jobs.ts',
+        );
+      if (jobs !== undefined && options.once)
+        throw new CliError('--once is the demo’s; leave it out, or leave the jobs module out');
+      const { runDev } = await import('../../dev/dev.ts');
+      const code = await runDev({
+        ...options,
+        // Commander says true where --no-demo is not given; then the jobs module decides.
+        demo: demo === false ? false : undefined,
+        jobs: jobs === undefined ? undefined : resolve(terminal.directory, jobs),
+        directory: terminal.directory,
+        signal: terminal.interrupted,
+        output: json === true ? process.stderr : undefined,
+      });
+      if (json === true) terminal.write(`${JSON.stringify({ asExpected: code === 0 })}\n`);
+      context.end(code === 0 ? exitCodes.ok : exitCodes.refused);
+    });
+  return withExamples(command, 'leasehold dev', 'leasehold dev src/jobs.ts', 'leasehold dev --once');
+}

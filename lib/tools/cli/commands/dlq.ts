@@ -1,0 +1,202 @@
+import { Command } from 'commander';
+import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
+import type { JobQueue, ReceivedMessage } from '../../../protocol/ports.ts';
+import { messageLimits } from '../../../settings/message-limits.ts';
+import { parseMessage } from '../../../wire/message.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  numberOption,
+  onSystem,
+  positiveOption,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import type { System } from '../system.ts';
+import { confirmed } from '../terminal/confirmed.ts';
+import { firstLine, type Output } from '../terminal/output.ts';
+import { createProgressBar } from '../terminal/progress-bar.ts';
+
+interface DlqOptions extends SystemOptions {
+  readonly dlqUrl?: string;
+  readonly limit: number;
+}
+
+interface DlqRedriveOptions extends DlqOptions {
+  readonly rate: number;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** SQS hands out at most ten messages at once. */
+const AT_ONCE = 10;
+/** The queue counts as read after this many empty answers in a row: a single one may have missed a server. */
+const EMPTY_ANSWERS = 2;
+
+/** `leasehold dlq`: messages that no worker ever claimed. */
+export function dlqCommand(context: CliContext): Command {
+  const dlq = new Command('dlq').description(
+    'list the dead-letter queue, or send its messages to the job queue again',
+  );
+  dlq.addCommand(listCommand(context)).addCommand(redriveCommand(context));
+  return withExamples(dlq, 'leasehold dlq ls', 'leasehold dlq redrive --rate 20 --yes');
+}
+
+const withQueue = (command: Command) =>
+  withSystem(
+    withWide(command)
+      .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
+      .option('-n, --limit <n>', 'at most this many messages', numberOption(1, 1_000_000), 100),
+  );
+
+function listCommand(context: CliContext): Command {
+  const command = withQueue(
+    new Command('ls').alias('read').description('list the messages and leave them in the queue'),
+  ).action((options: DlqOptions) =>
+    onSystem(context, options, async (system, output) => {
+      const queue = system.queueAt(await deadLetterUrl(system, options));
+      const messages: ReceivedMessage[] = [];
+      for await (const batch of drain(queue, options.limit)) messages.push(...batch);
+      // Looking hid them; this returns them at once.
+      await queue.changeVisibility(messages, 0);
+      show(context, system, output, messages);
+      return exitCodes.ok;
+    }),
+  );
+  return withExamples(command, 'leasehold dlq ls --limit 20 --json');
+}
+
+function redriveCommand(context: CliContext): Command {
+  const command = withQueue(new Command('redrive').description('send the messages to the job queue again'))
+    .option('--rate <n>', 'messages per second', positiveOption, 50)
+    .option('--dry-run', 'only say what would be done')
+    .option('-y, --yes', 'do not ask')
+    .action((options: DlqRedriveOptions) =>
+      onSystem(context, options, (system, output) => redrive(context, system, output, options)),
+    );
+  return withExamples(
+    command,
+    'leasehold dlq redrive --dry-run',
+    'leasehold dlq redrive --limit 1000 --rate 20 --yes',
+  );
+}
+
+async function deadLetterUrl(system: System, { dlqUrl }: DlqOptions): Promise<string> {
+  if (dlqUrl !== undefined) return dlqUrl;
+  const { redrive } = await describeQueue(system.sqs, system.queueUrl());
+  if (redrive === undefined)
+    throw new CliError(
+      "The job queue has no redrive policy, so its dead-letter queue is unknown. Add --dlq-url, and run 'leasehold doctor'",
+    );
+  return queueUrlOf(system.sqs, redrive.deadLetterArn);
+}
+
+/** Batches of messages until the queue or the limit is exhausted. */
+async function* drain(queue: JobQueue, limit: number): AsyncGenerator<readonly ReceivedMessage[]> {
+  let left = limit;
+  for (let empty = 0; left > 0 && empty < EMPTY_ANSWERS; ) {
+    const batch = await queue.receive({ max: Math.min(AT_ONCE, left), waitSeconds: 1 });
+    if (batch.length === 0) empty++;
+    else {
+      empty = 0;
+      left -= batch.length;
+      yield batch;
+    }
+  }
+}
+
+function show(
+  { terminal }: CliContext,
+  { settings }: System,
+  output: Output,
+  messages: readonly ReceivedMessage[],
+): void {
+  const now = terminal.clock.now();
+  const described = messages.map((message) => {
+    const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
+    const job = parsed.ok ? (parsed.message.jobId ?? message.messageId) : undefined;
+    const what = parsed.ok ? (parsed.message.kind === 'hint' ? 'hint' : parsed.message.type) : 'unreadable';
+    return { ...message, job, what, reason: parsed.ok ? undefined : parsed.reason };
+  });
+  output.json({
+    messages: described.map(({ receiptHandle: _, what, job, ...message }) => ({
+      ...message,
+      what,
+      jobId: job,
+    })),
+  });
+  if (described.length > 0)
+    output.table({
+      columns: [
+        { title: 'MESSAGE', leaveOut: 1 },
+        'SENT',
+        { title: 'WHAT', min: 10, cut: 'middle' },
+        { title: 'JOB', min: 24, cut: 'middle' },
+      ],
+      rows: described.map(({ messageId, sentAt, what, job, reason }) => [
+        messageId,
+        formatAge(sentAt, now),
+        what === 'unreadable' ? [what, output.colours.red] : what,
+        job ?? firstLine(reason ?? ''),
+      ]),
+    });
+  output.line(output.colours.dim(counted(messages.length, 'message')));
+}
+
+async function redrive(context: CliContext, system: System, output: Output, options: DlqRedriveOptions) {
+  const { terminal } = context;
+  const url = await deadLetterUrl(system, options);
+  const { visible } = await describeQueue(system.sqs, url);
+  if (options.dryRun === true) {
+    output.json({ moved: 0, dryRun: true, wouldMove: Math.min(visible, options.limit) });
+    output.line(
+      `About ${counted(Math.min(visible, options.limit), 'message')} would be sent again; nothing was changed.`,
+    );
+    return exitCodes.ok;
+  }
+  const question = `Send up to ${counted(options.limit, 'message')} (it has about ${visible}) to the job queue again?`;
+  if (!(await confirmed(terminal, question, options))) return exitCodes.refused;
+  const { moved, failures } = await move(context, system, output, url, options);
+  output.json({ moved, failures });
+  output.line(`${output.colours.green('sent again')} ${counted(moved, 'message')}`);
+  for (const failure of failures) if (!output.isJson) output.note(`${output.colours.red('✗')} ${failure}`);
+  return failures.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
+}
+
+/** Sends first, then deletes: a crash between the two duplicates a message, which is harmless, and never loses one. */
+async function move(
+  { terminal }: CliContext,
+  system: System,
+  output: Output,
+  url: string,
+  options: DlqRedriveOptions,
+) {
+  const { clock, interrupted } = terminal;
+  const from = system.queueAt(url);
+  const to = system.queue();
+  const progress = createProgressBar(terminal, output, 'sending again');
+  const started = clock.monotonic();
+  const failures: string[] = [];
+  let moved = 0;
+  for await (const batch of drain(from, options.limit)) {
+    const outcomes = await to.sendJobs(batch.map(({ body }) => ({ body })));
+    const sent = batch.filter((_, i) => outcomes[i]?.outcome === 'sent');
+    const kept = batch.filter((_, i) => outcomes[i]?.outcome !== 'sent');
+    await from.delete(sent);
+    await from.changeVisibility(kept, 0);
+    moved += sent.length;
+    for (const [i, outcome] of outcomes.entries())
+      if (outcome.outcome === 'failed') failures.push(`${batch[i]?.messageId}: ${outcome.reason}`);
+    progress.update(moved);
+    // What cannot be sent comes back at once and would be taken again and again.
+    if (interrupted.aborted || failures.length > 0) break;
+    const ahead = (moved / options.rate) * 1000 - (clock.monotonic() - started);
+    if (ahead > 0) await clock.sleep(ahead, interrupted).catch(() => undefined);
+  }
+  progress.end();
+  return { moved, failures };
+}

@@ -1,0 +1,132 @@
+import { Command } from 'commander';
+import type { Job } from '../../../protocol/job.ts';
+import { type Facts, factsOf, tellFacts } from '../../inspect/facts.ts';
+import { formatAge, formatRoughly } from '../../inspect/format-duration.ts';
+import { inOneLine, type MomentKind } from '../../inspect/moment.ts';
+import { type NextStep, nextSteps } from '../../inspect/next-steps.ts';
+import { isQuarantined, type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
+import { shortWorkerOf, workerOf } from '../../inspect/worker-name.ts';
+import { exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  onSystem,
+  parseJobId,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { paintStatus } from '../format-job.ts';
+import { readJob } from '../read-job.ts';
+import type { Colours, Output } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { formatDay, formatInstant, formatTime } from '../terminal/time.ts';
+
+interface Story {
+  readonly job: Job;
+  readonly events: readonly TimelineEvent[];
+  readonly facts: Facts;
+  readonly next: readonly NextStep[];
+}
+
+/** `leasehold explain`: one job's whole life, and what happens next and when. */
+export function explainCommand(context: CliContext): Command {
+  const command = new Command('explain')
+    .description(
+      'tell the whole life of a job: claims, errors, crashes, operators’ acts, and what happens next',
+    )
+    .argument('<id>', 'job id', parseJobId)
+    .action((id: string, options: SystemOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const now = context.terminal.clock.now();
+        const job = await readJob(system, id);
+        const events = timelineOf(job, system.settings);
+        const facts = factsOf(job);
+        const next = nextSteps(job, now, system.settings);
+        const { jobId, type, status, attempt, lastError } = job;
+        const quarantined = status === 'failed' ? isQuarantined(job) : undefined;
+        output.json({ jobId, type, status, quarantined, attempt, now, lastError, events, facts, next });
+        if (!output.isJson) tell({ job, events, facts, next }, now, output, context.terminal);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    withSystem(withWide(command)),
+    'leasehold explain report-2026-03',
+    "leasehold explain report-2026-03 --json | jq '.events[] | select(.text)'",
+  );
+}
+
+function tell({ job, events, facts, next }: Story, now: number, output: Output, terminal: Terminal): void {
+  const { colours } = output;
+  const isKilled = job.status === 'failed' && isQuarantined(job);
+  const status = paintStatus(isKilled ? 'quarantined' : job.status, colours);
+  output.line(`${colours.bold(job.jobId)}  ${job.type}  ${status}`);
+  if (job.status === 'failed' && job.lastError !== undefined) {
+    output.line();
+    output.say('  ', job.lastError, colours.red);
+  }
+  tellEvents(events, now, output, terminal);
+  output.line();
+  for (const fact of tellFacts(facts, job.status)) output.say(`${colours.dim('·')} `, fact);
+  output.line();
+  output.line(colours.bold('What happens next'));
+  for (const step of next)
+    output.say(
+      `${colours.cyan('→')} `,
+      step.at === undefined
+        ? step.says
+        : `${colours.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.says}`,
+    );
+}
+
+/** Wide enough for `59 min ago` and `in 14 d`. */
+const AGE_WIDTH = 10;
+
+/** A line for each moment, under its day: time, age, attempt, and what happened. */
+function tellEvents(events: readonly TimelineEvent[], now: number, output: Output, terminal: Terminal): void {
+  const { colours, width } = output;
+  const isWide = width === Number.POSITIVE_INFINITY;
+  const attempts = Math.max(...events.map(({ attempt = 0 }) => String(attempt).length)) + 1;
+  let day = '';
+  for (const event of events) {
+    const today = formatDay(event.at, terminal);
+    if (today !== day) {
+      output.line();
+      output.line(colours.dim(today));
+    }
+    day = today;
+    const age = formatAge(event.at, now, formatRoughly).padEnd(AGE_WIDTH);
+    const attempt = (event.attempt === undefined ? '' : `#${event.attempt}`).padEnd(attempts);
+    const mark = `${formatTime(event.at, terminal)}  ${age}  ${attempt}  `;
+    // Why it failed is told above, and by its last attempt.
+    const told = inOneLine(event.kind === 'finished' ? { ...event, text: undefined } : event);
+    const says = isWide ? told : withShortOwner(told, event.by);
+    output.say(mark, says, (text) => paint(event.kind, text, colours));
+  }
+}
+
+/** A claim's name is long; which worker it was is what people look for. */
+const withShortOwner = (text: string, by: string | undefined): string =>
+  by === undefined || workerOf(by) === by ? text : text.replaceAll(by, shortWorkerOf(by));
+
+function paint(kind: MomentKind, text: string, colours: Colours): string {
+  switch (kind) {
+    case 'reclaimed':
+    case 'crashed':
+    case 'retried':
+      return colours.yellow(text);
+    case 'failed':
+      return colours.red(text);
+    case 'fenced':
+      return colours.magenta(text);
+    case 'cancelRequested':
+    case 'revived':
+    case 'takenBack':
+      return colours.cyan(text);
+    case 'done':
+      return colours.green(text);
+    default:
+      return text;
+  }
+}

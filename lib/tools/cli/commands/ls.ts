@@ -1,0 +1,165 @@
+import { Command, Option } from 'commander';
+import { ScanNeededError } from '../../../client/errors.ts';
+import {
+  type ListedJob,
+  type Listing,
+  listJobs,
+  listStatuses,
+  MAX_LISTED,
+} from '../../../client/list-jobs.ts';
+import { type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatRoughly } from '../../inspect/format-duration.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
+import { formatDollars } from '../../plan/format-dollars.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  durationOption,
+  listOption,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { leaseCell, statusCell } from '../format-job.ts';
+import type { System } from '../system.ts';
+import { firstLine, type Output } from '../terminal/output.ts';
+import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
+import type { Cell, Column } from '../terminal/text-table.ts';
+import { formatInstant } from '../terminal/time.ts';
+
+interface LsOptions extends SystemOptions, RedrawOptions {
+  readonly status: (typeof listStatuses)[number];
+  readonly type?: readonly string[];
+  readonly owner?: string;
+  readonly olderThan?: number;
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly scan?: boolean;
+  readonly watch?: boolean;
+}
+
+/** `leasehold ls`: jobs by status, from the index; by a scan only when asked for it. */
+export function lsCommand(context: CliContext): Command {
+  const command = new Command('ls')
+    .description('list jobs by status, type, age or owner, without scanning the table')
+    .addOption(new Option('-s, --status <status>', 'which jobs').choices(listStatuses).default('unfinished'))
+    .option('-t, --type <type>', 'only this type (repeat, or separate with commas)', listOption)
+    .option('-o, --owner <owner>', 'only jobs leased to this worker or claim')
+    .option('--older-than <duration>', 'only jobs in their status for longer than this', durationOption)
+    .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
+    .option('--cursor <cursor>', 'continue where an earlier listing stopped')
+    .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
+    .option('-w, --watch', 'list again and again until Ctrl-C; --json prints one document a line')
+    .action((options: LsOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const { clock } = context.terminal;
+        if (options.watch === true) {
+          refuseDear(options);
+          await redraw(context, options, async (drawing) => {
+            const now = clock.now();
+            drawing.line(drawing.colours.dim(`${formatInstant(now, context.terminal)}   Ctrl-C to stop`));
+            show(system, drawing, await list(system, drawing, options, now), now);
+          });
+          return exitCodes.ok;
+        }
+        const now = clock.now();
+        const listing = await list(system, output, options, now);
+        show(system, output, listing, now);
+        if (options.status === 'unfinished' && listing.jobs.length === 0)
+          output.note(
+            'Only pending and running jobs were listed. Others: --status failed, --status done --scan',
+          );
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    withSystem(withWide(withRedraw(command))),
+    'leasehold ls --status running --older-than 10m',
+    'leasehold ls --status failed --type email --json',
+    'leasehold ls --status done --scan --limit 20',
+    'leasehold ls --status running --watch --every 5s',
+  );
+}
+
+/** What is cheap once is not every two seconds. */
+function refuseDear({ scan }: LsOptions): void {
+  if (scan === true)
+    throw new CliError('--watch would read the whole table again and again. Leave out --scan or --watch');
+}
+
+async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
+  const { status, scan, limit, owner, cursor } = options;
+  if (scan === true)
+    output.note(
+      `Scanning the table for ${status} jobs: ${priceOf(await scanCostOf(system))} if read to the end.`,
+    );
+  try {
+    return await listJobs(system, {
+      ...{ status, scan, limit, owner, cursor },
+      types: options.type,
+      before: options.olderThan === undefined ? undefined : now - options.olderThan,
+    });
+  } catch (error) {
+    if (!(error instanceof ScanNeededError)) throw error;
+    throw new CliError(
+      `No index holds ${status} jobs: listing them reads the whole table (${priceOf(error.cost)}). Add --scan to do it`,
+      exitCodes.refused,
+    );
+  }
+}
+
+/** What reading the whole table costs, in words. */
+const priceOf = ({ rows, readUnits, dollars }: ScanCost): string =>
+  `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
+
+/** The columns, and which of them give way first on a narrow screen. An id stays whole: it is what people copy. */
+const columnsFor = (jobs: readonly ListedJob[]): readonly Column[] => [
+  { title: 'JOB', min: 36, cut: 'middle' },
+  { title: 'TYPE', min: 8, cut: 'middle' },
+  'STATUS',
+  { title: '#', right: true, leaveOut: 2 },
+  { title: 'FOR', leaveOut: 3 },
+  { title: 'OWNER', min: 10, cut: 'middle', leaveOut: 1 },
+  { title: 'STATE', min: jobs.some(({ lastError }) => lastError !== undefined) ? ERROR_WIDTH : 18 },
+];
+
+/** Less of an error tells nothing; who had the job matters less then. */
+const ERROR_WIDTH = 30;
+
+function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {
+  output.json({ jobs: jobs.map(asJson), cursor, bad });
+  if (output.isJson) return;
+  const leftOut =
+    jobs.length === 0
+      ? []
+      : output.table({ columns: columnsFor(jobs), rows: jobs.map((job) => rowOf(job, system, output, now)) });
+  const filtered = looked > jobs.length ? ` of ${looked} read` : '';
+  const wide = leftOut.length === 0 ? '' : `; --wide shows ${leftOut.join(', ')}`;
+  output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}${wide}`));
+  if (cursor !== undefined) output.line(output.colours.dim(`more: --cursor ${cursor}`));
+  for (const message of bad) output.note(message);
+}
+
+function rowOf(job: ListedJob, { settings }: System, { colours, width }: Output, now: number): Cell[] {
+  const isAhead = job.since !== undefined && job.since > now;
+  const owner = job.owner ?? '';
+  return [
+    job.jobId,
+    job.type,
+    statusCell(job.quarantined === true ? 'quarantined' : job.status, colours),
+    String(job.attempt),
+    job.since === undefined || job.since === 0 || isAhead ? '' : formatRoughly(now - job.since),
+    width === Number.POSITIVE_INFINITY ? owner : shortWorkerOf(owner),
+    job.lease === undefined ? firstLine(job.lastError ?? '') : leaseCell(job.lease, now, settings, colours),
+  ];
+}
+
+const asJson = ({ lease, ...job }: ListedJob) => ({
+  ...job,
+  leaseUntil: lease?.leaseUntil,
+  notBefore: lease?.notBefore,
+});

@@ -1,0 +1,191 @@
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { settingsFromEnvironment } from '../../../settings/environment.ts';
+import { resolveSettings } from '../../../settings/settings.ts';
+import { defined } from '../../../wire/defined.ts';
+import { formatDuration } from '../../inspect/format-duration.ts';
+import { type LeaseChoice, leaseChoices, leaseCurve, withLease } from '../../plan/lease-trade.ts';
+import { type PlanSettings, planFor, type Workload } from '../../plan/plan.ts';
+import { listPrices, type Prices } from '../../plan/prices.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  durationOption,
+  numberOption,
+  positiveOption,
+  withExamples,
+  withJson,
+  withoutSystem,
+} from '../define-command.ts';
+import { showPlan } from '../show-plan.ts';
+import { settingVariables } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+
+interface PlanOptions {
+  readonly running?: number;
+  readonly rate?: number;
+  readonly duration?: number;
+  readonly lease?: number;
+  readonly heartbeat?: number;
+  readonly leaseGrowth?: number;
+  readonly payload: number;
+  readonly result: number;
+  readonly checkpoint: number;
+  readonly checkpoints: number;
+  readonly errors: number;
+  readonly crashes: number;
+  readonly host: 'lambda' | 'process';
+  readonly memory: number;
+  readonly dashboard?: boolean;
+  readonly tracing?: boolean;
+  readonly typesMeasured?: number;
+  readonly prices?: string;
+  readonly json?: boolean;
+}
+
+/** More than a plot has columns, so that none is empty. */
+const POINTS = 240;
+
+/** `leasehold plan`: capacity, cost and recovery time before anything is deployed. */
+export function planCommand(context: CliContext): Command {
+  const bytes = numberOption(0, 262_144);
+  const command = new Command('plan')
+    .description('estimate capacity, monthly cost, shards and recovery time, and compare lease lengths')
+    .option('--running <n>', 'jobs that run at the same time', positiveOption)
+    .option('--rate <n>', 'jobs started per second', positiveOption)
+    .option('--duration <duration>', 'how long one job runs', durationOption)
+    .option('--lease <duration>', 'lease length (default: the setting leaseMs)', durationOption)
+    .option(
+      '--heartbeat <duration>',
+      'time between heartbeats (default: a third of the lease)',
+      durationOption,
+    )
+    .option('--lease-growth <share>', 'let the lease grow to this share of the attempt’s age', share)
+    .option('--payload <bytes>', 'payload of a job', bytes, 512)
+    .option('--result <bytes>', 'result of a job', bytes, 64)
+    .option('--checkpoint <bytes>', 'size of a checkpoint', bytes, 0)
+    .option('--checkpoints <n>', 'checkpoints that a job stores', numberOption(0, 1_000_000), 0)
+    .option('--errors <share>', 'share of attempts whose handler throws', share, 0)
+    .option('--crashes <share>', 'share of attempts whose worker dies', share, 0)
+    .addOption(
+      new Option('--host <host>', 'where handlers run').choices(['lambda', 'process']).default('lambda'),
+    )
+    .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
+    .option('--dashboard', 'with a dashboard')
+    .option('--tracing', 'with X-Ray traces')
+    .option(
+      '--types-measured <n>',
+      'job types with wait and run time of their own (metricsByType)',
+      numberOption(0, 1000),
+    )
+    .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
+    .action((options: PlanOptions) =>
+      withoutSystem(context, options, async (output) => {
+        plan(output, options, context.terminal.environment);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    withJson(command),
+    'leasehold plan --running 500 --duration 2m --lease 30s',
+    'leasehold plan --rate 20 --duration 90s --payload 4096 --errors 0.02 --json',
+  );
+}
+
+function plan(
+  output: Output,
+  options: PlanOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  const prices = options.prices === undefined ? listPrices : readPrices(options.prices);
+  const workload = workloadOf(options);
+  const settings = settingsOf(options, environment);
+  const { leaseMs, heartbeatMs } = settings;
+  const planned = planFor(workload, settings, prices, options);
+  const choices = leaseChoices(workload, settings, prices, options);
+  output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
+  const curve = leaseCurve(workload, settings, prices, POINTS);
+  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, curve, prices });
+}
+
+const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: LeaseChoice) => ({
+  leaseMs,
+  heartbeatMs,
+  ...rest,
+});
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value < 1))
+    throw new CliError(`'${text}' is not a share; give a number of at least 0 and below 1, such as 0.02`);
+  return value;
+}
+
+/** Running = rate × duration: any two give the third, and three must agree. */
+function workloadOf(options: PlanOptions): Workload {
+  const { running, rate, duration } = options;
+  const given = [running, rate, duration].filter((value) => value !== undefined).length;
+  if (given < 2)
+    throw new CliError(
+      'Give two of --running, --rate and --duration; the third follows (running = rate × duration)',
+    );
+  if (duration === 0) throw new CliError('--duration must be above 0');
+  if (running !== undefined && rate !== undefined && duration !== undefined) {
+    const follows = (rate * duration) / 1000;
+    if (Math.abs(follows - running) > 0.1 * running)
+      throw new CliError(
+        `${rate} jobs a second of ${formatDuration(duration)} each are ${Number(follows.toFixed(1))} running jobs, not ${running}. Leave out one of --running, --rate and --duration`,
+      );
+  }
+  if (options.errors + options.crashes >= 1)
+    throw new CliError('--errors and --crashes together must be below 1');
+  return {
+    rate: rate ?? (1000 * (running ?? 0)) / (duration ?? 1),
+    durationMs: duration ?? (1000 * (running ?? 0)) / (rate ?? 1),
+    payloadBytes: options.payload,
+    resultBytes: options.result,
+    checkpointBytes: options.checkpoint,
+    checkpoints: options.checkpoints,
+    errorShare: options.errors,
+    crashShare: options.crashes,
+    host: options.host === 'lambda' ? { kind: 'lambda', memoryMb: options.memory } : { kind: 'process' },
+  };
+}
+
+/** The environment's settings with the options on top, judged like any other settings; shards follow from the plan. */
+function settingsOf(
+  options: PlanOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): PlanSettings {
+  const declared = settingsFromEnvironment(settingVariables(environment));
+  const leased = options.lease === undefined ? declared : withLease(declared, options.lease);
+  return resolveSettings({
+    ...leased,
+    minLeaseMs: Math.min(leased.minLeaseMs, leased.leaseMs),
+    maxRunning: 1,
+    ...defined({ heartbeatMs: options.heartbeat, leaseGrowth: options.leaseGrowth }),
+  });
+}
+
+function readPrices(file: string): Prices {
+  let given: unknown;
+  try {
+    given = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new CliError(
+      `--prices ${file} cannot be read as JSON (${cause instanceof Error ? cause.message : cause})`,
+    );
+  }
+  const prices = { ...listPrices, ...(given as object) } as Record<string, unknown>;
+  for (const [name, standard] of Object.entries(listPrices))
+    if (typeof prices[name] !== typeof standard)
+      throw new CliError(
+        `--prices ${file}: '${name}' is ${JSON.stringify(prices[name])}; it must be a ${typeof standard}`,
+      );
+  const unknown = Object.keys(prices).find((name) => !Object.hasOwn(listPrices, name));
+  if (unknown !== undefined)
+    throw new CliError(
+      `--prices ${file}: '${unknown}' is unknown. Allowed: ${Object.keys(listPrices).join(', ')}`,
+    );
+  return prices as Prices;
+}

@@ -1,0 +1,188 @@
+import { Command } from 'commander';
+import { decideReap, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
+import type { LeaseEntry } from '../../../protocol/job.ts';
+import type { Events, Telemetry } from '../../../protocol/ports.ts';
+import { allShards } from '../../../protocol/shards.ts';
+import { allLeases } from '../../../protocol/store/all-leases.ts';
+import type { SweepResult } from '../../../reaper/sweep.ts';
+import { resourceVariables } from '../../../wire/environment.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
+import { clientConfig, type SystemOptions } from '../find-system.ts';
+import type { System } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+
+const PAGE = 500;
+/** Verdicts that a dry run names. */
+const NAMED = 50;
+
+/** `leasehold reap`: one sweep, now, by this machine. */
+export function reapCommand(context: CliContext): Command {
+  const command = new Command('reap')
+    .description('sweep once, now: reclaim jobs whose lease lapsed, and send lost hints again')
+    .option('--dry-run', 'only say what a sweep would do')
+    .action((options: SystemOptions & { readonly dryRun?: boolean }) =>
+      onSystem(context, options, (system, output) =>
+        options.dryRun === true ? dryRun(context, system, output) : reap(context, system, output),
+      ),
+    );
+  return withExamples(withSystem(withWide(command)), 'leasehold reap --dry-run', 'leasehold reap --json');
+}
+
+async function reap({ terminal }: CliContext, system: System, output: Output) {
+  const { table, store, settings, clockGuard } = system;
+  const queue = system.queue();
+  if (!clockGuard.isSound())
+    throw new CliError(
+      `This machine's clock is ${formatDuration(clockGuard.offset()?.offsetMs ?? 0)} off DynamoDB's: it could reclaim jobs whose lease is live. Set the clock with NTP, then run 'leasehold doctor'`,
+      exitCodes.refused,
+    );
+  const telemetry = notesOnly(output);
+  const { sweep } = await import('../../../reaper/sweep.ts');
+  const result = await sweep(
+    {
+      table,
+      store,
+      queue,
+      telemetry,
+      events: await eventsPort(system, telemetry),
+      clock: terminal.clock,
+      settings,
+      clockGuard,
+    },
+    { shouldStop: () => terminal.interrupted.aborted },
+  );
+  output.json(result);
+  report(output, result, terminal.clock.now());
+  const { skipped } = result;
+  const isWhole =
+    result.complete &&
+    result.errors + skipped.unwritten + skipped.newer + skipped.bad + result.hintsFailed === 0;
+  return isWhole ? exitCodes.ok : exitCodes.refused;
+}
+
+/** Warnings and errors for the operator; counts come with the result, and metrics are the deployed reaper's. */
+const notesOnly = (output: Output): Telemetry => ({
+  info: () => {},
+  warn: (message) => output.note(message),
+  error: (message, error) =>
+    output.note(`${message}: ${error instanceof Error ? error.message : String(error)}`),
+  count: () => {},
+  gauge: () => {},
+});
+
+/** A sweep by hand publishes its events like any other, where a bus is named. */
+async function eventsPort({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
+  const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
+    import('../../../aws/eventbridge.ts'),
+    import('@aws-sdk/client-eventbridge'),
+  ]);
+  const busName = found.environment[resourceVariables.eventBusName];
+  if (!busName || !settings.eventsEnabled) return noEvents;
+  return createEventBridgeEvents({
+    busName,
+    serviceName: found.environment[resourceVariables.serviceName] ?? found.tableName,
+    telemetry,
+    client: new EventBridgeClient({ maxAttempts: 1, ...clientConfig(found.environment, 'EVENTBRIDGE') }),
+  });
+}
+
+function report(output: Output, result: SweepResult, now: number): void {
+  const { colours } = output;
+  const { reclaimed, failed, redispatched, cancelled, skipped } = result;
+  output.line(
+    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${failed} failed (${result.quarantined} quarantined), ${redispatched} sent another hint, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
+  );
+  const left = Object.entries(skipped).filter(([, count]) => count > 0);
+  if (left.length > 0)
+    output.line(
+      colours.yellow(
+        `left as they are: ${left.map(([why, count]) => `${count} ${whyLeft[why] ?? why}`).join(', ')}`,
+      ),
+    );
+  if (result.breakerOpen)
+    output.line(
+      colours.yellow('the breaker is open: so many leases lapsed at once that reclaiming is rate-limited'),
+    );
+  if (result.nextLapseAt !== undefined)
+    output.line(`the next lease may lapse ${formatAge(result.nextLapseAt, now)}`);
+}
+
+const whyLeft: Readonly<Record<string, string>> = {
+  moved: 'changed meanwhile',
+  bad: "cannot be read (run 'leasehold doctor')",
+  newer: 'of a newer version',
+  unwritten: 'could not be written',
+  heldBack: 'held back by the breaker',
+  stopped: 'not reached',
+};
+
+async function dryRun({ terminal }: CliContext, system: System, output: Output) {
+  const now = terminal.clock.now();
+  const verdicts: { entry: LeaseEntry; verdict: ReapVerdict }[] = [];
+  const bad: string[] = [];
+  const { running, pending } = allShards(system.settings.shards);
+  for await (const found of allLeases(system.table, {
+    shards: [...running, ...pending],
+    pageSize: PAGE,
+    upTo: now,
+  })) {
+    if (found.entry === undefined) bad.push(found.bad.message);
+    else {
+      const verdict = decideReap(found.entry, { now, settings: system.settings });
+      if (verdict.kind !== 'leave') verdicts.push({ entry: found.entry, verdict });
+    }
+  }
+  output.json({
+    dryRun: true,
+    verdicts: verdicts.map(({ entry, verdict }) => ({ jobId: entry.jobId, type: entry.type, ...verdict })),
+    bad,
+  });
+  if (verdicts.length > 0)
+    output.table({
+      columns: [
+        { title: 'JOB', min: 36, cut: 'middle' },
+        { title: 'TYPE', min: 8, cut: 'middle', leaveOut: 2 },
+        { title: 'LEASE ENDED', leaveOut: 3 },
+        { title: 'OWNER', min: 10, cut: 'middle', leaveOut: 1 },
+        { title: 'WOULD BE', min: 20 },
+      ],
+      rows: verdicts
+        .slice(0, NAMED)
+        .map(({ entry, verdict }) => [
+          entry.jobId,
+          entry.type,
+          formatAge(entry.leaseUntil, now),
+          output.width === Number.POSITIVE_INFINITY
+            ? (entry.leaseOwner ?? '')
+            : shortWorkerOf(entry.leaseOwner ?? ''),
+          wouldBe(verdict, entry),
+        ]),
+    });
+  const shown = verdicts.length > NAMED ? ` (${NAMED} are shown)` : '';
+  output.line(
+    verdicts.length === 0
+      ? 'No lease has lapsed; a sweep would change nothing.'
+      : `A sweep would change ${counted(verdicts.length, 'job')}${shown}; nothing was changed.`,
+  );
+  for (const message of bad) output.note(message);
+  return exitCodes.ok;
+}
+
+function wouldBe(verdict: ReapVerdict, entry: LeaseEntry): string {
+  switch (verdict.kind) {
+    case 'reclaim':
+      return `given to the next worker (crash ${verdict.crashes} of ${entry.maxCrashes})`;
+    case 'fail':
+      return verdict.quarantined ? `quarantined (crash ${verdict.crashes} of ${entry.maxCrashes})` : 'failed';
+    case 'redispatch':
+      return 'sent another hint';
+    case 'cancel':
+      return 'cancelled';
+    case 'leave':
+      return 'left as it is';
+  }
+}

@@ -1,0 +1,163 @@
+import { Command } from 'commander';
+import type { DeployedSchedule } from '../../../aws/deployed-schedules.ts';
+import {
+  expressionOf,
+  type Schedule,
+  type Schedules,
+  timetableOf,
+} from '../../../client/schedules/schedule.ts';
+import { defined } from '../../../wire/defined.ts';
+import { resourceVariables } from '../../../wire/environment.ts';
+import { scheduleGroupOf } from '../../../wire/schedule-group.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  numberOption,
+  withExamples,
+  withJson,
+  withoutSystem,
+  withWide,
+} from '../define-command.ts';
+import { clientConfig, findLocalState } from '../find-system.ts';
+import type { Output } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { Cell } from '../terminal/text-table.ts';
+import { formatInstant } from '../terminal/time.ts';
+
+interface SchedulesOptions {
+  readonly service?: string;
+  readonly region?: string;
+  readonly ticks: number;
+  readonly json?: boolean;
+  readonly wide?: boolean;
+}
+
+/** A schedule as it is listed. */
+interface ListedSchedule {
+  readonly name: string;
+  readonly when: string;
+  readonly timeZone?: string;
+  readonly type: string;
+  readonly isEnabled: boolean;
+  /** The next ticks, epoch ms. */
+  readonly next: readonly number[];
+}
+
+/** `leasehold schedules`: the recurring jobs, and when they come next. */
+export function schedulesCommand(context: CliContext): Command {
+  const command = withJson(withWide(new Command('schedules')))
+    .description('list recurring jobs and their next ticks')
+    .option(
+      '--service <name>',
+      `the deployment (default: ${resourceVariables.serviceName}, or the local stack)`,
+    )
+    .option('--region <region>', 'AWS region (default: the usual AWS settings)')
+    .option('-n, --ticks <n>', 'ticks to show of each', numberOption(1, 100), 3)
+    .action((options: SchedulesOptions) =>
+      withoutSystem(context, options, async (output) => {
+        const { terminal } = context;
+        const listed = await listSchedules(terminal, options);
+        output.json({ schedules: listed });
+        show(output, listed, terminal);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(
+    command,
+    'leasehold schedules',
+    'leasehold schedules --service Leasehold-Jobs --ticks 5 --json',
+  );
+}
+
+/** A deployment that options or the environment name takes precedence over the local one. */
+async function listSchedules(terminal: Terminal, options: SchedulesOptions): Promise<ListedSchedule[]> {
+  const now = terminal.clock.now();
+  const service = options.service ?? terminal.environment[resourceVariables.serviceName];
+  if (!service) {
+    const local = findLocalState(terminal.directory);
+    if (local === undefined)
+      throw new CliError(
+        `No deployment is named. Add --service NAME (an output of the stack) or export ${resourceVariables.serviceName}; on this machine, start 'leasehold dev' in this folder or above it`,
+      );
+    return localSchedules(local.schedules ?? {}, now, options.ticks);
+  }
+  const { readDeployedSchedules } = await import('../../../aws/deployed-schedules.ts');
+  const own = defined({ AWS_REGION: options.region });
+  const config = clientConfig({ ...terminal.environment, ...own }, 'SCHEDULER');
+  const group = scheduleGroupOf(service);
+  const deployed = await readDeployedSchedules(group, config);
+  if (deployed === undefined)
+    throw new CliError(
+      `There is no schedule group '${group}' in this account and region: '${service}' has no recurring jobs, or is deployed elsewhere. Check --service and --region, or give the construct 'schedules'`,
+      exitCodes.refused,
+    );
+  return deployed.map((each) => tellDeployed(each, now, options.ticks));
+}
+
+const localSchedules = (schedules: Schedules, now: number, ticks: number): ListedSchedule[] =>
+  Object.entries(schedules).map(([name, schedule]) => ({
+    name,
+    when: expressionOf(schedule),
+    timeZone: schedule.timeZone,
+    type: schedule.type,
+    isEnabled: true,
+    next: ticksOf(schedule, 0, now, ticks),
+  }));
+
+/** What is deployed may have been changed by hand: what cannot be read is shown without its ticks. */
+function tellDeployed(deployed: DeployedSchedule, now: number, ticks: number): ListedSchedule {
+  const { name, expression, timeZone, isEnabled, createdAt } = deployed;
+  const type = typeIn(deployed.input);
+  const [, kind, inner = ''] = /^(cron|rate)\((.+)\)$/.exec(expression) ?? [];
+  const schedule: Schedule = kind === 'cron' ? { cron: inner, timeZone, type } : { rate: inner, type };
+  const next = isEnabled && kind !== undefined ? ticksOf(schedule, createdAt, now, ticks) : [];
+  return { name, when: expression, timeZone, type, isEnabled, next };
+}
+
+function typeIn(input: string): string {
+  try {
+    return String((JSON.parse(input) as { readonly type?: unknown }).type ?? '?');
+  } catch {
+    return '?';
+  }
+}
+
+function ticksOf(schedule: Schedule, anchor: number, now: number, count: number): number[] {
+  const ticks: number[] = [];
+  try {
+    const timetable = timetableOf(schedule, anchor);
+    for (let at = timetable.next(now); at !== undefined && ticks.length < count; at = timetable.next(at)) {
+      if (Number.isNaN(at)) break;
+      ticks.push(at);
+    }
+  } catch {
+    // Not one of ours.
+  }
+  return ticks;
+}
+
+function show(output: Output, listed: readonly ListedSchedule[], terminal: Terminal): void {
+  const { colours } = output;
+  if (listed.length === 0) {
+    output.line(colours.dim('There are no recurring jobs.'));
+    return;
+  }
+  const now = terminal.clock.now();
+  const shown = (at: number, i: number) =>
+    i === 0 ? `${formatInstant(at, terminal)} (${formatAge(at, now)})` : formatInstant(at, terminal);
+  output.table({
+    columns: [
+      { title: 'NAME', min: 12, cut: 'middle' },
+      { title: 'WHEN', min: 12 },
+      { title: 'TIME ZONE', leaveOut: 2 },
+      { title: 'TYPE', min: 8, cut: 'middle', leaveOut: 1 },
+      { title: 'NEXT', min: 23 },
+    ],
+    rows: listed.flatMap(({ name, when, timeZone = 'UTC', type, isEnabled, next }): Cell[][] => {
+      const [first, ...others] = isEnabled ? next.map(shown) : [];
+      const soonest: Cell = isEnabled ? (first ?? '–') : ['disabled', colours.yellow];
+      return [[name, when, timeZone, type, soonest], ...others.map((tick) => ['', '', '', '', tick])];
+    }),
+  });
+}

@@ -1,0 +1,155 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { WaitTimedOutError } from '../../../client/errors.ts';
+import { recordOf } from '../../../client/job-record.ts';
+import { waitForEnd } from '../../../client/wait-for.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  durationOption,
+  futureOption,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { paintStatus } from '../format-job.ts';
+import { sendLines } from '../send-lines.ts';
+import type { System } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+import { parseInstant } from '../terminal/time.ts';
+import { unknownTypes } from '../unknown-types.ts';
+
+interface SendCommandOptions extends SystemOptions {
+  readonly file?: string;
+  readonly jobId?: string;
+  readonly delay?: number;
+  readonly at?: string;
+  readonly lease?: number;
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+  readonly wait?: boolean;
+  readonly timeout?: number;
+}
+
+/** `leasehold send`: one job from the command line, or many from NDJSON. */
+export function sendCommand(context: CliContext): Command {
+  const command = new Command('send')
+    .description('send a job, or many from NDJSON')
+    .argument('[type]', 'job type; optional with --file when every line names its own')
+    .argument('[payload]', "payload as JSON (or plain text); '-' reads it from stdin")
+    .option(
+      '-f, --file <file>',
+      "NDJSON: with TYPE one payload per line, else one whole message per line; '-' is stdin",
+    )
+    .option('--job-id <id>', 'your own id: sending it again does not run the job twice')
+    .option('--delay <duration>', 'not before this time from now', durationOption)
+    .option('--at <instant>', 'not before this instant (ISO 8601), or this time from now (2h)', futureOption)
+    .option('--lease <duration>', 'lease length of this job', durationOption)
+    .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
+    .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
+    .option('-w, --wait', 'wait until the job has ended, and print its result')
+    .option('--timeout <duration>', 'how long to wait at most (default: 5m)', durationOption)
+    .action((type: string | undefined, payload: string | undefined, options: SendCommandOptions) =>
+      onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),
+    );
+  return withExamples(
+    withSystem(command),
+    'leasehold send email \'{"to":"ada@example.com"}\'',
+    'leasehold send report --job-id report-2026-03 --at 2026-04-01T06:00',
+    'leasehold send report --wait --timeout 2m --json | jq .job.result',
+    'cat payloads.ndjson | leasehold send email --file -',
+  );
+}
+
+async function send(
+  context: CliContext,
+  system: System,
+  output: Output,
+  type: string | undefined,
+  payload: string | undefined,
+  options: SendCommandOptions,
+) {
+  const now = context.terminal.clock.now();
+  const fields = fieldsOf(options, now);
+  if (fields.notBefore !== undefined && fields.notBefore < now)
+    output.note(`--at ${options.at} is ${formatAge(fields.notBefore, now)}, so it runs at once.`);
+  if (options.timeout !== undefined && options.wait !== true)
+    throw new CliError('--timeout says how long to wait; add --wait');
+  if (options.file !== undefined) {
+    if (payload !== undefined) throw new CliError('Give either a payload or --file, not both');
+    if (options.jobId !== undefined)
+      throw new CliError('--job-id names one job; put "jobId" in the lines of the file instead');
+    if (options.wait === true) throw new CliError('--wait waits for one job; leave --file out');
+    const lines = options.file === '-' ? context.terminal.input : readable(options.file);
+    return sendLines(context.terminal, system, output, lines, { type, fields });
+  }
+  if (type === undefined)
+    throw new CliError("Name the job's type: leasehold send TYPE [PAYLOAD]. For many jobs add --file FILE");
+  const text = payload === '-' ? await readAll(context.terminal.input) : payload;
+  const warning = unknownTypes(system.found.types, [type]);
+  if (warning !== undefined) output.note(warning);
+  const { createProducer } = await import('../../../client/producer/index.ts');
+  const { clock, isScreen, interrupted } = context.terminal;
+  const producer = createProducer({ queue: system.queue(), settings: system.settings, clock });
+  const sent = await producer.send(type, text === undefined ? null : payloadOf(text), fields);
+  const { jobId } = sent;
+  if (options.wait !== true) {
+    output.json({ outcome: 'sent', ...sent, type, warning });
+    output.line(`${output.colours.green('sent')} ${jobId}`);
+    if (isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
+    return exitCodes.ok;
+  }
+  output.note(`sent ${jobId}; waiting for it to end`);
+  const waiting = waitForEnd(system, jobId, { timeoutMs: options.timeout, signal: interrupted });
+  const job = await waiting.catch((error: unknown) => {
+    throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
+  });
+  output.json({ outcome: 'sent', ...sent, type, warning, job: recordOf(job) });
+  output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
+  if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
+  else output.note(job.lastError ?? `See 'leasehold explain ${jobId}'`);
+  return job.status === 'done' ? exitCodes.ok : exitCodes.refused;
+}
+
+/** What goes into the message besides type and payload. */
+function fieldsOf(options: SendCommandOptions, now: number) {
+  if (options.delay !== undefined && options.at !== undefined)
+    throw new CliError('Give either --delay or --at, not both');
+  const notBefore = options.at === undefined ? undefined : parseInstant(options.at, now, 'ahead');
+  return {
+    jobId: options.jobId,
+    delayMs: options.delay,
+    notBefore,
+    leaseMs: options.lease,
+    maxAttempts: options.maxAttempts,
+    maxCrashes: options.maxCrashes,
+  };
+}
+
+/** JSON if it is JSON; text that does not look like JSON is a string, as a shell user expects. */
+function payloadOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!/^\s*[{["]/.test(text)) return text;
+    throw new CliError(
+      `Not sent: the payload looks like JSON but is not (${error instanceof Error ? error.message : error}). Check the shell quotes: '{"a":1}'`,
+    );
+  }
+}
+
+function readable(file: string): AsyncIterable<string | Uint8Array> {
+  if (!existsSync(file)) throw new CliError(`There is no file '${file}'. Check the path, or use - for stdin`);
+  return createReadStream(file);
+}
+
+async function readAll(input: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk));
+  const text = Buffer.concat(chunks).toString().trim();
+  if (text === '') throw new CliError('Not sent: stdin was empty; the payload is read from there');
+  return text;
+}

@@ -1,0 +1,102 @@
+import { Command } from 'commander';
+import type { LeaseEntry } from '../../../protocol/job.ts';
+import { allShards } from '../../../protocol/shards.ts';
+import { allLeases } from '../../../protocol/store/all-leases.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatAge } from '../../inspect/format-duration.ts';
+import { type LeaseHolder, leaseHolders } from '../../inspect/lease-holders.ts';
+import { shortWorkerOf } from '../../inspect/worker-name.ts';
+import { exitCodes } from '../cli-error.ts';
+import {
+  type CliContext,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
+import type { SystemOptions } from '../find-system.ts';
+import type { System } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+
+const PAGE = 500;
+/** Job ids named in a row; the rest are counted. */
+const NAMED = 3;
+
+interface WorkersOptions extends SystemOptions {
+  readonly limit: number;
+  readonly stale?: boolean;
+}
+
+/** `leasehold workers`: who holds jobs, their last heartbeat, live or STALE. */
+export function workersCommand(context: CliContext): Command {
+  const command = new Command('workers')
+    .description('list workers by the leases they hold: last heartbeat, live or STALE, jobs')
+    .option('--stale', 'only workers whose leases have all ended')
+    .option('-n, --limit <n>', 'read at most this many leases', numberOption(1, 1_000_000), 20_000)
+    .action((options: WorkersOptions) =>
+      onSystem(context, options, async (system, output) => {
+        const now = context.terminal.clock.now();
+        const { entries, isCut } = await readRunning(system, options.limit);
+        const views = leaseHolders(entries, now, system.settings).filter(
+          (view) => options.stale !== true || view.state === 'STALE',
+        );
+        output.json({ workers: views, leasesRead: entries.length, isCut });
+        show(output, views, now);
+        if (isCut)
+          output.note(`Only the first ${counted(entries.length, 'lease')} were read; raise --limit.`);
+        return exitCodes.ok;
+      }),
+    );
+  return withExamples(withSystem(withWide(command)), 'leasehold workers', 'leasehold workers --stale --json');
+}
+
+async function readRunning(
+  system: System,
+  limit: number,
+): Promise<{ entries: LeaseEntry[]; isCut: boolean }> {
+  const entries: LeaseEntry[] = [];
+  const shards = allShards(system.settings.shards).running;
+  for await (const found of allLeases(system.table, { shards, pageSize: PAGE })) {
+    if (found.entry === undefined) continue;
+    if (entries.length === limit) return { entries, isCut: true };
+    entries.push(found.entry);
+  }
+  return { entries, isCut: false };
+}
+
+/** Those whose lease has ended come first. */
+function holdsOf(jobs: LeaseHolder['jobs']): string {
+  const named = jobs
+    .toSorted((a, b) => Number(b.isLapsed) - Number(a.isLapsed))
+    .slice(0, NAMED)
+    .map(({ jobId, isLapsed }) => (isLapsed ? `${jobId} (ended)` : jobId));
+  return named.join(', ') + (jobs.length > named.length ? `, +${jobs.length - named.length}` : '');
+}
+
+function show(output: Output, views: readonly LeaseHolder[], now: number): void {
+  const { colours } = output;
+  const isWide = output.width === Number.POSITIVE_INFINITY;
+  if (views.length > 0)
+    output.table({
+      columns: [
+        { title: 'WORKER', min: 22, cut: 'middle' },
+        'STATE',
+        'LAST BEAT',
+        { title: 'JOBS', right: true },
+        { title: 'HOLDS', min: 16 },
+      ],
+      rows: views.map(({ worker, state, lastHeartbeatAt, jobs }) => [
+        isWide ? worker : shortWorkerOf(`${worker}/`),
+        [state, state === 'live' ? colours.green : colours.red],
+        formatAge(lastHeartbeatAt, now),
+        String(jobs.length),
+        [holdsOf(jobs), jobs.some((job) => job.isLapsed) ? colours.red : String],
+      ]),
+    });
+  output.line(
+    colours.dim(
+      `${counted(views.length, 'worker')} with jobs; a worker without jobs leaves no trace in the table`,
+    ),
+  );
+}

@@ -1,0 +1,177 @@
+import { Command } from 'commander';
+import { settingsFromEnvironment } from '../../../settings/environment.ts';
+import { defaultSettings } from '../../../settings/settings.ts';
+import { SettingsError } from '../../../settings/settings-error.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatDollars } from '../../plan/format-dollars.ts';
+import { type ExitCode, exitCodes } from '../cli-error.ts';
+import { type CliContext, withExamples, withSystem } from '../define-command.ts';
+import { findSystem, type SystemOptions } from '../find-system.ts';
+import { openSystem, type System, settingVariables } from '../system.ts';
+import { confirmed } from '../terminal/confirmed.ts';
+import { type Colours, createOutput, type Output } from '../terminal/output.ts';
+import type { CheckResult, Finding } from './check.ts';
+import { isRepairable, type Repaired, repairRows } from './repair-rows.ts';
+import { runDoctor } from './run-doctor.ts';
+
+interface DoctorCommandOptions extends SystemOptions {
+  readonly repair?: boolean;
+  readonly dryRun?: boolean;
+  readonly scan?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Findings of one check that are printed; the rest are counted. */
+const TOLD = 10;
+
+/** `leasehold doctor`: checks everything that an operator would otherwise check by hand. */
+export function doctorCommand(context: CliContext): Command {
+  const command = new Command('doctor')
+    .description('check settings, clock, reaper, queue and every row; repair rows with --repair')
+    .option('--repair', 'repair what can be repaired, by conditional writes')
+    .option('--dry-run', 'with --repair: only say what would be done')
+    .option('--scan', 'read the whole table, whatever it costs')
+    .option('--no-scan', 'never read the whole table')
+    .option('-y, --yes', 'do not ask before repairing')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 no problems; 1 problems were found, and not all repaired;\n2 something could not be checked.',
+    )
+    .action((options: DoctorCommandOptions) => doctor(context, options));
+  return withExamples(
+    withSystem(command),
+    'leasehold doctor',
+    'leasehold doctor --repair --dry-run',
+    'leasehold doctor --no-scan --json   # in CI',
+  );
+}
+
+async function doctor(context: CliContext, options: DoctorCommandOptions): Promise<void> {
+  const { terminal } = context;
+  const output = createOutput(terminal, options);
+  const system = await openDespiteSettings(context, options);
+  try {
+    const results = await runDoctor(system, terminal, {
+      scan: options.scan,
+      onScan: ({ rows, readUnits, dollars }) =>
+        output.note(
+          `Reading the whole table: about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}.`,
+        ),
+    });
+    for (const result of results) tell(output, result, options.repair === true);
+    const repaired = await repair(context, system, output, results, options);
+    output.json({
+      results: results.map(withoutWrites),
+      repaired: repaired?.map(({ finding: _, ...each }) => each),
+    });
+    context.end(verdict(output, results, repaired));
+  } finally {
+    system.close();
+  }
+}
+
+/** Broken settings are one of the findings: they must not keep the doctor from the others. */
+function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOptions): Promise<System> {
+  const found = findSystem(options, terminal.environment, terminal.directory);
+  try {
+    settingsFromEnvironment(settingVariables(found.environment));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return openSystem(options, terminal, { settings: defaultSettings });
+  }
+  return openSystem(options, terminal);
+}
+
+function tell(output: Output, result: CheckResult, repairs: boolean): void {
+  const { colours } = output;
+  output.say('', headline(result, colours));
+  if (result.outcome !== 'checked') return;
+  const { findings } = result;
+  for (const finding of findings.slice(0, TOLD)) {
+    const mark = finding.severity === 'problem' ? colours.red('problem') : colours.yellow('warning');
+    const next = isRepairable(finding) && !repairs ? `--repair would ${finding.next}` : finding.next;
+    output.say(`  ${mark} `, finding.says);
+    output.say(`          ${colours.dim('→')} `, next, colours.dim);
+  }
+  if (findings.length > TOLD)
+    output.line(colours.dim(`  … and ${findings.length - TOLD} more; --json lists them all`));
+}
+
+function headline(result: CheckResult, colours: Colours): string {
+  const { check } = result;
+  switch (result.outcome) {
+    case 'skipped':
+      return colours.dim(`- ${check}: ${result.reason}`);
+    case 'failed':
+      return `${colours.yellow('?')} ${check}: could not be checked: ${result.reason}`;
+    case 'checked': {
+      const problems = result.findings.filter((finding) => finding.severity === 'problem').length;
+      return problems === 0
+        ? `${colours.green('✓')} ${check}`
+        : `${colours.red('✗')} ${check}: ${counted(problems, 'problem')}`;
+    }
+  }
+}
+
+const allFindings = (results: readonly CheckResult[]): Finding[] =>
+  results.flatMap((result) => (result.outcome === 'checked' ? result.findings : []));
+
+/** Several checks may find the same row: the first repair is made, and the next run finds the rest. */
+async function repair(
+  { terminal }: CliContext,
+  system: System,
+  output: Output,
+  results: readonly CheckResult[],
+  options: DoctorCommandOptions,
+): Promise<Repaired[] | undefined> {
+  if (options.repair !== true) return undefined;
+  const repairable = allFindings(results).filter(isRepairable);
+  const first = [
+    ...new Map(repairable.toReversed().map((finding) => [finding.jobId, finding])).values(),
+  ].toReversed();
+  if (first.length === 0) return [];
+  if (options.dryRun === true) {
+    output.line(`${counted(first.length, 'row')} would be repaired; nothing was changed.`);
+    return undefined;
+  }
+  if (first.some((finding) => finding.repair.dispatch !== undefined)) system.queueUrl();
+  if (!(await confirmed(terminal, `Repair ${counted(first.length, 'row')}?`, options))) return undefined;
+  const repaired = await repairRows(system, output, first);
+  for (const { jobId, outcome, says } of repaired)
+    output.line(
+      `${outcome === 'repaired' ? output.colours.green('repaired') : output.colours.yellow(outcome)} ${jobId}  ${says}`,
+    );
+  return repaired;
+}
+
+function verdict(
+  output: Output,
+  results: readonly CheckResult[],
+  repaired: readonly Repaired[] | undefined,
+): ExitCode {
+  const mended = new Set(
+    repaired?.filter(({ outcome }) => outcome === 'repaired').map(({ finding }) => finding),
+  );
+  const left = allFindings(results).filter(
+    (finding) => finding.severity === 'problem' && !mended.has(finding),
+  );
+  const unchecked = results.filter(({ outcome }) => outcome === 'failed').length;
+  const { colours } = output;
+  output.line();
+  if (left.length > 0) output.line(colours.red(counted(left.length, 'problem')));
+  if (unchecked > 0) output.line(colours.yellow(`${counted(unchecked, 'check')} could not be run`));
+  if (left.length === 0 && unchecked === 0)
+    output.line(colours.green(mended.size > 0 ? 'no problems left' : 'no problems'));
+  return left.length > 0 ? exitCodes.refused : unchecked > 0 ? exitCodes.unusable : exitCodes.ok;
+}
+
+const withoutWrites = (result: CheckResult) =>
+  result.outcome === 'checked'
+    ? {
+        ...result,
+        findings: result.findings.map(({ repair, ...finding }) => ({
+          ...finding,
+          repairable: repair !== undefined,
+        })),
+      }
+    : result;

@@ -1,0 +1,136 @@
+import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
+import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
+import type { Cursor } from '../../../protocol/ports.ts';
+import { allShards } from '../../../protocol/shards.ts';
+import { oldFailuresListedWrite } from '../../../protocol/writes/repair-writes.ts';
+import type { Row } from '../../../protocol/writes/row-write.ts';
+import { LEADER_KEY, mayHoldOldFailures } from '../../../wire/table.ts';
+import { type System, settingVariables } from '../system.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { type CheckResult, type Finding, problem, runCheck, warning } from './check.ts';
+import { checkQueue } from './check-queue.ts';
+import { DataLedger } from './data-ledger.ts';
+import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
+import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
+
+export interface DoctorOptions {
+  /** True: whatever it costs. False: never. Undefined: where it costs next to nothing. */
+  readonly scan?: boolean;
+  /** Called before the table is read. */
+  readonly onScan?: (cost: ScanCost) => void;
+}
+
+/** Runs every check; none of them changes anything. */
+export async function runDoctor(
+  system: System,
+  terminal: Terminal,
+  options: DoctorOptions = {},
+): Promise<CheckResult[]> {
+  const { settings, found, table } = system;
+  const now = terminal.clock.now();
+  const partitions = allShards(settings.shards);
+  const results = [
+    await runCheck('settings', () => checkSettings(settingVariables(found.environment))),
+    await runCheck('table and indexes', async () => checkTable(await system.inspection.describe())),
+    await runCheck('clock', async () => {
+      await table.read(LEADER_KEY);
+      return checkClock(system.clockGuard.offset(), settings);
+    }),
+    await runCheck('reaper', async () =>
+      checkReaper(
+        {
+          leader: await table.read(LEADER_KEY),
+          oldestRunning: await oldest(system, partitions.running),
+          oldestPending: await oldest(system, partitions.pending),
+        },
+        now,
+        settings,
+      ),
+    ),
+    await runCheck('queue', () => queueFindings(system)),
+  ];
+  return [...results, ...(await checkRows(system, terminal, options))];
+}
+
+async function oldest({ table }: System, partitions: readonly string[]): Promise<number | undefined> {
+  const pages = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
+  const ends = pages.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+async function queueFindings(system: System): Promise<Finding[]> {
+  const queue = await describeQueue(system.sqs, system.queueUrl());
+  if (queue.redrive === undefined) return checkQueue(queue, undefined, system.settings);
+  try {
+    const url = await queueUrlOf(system.sqs, queue.redrive.deadLetterArn);
+    return checkQueue(queue, await describeQueue(system.sqs, url), system.settings);
+  } catch (error) {
+    return [
+      ...checkQueue(queue, undefined, system.settings),
+      problem(
+        `the dead-letter queue ${queue.redrive.deadLetterArn} cannot be read (${error instanceof Error ? error.message : error})`,
+        'check that it exists, and that you may read it',
+      ),
+    ];
+  }
+}
+
+/** Reads the table once for all checks of rows: the only way to rows that no index shows. */
+async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
+  const names = [...Object.keys(rowChecks), DATA_CHECK, OLD_CHECK];
+  const all = (outcome: 'failed' | 'skipped', reason: string) =>
+    names.map((check): CheckResult => ({ check, outcome, reason }));
+  if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
+  try {
+    const cost = await scanCostOf(system);
+    if (options.scan === undefined && cost.dollars > NEXT_TO_NOTHING)
+      return all(
+        'failed',
+        `needs a scan of about ${cost.rows} rows ($${cost.dollars.toFixed(2)}); add --scan to run it anyway, or --no-scan to skip it`,
+      );
+    options.onScan?.(cost);
+    const findings = await scanRows(system, terminal);
+    return names.map((check) => ({ check, outcome: 'checked', findings: findings.get(check) ?? [] }));
+  } catch (error) {
+    return all('failed', error instanceof Error ? error.message : String(error));
+  }
+}
+
+const DATA_CHECK = 'data rows';
+const OLD_CHECK = 'failures of version 0.1';
+
+/** Lists look for failures that are in no index until this is repaired, which comes after all failures are. */
+const ofOldVersion = (reapers: Row): Finding => ({
+  ...warning(
+    'version 0.1 wrote this table, so that every list of failures reads all of it, or leaves those of 0.1 out',
+    'note that they are listed',
+  ),
+  jobId: LEADER_KEY,
+  repair: { write: oldFailuresListedWrite(reapers), isLast: true },
+});
+
+async function scanRows(system: System, terminal: Terminal): Promise<Map<string, Finding[]>> {
+  const context: RowContext = {
+    now: terminal.clock.now(),
+    settings: system.settings,
+    changedBy: () => `doctor/${terminal.chance.unique()}`,
+  };
+  const findings = new Map<string, Finding[]>();
+  const ledger = new DataLedger();
+  let reapers: Row | undefined;
+  let cursor: Cursor | undefined;
+  do {
+    const page = await system.inspection.scan({ cursor });
+    for (const row of page.rows) ledger.note(row);
+    reapers ??= page.rows.find(({ jobId }) => jobId === LEADER_KEY);
+    for (const row of page.rows.filter(isJobRow))
+      for (const [name, check] of Object.entries(rowChecks)) {
+        const finding = check(row, context);
+        if (finding !== undefined) findings.set(name, [...(findings.get(name) ?? []), finding]);
+      }
+    cursor = page.cursor;
+    if (terminal.interrupted.aborted) throw new Error('interrupted before the whole table was read');
+  } while (cursor !== undefined);
+  if (mayHoldOldFailures(reapers)) findings.set(OLD_CHECK, [ofOldVersion(reapers as Row)]);
+  return findings.set(DATA_CHECK, await ledger.findings(system.table));
+}

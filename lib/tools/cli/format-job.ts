@@ -1,0 +1,51 @@
+import type { JobStatus, LeaseEntry } from '../../protocol/job.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
+import { leasePhase } from '../inspect/lease-phase.ts';
+import type { Colours } from './terminal/output.ts';
+
+type Paint = (text: string) => string;
+
+/** The status in its colour: green is good, red needs attention, yellow is under way. */
+export function statusCell(status: string, colours: Colours): readonly [string, Paint] {
+  const paint: Partial<Record<string, Paint>> = {
+    pending: colours.cyan,
+    running: colours.yellow,
+    done: colours.green,
+    failed: colours.red,
+    quarantined: colours.red,
+    cancelled: colours.magenta,
+  } satisfies Record<JobStatus | 'quarantined', Paint>;
+  return [status, paint[status] ?? String];
+}
+
+export function paintStatus(status: string, colours: Colours): string {
+  const [text, paint] = statusCell(status, colours);
+  return paint(text);
+}
+
+/** What the lease of an unfinished job says about its next moment. */
+export function leaseCell(
+  entry: Pick<LeaseEntry, 'status' | 'leaseUntil' | 'notBefore' | 'dispatches'>,
+  now: number,
+  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
+  colours: Colours,
+): readonly [string, Paint] {
+  const age = (at: number) => formatAge(at, now, formatRoughly);
+  if (entry.status === 'running') {
+    const when = age(entry.leaseUntil);
+    switch (leasePhase(entry.leaseUntil, now, settings)) {
+      case 'live':
+        return [`lease ends ${when}`, String];
+      case 'ended':
+        return [`lease ended ${when}`, colours.yellow];
+      case 'lapsed':
+        return [`LAPSED ${when}`, colours.red];
+    }
+  }
+  if (now < entry.notBefore) return [`due ${age(entry.notBefore)}`, String];
+  if (now < entry.leaseUntil) return [`queued, next hint ${age(entry.leaseUntil)}`, String];
+  return entry.dispatches === 0
+    ? ['due, waiting for the reaper', colours.yellow]
+    : [`hint overdue since ${age(entry.leaseUntil)}`, colours.yellow];
+}

@@ -1,0 +1,73 @@
+import type { QueueCounts } from '../../aws/sqs/queue-inspection.ts';
+import type { Count, Overview } from '../../client/overview.ts';
+import { formatAge } from '../inspect/format-duration.ts';
+import { cutEnd } from './terminal/fit-text.ts';
+import type { Colours, Output } from './terminal/output.ts';
+
+const LABEL = 22;
+const COUNT = 9;
+
+/** A wake that is so late has been lost; the next tick of the schedule mends it. */
+const LATE_MS = 5000;
+
+/** The overview as lines for a screen. */
+export function overviewLines(
+  overview: Overview,
+  now: number,
+  { colours, width }: Pick<Output, 'colours' | 'width'>,
+): string[] {
+  const row = (label: string, value: string, remark = '', paint = String as (text: string) => string) => {
+    const fitting = cutEnd(remark, width - LABEL - COUNT - 3);
+    return `${colours.dim(label.padEnd(LABEL))} ${value.padStart(COUNT)}  ${paint(fitting)}`.trimEnd();
+  };
+  const alarming = (count: Count) =>
+    count.count > 0 ? colours.red(formatCount(count).padStart(COUNT)) : formatCount(count).padStart(COUNT);
+  const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
+  return [
+    row('running', formatCount(overview.running), soonestEnd(overview, now)),
+    row(
+      '  lease lapsed',
+      alarming(overview.lapsed),
+      overview.lapsed.count > 0 ? 'waiting for the reaper' : '',
+    ),
+    row('pending', formatCount(overview.pending)),
+    row('  hint overdue', formatCount(overview.overdue)),
+    ...(failures.length === 0 ? [row('failed', '0')] : []),
+    ...failures.map(([type, count]) => row('failed', alarming(count), type)),
+    ...(overview.queue === undefined ? [] : [row('queue', ...queueCells(overview.queue))]),
+    ...(overview.deadLetters === undefined
+      ? []
+      : [row('dead-letter queue', ...queueCells(overview.deadLetters))]),
+    row('reaper', '', ...reaperState(overview, now, colours)),
+  ];
+}
+
+/** `1,234`, or `10,000+` where the count stopped. */
+const formatCount = ({ count, complete }: Count): string =>
+  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
+
+const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
+  soonestLeaseEnd === undefined
+    ? ''
+    : `soonest lease ${soonestLeaseEnd > now ? 'ends' : 'ended'} ${formatAge(soonestLeaseEnd, now)}`;
+
+const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, string] => [
+  visible.toLocaleString('en-US'),
+  `${inFlight} in flight, ${delayed} delayed (approximate)`,
+];
+
+type Painted = [text: string, paint?: (text: string) => string];
+
+function reaperState({ reaper }: Overview, now: number, colours: Colours): Painted {
+  if (reaper === undefined) return ['none has run yet', colours.yellow];
+  const { leader, leaderUntil, epoch, wakeAt } = reaper;
+  if (wakeAt !== undefined && leaderUntil <= now)
+    return wakeAt > now - LATE_MS
+      ? [`next sweep ${formatAge(wakeAt, now)}`]
+      : [`its wake was due ${formatAge(wakeAt, now)}; the next tick mends it`, colours.yellow];
+  if (leaderUntil > now)
+    return [`${leader} leads (term ${epoch}); its lead ends ${formatAge(leaderUntil, now)}`];
+  return leaderUntil === 0
+    ? [`${leader} led last (term ${epoch}) and handed over`]
+    : [`${leader} led last (term ${epoch}); its lead ended ${formatAge(leaderUntil, now)}`];
+}

@@ -1,0 +1,87 @@
+import { Command, type Help } from 'commander';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type CommandEntry, commands } from './commands.ts';
+import type { CliContext } from './define-command.ts';
+
+/** Lines of help that are wider are hard to read, however wide the screen is. */
+const WIDEST_HELP = 110;
+/** What the scripts of `leasehold completion` call at every Tab. */
+const COMPLETE = 'complete';
+const SCRIPTS = 'completion-scripts';
+
+const MORE = `
+Exit codes: 0 done; 1 refused, failed, or a problem was found; 2 usage error or
+system unreachable.
+
+Examples:
+  $ leasehold dev                                    the system on this machine
+  $ leasehold send email '{"to":"ada@example.com"}'  send a job
+  $ leasehold explain report-2026-03                 its life, and what is next
+  $ leasehold doctor                                 check everything
+
+'leasehold <command> --help' tells its options, with examples.`;
+
+/**
+ * The command line: `leasehold <command>`. Only the command that the arguments name is loaded; the others are names in the help.
+ * Throws a CommanderError instead of ending the process.
+ */
+export async function createProgram(
+  context: CliContext,
+  args: readonly string[],
+  /** Told what is wrong with the arguments. */
+  onMisuse: (text: string) => void = () => {},
+): Promise<Command> {
+  const { terminal } = context;
+  const program = new Command('leasehold')
+    .usage('<command> [options]')
+    .description('Jobs that survive the death of their worker: send, inspect, repair and plan them.')
+    .version(packageJson.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpCommand(
+      new Command('help')
+        .argument('[command]')
+        .summary('print the help of a command')
+        .helpGroup('Development:'),
+    )
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: onMisuse,
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.noteColumns,
+      getOutHasColors: () => terminal.hasColours,
+      getErrHasColors: () => terminal.noteHasColours,
+    })
+    .configureHelp({
+      helpWidth: Math.min(terminal.columns, WIDEST_HELP),
+      subcommandTerm: (command) => command.name(),
+    } satisfies Partial<Help>)
+    .showHelpAfterError("Add --help to see the command's options and an example.")
+    .addHelpText('after', MORE)
+    .exitOverride();
+  const called = entryIn(args);
+  for (const entry of commands) {
+    const command =
+      entry === called ? (await entry.load())(context) : new Command(entry.name).description(entry.says);
+    if (entry.alias !== undefined) command.alias(entry.alias);
+    program.addCommand(inheriting(command.summary(entry.says).helpGroup(entry.group), program));
+  }
+  if (args[0] === COMPLETE) {
+    const { default: tab } = await import('@bomb.sh/tab/commander');
+    // It adds a command of its own for the scripts, which ours replaces.
+    tab(program, { completionCommandName: SCRIPTS }).commands.delete(SCRIPTS);
+  }
+  return program;
+}
+
+/** The command that is called, asked about, or completed: the first word that names one. */
+const entryIn = (args: readonly string[]): CommandEntry | undefined =>
+  args
+    .slice(0, args[0] === 'help' ? 2 : args[0] === COMPLETE ? undefined : 1)
+    .flatMap((word) => commands.filter(({ name, alias }) => name === word || alias === word))[0];
+
+/** `addCommand` copies nothing: without this a command would write and exit past the terminal it was given. */
+function inheriting(command: Command, program: Command): Command {
+  command.copyInheritedSettings(program);
+  for (const each of command.commands) inheriting(each, command);
+  return command;
+}

@@ -1,0 +1,11 @@
+import { lookUp } from '../../client/look-up.ts';
+import type { Job } from '../../protocol/job.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { System } from './system.ts';
+
+/** The job, or an error that says where else to look. */
+export async function readJob(system: System, jobId: string): Promise<Job> {
+  const job = await lookUp(system, jobId);
+  if (job.status === 'unknown') throw new CliError(job.says, exitCodes.refused);
+  return job;
+}

@@ -1,0 +1,108 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { messageLimits } from '../../settings/message-limits.ts';
+import { jobBody, parseMessage } from '../../wire/message.ts';
+import { counted } from '../inspect/counted.ts';
+import { type ExitCode, exitCodes } from './cli-error.ts';
+import type { System } from './system.ts';
+import type { Output } from './terminal/output.ts';
+import { createProgressBar } from './terminal/progress-bar.ts';
+import type { Terminal } from './terminal/terminal.ts';
+import { unknownTypes } from './unknown-types.ts';
+
+/** Messages that are under way at once: enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
+const CHUNK = 500;
+/** Failures that are listed; the rest are counted. */
+const LISTED = 20;
+
+interface Failure {
+  readonly line: number;
+  readonly reason: string;
+}
+
+interface SendTally {
+  sent: number;
+  readonly failures: Failure[];
+}
+
+/**
+ * Sends a job for every line of NDJSON. A bad line is left out and named at the end, so that the others are
+ * sent; the exit code says so.
+ */
+export async function sendLines(
+  terminal: Terminal,
+  system: System,
+  output: Output,
+  input: AsyncIterable<string | Uint8Array>,
+  given: { readonly type: string | undefined; readonly fields: object },
+): Promise<ExitCode> {
+  const tally: SendTally = { sent: 0, failures: [] };
+  const types = new Set<string>();
+  const progress = createProgressBar(terminal, output, 'sending');
+  const queue = system.queue();
+  let chunk: { line: number; body: string }[] = [];
+  const flush = async () => {
+    const outcomes = await queue.sendJobs(chunk.map(({ body }) => ({ body })));
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.outcome === 'sent') tally.sent++;
+      else tally.failures.push({ line: chunk[i]?.line ?? 0, reason: outcome.reason });
+    }
+    chunk = [];
+    progress.update(tally.sent + tally.failures.length);
+  };
+  let number = 0;
+  for await (const text of createInterface({
+    input: Readable.from(input),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
+    number++;
+    if (terminal.interrupted.aborted) break;
+    if (text.trim() === '') continue;
+    const body = bodyOf(text, given);
+    const now = terminal.clock.now();
+    const parsed = parseMessage(body, messageLimits(system.settings), { sentAt: now, now });
+    if (parsed.ok && parsed.message.kind === 'job') {
+      chunk.push({ line: number, body });
+      types.add(parsed.message.type);
+    } else
+      tally.failures.push({
+        line: number,
+        reason: parsed.ok ? 'a hint is not a job; only the reaper sends hints' : parsed.reason,
+      });
+    if (chunk.length >= CHUNK) await flush();
+  }
+  if (chunk.length > 0) await flush();
+  progress.end();
+  return report(output, tally, terminal.interrupted.aborted, unknownTypes(system.found.types, types));
+}
+
+/** With a type, the line is the payload; without, it is the whole message. What is not JSON is left for the parser to refuse. */
+function bodyOf(text: string, { type, fields }: { type: string | undefined; fields: object }): string {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (type !== undefined) return jobBody(type, value, fields);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? JSON.stringify({ ...fields, ...value })
+      : text;
+  } catch {
+    return text;
+  }
+}
+
+function report(
+  output: Output,
+  { sent, failures }: SendTally,
+  isCut: boolean,
+  warning: string | undefined,
+): ExitCode {
+  failures.sort((a, b) => a.line - b.line);
+  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined, warning });
+  if (warning !== undefined) output.note(warning);
+  output.line(
+    `${output.colours.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colours.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
+  );
+  for (const { line, reason } of failures.slice(0, LISTED)) output.note(`  line ${line}: ${reason}`);
+  if (failures.length > LISTED)
+    output.note(`  … and ${failures.length - LISTED} more; --json lists them all`);
+  return failures.length > 0 || isCut ? exitCodes.refused : exitCodes.ok;
+}

@@ -1,0 +1,144 @@
+import { carriedAtOnce } from '../../settings/partitions.ts';
+import { formatDuration } from '../inspect/format-duration.ts';
+import { formatDollars } from '../plan/format-dollars.ts';
+import type { LeaseChoice } from '../plan/lease-trade.ts';
+import type { Plan, PlanSettings, Workload } from '../plan/plan.ts';
+import type { Prices } from '../plan/prices.ts';
+import type { Output } from './terminal/output.ts';
+import { plotCurve } from './terminal/plot-curve.ts';
+import type { Cell } from './terminal/text-table.ts';
+
+interface Shown {
+  readonly workload: Workload;
+  readonly settings: PlanSettings;
+  readonly plan: Plan;
+  readonly choices: readonly LeaseChoice[];
+  readonly curve: readonly LeaseChoice[];
+  readonly prices: Prices;
+}
+
+/** The plan for people: figures, cost by part, and what a shorter or longer lease would change, as a table and a curve. */
+export function showPlan(output: Output, shown: Shown): void {
+  showFigures(output, shown);
+  showCosts(output, shown);
+  showTrade(output, shown);
+  showCurve(output, shown);
+}
+
+const round = (value: number): string =>
+  value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+
+const NAMES = 16;
+
+function showFigures(output: Output, { workload, settings, plan }: Shown): void {
+  const { colours } = output;
+  const { table, index } = plan.writeUnitsPerSecond;
+  const row = (name: string, value: string) => output.say(colours.dim(name.padEnd(NAMES)), value);
+  row(
+    'workload',
+    `${round(workload.rate)} jobs a second, ${formatDuration(workload.durationMs)} each, ${round(plan.running)} running`,
+  );
+  row(
+    'lease',
+    `${formatDuration(settings.leaseMs)}, a heartbeat every ${formatDuration(settings.heartbeatMs)}: ${round(plan.beatsPerJob)} a job`,
+  );
+  row('write units', `${round(table + index)} a second: ${round(table)} table, ${round(index)} index`);
+  row(
+    'shards needed',
+    `${plan.shards}; a new index carries ${round(carriedAtOnce(Math.max(plan.shards, settings.shards)))} units a second from its first minute`,
+  );
+  row('recovery', recovery(plan));
+}
+
+const recovery = ({ recovery: { usualMs, worstMs } }: Plan): string =>
+  `${formatDuration(usualMs)} after a worker's death; ${formatDuration(worstMs)} at worst, when the reaper dies as well`;
+
+/** What each group of lines is paid for. */
+const groups = {
+  coordination: 'Coordination: rows, queue, reaper',
+  operations: 'Operations: alarms, logs, backups',
+  compute: 'Compute: your handlers',
+} as const;
+
+function showCosts(output: Output, { workload, plan, prices }: Shown): void {
+  const { colours } = output;
+  output.line();
+  const rows = Object.entries(groups).flatMap(([group, title]): Cell[][] => {
+    const lines = plan.lines.filter((line) => line.group === group);
+    if (lines.length === 0) return [];
+    const sum = plan.dollars[group as keyof typeof groups];
+    return [
+      [[title, colours.bold], '', '', [formatDollars(sum), colours.bold]],
+      ...lines.map(({ what, amount, unit, dollars }): Cell[] => [
+        `  ${what}`,
+        round(amount),
+        unit,
+        [formatDollars(dollars), colours.dim],
+      ]),
+    ];
+  });
+  output.table({
+    columns: [
+      { title: 'A MONTH', min: 30 },
+      { title: 'AMOUNT', right: true, leaveOut: 1 },
+      { title: 'UNIT', leaveOut: 2 },
+      { title: 'COST', right: true },
+    ],
+    rows: [...rows, [['Together', colours.bold], '', '', [formatDollars(plan.monthlyDollars), colours.bold]]],
+  });
+  const { coordination, operations } = plan.dollars;
+  const jobs = plan.dollarsPerMillionJobs / plan.monthlyDollars;
+  output.say(
+    '',
+    colours.dim(
+      `A million jobs: ${formatDollars((coordination + operations) * jobs)} for Leasehold, ${workload.host.kind === 'lambda' ? `${formatDollars(plan.dollars.compute * jobs)} for compute` : 'compute is paid for elsewhere'}. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
+    ),
+  );
+}
+
+function showTrade(output: Output, { choices, settings }: Shown): void {
+  const { colours } = output;
+  output.line();
+  output.line(colours.bold('Shorter leases find a dead worker sooner and cost more heartbeats'));
+  output.table({
+    columns: [
+      '',
+      { title: 'LEASE', right: true },
+      { title: 'HEARTBEAT', right: true, leaveOut: 3 },
+      { title: 'RECOVERY', right: true },
+      { title: 'AT WORST', right: true },
+      { title: 'COORDINATION', right: true },
+      { title: 'BEATS A JOB', right: true, leaveOut: 4 },
+      { title: 'INDEX UNITS/S', right: true, leaveOut: 1 },
+      { title: 'SHARDS', right: true, leaveOut: 2 },
+    ],
+    rows: choices.map(({ leaseMs, heartbeatMs, plan }) => {
+      const isChosen = leaseMs === settings.leaseMs;
+      const paint = isChosen ? colours.green : String;
+      return [
+        isChosen ? '→' : '',
+        formatDuration(leaseMs),
+        formatDuration(heartbeatMs),
+        formatDuration(plan.recovery.usualMs),
+        formatDuration(plan.recovery.worstMs),
+        formatDollars(plan.dollars.coordination),
+        round(plan.beatsPerJob),
+        round(plan.writeUnitsPerSecond.index),
+        String(plan.shards),
+      ].map((text): Cell => [text, paint]);
+    }),
+  });
+}
+
+function showCurve(output: Output, { plan, curve }: Shown): void {
+  const { colours } = output;
+  const pointOf = (of: Plan) => ({ x: of.recovery.usualMs, y: of.dollars.coordination });
+  output.line();
+  output.line(colours.bold('Coordination a month, against recovery after a worker’s death (◆ this plan)'));
+  for (const line of plotCurve(
+    curve.map((each) => pointOf(each.plan)),
+    pointOf(plan),
+    output.width,
+  ))
+    output.line(line);
+}

@@ -1,0 +1,19 @@
+import { CliError, exitCodes } from '../cli-error.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Asks before something is done to many jobs. Without anyone to answer it is refused: scripts use --yes. */
+export async function confirmed(
+  terminal: Terminal,
+  question: string,
+  options: { readonly yes?: boolean },
+): Promise<boolean> {
+  if (options.yes === true) return true;
+  if (!terminal.isInteractive)
+    throw new CliError(
+      `${question} Nothing was done: there is no terminal to ask at. Add --yes to go ahead`,
+      exitCodes.unusable,
+    );
+  if (await terminal.ask(question)) return true;
+  terminal.note('Nothing was done.\n');
+  return false;
+}

@@ -1,0 +1,50 @@
+import { systemChance, systemClock } from '../../../aws/clock.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a screen has that does not say. */
+const USUAL = { columns: 80, rows: 24 };
+
+/** The terminal of this process. The first Ctrl-C asks the command to end, the second ends the process. */
+export function processTerminal(): Terminal {
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
+  // A reader such as `head` that stops early is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+  });
+  const { env } = process;
+  return {
+    write: (text) => void process.stdout.write(text),
+    erase: (lines) => void process.stdout.write(cursorUpAndClear(lines)),
+    note: (text) => void process.stderr.write(text),
+    input: process.stdin,
+    environment: env,
+    directory: process.cwd(),
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    isScreen: process.stdout.isTTY === true,
+    hasColours: wantsColours(env, process.stdout.isTTY === true),
+    columns: columnsOf(process.stdout),
+    rows: process.stdout.rows || USUAL.rows,
+    noteHasColours: wantsColours(env, process.stderr.isTTY === true),
+    noteColumns: columnsOf(process.stderr),
+    clock: systemClock,
+    chance: systemChance,
+    interrupted: interrupt.signal,
+    async ask(question) {
+      const { ask } = await import('./ask.ts');
+      return ask(question, process.stdin, process.stderr);
+    },
+  };
+}
+
+const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly columns: number }): number =>
+  isTTY === true ? columns || USUAL.columns : Number.POSITIVE_INFINITY;
+
+const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
+
+/** NO_COLOR wins over everything, FORCE_COLOR over what the output is. @internal */
+export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
+  if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;
+  return isScreen && env.TERM !== 'dumb';
+}

@@ -1,0 +1,176 @@
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import { type ActParts, actOnJob } from '../../client/act-on-job.ts';
+import type { Clock, JobStore } from '../../protocol/ports.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { LeaseholdError } from '../../wire/leasehold-error.ts';
+import { actOnMany, jobIdsIn, MAX_ID_LENGTH } from './act-on-many.ts';
+import type { Feed } from './feed.ts';
+import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
+import { detailOf } from './job-detail.ts';
+import type { PageFiles } from './page-files.ts';
+import {
+  type ActionReply,
+  type JobAction,
+  jobActions,
+  MANY_AT_ONCE,
+  type WorkerAction,
+  workerActions,
+} from './page-messages.ts';
+import { replyToAction } from './reply-to-action.ts';
+import type { LocalWorkers } from './start-console.ts';
+import type { Watcher } from './watcher.ts';
+
+export interface ConsoleAppOptions {
+  readonly port: () => number;
+  readonly token: string;
+  readonly files: PageFiles;
+  readonly feed: Feed;
+  readonly watcher: Watcher;
+  readonly store: Pick<JobStore, 'read'>;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  /** Absent: the console is read-only. */
+  readonly actions?: ActParts;
+  /** Acts on workers' processes; absent where workers do not run on this machine. */
+  readonly local?: Pick<LocalWorkers, 'signal' | 'killCell'>;
+  /** What can be said of an id without a row. */
+  readonly tellUnknown?: (jobId: string) => Promise<string>;
+  /** Stops all streams. */
+  readonly stopping: AbortSignal;
+}
+
+/** As many ids as a request may name, each as long as it may be, in any alphabet. */
+const MAX_BODY_BYTES = 256 * 1024;
+/** A comment now and then shows a dead connection to both ends. */
+const PULSE_MS = 15_000;
+
+const NO_SUCH_JOB =
+  'There is no such job, or its row has expired. A message that waits in the queue has no row yet';
+const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
+const READ_ONLY =
+  'This console is read-only. Start it with --write, and with credentials that may change jobs';
+
+/** The console's routes: the page, the stream, one job, and the actions. */
+export function createConsoleApp(options: ConsoleAppOptions): Hono {
+  const app = new Hono();
+  app.use(pageHeaders);
+  app.use(sameOriginOnly(options.port));
+  app.use('/api/*', tokenRequired(options.token));
+  app.use('/api/*', async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  });
+  for (const [path, file] of options.files)
+    app.get(path, (c) => c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': 'no-cache' }));
+  addStream(app, options);
+  addJobs(app, options);
+  addManyJobs(app, options);
+  addWorkers(app, options);
+  app.notFound((c) => c.json(refusal('Not found'), 404));
+  app.onError((error, c) => {
+    const message = error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal';
+    return c.json(refusal(message), 500);
+  });
+  return app;
+}
+
+const refusal = (message: string): ActionReply => ({ ok: false, message });
+
+function addStream(app: Hono, { feed, stopping }: ConsoleAppOptions): void {
+  app.get('/api/stream', (c) =>
+    streamSSE(c, async (stream) => {
+      const ended = Promise.withResolvers<void>();
+      const detach = feed.attach(
+        (event, data) => void stream.writeSSE({ event, data: JSON.stringify(data) }),
+      );
+      const pulse = setInterval(() => void stream.write(': pulse\n\n'), PULSE_MS);
+      stream.onAbort(ended.resolve);
+      stopping.addEventListener('abort', () => ended.resolve());
+      await ended.promise;
+      clearInterval(pulse);
+      detach();
+    }),
+  );
+}
+
+function addJobs(app: Hono, options: ConsoleAppOptions): void {
+  const { watcher, store, clock, settings, actions, tellUnknown } = options;
+  app.get('/api/jobs/:id', async (c) => {
+    const jobId = c.req.param('id');
+    if (jobId.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
+    const job = await store.read(jobId);
+    if (job === undefined) return c.json(refusal((await tellUnknown?.(jobId)) ?? NO_SUCH_JOB), 404);
+    watcher.jobs.takeRow(job);
+    const seen = watcher.history.of(jobId);
+    return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId)));
+  });
+
+  app.post('/api/jobs/:id/:action', async (c) => {
+    const { id, action } = c.req.param();
+    if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+    if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+    if (id.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
+    const reply = replyToAction(await actOnJob(actions, id, action), action);
+    watcher.note(id);
+    return c.json(reply, reply.ok ? 200 : 409);
+  });
+}
+
+/** What is asked of many jobs at once. */
+function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
+  app.post(
+    '/api/many/:action',
+    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json(refusal(TOO_MUCH), 413) }),
+    async (c) => {
+      const { action } = c.req.param();
+      if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+      if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+      const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
+      if (jobIds === undefined)
+        return c.json(
+          refusal(`The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`),
+          400,
+        );
+      const reply = await actOnMany(actions, jobIds, action);
+      for (const jobId of jobIds) watcher.note(jobId);
+      return c.json(reply);
+    },
+  );
+  app.post('/api/failures/more', async (c) => {
+    await watcher.moreFailures();
+    return c.json({ ok: true, message: 'Read' });
+  });
+}
+
+function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
+  const notHere = 'Only workers of a local stack can be signalled';
+  app.post('/api/workers/:pid/:action', (c) => {
+    const { pid, action } = c.req.param();
+    if (!isWorkerAction(action)) return c.json(refusal('There is no such action'), 404);
+    if (local === undefined) return c.json(refusal(notHere), 403);
+    if (!isPid(pid) || !local.signal(Number(pid), action))
+      return c.json(refusal('This worker has ended'), 404);
+    return c.json({ ok: true, message: `${signalNames[action]} sent to ${pid}` });
+  });
+  app.post('/api/cells/:pid/kill', async (c) => {
+    const { pid } = c.req.param();
+    if (local === undefined) return c.json(refusal(notHere), 403);
+    if (!isPid(pid) || !(await local.killCell(Number(pid))))
+      return c.json(refusal('This cell has ended'), 404);
+    return c.json({ ok: true, message: `SIGKILL sent to cell ${pid}` });
+  });
+}
+
+const isPid = (text: string): boolean => /^\d{1,10}$/.test(text);
+
+const signalNames: Readonly<Record<WorkerAction, string>> = {
+  kill: 'SIGKILL',
+  pause: 'SIGSTOP',
+  resume: 'SIGCONT',
+};
+
+const isJobAction = (text: string): text is JobAction => (jobActions as readonly string[]).includes(text);
+const isWorkerAction = (text: string): text is WorkerAction =>
+  (workerActions as readonly string[]).includes(text);

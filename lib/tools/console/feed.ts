@@ -1,0 +1,125 @@
+import type { Clock } from '../../protocol/ports.ts';
+import type { JobChange } from './known-jobs.ts';
+import type { Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
+import type { Watcher } from './watcher.ts';
+
+/** Receives the stream's events. */
+export type Listener = <name extends keyof StreamEvents>(event: name, data: StreamEvents[name]) => void;
+
+export interface FeedOptions {
+  readonly watcher: Watcher;
+  readonly clock: Clock;
+  readonly hello: () => Omit<Hello, 'now'>;
+  readonly workers: () => readonly WorkerSummary[];
+}
+
+/** Changes are gathered this long, so that a burst is one message and one drawing. */
+const GATHER_MS = 40;
+const FIGURES_EVERY_MS = 1_000;
+/** Jobs in one message when a page first hears of them: it draws while the rest arrives. */
+const CHUNK = 2_000;
+
+/** What the pages are told: everything at first, from then on what changed. */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #changed = new Set<string>();
+  readonly #gone = new Set<string>();
+  readonly #unlisten: () => void;
+  readonly #figuresTimer: NodeJS.Timeout;
+  #workersTold = '';
+  #flushTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#unlisten = options.watcher.jobs.listen((change) => this.#note(change));
+    this.#figuresTimer = setInterval(() => this.#tellFigures(), FIGURES_EVERY_MS).unref();
+  }
+
+  /** Tells this page everything, and from then on what changed; returns how to stop. */
+  attach(listener: Listener): () => void {
+    const { watcher } = this.#options;
+    if (this.#listeners.size === 0) {
+      // Nobody listened, so nothing was sent: what follows has it all.
+      this.#changed.clear();
+      this.#gone.clear();
+    }
+    this.#tellEverything(listener);
+    this.#listeners.add(listener);
+    watcher.watched(1);
+    return () => {
+      if (this.#listeners.delete(listener)) watcher.watched(-1);
+    };
+  }
+
+  /** The workers may have changed. */
+  workersChanged(): void {
+    this.#flushSoon();
+  }
+
+  stop(): void {
+    this.#unlisten();
+    clearTimeout(this.#flushTimer);
+    clearInterval(this.#figuresTimer);
+    this.#listeners.clear();
+  }
+
+  #tellEverything(listener: Listener): void {
+    const { watcher, clock, hello, workers } = this.#options;
+    listener('hello', { ...hello(), now: clock.now() });
+    const all = [...watcher.jobs.all()];
+    for (let i = 0; i === 0 || i < all.length; i += CHUNK)
+      listener('jobs', {
+        now: clock.now(),
+        jobs: all.slice(i, i + CHUNK),
+        gone: [],
+        reset: i === 0 ? true : undefined,
+      });
+    listener('workers', workers());
+    listener('series', watcher.series.all());
+    listener('figures', watcher.figures());
+  }
+
+  #note(change: JobChange): void {
+    if ('gone' in change) {
+      this.#changed.delete(change.gone);
+      this.#gone.add(change.gone);
+    } else {
+      this.#gone.delete(change.jobId);
+      this.#changed.add(change.jobId);
+    }
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#listeners.size > 0) this.#flushTimer ??= setTimeout(() => this.#flush(), GATHER_MS);
+  }
+
+  #flush(): void {
+    const { watcher, clock, workers } = this.#options;
+    this.#flushTimer = undefined;
+    if (this.#changed.size > 0 || this.#gone.size > 0) {
+      const jobs = [...this.#changed].flatMap((jobId) => watcher.jobs.get(jobId) ?? []);
+      this.#tell('jobs', { now: clock.now(), jobs, gone: [...this.#gone] });
+      this.#tell('figures', watcher.figures());
+      this.#changed.clear();
+      this.#gone.clear();
+    }
+    const told = workers();
+    const text = JSON.stringify(told);
+    if (text === this.#workersTold) return;
+    this.#workersTold = text;
+    this.#tell('workers', told);
+  }
+
+  #tellFigures(): void {
+    const { watcher } = this.#options;
+    this.#tell('figures', watcher.figures());
+    const changes = watcher.series.changes();
+    if (changes.points.length > 0 || changes.reclaims.length > 0) this.#tell('series', changes);
+  }
+
+  #tell: Listener = (event, data) => {
+    for (const listener of this.#listeners) listener(event, data);
+  };
+}

@@ -1,0 +1,37 @@
+import type { Job } from '../../protocol/job.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Moment } from '../inspect/moment.ts';
+import { nextSteps } from '../inspect/next-steps.ts';
+import { timelineOf } from '../inspect/timeline.ts';
+import { whyFailed } from '../inspect/why-failed.ts';
+import { summaryOfJob } from './job-summary.ts';
+import type { JobDetail, JobSummary } from './page-messages.ts';
+
+const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
+
+/** Everything that is known of a job: its row, what was seen to happen to it, and what happens next. */
+export const detailOf = (
+  job: Job,
+  now: number,
+  settings: Settings,
+  seen: readonly Moment[] = [],
+  summary?: JobSummary,
+): JobDetail => ({
+  job: summaryOfJob(job, now, summary),
+  createdAt: job.createdAt,
+  startedAt: 'startedAt' in job ? job.startedAt : undefined,
+  heartbeatAt: job.status === 'running' ? job.heartbeatAt : undefined,
+  maxAttempts: job.maxAttempts,
+  maxCrashes: job.maxCrashes,
+  leaseMs: job.leaseMs,
+  dispatches: job.status === 'pending' ? job.dispatches : undefined,
+  payload: job.status === 'failed' && job.rawMessage ? job.rawMessage.text : job.payload,
+  checkpoint: json(job.checkpoint),
+  progress: json(job.progress),
+  result: job.status === 'done' ? json(job.result) : undefined,
+  lastError: job.lastError,
+  failure: whyFailed(job),
+  claims: job.claims,
+  timeline: timelineOf(job, settings, seen),
+  next: nextSteps(job, now, settings),
+});

@@ -1,0 +1,61 @@
+import { LEASE_EXPIRED } from '../../../../protocol/job.ts';
+import { counted } from '../../../inspect/counted.ts';
+import { leasePhase } from '../../../inspect/lease-phase.ts';
+import type { FailureKind } from '../../../inspect/why-failed.ts';
+import type { Hello, JobSummary } from '../../page-messages.ts';
+import { age } from '../format.ts';
+
+export const failureWords: Readonly<Record<FailureKind, string>> = {
+  rejected: 'rejected',
+  quarantined: 'quarantined',
+  nonRetryable: 'not retried',
+  attemptsUsedUp: 'attempts used up',
+  other: 'failed',
+};
+
+type Margins = Pick<Hello, 'skewMs' | 'graceMs'>;
+const NO_MARGINS: Margins = { skewMs: 0, graceMs: 0 };
+
+/** Of a running job whose worker is dead or silent: when the reaper gives it to the next. Undefined while it is well. */
+export function lossOf(
+  job: JobSummary,
+  now: number,
+  isOwnerGone: boolean,
+  margins: Margins = NO_MARGINS,
+): string | undefined {
+  const { leaseUntil = 0 } = job;
+  if (job.status !== 'running') return undefined;
+  if (!isOwnerGone && leasePhase(leaseUntil, now, margins) === 'live') return undefined;
+  const leftMs = leaseUntil + margins.skewMs + margins.graceMs - now;
+  return leftMs > 0 ? `worker lost · reclaim in ${Math.ceil(leftMs / 1000)} s` : 'worker lost · reclaim due';
+}
+
+const wordsOf = (lastError: string): string => (lastError === LEASE_EXPIRED ? 'worker lost' : lastError);
+
+/** How the attempt before ended, for a job that runs again. */
+export const recoveryOf = (job: JobSummary): string | undefined =>
+  job.status === 'running' && job.attempt > 1 && job.lastError !== undefined
+    ? `${wordsOf(job.lastError)} · running again`
+    : undefined;
+
+/** What a job that does not run waits for, or how it ended. */
+export function situationOf(job: JobSummary, now: number, ownerName: (owner: string) => string): string {
+  const error = job.lastError === undefined ? '' : wordsOf(job.lastError);
+  switch (job.status) {
+    case 'pending': {
+      const isDue = job.notBefore === undefined || job.notBefore <= now;
+      const waits = isDue ? 'waiting for a worker' : `due ${age(job.notBefore ?? 0, now)}`;
+      return error === '' ? waits : `${error} · ${waits}`;
+    }
+    case 'failed':
+      return [failureWords[job.failure ?? 'other'], error || counted(job.crashes, 'crash', 'crashes')].join(
+        ' · ',
+      );
+    case 'done':
+      return job.leaseOwner === undefined ? '' : `by ${ownerName(job.leaseOwner)}`;
+    case 'cancelled':
+      return 'by an operator';
+    case 'running':
+      return '';
+  }
+}

@@ -1,0 +1,161 @@
+import type { RefObject } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../../../inspect/counted.ts';
+import type { JobSummary } from '../../page-messages.ts';
+import { type Filter, type StatusFilter, setFilter, statusFilters } from '../address.ts';
+import { postMoreFailures } from '../api.ts';
+import { figure } from '../format.ts';
+import { SearchIcon } from '../icons.tsx';
+import { listen, serverNow, state, useTopic } from '../state.ts';
+import { BulkBar } from './bulk.tsx';
+import { EmptyList, Queued } from './empty-list.tsx';
+import { Filters } from './filters.tsx';
+import { orderJobs, reorderJobs } from './job-order.ts';
+import { JobRows } from './job-rows.tsx';
+
+/** Jobs grow too old for a filter by time without any news of them. */
+const REORDER_MS = 5_000;
+
+/** The jobs in order, kept up to date without sorting anew for every change. */
+function useOrderedJobs(filter: Filter): readonly JobSummary[] {
+  const order = () => orderJobs(state.jobs.values(), filter, serverNow());
+  const [list, setList] = useState<readonly JobSummary[]>(order);
+  useEffect(() => {
+    setList(order());
+    const timer = filter.since === undefined ? undefined : setInterval(() => setList(order()), REORDER_MS);
+    const unlisten = listen('jobs', (changed) =>
+      setList((before) =>
+        changed.size === 0 ? order() : reorderJobs(before, changed, state.jobs, filter, serverNow()),
+      ),
+    );
+    return () => {
+      clearInterval(timer);
+      unlisten();
+    };
+  }, [filter]);
+  return list;
+}
+
+/** The jobs that are selected, as far as they are still in the list. */
+function useSelection(jobs: readonly JobSummary[]) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const selected = jobs.filter(({ jobId }) => chosen.has(jobId));
+  return { selected, chosen, setChosen };
+}
+
+export function JobListView(props: {
+  readonly filter: Filter;
+  readonly searchRef: RefObject<HTMLInputElement | null>;
+}) {
+  const { filter, searchRef } = props;
+  const jobs = useOrderedJobs(filter);
+  const { selected, chosen, setChosen } = useSelection(jobs);
+  return (
+    <section class="panel jobs" aria-label="Jobs">
+      <div class="bar">
+        <div class="tabs" role="toolbar" aria-label="Show jobs by state">
+          {statusFilters.map((status) => (
+            <Tab
+              key={status}
+              status={status}
+              isChosen={filter.status === status}
+              onChoose={() => setFilter({ ...filter, status })}
+            />
+          ))}
+        </div>
+        <label class="search">
+          <SearchIcon />
+          <span class="visually-hidden">Search by id, type, worker or error</span>
+          <input
+            ref={searchRef}
+            type="search"
+            placeholder="Search   /"
+            value={filter.search}
+            onInput={(event) => setFilter({ ...filter, search: event.currentTarget.value })}
+          />
+        </label>
+        <Filters filter={filter} />
+      </div>
+      {filter.status === 'queued' ? (
+        <Queued />
+      ) : jobs.length === 0 ? (
+        <EmptyList filter={filter} />
+      ) : (
+        <JobRows jobs={jobs} filter={filter} chosen={chosen} onChoose={setChosen} />
+      )}
+      {selected.length > 0 ? (
+        <BulkBar selected={selected} onDone={() => setChosen(new Set())} />
+      ) : (
+        <Foot filter={filter} shown={jobs.length} />
+      )}
+    </section>
+  );
+}
+
+/** What is left out of the list, and why. */
+function Foot({ filter, shown }: { readonly filter: Filter; readonly shown: number }) {
+  useTopic('figures');
+  const { hello, figures } = state;
+  const seesFinished = filter.status !== 'running' && filter.status !== 'pending';
+  const hasMore = figures?.moreFailures === true && (filter.status === 'failed' || filter.status === 'all');
+  if (filter.status === 'queued') return null;
+  return (
+    <footer class="list-foot">
+      <span>{counted(shown, 'job')}</span>
+      {hasMore && (
+        <span>
+          {' '}
+          · older failures are not listed yet{' '}
+          <button type="button" class="button small" onClick={() => void postMoreFailures()}>
+            read 200 more
+          </button>
+        </span>
+      )}
+      {seesFinished && filter.status !== 'failed' && hello?.partial !== undefined && (
+        <span> · {hello.partial}</span>
+      )}
+    </footer>
+  );
+}
+
+function Tab(props: {
+  readonly status: StatusFilter;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}) {
+  useTopic('figures');
+  const { status } = props;
+  const { count, reason } = countOf(status);
+  return (
+    <button type="button" class="tab" aria-pressed={props.isChosen} onClick={props.onChoose} title={reason}>
+      {status !== 'all' && <i class="dot" data-status={status} />}
+      {status} <b>{count}</b>
+    </button>
+  );
+}
+
+/** A tab's number, and why it is not known or not whole. */
+function countOf(status: StatusFilter): { readonly count: string; readonly reason?: string } {
+  const { hello, figures } = state;
+  if (figures === undefined) return { count: '–', reason: 'Nothing was read yet' };
+  if (status === 'queued') {
+    const { queue } = figures;
+    if (queue === undefined)
+      return { count: '–', reason: hello?.noQueue ?? 'SQS did not tell; the terminal says why' };
+    const reason = 'Messages in the queue, as SQS counts them: about. Those that are delayed are among them';
+    return { count: (queue.visible + queue.delayed).toLocaleString('en-US'), reason };
+  }
+  if (status === 'all') {
+    const counts = Object.values(figures.counts);
+    const count = counts.reduce((sum, each) => sum + each.count, 0);
+    return { count: figure({ count, complete: counts.every(({ complete }) => complete) }) };
+  }
+  const given = figures.counts[status];
+  const isFinished = status === 'done' || status === 'cancelled';
+  return { count: figure(given), reason: given.complete ? undefined : whyNotWhole(isFinished) };
+}
+
+const whyNotWhole = (isFinished: boolean): string =>
+  isFinished && state.hello?.partial !== undefined
+    ? state.hello.partial
+    : 'There may be more: not all was read yet';

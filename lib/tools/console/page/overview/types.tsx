@@ -1,0 +1,82 @@
+import { useMemo } from 'preact/hooks';
+import { formatDuration } from '../../../inspect/format-duration.ts';
+import { listLink } from '../address.ts';
+import { figure } from '../format.ts';
+import { state, useNow } from '../state.ts';
+import { overviewByType, type TypeFigures } from './type-overview.ts';
+
+const NO_WAIT =
+  'Only the local stack sees when a message was sent. In an account, switch metricsByType on and look at WaitTime';
+
+/** The jobs by type: how many, how fast, how long they wait and run, and how many failed. */
+export function TypesView() {
+  const now = useNow(2000);
+  const types = useMemo(() => overviewByType(state.jobs.values(), now), [now]);
+  const isWhole = state.figures?.counts.done.complete === true;
+  return (
+    <section class="panel types" aria-labelledby="types-title">
+      <h2 id="types-title">
+        Types <small>{types.length}</small>
+      </h2>
+      {types.length === 0 ? (
+        <p class="empty">No job was seen yet.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        <div class="table-box" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">type</th>
+                {['failed', 'running', 'pending', 'done'].map((name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ))}
+                <th scope="col">done a minute</th>
+                <th scope="col">wait</th>
+                <th scope="col">run</th>
+              </tr>
+            </thead>
+            <tbody>
+              {types.map((each) => (
+                <TypeRow key={each.type} figures={each} isWhole={isWhole} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="list-foot">
+        Rates and medians are of the last five minutes
+        {isWhole ? '' : ', and of the jobs that this console saw: short ones may be missing'}.
+      </p>
+    </section>
+  );
+}
+
+function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly isWhole: boolean }) {
+  const { type, waitMs, runMs } = figures;
+  const link = (status: 'failed' | 'running' | 'pending' | 'done', complete = true) => (
+    <td data-bad={status === 'failed' && figures.failed > 0}>
+      <a href={listLink({ type, status })}>{figure({ count: figures[status], complete })}</a>
+    </td>
+  );
+  const rate = figures.donePerMinute;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={listLink({ type })}>{type}</a>
+      </th>
+      {link('failed', state.figures?.moreFailures !== true)}
+      {link('running')}
+      {link('pending')}
+      {link('done', isWhole)}
+      <td>{rate === 0 && !isWhole ? '–' : `${rate.toFixed(rate < 10 ? 1 : 0)}${isWhole ? '' : '+'}`}</td>
+      <td title={waitMs === undefined ? NO_WAIT : undefined}>
+        {waitMs === undefined ? '–' : formatDuration(waitMs)}
+      </td>
+      <td title={runMs === undefined ? 'None was done in the last five minutes' : undefined}>
+        {runMs === undefined ? '–' : formatDuration(runMs)}
+      </td>
+    </tr>
+  );
+}

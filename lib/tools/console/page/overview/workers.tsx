@@ -1,0 +1,165 @@
+import { useRef } from 'preact/hooks';
+import { counted } from '../../../inspect/counted.ts';
+import type { ActionReply, WorkerSummary } from '../../page-messages.ts';
+import { jobLink } from '../address.ts';
+import { postKillCell, postWorkerAction } from '../api.ts';
+import { age } from '../format.ts';
+import { isCutOff, state, toast, useNow, useTopic } from '../state.ts';
+
+/** Another click at the same spot this soon is the second one of two, whoever is there by then. */
+const SAME_CLICK_MS = 1_500;
+const SAME_SPOT_PX = 24;
+const JOBS_SHOWN = 3;
+
+/** The workers with their cells, and what can be done to either. */
+export function Workers({ isChosen }: { readonly isChosen: boolean }) {
+  useTopic('workers');
+  useTopic('connection');
+  const now = useNow();
+  const { workers } = state;
+  const guard = useClickGuard();
+  return (
+    <section class="panel workers" data-chosen={isChosen} aria-labelledby="workers-title">
+      <h2 id="workers-title">
+        Workers <small>{workers.filter(({ state }) => state !== 'gone').length}</small>
+      </h2>
+      {workers.length === 0 && <p class="empty">{nobody()}</p>}
+      <ul>
+        {workers.map((worker) => (
+          <Worker key={worker.pid ?? worker.name} worker={worker} now={now} guard={guard} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const nobody = () =>
+  state.hello?.mode === 'account'
+    ? 'No worker holds a lease. Idle workers cannot be seen from here.'
+    : 'No worker has started yet. The first job starts one.';
+
+/** Lets an act through, unless it is the second click of two: that one must not meet somebody else. */
+type Guard = (event: MouseEvent, act: () => Promise<ActionReply>) => Promise<void>;
+
+function useClickGuard(): Guard {
+  const last = useRef({ x: 0, y: 0, at: Number.NEGATIVE_INFINITY });
+  return async ({ clientX: x, clientY: y, detail }, act) => {
+    const at = performance.now();
+    const before = last.current;
+    const isSameSpot = Math.hypot(x - before.x, y - before.y) < SAME_SPOT_PX;
+    // The keyboard's clicks have no place, and go to what has the focus.
+    if (detail > 0 && isSameSpot && at - before.at < SAME_CLICK_MS) return;
+    if (detail > 0) last.current = { x, y, at };
+    toast(await act());
+  };
+}
+
+function Worker(props: { readonly worker: WorkerSummary; readonly now: number; readonly guard: Guard }) {
+  const { worker, now, guard } = props;
+  const isGone = worker.state === 'gone';
+  return (
+    <li class="worker" data-state={worker.state}>
+      <span class="worker-name">
+        <i class="dot" data-worker={worker.state} />
+        {worker.name}
+      </span>
+      <span class="worker-state" data-state={worker.state}>
+        {isGone ? (worker.ending ?? 'gone') : worker.state}
+        <span class="muted"> · {age(worker.since, now)}</span>
+      </span>
+      <span class="worker-jobs">
+        {worker.jobs.length === 0 ? (
+          <span class="muted">{idleText(worker)}</span>
+        ) : (
+          worker.jobs.slice(0, JOBS_SHOWN).map((jobId) => (
+            <a key={jobId} href={jobLink(jobId)}>
+              {jobId}
+            </a>
+          ))
+        )}
+        {worker.jobs.length > JOBS_SHOWN && (
+          <span class="muted">and {worker.jobs.length - JOBS_SHOWN} more</span>
+        )}
+      </span>
+      {isGone ? (
+        <span class="cells muted">its cells ended with it</span>
+      ) : (
+        <>
+          <Actions worker={worker} guard={guard} />
+          <Cells worker={worker} guard={guard} />
+        </>
+      )}
+    </li>
+  );
+}
+
+interface LiveProps {
+  readonly worker: WorkerSummary;
+  readonly guard: Guard;
+}
+
+function Actions({ worker: { pid, state }, guard }: LiveProps) {
+  if (pid === undefined) return null;
+  return (
+    <span class="worker-actions">
+      {state === 'paused' ? (
+        <Signal label="resume" name={`worker ${pid}`} says="Resume it (SIGCONT)" guard={guard}>
+          {() => postWorkerAction(pid, 'resume')}
+        </Signal>
+      ) : (
+        <Signal label="pause" name={`worker ${pid}`} says="Pause it (SIGSTOP)" guard={guard}>
+          {() => postWorkerAction(pid, 'pause')}
+        </Signal>
+      )}
+      <Signal label="kill" name={`worker ${pid}`} says="Kill it and its cells (SIGKILL)" guard={guard}>
+        {() => postWorkerAction(pid, 'kill')}
+      </Signal>
+    </span>
+  );
+}
+
+function Cells({ worker: { name, cells = [] }, guard }: LiveProps) {
+  if (cells.length === 0) return null;
+  return (
+    <ul class="cells" aria-label={`Cells of ${name}`}>
+      {cells.map(({ pid }) => (
+        <li key={pid}>
+          cell {pid}
+          <Signal
+            label="kill"
+            name={`cell ${pid}`}
+            says="Kill this cell; its host runs its jobs again"
+            guard={guard}
+          >
+            {() => postKillCell(pid)}
+          </Signal>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const idleText = (worker: WorkerSummary): string =>
+  worker.state === 'gone' ? 'its jobs go to the next' : counted(worker.invocations ?? 0, 'invocation');
+
+function Signal(props: {
+  readonly label: 'kill' | 'pause' | 'resume';
+  readonly name: string;
+  readonly says: string;
+  readonly guard: Guard;
+  readonly children: () => Promise<ActionReply>;
+}) {
+  const { label, name, says, guard, children: act } = props;
+  return (
+    <button
+      type="button"
+      class={label === 'kill' ? 'button small danger' : 'button small'}
+      title={says}
+      aria-label={`${label} ${name}`}
+      disabled={isCutOff()}
+      onClick={(event) => void guard(event, act)}
+    >
+      {label}
+    </button>
+  );
+}

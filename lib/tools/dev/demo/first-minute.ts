@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFinished, type Job } from '../../../protocol/job.ts';
+import type { JobQueue, JobStore } from '../../../protocol/ports.ts';
+import { jobBody } from '../../../wire/message.ts';
+import { jobIdsOf } from '../message-jobs.ts';
+import type { LocalStack } from '../stack.ts';
+
+/** A job of the first minute, and how it ought to end. */
+interface PlannedJob {
+  readonly jobId: string;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly ends: 'done' | 'failed';
+}
+
+/** Where the first minute is, for whoever shows it. */
+export interface Scene {
+  readonly sent: number;
+  readonly ended: number;
+  /** The job whose worker is killed: steps done. */
+  readonly steps: number;
+  readonly stepsOf: number;
+  /** The job that kills its workers: how many so far. */
+  readonly crashes: number;
+  readonly crashesOf: number;
+}
+
+/** What came of it. */
+export interface Report {
+  readonly jobs: readonly (PlannedJob & { readonly job: Job | undefined; readonly isAsExpected: boolean })[];
+  readonly isAsExpected: boolean;
+  readonly firstDoneAt?: number;
+  readonly kill?: {
+    readonly pid: number;
+    readonly at: number;
+    readonly reclaimedAt: number;
+    readonly resumedAtStep: number;
+    readonly doneAt: number;
+  };
+  readonly quarantine?: { readonly crashes: number };
+}
+
+export interface FirstMinuteOptions {
+  readonly stack: LocalStack;
+  readonly store: Pick<JobStore, 'read'>;
+  readonly queue: Pick<JobQueue, 'sendJobs'>;
+  readonly serviceUrl: string;
+  readonly signal: AbortSignal;
+  readonly onScene: (scene: Scene) => void;
+  readonly say: (line: string) => void;
+}
+
+const STEPS = 12;
+const STEP_MS = 450;
+/** Checkpoints that the long job has stored when its worker is killed. */
+const KILLED_AFTER = 4;
+const LOOK_EVERY_MS = 150;
+/** Longer than this, something is wrong. */
+const GIVE_UP_MS = 120_000;
+
+function planJobs(serviceUrl: string): readonly PlannedJob[] {
+  // Kept data has the jobs of earlier runs.
+  const run = randomBytes(3).toString('hex');
+  const job = (
+    name: string,
+    type: string,
+    payload: unknown,
+    ends: PlannedJob['ends'] = 'done',
+  ): PlannedJob => ({
+    jobId: `${name}-${run}`,
+    type,
+    payload,
+    ends,
+  });
+  return [
+    job('primes-1', 'count-primes', { below: 1_000_000 }),
+    job('long-report', 'slow-steps', { steps: STEPS, stepMs: STEP_MS }),
+    job('poison', 'poison', {}, 'failed'),
+    job('checksum', 'checksum-file', { path: process.execPath, sliceBytes: 16 * 1024 * 1024 }),
+    job('webhook-1', 'call-service', { url: serviceUrl, body: { order: 1 } }),
+    job('webhook-2', 'call-service', { url: serviceUrl, body: { order: 2 } }),
+    ...[2, 3, 4].map((n) => job(`primes-${n}`, 'count-primes', { below: n * 1_000_000 })),
+  ];
+}
+
+/** Sends jobs, kills the worker of one, lets one kill its workers, and waits until every job has ended. */
+export async function runFirstMinute(options: FirstMinuteOptions): Promise<Report> {
+  const { store, queue, signal, say } = options;
+  const plans = planJobs(options.serviceUrl);
+  const [long, poison] = ['slow-steps', 'poison'].map((type) => plans.find((plan) => plan.type === type)) as [
+    PlannedJob,
+    PlannedJob,
+  ];
+  await queue.sendJobs(
+    plans.map(({ jobId, type, payload }) => ({ body: jobBody(type, payload, { jobId }) })),
+  );
+  say(`${plans.length} jobs sent`);
+
+  const rows = new Map<string, Job | undefined>();
+  let killed: { readonly pid: number; readonly at: number } | undefined;
+  const narrate = createNarrator(say, long.jobId, poison.jobId);
+  const giveUpAt = Date.now() + GIVE_UP_MS;
+  while (!signal.aborted && Date.now() < giveUpAt) {
+    const open = plans.filter(({ jobId }) => !isEnded(rows.get(jobId)));
+    if (open.length === 0) break;
+    await Promise.all(open.map(async ({ jobId }) => rows.set(jobId, await store.read(jobId))));
+    killed ??= killWorkerOf(options.stack, rows.get(long.jobId));
+    narrate(rows, killed?.pid);
+    options.onScene({
+      sent: plans.length,
+      ended: plans.filter(({ jobId }) => isEnded(rows.get(jobId))).length,
+      ...stepsOf(rows.get(long.jobId)),
+      crashes: rows.get(poison.jobId)?.crashes ?? 0,
+      crashesOf: options.stack.settings.maxCrashes,
+    });
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+  }
+  return reportOf(plans, rows, long.jobId, poison.jobId, killed);
+}
+
+const isEnded = (job: Job | undefined): boolean => job !== undefined && isFinished(job);
+
+function stepsOf(job: Job | undefined): Pick<Scene, 'steps' | 'stepsOf'> {
+  const place = job?.checkpoint as { readonly step?: number } | undefined;
+  return { steps: job?.status === 'done' ? STEPS : (place?.step ?? 0), stepsOf: STEPS };
+}
+
+/** Kills the process that runs the long job once there is something to lose; undefined until then. */
+function killWorkerOf(stack: LocalStack, job: Job | undefined) {
+  if (job?.status !== 'running' || stepsOf(job).steps < KILLED_AFTER) return undefined;
+  const worker = stack.workers().find(({ event }) => jobIdsOf(event).includes(job.jobId));
+  if (worker === undefined || !stack.signal(worker.pid, 'kill')) return undefined;
+  return { pid: worker.pid, at: Date.now() };
+}
+
+/** Tells each turn of the story once. */
+function createNarrator(say: (line: string) => void, long: string, poison: string) {
+  const told = new Set<string>();
+  const once = (key: string, isSo: boolean, line: string) => {
+    if (!isSo || told.has(key)) return;
+    told.add(key);
+    say(line);
+  };
+  return (rows: ReadonlyMap<string, Job | undefined>, killedPid: number | undefined) => {
+    const job = rows.get(long);
+    once(
+      'kill',
+      killedPid !== undefined,
+      `worker ${killedPid} killed with SIGKILL, in the middle of ${long}`,
+    );
+    once(
+      'lapse',
+      killedPid !== undefined && lapseOf(job) !== undefined,
+      `its lease lapsed; the reaper gave ${long} to the next worker`,
+    );
+    once(
+      'resume',
+      job?.status === 'done' && lapseOf(job) !== undefined,
+      `${long} went on from its checkpoint and is done`,
+    );
+    const bad = rows.get(poison);
+    for (let n = 1; n <= (bad?.crashes ?? 0); n++)
+      once(`poison${n}`, true, `${poison} has killed ${n === 1 ? 'its cell' : `${n} cells`}`);
+    once('quarantine', bad?.status === 'failed', `${poison} is quarantined: no other worker will die of it`);
+  };
+}
+
+/** The claim whose lease lapsed after a moment. `crashes` does not tell: progress forgives them. */
+const lapseOf = (job: Job | undefined, after = 0) =>
+  job?.claims.find(({ outcome, to }) => outcome === 'lapsed' && to > after);
+
+function reportOf(
+  plans: readonly PlannedJob[],
+  rows: ReadonlyMap<string, Job | undefined>,
+  long: string,
+  poison: string,
+  killed: { readonly pid: number; readonly at: number } | undefined,
+): Report {
+  const jobs = plans.map((plan) => {
+    const job = rows.get(plan.jobId);
+    return { ...plan, job, isAsExpected: job?.status === plan.ends };
+  });
+  const done = jobs.flatMap(({ job }) => (job?.status === 'done' ? [job.finishedAt] : []));
+  const survivor = rows.get(long);
+  // On a machine that is very busy, a lease may have lapsed before the kill as well.
+  const lapsed = lapseOf(survivor, killed?.at);
+  const bad = rows.get(poison);
+  const survived = survivor?.status === 'done' && lapsed !== undefined;
+  return {
+    jobs,
+    isAsExpected: jobs.every((job) => job.isAsExpected) && survived,
+    firstDoneAt: done.length === 0 ? undefined : Math.min(...done),
+    kill:
+      killed !== undefined && survived
+        ? {
+            ...killed,
+            reclaimedAt: lapsed.to,
+            resumedAtStep: (survivor.result as { resumedAt?: number } | undefined)?.resumedAt ?? 0,
+            doneAt: survivor.finishedAt,
+          }
+        : undefined,
+    quarantine: bad?.status === 'failed' ? { crashes: bad.crashes } : undefined,
+  };
+}

@@ -1,0 +1,69 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EVENT_SOURCE, type EventDetails, type EventName } from '../../wire/events.ts';
+
+/** An event as a function put it on the bus. */
+export type BusEvent = {
+  [name in EventName]: { readonly name: name; readonly detail: EventDetails[name] };
+}[EventName];
+
+/** A stand-in for EventBridge that takes `PutEvents` and hands each event of ours on. */
+export interface EventBus {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+interface Entry {
+  readonly Source?: string;
+  readonly DetailType?: string;
+  readonly Detail?: string;
+}
+
+const TARGET = 'AWSEvents.PutEvents';
+
+/** Starts the bus on a loopback port. Events of other sources are accepted and dropped. */
+export async function startEventBus(onEvent: (event: BusEvent) => void): Promise<EventBus> {
+  const server = createServer((request, response) => {
+    const reply = (status: number, body: object) => {
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
+      response.end(JSON.stringify(body));
+    };
+    if (request.headers['x-amz-target'] !== TARGET)
+      return reply(400, { __type: 'UnknownOperationException', message: `only ${TARGET} is known here` });
+    void readEntries(request).then(
+      (entries) => {
+        for (const event of entries.flatMap(readEvent)) onEvent(event);
+        reply(200, { FailedEntryCount: 0, Entries: entries.map(() => ({ EventId: crypto.randomUUID() })) });
+      },
+      (error) => reply(400, { __type: 'SerializationException', message: String(error) }),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readEntries(request: IncomingMessage): Promise<readonly Entry[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const { Entries } = JSON.parse(Buffer.concat(chunks).toString()) as { Entries?: unknown };
+  return Array.isArray(Entries) ? Entries : [];
+}
+
+function readEvent({ Source, DetailType, Detail }: Entry): BusEvent[] {
+  if (Source !== EVENT_SOURCE || DetailType === undefined || Detail === undefined) return [];
+  try {
+    return [{ name: DetailType, detail: JSON.parse(Detail) } as BusEvent];
+  } catch {
+    return [];
+  }
+}

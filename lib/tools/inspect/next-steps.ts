@@ -1,0 +1,151 @@
+import { decideReap, lapsesAt } from '../../protocol/decisions/decide-reap.ts';
+import {
+  type FinishedJob,
+  type Job,
+  leaseEntryOf,
+  type PendingJob,
+  type RunningJob,
+} from '../../protocol/job.ts';
+import { recoveryBound } from '../../settings/recovery-bound.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { times } from './counted.ts';
+import { isQuarantined } from './timeline.ts';
+
+/** Something that will happen, or that an operator can do. */
+export interface NextStep {
+  /** For programs. */
+  readonly what:
+    | 'nothing'
+    | 'removal'
+    | 'cancelSeen'
+    | 'leaseEnd'
+    | 'reclaimable'
+    | 'recovered'
+    | 'overdue'
+    | 'cancelled'
+    | 'due'
+    | 'dispatch'
+    | 'claim'
+    | 'nextHint';
+  /** Undefined: not bound to a moment. */
+  readonly at?: number;
+  readonly says: string;
+}
+
+/** What happens to the job if nobody intervenes. Pure: `now` only tells what is overdue. */
+export function nextSteps(job: Job, now: number, settings: Settings): NextStep[] {
+  switch (job.status) {
+    case 'running':
+      return nextOfRunning(job, now, settings);
+    case 'pending':
+      return nextOfPending(job, now, settings);
+    case 'done':
+    case 'failed':
+    case 'cancelled':
+      return [
+        { what: 'nothing', says: nextOfFinished(job) },
+        { what: 'removal', at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+      ];
+  }
+}
+
+function nextOfFinished(job: FinishedJob): string {
+  if (job.status === 'done')
+    return `nothing: it is done${job.crashes > 0 ? `, although it crashed ${times(job.crashes)}` : ''}`;
+  if (job.status === 'failed' && job.rawMessage !== undefined)
+    return 'nothing: this message cannot be read, so it cannot be revived; have its producer send a valid one';
+  const why =
+    job.status === 'failed' && isQuarantined(job) ? ` (quarantined: it crashed ${times(job.crashes)})` : '';
+  return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
+}
+
+/** By when the reaper has acted, if the worker is dead. The row's own end already shows how far the lease has grown. @internal */
+export const recoveredBy = (job: RunningJob, settings: Settings): number =>
+  job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0 }).worstMs;
+
+function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {
+  const lapse = lapsesAt(job, settings);
+  const by = recoveredBy(job, settings);
+  const then: NextStep = {
+    what: 'recovered',
+    at: by,
+    says: `if the worker is dead, the reaper has acted by then: ${verdictOf(job, lapse, settings)}`,
+  };
+  const cancel: NextStep[] = job.cancelRequested
+    ? [{ what: 'cancelSeen', says: 'the worker sees the cancellation in the reply to its next heartbeat' }]
+    : [];
+  if (now < job.leaseUntil)
+    return [
+      ...cancel,
+      {
+        what: 'leaseEnd',
+        at: job.leaseUntil,
+        says: 'its lease ends, unless a heartbeat renews it before then',
+      },
+      then,
+    ];
+  if (now < by)
+    return [
+      ...cancel,
+      { what: 'reclaimable', at: lapse, says: 'its lease has ended; the reaper may reclaim it' },
+      then,
+    ];
+  return [
+    ...cancel,
+    {
+      what: 'overdue',
+      at: by,
+      says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+    },
+  ];
+}
+
+function nextOfPending(job: PendingJob, now: number, settings: Settings): NextStep[] {
+  if (job.cancelRequested)
+    return [
+      {
+        what: 'cancelled',
+        at: job.leaseUntil,
+        says: 'it is cancelled by whoever handles it next, at the latest by the reaper',
+      },
+    ];
+  const due: NextStep[] =
+    now < job.notBefore ? [{ what: 'due', at: job.notBefore, says: 'it becomes due' }] : [];
+  if (job.dispatches === 0 && now < job.leaseUntil)
+    return [
+      ...due,
+      {
+        what: 'dispatch',
+        at: job.leaseUntil,
+        says: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
+      },
+    ];
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0, skewMs: 0, graceMs: 0 });
+  const isOverdue = now > job.leaseUntil + worstMs;
+  return [
+    ...due,
+    {
+      what: 'claim',
+      says: `a worker claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
+    },
+    {
+      what: isOverdue ? 'overdue' : 'nextHint',
+      at: job.leaseUntil,
+      says: isOverdue
+        ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now"
+        : 'if no worker has claimed it, the reaper sends another hint',
+    },
+  ];
+}
+
+function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
+  const verdict = decideReap(leaseEntryOf(job), { now: lapse, settings });
+  if (verdict.kind === 'reclaim')
+    return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
+  if (verdict.kind === 'fail')
+    return verdict.quarantined
+      ? `quarantined: crash ${verdict.crashes} of ${job.maxCrashes}`
+      : `failed: errors and crashes reach ${job.maxAttempts}`;
+  // A running job at the moment of its lapse is neither left alone nor dispatched.
+  return 'cancelled, as an operator asked';
+}

@@ -11,7 +11,7 @@ import { createPowertoolsTelemetry } from '../lib/aws/telemetry.ts';
 import { createJobStore } from '../lib/protocol/store/job-store.ts';
 import type { ReaperDeps } from '../lib/reaper/deps.ts';
 import { sweep } from '../lib/reaper/sweep.ts';
-import { resolveSettings } from '../lib/settings/settings.ts';
+import { defaultSettings } from '../lib/settings/settings.ts';
 import { startDynamoDb } from '../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startSqs } from '../lib/tools/dev/engines/sqs-engine.ts';
 import { reaperOnEngine } from '../test/support/reaper-on-engine.ts';
@@ -44,7 +44,7 @@ interface Outcome {
 }
 
 const local = { region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
-const settings = resolveSettings({ breakerThreshold: 1_000_000 });
+const settings = defaultSettings;
 const REQUESTS = 1000;
 const LANES = 16;
 const RUNS = 5;
@@ -63,6 +63,7 @@ function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
     telemetry: createPowertoolsTelemetry({ serviceName: 'bench' }),
     events: noEvents,
     clock,
+    chance: systemChance,
     settings,
   };
 }

@@ -22,7 +22,6 @@ const HELP = `Measures Leasehold next to the queues that people would use in its
   npm run bench -- --quick                fewer and smaller measurements, about 10 minutes, to see that all works: keeps nothing
   npm run bench -- --only cells --trials 3                 the same for one part
   npm run bench -- --systems leasehold,bullmq
-  npm run bench -- --only init --against <checkout>        what starting costs, beside version 0.1's, in pairs
   npm run bench -- --long                 scaling up to a million finished rows
   npm run bench -- --report               only writes the pages again from bench/results.json
 
@@ -39,7 +38,6 @@ const { values } = parseArgs({
     long: { type: 'boolean', default: false },
     only: { type: 'string' },
     trials: { type: 'string' },
-    against: { type: 'string' },
     systems: { type: 'string', default: ALL_SYSTEMS },
     report: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -85,7 +83,7 @@ async function measure(): Promise<void> {
       writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
     };
     const bench: Bench = { systems, quick: values.quick, trials, say, keep };
-    keep(await scenariosOf(bench, { long: values.long, against: values.against })[name]());
+    keep(await scenariosOf(bench, { long: values.long })[name]());
   }
   if (!isTrial) writeReport(results);
   for (const system of systems) await system.stop().catch(() => {});

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
+import { build } from 'esbuild';
 import { buildPage } from '../lib/tools/console/page-files.ts';
 import { buildBundles } from '../lib/tools/dev/bundles.ts';
 
@@ -26,6 +27,8 @@ const out = resolve(process.argv[2] ?? join(root, 'dist'));
 rmSync(out, { recursive: true, force: true });
 tsc(join(root, 'tsconfig.build.json'), out);
 buildCommonJs(join(out, 'cjs'));
+await bundleMiddy(out, 'esm');
+await bundleMiddy(join(out, 'cjs'), 'cjs');
 await bundleFunctions();
 await buildConsole();
 chmodSync(join(out, 'bin', 'leasehold.js'), 0o755);
@@ -73,6 +76,13 @@ export const moduleExtension: string = '.js';
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+/** middy has no CommonJS, and tools that turn our ES modules into CommonJS cannot load it either. */
+async function bundleMiddy(folder: string, format: 'esm' | 'cjs'): Promise<void> {
+  const file = join('lib', 'aws', 'lambda', 'middy');
+  const outfile = join(folder, `${file}.js`);
+  await build({ entryPoints: [join(root, `${file}.ts`)], outfile, bundle: true, platform: 'node', format });
 }
 
 async function bundleFunctions(): Promise<void> {

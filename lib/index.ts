@@ -7,6 +7,7 @@ export {
   NonRetryableError,
   NotJsonError,
   QueueUnavailableError,
+  RetryAfter,
   StoreUnavailableError,
   ThrottledError,
   TooLargeError,

@@ -1,6 +1,6 @@
 import { PARTS, type PartName } from '../scenarios/parts.ts';
 import { duration, figure, ratio, table } from './markdown.ts';
-import { type Results, titleOf } from './results.ts';
+import { earlierLease, type Results, titleOf } from './results.ts';
 import { pointOf } from './throughput.ts';
 
 /** One figure of Leasehold's beside the best of the peers'. */
@@ -114,9 +114,13 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
       of(poison, (each) => each.neighbours.done),
       { part: 'counts', isFirst: true },
     ),
-    lower('a worker is killed, default settings: until its job runs again', crashed, {
-      ...{ part: 'crash', told, isFirst: true },
-    }),
+    lower(
+      `a worker is killed, ${earlierLease(crashDefault) ?? 'default settings'}: until its job runs again`,
+      crashed,
+      {
+        ...{ part: 'crash', told, isFirst: true },
+      },
+    ),
     lower(
       'the same with leases of ten seconds',
       of(crashFast, (each) => each.spread?.median),
@@ -178,7 +182,9 @@ function upkeep({ massReclaim, heartbeats }: Results): Headline[] {
     ),
     lower('a healthy operation beside that: held up', reclaims('heldUpMs'), { part: 'mass', told: duration }),
     lower(
-      'requests for the heartbeats of a running job, a minute',
+      ['requests for the heartbeats of a running job, a minute', earlierLease(heartbeats)]
+        .filter(Boolean)
+        .join(', '),
       of(heartbeats, (each) => (each.leaseRenewed ? each.heartbeatsPerJobMinute?.median : undefined)),
       { part: 'counts' },
     ),

@@ -8,7 +8,6 @@ export const ownSections = (results: Results): Record<string, string> => ({
   lambda: lambdaSection(results),
   wire: wireSection(results),
   scaling: scalingSection(results),
-  price: priceSection(results),
   payloads: payloadSection(results),
   savings: savingsSection(results),
 });
@@ -18,6 +17,7 @@ export const scaleSections = ({ scaleSimulation }: Results): Record<string, stri
   scale: table(
     [
       'jobs',
+      'lease',
       'shards',
       'claimed within',
       'fullest shard, above the mean',
@@ -27,6 +27,7 @@ export const scaleSections = ({ scaleSimulation }: Results): Record<string, stri
     ],
     (scaleSimulation ?? []).map((each) => [
       each.jobs.toLocaleString('en-US'),
+      seconds(each.leaseMs),
       String(each.shards),
       seconds(each.claimedWithinMs),
       `${figure(100 * each.fullestShare)}%`,
@@ -106,24 +107,6 @@ function scalingSection({ scaling }: Results): string {
   );
 }
 
-/** Engines that give the same account share a table. */
-function priceSection({ heartbeatPrice }: Results): string {
-  const tables = new Map<string, string[]>();
-  for (const { engine, schemes } of heartbeatPrice ?? []) {
-    const hours = schemes[0]?.hours.map(({ hours: length }) => length) ?? [];
-    const rows = schemes.map((scheme) => [
-      scheme.scheme,
-      ...scheme.hours.map(({ unitsPerHour }) => figure(unitsPerHour)),
-      ...scheme.noticedWithinMs.slice(0, hours.length).map(({ ms }) => seconds(ms)),
-    ]);
-    const units = hours.map((length) => `units an hour, job of ${length} h`);
-    const noticed = hours.map((length) => `noticed within, after ${length} h`);
-    const drawn = table(['scheme', ...units, ...noticed], rows);
-    tables.set(drawn, [...(tables.get(drawn) ?? []), engine]);
-  }
-  return [...tables].map(([drawn, engines]) => `On ${engines.join(' and ')}:\n\n${drawn}`).join('\n\n');
-}
-
 const payloadSection = ({ heartbeatPrice }: Results): string =>
   table(
     ['payload bytes', ...(heartbeatPrice ?? []).map(({ engine }) => `units a beat, ${engine}`)],
@@ -133,7 +116,7 @@ const payloadSection = ({ heartbeatPrice }: Results): string =>
     ]),
   );
 
-function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: Results): string {
+function savingsSection({ ownCost, reclaimRequests, bundles }: Results): string {
   const rows: string[][] = [];
   const add = (what: string, before: number | undefined, after: number | undefined, unit: string) => {
     if (before !== undefined && after !== undefined)
@@ -159,9 +142,6 @@ function savingsSection({ ownCost, reclaimRequests, bundles, heartbeatPrice }: R
       'ms',
     );
   }
-  const schemes = heartbeatPrice?.[0]?.schemes;
-  const hour = (i: number) => schemes?.[i]?.hours[0]?.unitsPerHour;
-  add('heartbeats of a job of one hour, `leaseGrowth` 0.1', hour(0), hour(4), 'units');
   return table(['what', 'before', 'after', 'ratio'], rows);
 }
 

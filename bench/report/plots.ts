@@ -6,7 +6,7 @@ import { pointOf } from './throughput.ts';
 
 /** The plots of docs/images, by file name. */
 export function plotsOf(results: Results): Record<string, string> {
-  const { scaling, heartbeatPrice } = results;
+  const { scaling } = results;
   const plots: Record<string, Plot> = {};
   const cost = (kind: 'finished' | 'healthy' | 'lapsed', title: string, label: string, log: boolean) => {
     if (scaling === undefined) return;
@@ -24,17 +24,6 @@ export function plotsOf(results: Results): Record<string, string> {
   cost('finished', 'A sweep does not see finished rows', 'finished rows in the table', true);
   cost('healthy', 'A sweep does not pay for healthy leases', 'healthy leases', true);
   cost('lapsed', 'A sweep pays for lapsed leases, a batch for 25', 'lapsed leases', false);
-  const schemes = heartbeatPrice?.[0]?.schemes.filter((_, i) => [0, 4, 5].includes(i)) ?? [];
-  if (schemes.length > 0)
-    plots['heartbeat-price'] = {
-      title: 'Write units of a job’s heartbeats, an hour of its run',
-      x: { label: 'length of the job, hours' },
-      y: { label: 'write units an hour' },
-      series: schemes.map(({ scheme, hours }) => ({
-        name: scheme.replace('lease grows by ', 'grows by ').replace(', beat every 10 s', ', fixed'),
-        points: hours.map(({ hours: length, unitsPerHour }) => [length, unitsPerHour] as const),
-      })),
-    };
   const drawn = [
     ...Object.entries(plots).map(([name, plot]) => [name, svgOf(plot)] as const),
     ...Object.entries(barsOf(results)).map(([name, bars]) => [name, barsSvgOf(bars)] as const),

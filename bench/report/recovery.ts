@@ -1,7 +1,9 @@
+import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import type { Mishaps } from '../scenarios/mishaps.ts';
 import type { Spread } from '../support/statistics.ts';
 import { duration, figure, ratio, seconds, spread, table } from './markdown.ts';
-import { type Results, rowsOf } from './results.ts';
+import { earlierLease, type Results, rowsOf } from './results.ts';
 
 const NOT_YET = 'Not measured yet.';
 /** Of a fleet. */
@@ -25,7 +27,12 @@ const untilAgain = (value: { spread: Spread | undefined; addedMs: number } | und
 
 function crashSection(results: Results): string {
   const ours = results.crashFast?.leasehold?.spread?.median;
-  return table(
+  const earlier = earlierLease(results.crashDefault);
+  const bound = recoveryBound(defaultSettings).usualMs;
+  const note = earlier && [
+    `Leasehold's figure is of ${earlier}. With today's default of ${seconds(defaultSettings.leaseMs)} a job is reclaimed within ${seconds(bound)}, by formula.`,
+  ];
+  const figures = table(
     ['system', 'default settings', 'fast settings', 'fast, to Leasehold'],
     (results.systems ?? []).map(({ name, title }) => {
       const fast = results.crashFast?.[name];
@@ -37,6 +44,7 @@ function crashSection(results: Results): string {
       ];
     }),
   );
+  return [figures, ...(note ?? [])].join('\n\n');
 }
 
 function cellsSection({ killedCell, killedCelery }: Results): string {
@@ -119,7 +127,7 @@ const hungSection = (results: Results): string =>
 
 const besideSection = ({ besideTrouble }: Results): string =>
   table(
-    ['beside', 'fresh jobs started', 'median wait', 'p95', 'suspects', 'processes hung'],
+    ['beside', 'fresh jobs started', 'median wait', 'p95', 'marked jobs', 'processes hung'],
     (besideTrouble ?? []).map((each) => [
       each.trouble,
       `${each.started} of ${each.of}`,

@@ -1,3 +1,4 @@
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import type { BesideTrouble } from '../scenarios/beside-trouble.ts';
 import type { BundleCost } from '../scenarios/bundles.ts';
 import type { CrashRecovery } from '../scenarios/crash-recovery.ts';
@@ -35,7 +36,7 @@ export interface Results {
   readonly crashFast?: BySystem<CrashRecovery>;
   readonly killedCell?: readonly KilledCell[];
   readonly killedCelery?: Spread;
-  readonly init?: readonly InitCost[];
+  readonly init?: InitCost;
   readonly fleet?: readonly Fleet[];
   readonly besideTrouble?: readonly BesideTrouble[];
   readonly mishaps?: BySystem<Mishaps>;
@@ -81,6 +82,14 @@ interface SystemUnderTest {
   readonly version: string;
   readonly store: string;
   readonly settings: Readonly<Record<Profile, string>>;
+}
+
+/** The lease of Leasehold's figures where it is not today's default, so that they are not told as of today. */
+export function earlierLease(
+  figures: BySystem<{ readonly leaseMs?: number }> | undefined,
+): string | undefined {
+  const leaseMs = figures?.leasehold?.leaseMs ?? defaultSettings.leaseMs;
+  return leaseMs === defaultSettings.leaseMs ? undefined : `a lease of ${leaseMs / 1000} s`;
 }
 
 export const titleOf = (results: Results, name: string): string =>

@@ -25,10 +25,17 @@ import type { Bench } from './scenario.ts';
 import { wireCost } from './wire-cost.ts';
 import { zombie } from './zombie.ts';
 
+/** Crowds with the lease that docs/scale.md advises for them. */
+const CROWDS = [
+  { jobs: 10_000, leaseMs: 20_000 },
+  { jobs: 100_000, leaseMs: 30_000 },
+  { jobs: 1_000_000, leaseMs: 60_000 },
+];
+
 /** What each part measures. */
 export function scenariosOf(
   bench: Bench,
-  { long, against }: { readonly long: boolean; readonly against?: string },
+  { long }: { readonly long: boolean },
 ): Record<PartName, () => Promise<Results>> {
   const { quick, say } = bench;
   const leasehold = bench.systems.find(({ name }) => name === 'leasehold');
@@ -55,7 +62,7 @@ export function scenariosOf(
           },
     mishaps: async () => ({ mishaps: await mishaps(bench) }),
     hung: async () => ({ hung: await hung(bench) }),
-    init: async () => ({ init: await initCost(bench, against) }),
+    init: async () => ({ init: await initCost(bench) }),
     mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [10_000, 30_000]) }),
     latency: async () => ({ atLatency: await atLatency(bench) }),
     own: async () =>
@@ -81,8 +88,8 @@ export function scenariosOf(
     },
     units: async () => ({
       wireCost: (await onEngines((engine) => wireCost(engine))).flat(),
-      heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine, quick)),
-      scaleSimulation: scaleSimulation([10_000, 100_000, 1_000_000]),
+      heartbeatPrice: await onEngines((engine) => heartbeatPrice(engine)),
+      scaleSimulation: scaleSimulation(CROWDS),
     }),
   };
 }

@@ -24,7 +24,7 @@ const PROCESSES = 3;
 const SLOTS = 20;
 /** Eight for each of six cells, and two slots of each are free. */
 const LONG = 48;
-const SUSPECTS = 8;
+const STRANDED = 8;
 const PER_SECOND = 2;
 const SECONDS = 25;
 const MAX_STALL_MS = 5000;
@@ -54,14 +54,14 @@ async function oneTrouble(system: System, trouble: Trouble): Promise<BesideTroub
     await strand(
       system,
       queue,
-      long.slice(0, SUSPECTS).map(({ id }) => id),
+      long.slice(0, STRANDED).map(({ id }) => id),
     );
   const crew = await startCrew(system, {
     ...{ queue, profile: 'fast', concurrency: SLOTS, processes: PROCESSES },
     settings: { maxStallMs: MAX_STALL_MS },
   });
   try {
-    const begins = trouble === 'lapses' ? long.slice(SUSPECTS) : long;
+    const begins = trouble === 'lapses' ? long.slice(STRANDED) : long;
     await system.enqueue(queue, begins);
     while (!begins.every(({ id }) => crew.starts(id) > 0)) await sleep(100);
     await sleep(1000);
@@ -72,7 +72,7 @@ async function oneTrouble(system: System, trouble: Trouble): Promise<BesideTroub
       ...{ trouble, ...fresh },
       suspects:
         trouble === 'lapses'
-          ? long.slice(0, SUSPECTS).filter(({ id }) => crew.starts(id) > 0).length
+          ? long.slice(0, STRANDED).filter(({ id }) => crew.starts(id) > 0).length
           : long.filter(({ id }) => crew.starts(id) > 1).length,
       stuck: stuck && { ...(await endOf(system, queue, stuck.id)), starts: crew.starts(stuck.id) },
       ended: crew.replaced(),
@@ -83,7 +83,7 @@ async function oneTrouble(system: System, trouble: Trouble): Promise<BesideTroub
   }
 }
 
-/** Leaves jobs whose worker is gone and whose rows tell of a crash already: with the next lapse they are suspected. */
+/** Leaves jobs whose worker is gone and whose rows have a crash already, so that they run alone. */
 async function strand(system: System, queue: string, ids: readonly string[]): Promise<void> {
   await system.enqueue(
     queue,

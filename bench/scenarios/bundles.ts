@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { bundleWorker } from '../../lib/aws/lambda/bundle.ts';
-import { bundling, replacedPackages } from '../../lib/aws/lambda/bundling.ts';
-import { trimming } from '../../lib/aws/lambda/trim-clients.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
+import { bundleWorker } from '../../lib/tools/bundle/bundle.ts';
+import { bundling, UNUSED_CREDENTIAL_SOURCES } from '../../lib/tools/bundle/bundling.ts';
 import { reaperVariables } from '../../lib/wire/environment.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
 
@@ -22,13 +21,12 @@ export interface BundleCost {
 const ROOT = join(import.meta.dirname, '..', '..');
 const FUNCTIONS = ['worker', 'reaper', 'dead-letter'] as const;
 const VARIANTS = [
-  { variant: 'as the packages name it (`main`)', mainFields: ['main'], alias: {}, plugins: [] },
-  { variant: 'ES modules of the SDK', mainFields: [...bundling.mainFields], alias: {}, plugins: [] },
+  { variant: 'as the packages name it (`main`)', mainFields: ['main'], external: [] },
+  { variant: 'ES modules of the SDK', mainFields: [...bundling.mainFields], external: [] },
   {
-    variant: 'and without what no function uses (deployed)',
+    variant: 'and without unused sources of credentials (deployed)',
     mainFields: [...bundling.mainFields],
-    alias: replacedPackages(true),
-    plugins: trimming(true),
+    external: UNUSED_CREDENTIAL_SOURCES,
   },
 ];
 
@@ -40,7 +38,7 @@ export async function bundles(runs: number): Promise<BundleCost[]> {
     // The worker's host starts the cell that it finds beside it.
     await bundleWorker(join(ROOT, 'examples', 'registry.ts'), folder);
     for (const name of FUNCTIONS)
-      for (const [i, { variant, mainFields, alias, plugins }] of VARIANTS.entries()) {
+      for (const [i, { variant, mainFields, external }] of VARIANTS.entries()) {
         const outfile = join(folder, `${name}-${i}.mjs`);
         const { metafile } = await build({
           entryPoints: [join(ROOT, 'functions', name, 'index.ts')],
@@ -53,8 +51,7 @@ export async function bundles(runs: number): Promise<BundleCost[]> {
           minify: bundling.minify,
           keepNames: false,
           mainFields,
-          alias,
-          plugins,
+          external,
           banner: { js: bundling.banner },
           logLevel: 'silent',
         });

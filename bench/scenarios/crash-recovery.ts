@@ -10,6 +10,8 @@ export interface CrashRecovery {
   readonly lost: number;
   /** This much of the lease was not waited for but passed in the store, and is part of the figures. */
   readonly addedMs: number;
+  /** The lease it was measured with. */
+  readonly leaseMs?: number;
 }
 
 /** Leases longer than this are aged in the store, so that only their last seconds are waited for. */
@@ -32,7 +34,12 @@ export const crashRecovery = (bench: Bench, profile: Profile) =>
       delays.push(...step);
     }
     const known = delays.filter((delay) => delay !== undefined).map((delay) => delay + addedMs);
-    return { spread: spreadOf(known), lost: delays.length - known.length, addedMs };
+    return {
+      spread: spreadOf(known),
+      lost: delays.length - known.length,
+      addedMs,
+      leaseMs: system.leaseMs[profile],
+    };
   });
 
 async function oneCrash(

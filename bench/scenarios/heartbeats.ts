@@ -10,6 +10,8 @@ export interface Heartbeats {
   /** What is left when the same process without a job is subtracted. */
   readonly heartbeatsPerJobMinute: Spread | undefined;
   readonly leaseRenewed: boolean;
+  /** The lease it was measured with. */
+  readonly leaseMs?: number;
 }
 
 const JOBS = 20;
@@ -49,6 +51,7 @@ export function heartbeats(bench: Bench): Promise<Record<string, Heartbeats>> {
       requestsPerJobMinute: spreadOf(all),
       heartbeatsPerJobMinute: spreadOf(beats),
       leaseRenewed: system.renews.default,
+      leaseMs: system.leaseMs.default,
     };
   });
 }

@@ -35,7 +35,15 @@ export async function reclaimRequests(jobs: number): Promise<ReclaimRequests[]> 
     const before = process.cpuUsage();
     await sweep(
       {
-        ...{ table, store, clock: systemClock, settings, events: noEvents, telemetry: silent },
+        ...{
+          table,
+          store,
+          clock: systemClock,
+          chance: systemChance,
+          settings,
+          events: noEvents,
+          telemetry: silent,
+        },
         queue: { sendHints: async (hints) => ({ sent: hints.length, failed: [] }) },
       },
       { shards: settings.shards },

@@ -1,5 +1,5 @@
 import { runningShard } from '../../lib/protocol/shards.ts';
-import { HEART_JITTER } from '../../lib/settings/lease-length.ts';
+import { HEART_JITTER } from '../../lib/settings/heartbeat-timing.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { jobId } from '../systems/system.ts';
@@ -8,6 +8,7 @@ import { jobId } from '../systems/system.ts';
 export interface ScaleSimulation {
   readonly jobs: number;
   readonly shards: number;
+  readonly leaseMs: number;
   /** The crowd was claimed within this time, ms. */
   readonly claimedWithinMs: number;
   /** How many more jobs the fullest shard holds than the mean. */
@@ -19,21 +20,23 @@ export interface ScaleSimulation {
   readonly highestUnitsAtFirst: number;
 }
 
+type Crowd = Pick<ScaleSimulation, 'jobs' | 'leaseMs'>;
+
 /** A beat takes an entry out of the index and puts it back. */
 const INDEX_UNITS_A_BEAT = 2;
 const MINUTES = 3;
 
 /** Simulates the heartbeats of jobs with ids as SQS gives them, for some minutes after they were claimed. */
-export function scaleSimulation(sizes: readonly number[]): ScaleSimulation[] {
-  const { heartbeatMs } = resolveSettings();
-  return sizes.flatMap((jobs) => {
-    const shards = Math.min(256, shardsNeeded({ maxRunning: jobs, heartbeatMs }));
-    return [heartbeatMs, 60_000].map((within) => simulate(jobs, shards, within, heartbeatMs));
+export function scaleSimulation(crowds: readonly Crowd[]): ScaleSimulation[] {
+  return crowds.flatMap((crowd) => {
+    const { heartbeatMs } = resolveSettings({ leaseMs: crowd.leaseMs });
+    const shards = shardsNeeded({ maxRunning: crowd.jobs, heartbeatMs });
+    return [heartbeatMs, 60_000].map((within) => simulate(crowd, shards, within, heartbeatMs));
   });
 }
 
 function simulate(
-  jobs: number,
+  { jobs, leaseMs }: Crowd,
   shards: number,
   claimedWithinMs: number,
   heartbeatMs: number,
@@ -61,7 +64,7 @@ function simulate(
     return most;
   };
   return {
-    ...{ jobs, shards, claimedWithinMs },
+    ...{ jobs, leaseMs, shards, claimedWithinMs },
     fullestShare: Math.max(...held) / (jobs / shards) - 1,
     meanUnits: (jobs * INDEX_UNITS_A_BEAT * 1000) / (heartbeatMs * (1 - HEART_JITTER / 2)) / shards,
     highestUnits: highest(120, seconds),

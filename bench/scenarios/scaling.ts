@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { systemClock } from '../../lib/aws/clock.ts';
+import { systemChance, systemClock } from '../../lib/aws/clock.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
@@ -8,7 +8,7 @@ import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { claimWrite, completeWrite } from '../../lib/protocol/writes/worker-writes.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { resolveSettings } from '../../lib/settings/settings.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { createMeteredStore, type MeteredStore } from '../support/metered-store.ts';
 import { type Spread, spreadOf } from '../support/statistics.ts';
@@ -30,8 +30,7 @@ export interface Scaling {
   readonly lapsed: readonly ScalePoint[];
 }
 
-/** The breaker would pace a mass of lapsed leases on purpose; here its absence is what is measured. */
-export const scalingSettings = resolveSettings({ breakerPerSweep: 1_000_000 });
+export const scalingSettings = defaultSettings;
 const settings = scalingSettings;
 const SWEEPS = 5;
 const HOUR = 3_600_000;
@@ -79,7 +78,15 @@ async function oneSweep({ table, store, meter }: MeteredStore): Promise<OneSweep
   const from = performance.now();
   const { reclaimed } = await sweep(
     {
-      ...{ table, store, clock: systemClock, settings, events: noEvents, telemetry: silent },
+      ...{
+        table,
+        store,
+        clock: systemClock,
+        chance: systemChance,
+        settings,
+        events: noEvents,
+        telemetry: silent,
+      },
       queue: { sendHints: async (hints) => ({ sent: hints.length, failed: [] }) },
     },
     { shards: settings.shards },
@@ -122,12 +129,19 @@ function rowOf(kind: Kind): Row {
   const now = Date.now();
   const { leaseMs, maxAttempts, maxCrashes, shards } = settings;
   const job = { jobId: jobId(), type: 'bench', payload: '{"a":1}', leaseMs, maxAttempts, maxCrashes };
-  const at = (moment: number) => ({ changedBy: 'bench/0123456789ab', now: moment, shards });
+  const at = (moment: number) => ({
+    changedBy: 'bench/0123456789ab',
+    now: moment,
+    shards,
+    expiresAt: Math.ceil(now / 1000) + 86_400,
+  });
   const startedAt = kind === 'healthy' ? now + HOUR : now - HOUR;
-  const claimed = rowAfter(claimWrite({ job, owner: 'bench/1', skewMs: 0 }, at(startedAt)), undefined);
+  const claimed = rowAfter(
+    claimWrite({ job, owner: 'bench/1', skewMs: 0, terms: settings }, at(startedAt)),
+    undefined,
+  );
   if (kind !== 'finished') return claimed;
-  const end = { expiresAt: Math.ceil(now / 1000) + 86_400 };
-  return rowAfter(completeWrite(claimOf(parseJob(claimed) as RunningJob), end, at(now)), claimed);
+  return rowAfter(completeWrite(claimOf(parseJob(claimed) as RunningJob), undefined, at(now)), claimed);
 }
 
 /** Telemetry that nobody reads. */

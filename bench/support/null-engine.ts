@@ -49,14 +49,12 @@ const latencyOf = (target: string): number => {
 const row = insertedRow(
   claimWrite(
     {
-      job: {
-        ...{ jobId: 'x', type: 'bench', payload: '{"id":"x","does":"nothing","ms":0}' },
-        ...{ leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 },
-      },
+      job: { jobId: 'x', type: 'bench', payload: '{"id":"x","does":"nothing","ms":0}' },
+      terms: { leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 },
       owner: 'null/1',
       skewMs: 0,
     },
-    { changedBy: 'null/1', now: Date.now(), shards: 8 },
+    { changedBy: 'null/1', now: Date.now(), shards: 8, expiresAt: 1 },
   ),
 );
 const marshalled = marshall(row);

@@ -52,11 +52,10 @@ const telemetry: Telemetry & { flush(): void } = {
 const settings = settingsOf(profile, {
   ...more,
   processConcurrency: mode === 'work' ? concurrency : 1,
-  breakerPerSweep: mode === 'reap' ? 1_000_000 : undefined,
 });
 const sqs = createSqsClient(local(stores.sqs ?? ''));
 const queueUrl = (await sqs.send(new GetQueueUrlCommand({ QueueName: name }))).QueueUrl ?? '';
-const clockGuard = createClockGuard(settings);
+const clockGuard = createClockGuard({ ...settings, clock: systemClock });
 const client = createDynamoDbClient({ clock: systemClock, clockGuard, config: local(stores.dynamodb ?? '') });
 const table = createDynamoDbTable({ client, tableName: name, batches: !without.includes('batches') });
 const actor = `bench-${process.pid}`;
@@ -65,7 +64,7 @@ const store = createJobStore({ table, clock, chance: systemChance, settings, act
 const queue = createSqsQueue({ client: sqs, queueUrl, clock });
 const reaper = () =>
   createEmbeddedReaper({
-    ...{ table, store, queue, telemetry, clock, settings, clockGuard },
+    ...{ table, store, queue, telemetry, clock, chance: systemChance, settings, clockGuard },
     events: noEvents,
     name: actor,
   });

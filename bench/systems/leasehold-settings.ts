@@ -1,7 +1,7 @@
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import type { Profile } from './system.ts';
 
-const FAST: Partial<Settings> = { leaseMs: 10_000, leaderLeaseMs: 5000 };
+const FAST: Partial<Settings> = { leaseMs: 10_000 };
 
 /** How Leasehold is set in each profile; shared with its process. */
 export const settingsOf = (profile: Profile, more: Partial<Settings> = {}): Settings =>

@@ -41,6 +41,7 @@ export async function start(): Promise<System> {
   const client = createDynamoDbClient({ clock: systemClock, config: local(dynamodb) });
   const sqsClient = createSqsClient(local(sqs));
   const settings = settingsOf('fast');
+  const usual = settingsOf('default');
   const tableOf = (tableName: string) => createDynamoDbTable({ client, tableName });
   const urls = new Map<string, string>();
   const queueOf = (name: string) =>
@@ -59,13 +60,12 @@ export async function start(): Promise<System> {
     version: manifest.version,
     store: `${engines.engine} and fauxqs, standing in for DynamoDB and SQS`,
     settings: {
-      default:
-        'lease 30 s, heartbeat 10 s, skew 2 s; the reaper is embedded in each worker process and one leads',
-      fast: 'lease 10 s (its minimum), heartbeat 3.3 s, skew 2 s; a reaper in a process watches, its lead lasts 5 s; breaker off in the mass reclaim',
+      default: `lease ${usual.leaseMs / 1000} s, heartbeat ${usual.heartbeatMs / 1000} s, skew ${usual.skewMs / 1000} s; each worker process embeds a reaper, and one of them sweeps`,
+      fast: 'lease 10 s (its minimum), heartbeat 3.3 s, skew 2 s; a reaper in a process sweeps',
     },
     program: new URL('./leasehold-process.ts', import.meta.url).pathname,
     stores: { dynamodb, sqs },
-    leaseMs: { default: settingsOf('default').leaseMs, fast: settings.leaseMs },
+    leaseMs: { default: usual.leaseMs, fast: settings.leaseMs },
     renews: { default: true, fast: true },
     // Counting an index reads it, and the engine does one thing at a time.
     tellsReclaims: true,

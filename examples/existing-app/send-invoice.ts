@@ -9,7 +9,9 @@ export const sendInvoice = defineJob({
   async run({ payload, idempotencyKey }, { signal }) {
     const url = process.env.MAIL_URL;
     if (url === undefined)
-      throw new NonRetryableError('MAIL_URL is not set; the stack sets it for the worker');
+      throw new NonRetryableError(
+        'MAIL_URL is not set; the stack sets it, and on your machine the shell or .env',
+      );
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },

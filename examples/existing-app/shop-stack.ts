@@ -21,7 +21,7 @@ export class ShopStack extends Stack {
 
     this.invoices = new LeaseholdJobs(this, 'Invoices', {
       jobs: here('registry.ts'),
-      workerEnvironment: { MAIL_URL: 'https://mail.example.com/send' },
+      workerFunctionProps: { environment: { MAIL_URL: 'https://mail.example.com/send' } },
       functionTimeout: Duration.minutes(1),
       workerConcurrency: 10,
       alarmTopic: onCall,
@@ -32,7 +32,7 @@ export class ShopStack extends Stack {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       bundling: { format: OutputFormat.ESM, mainFields: ['module', 'main'] },
-      environment: { QUEUE_URL: this.invoices.queue.queueUrl },
+      environment: { LEASEHOLD_QUEUE_URL: this.invoices.queue.queueUrl },
     });
     this.invoices.grants.produce(orders);
 

@@ -1,18 +1,40 @@
-/** What the clients of DynamoDB and SQS have in common. */
+import { defined } from '../wire/defined.ts';
+import { OWN_AWS_VARIABLE, ownAwsVariables } from '../wire/environment.ts';
+
 export const clientDefaults = {
-  // Without it every request builds its middleware again.
+  // Otherwise every request rebuilds its middleware.
   cacheMiddleware: true,
-  // CloudTrail shows who asks.
+  // Shown in CloudTrail.
   customUserAgent: 'leasehold',
 };
 
-/**
- * Without the step that copies each request and reply, text by text, for a log that nobody keeps: half of what a batch of claims costs.
- * Should the SDK call it otherwise one day, it is only slower again.
- */
-export function withoutLog<T extends { readonly middlewareStack: { remove(name: string): boolean } }>(
+/** The SDK's logger copies every request and reply, a third of a batch's cost. */
+export function withoutLogger<T extends { readonly middlewareStack: { remove(name: string): boolean } }>(
   client: T,
 ): T {
   client.middlewareStack.remove('loggerMiddleware');
   return client;
 }
+
+/** Leaves unset values to the SDK's own chain. */
+export function clientConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE' | 'SCHEDULER' | 'CLOUDWATCH',
+) {
+  const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
+  const endpoint = environment[`AWS_ENDPOINT_URL_${service}`] ?? environment.AWS_ENDPOINT_URL;
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  const sessionToken = environment.AWS_SESSION_TOKEN;
+  return defined({
+    region: region || undefined,
+    endpoint: endpoint || undefined,
+    credentials:
+      accessKeyId && secretAccessKey
+        ? { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined }
+        : undefined,
+  });
+}
+
+/** Endpoint and credentials that the local stack gives to Leasehold's clients alone; none elsewhere. */
+export const ownClientConfig = (service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE') =>
+  process.env[OWN_AWS_VARIABLE] ? clientConfig(ownAwsVariables(process.env), service) : {};

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { Chance, Clock } from '../protocol/ports.ts';
 
 const NANOSECONDS_PER_MS = 1e6;
+// Handlers may replace the global ones.
+const { now } = Date;
+const { bigint: nanoseconds } = process.hrtime;
 
-/** The machine's own time. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  // Not performance.now(), which starts from zero in every thread: a worker and its heart compare their readings.
-  monotonic: () => Number(process.hrtime.bigint()) / NANOSECONDS_PER_MS,
-  // Not the promise of node:timers: it makes an AbortError, with its stack, for every wait that is cut short, and most are.
+  now: () => now(),
+  // Unlike `performance.now()`, comparable between threads.
+  monotonic: () => Number(nanoseconds()) / NANOSECONDS_PER_MS,
+  // The promise of node:timers builds an AbortError with a stack for every aborted wait, and most are aborted.
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -25,7 +28,7 @@ export const systemClock: Clock = {
 };
 
 const UNIQUE_BYTES = 9;
-/** Random bytes are fetched for many names at once: the call costs far more than the bytes. */
+/** One call for many names costs about as much as for one. */
 const POOL_BYTES = UNIQUE_BYTES * 128;
 let pool = Buffer.alloc(0);
 
@@ -36,5 +39,4 @@ function unique(): string {
   return bytes.toString('base64url');
 }
 
-/** The machine's own chance. */
 export const systemChance: Chance = { random: () => Math.random(), unique };

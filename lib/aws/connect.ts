@@ -7,6 +7,7 @@ import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
 import { systemChance, systemClock } from './clock.ts';
 import { createDynamoDbClient } from './dynamodb/client.ts';
+import type { OnThrottled } from './dynamodb/count-throttles.ts';
 import { createDynamoDbTable } from './dynamodb/dynamodb-table.ts';
 import { reportFailures } from './dynamodb/report-failures.ts';
 import { createSqsClient } from './sqs/client.ts';
@@ -15,48 +16,55 @@ import { createSqsQueue } from './sqs/sqs-queue.ts';
 export interface ConnectOptions {
   readonly tableName: string;
   readonly settings: Settings;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - the AWS SDK's standard chain */
   readonly dynamodb?: DynamoDBClientConfig;
-  /** @default - region and credentials of `dynamodb`, so that a role assumed in code reaches every client */
+  /** @default - region and credentials of `dynamodb`, so that an assumed role reaches every client */
   readonly sqs?: SQSClientConfig;
-  /** Whether messages are also received: a poll takes 20 s, so such a client waits longer for an answer. @default true */
+  /** Polls need a longer client timeout. @default true */
   readonly polls?: boolean;
-  /** Told of requests to the table that broke. */
   readonly onStoreFailures?: (requests: number) => void;
-  /** Told of each attempt that DynamoDB refused for load. */
-  readonly onThrottled?: (requests: number) => void;
-  /** @default - the machine's own */
+  /** Called for each throttled attempt. */
+  readonly onThrottled?: OnThrottled;
   readonly clock?: Clock;
-  /** @default - the machine's own */
   readonly chance?: Chance;
 }
 
-/** Table, store and queues of one system on AWS, on one client for each service. */
+/** The table, store and queues of one system. */
 export interface Connection {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
-  /** Sees the time of each of DynamoDB's replies. */
+  /** Reads the time from DynamoDB's replies. */
   readonly clockGuard: ClockGuard;
   readonly table: Table;
-  /** The store for one actor, whose name rows record in `changedBy`. */
+  /** Rows record the actor in `changedBy`. */
   storeOf(actor: string, settings?: Settings): JobStore;
   queueAt(queueUrl: string): JobQueue;
   close(): void;
 }
 
-/** Who calls, and where: what all clients of one system share unless they are told otherwise. */
-export const identityOf = ({ region, credentials }: DynamoDBClientConfig = {}) =>
+/** Region, credentials and endpoint of every AWS client. */
+export interface AwsOptions {
+  /** @default - the AWS SDK's standard chain */
+  readonly region?: string;
+  /** @default - the AWS SDK's standard chain */
+  readonly credentials?: SQSClientConfig['credentials'];
+  /** One URL for all services, such as an emulator's. @default - the AWS SDK's standard chain */
+  readonly endpoint?: string;
+}
+
+export const identityOf = ({
+  region,
+  credentials,
+}: DynamoDBClientConfig = {}): Pick<DynamoDBClientConfig, 'region' | 'credentials'> =>
   defined({ region, credentials });
 
-/** Connects to a system. Nothing is sent before it is used. */
+/** Sends nothing until used. */
 export function connect(options: ConnectOptions): Connection {
-  const { tableName, settings, clock = systemClock, chance = systemChance } = options;
-  const clockGuard = createClockGuard(settings);
-  const dynamoDb = createDynamoDbClient({
-    ...{ clock, clockGuard, config: options.dynamodb, onThrottled: options.onThrottled },
-  });
+  const { tableName, settings, clock = systemClock, chance = systemChance, onThrottled } = options;
+  const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
+  const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb, onThrottled });
   const sqs = createSqsClient({ ...identityOf(options.dynamodb), ...options.sqs }, { polls: options.polls });
   const table = reportFailures(
     createDynamoDbTable({ client: dynamoDb, tableName }),

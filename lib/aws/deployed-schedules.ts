@@ -5,20 +5,18 @@ import {
   type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
 
-/** A schedule as EventBridge Scheduler has it. */
 export interface DeployedSchedule {
   readonly name: string;
   readonly isEnabled: boolean;
   /** cron(…) or rate(…). */
   readonly expression: string;
   readonly timeZone?: string;
-  /** The message that each tick sends. */
   readonly input: string;
-  /** From when a rate counts. */
+  /** Rates count from here. */
   readonly createdAt: number;
 }
 
-/** The schedules of a group: one request for each of them, and one for a hundred. Undefined where there is no such group. */
+/** One request per schedule, plus one per hundred. Undefined if there is no such group. */
 export async function readDeployedSchedules(
   group: string,
   config: SchedulerClientConfig,

@@ -5,8 +5,9 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import type { Events, Telemetry } from '../protocol/ports.ts';
 import { EVENT_SOURCE } from '../wire/events.ts';
+import { ownClientConfig } from './client-defaults.ts';
 
-/** EventBridge accepts at most this many events in one request. */
+/** Limit of EventBridge. */
 const MAX_ENTRIES = 10;
 const CONNECTION_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;
@@ -15,12 +16,11 @@ export interface EventBridgeEventsOptions {
   readonly busName: string;
   readonly serviceName: string;
   readonly telemetry: Pick<Telemetry, 'warn'>;
-  /** @default - the standard chain of the AWS SDK */
   readonly config?: EventBridgeClientConfig;
   readonly client?: EventBridgeClient;
 }
 
-/** Publishes events, best effort: no job waits for a bus that does not answer. */
+/** Best effort: no job waits for an unresponsive bus. */
 export function createEventBridgeEvents(options: EventBridgeEventsOptions): Events {
   const { busName, serviceName, telemetry } = options;
   let client = options.client;
@@ -33,6 +33,7 @@ export function createEventBridgeEvents(options: EventBridgeEventsOptions): Even
           requestTimeout: REQUEST_TIMEOUT_MS,
           throwOnRequestTimeout: true,
         },
+        ...ownClientConfig('EVENTBRIDGE'),
         ...options.config,
       });
       for (let start = 0; start < events.length; start += MAX_ENTRIES) {
@@ -63,5 +64,4 @@ export function createEventBridgeEvents(options: EventBridgeEventsOptions): Even
   };
 }
 
-/** For systems with events switched off. */
 export const noEvents: Events = { publish: async () => {} };

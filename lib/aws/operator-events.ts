@@ -1,19 +1,18 @@
 import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { Events } from '../protocol/ports.ts';
 
-/** Where an operator's or application's acts are told of. */
+/** Where to publish events of operators and applications. */
 export interface OperatorEventsOptions {
-  /** The name of the event bus. */
   readonly bus: string;
-  /** The deployment's name, as its own events carry it. */
+  /** The deployment's service name. */
   readonly service: string;
-  /** Told of events that could not be published. @default - nobody is told */
+  /** Called for events that could not be published. */
   readonly onProblem?: (problem: string) => void;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - the AWS SDK's standard chain */
   readonly config?: EventBridgeClientConfig;
 }
 
-/** Events of those who seldom have one to tell: EventBridge's client is loaded with the first. */
+/** Loads the EventBridge client with the first event, because most callers have none. */
 export function createOperatorEvents({ bus, service, onProblem, config }: OperatorEventsOptions): Events {
   const warn = (message: string, fields?: Readonly<Record<string, unknown>>) =>
     onProblem?.(`${message}: ${String(fields?.reason ?? `bus ${bus}`)}`);

@@ -1,19 +1,32 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import type { LogAttributes } from '@aws-lambda-powertools/logger/types';
+import { LogFormatter, Logger, LogItem } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import type { LogAttributes, UnformattedAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics } from '@aws-lambda-powertools/metrics';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { LambdaContext } from '../wire/lambda.ts';
-import { METRIC_NAMESPACE, type MetricName, metrics, TYPE_DIMENSION, typeMetrics } from '../wire/metrics.ts';
+import {
+  FLUSH_MS,
+  METRIC_NAMESPACE,
+  type MetricName,
+  metrics,
+  TYPE_DIMENSION,
+  typeMetrics,
+} from '../wire/metrics.ts';
+
+interface Middleware {
+  before?(request: object): void;
+  after?(request: object): void;
+  onError?(request: object): void;
+}
 
 export interface PowertoolsTelemetry extends Telemetry {
-  /** Puts the invocation's request id and function into every line from now on. */
-  nameRequest(context: Pick<LambdaContext, 'awsRequestId'>): void;
-  /** Writes the metrics gathered so far as one EMF line. Lambda hosts do so at the end of an invocation. */
+  /** Adds the request ID to log lines; writes metrics every 10 s and at the end. */
+  readonly middleware: Middleware[];
   flush(): void;
 }
 
-/** Whether it worked. No job and no sweep fails because something could not be logged. */
+/** A job must not fail because logging does. */
 function harmlessly(tell: () => void): boolean {
   try {
     tell();
@@ -23,40 +36,84 @@ function harmlessly(tell: () => void): boolean {
   }
 }
 
-/** Structured logs and EMF metrics by Powertools. The dimension `service` is the deployment's name. */
+/** The log group already names the function, and CloudWatch bills by the byte. */
+class ShortLines extends LogFormatter {
+  override formatAttributes(given: UnformattedAttributes, more: LogAttributes): LogItem {
+    const attributes = {
+      level: given.logLevel,
+      message: given.message,
+      timestamp: this.formatTimestamp(given.timestamp),
+      service: given.serviceName,
+      function_request_id: given.lambdaContext?.awsRequestId,
+      xray_trace_id: given.xRayTraceId,
+    };
+    return new LogItem({ attributes }).addAttributes(more);
+  }
+}
+
+/** Powertools warns when there is nothing to write. */
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Lambda drops lines below the function's level, and lines without a level count as INFO:
+ * https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+ */
+function atLevel(level: string | undefined, emitter: Metrics): Metrics {
+  if (level === undefined || !['WARN', 'ERROR', 'FATAL'].includes(level)) return emitter;
+  return emitter.addMetadata('level', level).addMetadata('timestamp', new Date().toISOString());
+}
+
+/** Powertools logs and EMF metrics, with the deployment as the dimension `service`. */
 export function createPowertoolsTelemetry(options: {
   readonly serviceName: string;
-  /** @default INFO */
   readonly logLevel?: Settings['logLevel'];
-  /** @default false */
   readonly metricsByType?: boolean;
 }): PowertoolsTelemetry {
   const { serviceName, logLevel, metricsByType = false } = options;
-  const logger = new Logger({ serviceName, logLevel });
-  const emitter = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const logger = new Logger({ serviceName, logLevel, logFormatter: new ShortLines() });
+  const emitterOptions = { namespace: METRIC_NAMESPACE, serviceName, logger: silent };
+  const emitter = new Metrics(emitterOptions);
+  const lambdaLevel = process.env.AWS_LAMBDA_LOG_LEVEL;
   const add = (metric: MetricName, value: number) =>
-    harmlessly(() => void emitter.addMetric(metric, metrics[metric].unit, value));
-  /** One for each type: a line of metrics has one set of dimensions. */
+    harmlessly(() => void atLevel(lambdaLevel, emitter).addMetric(metric, metrics[metric].unit, value));
+  /** An EMF line has one set of dimensions. */
   const byType = new Map<string, Metrics>();
   const timeOfType: Telemetry['timeOfType'] = (metric, type, ms) => {
     const ofType =
-      byType.get(type) ??
-      new Metrics({
-        namespace: METRIC_NAMESPACE,
-        serviceName,
-        defaultDimensions: { [TYPE_DIMENSION]: type },
-      });
+      byType.get(type) ?? new Metrics({ ...emitterOptions, defaultDimensions: { [TYPE_DIMENSION]: type } });
     byType.set(type, ofType);
-    harmlessly(() => void ofType.addMetric(metric, typeMetrics[metric].unit, ms));
+    harmlessly(() => void atLevel(lambdaLevel, ofType).addMetric(metric, typeMetrics[metric].unit, ms));
   };
-  /** Added up until the line is written: a thousand ones say no more than their sum. */
+  /** Summed up to keep lines short. */
   const counts = new Map<MetricName, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
   };
+  const publish = (each: Metrics) => harmlessly(() => void each.publishStoredMetrics());
+  const collect = () => {
+    for (const [metric, value] of counts) add(metric, value);
+    counts.clear();
+    for (const each of byType.values()) publish(each);
+  };
+  const flush = () => {
+    collect();
+    publish(emitter);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const collectLast = () => {
+    clearInterval(timer);
+    collect();
+  };
+  const flushRegularly: Middleware = {
+    before: () => {
+      timer = setInterval(flush, FLUSH_MS).unref();
+    },
+    after: collectLast,
+    onError: collectLast,
+  };
   return {
-    nameRequest: (context) =>
-      void harmlessly(() => logger.appendKeys({ function_request_id: context.awsRequestId })),
+    // Middleware ends in reverse order, so sums are added before Powertools writes.
+    middleware: [injectLambdaContext(logger), logMetrics(emitter), flushRegularly],
     info: (message, fields = {}) => log('info', message, () => ({ ...fields })),
     warn: (message, fields = {}) => log('warn', message, () => ({ ...fields })),
     error: (message, error, fields = {}) =>
@@ -67,12 +124,6 @@ export function createPowertoolsTelemetry(options: {
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     gauge: (metric, value) => void add(metric, value),
     timeOfType: metricsByType ? timeOfType : undefined,
-    flush: () => {
-      for (const [metric, value] of counts) add(metric, value);
-      counts.clear();
-      // Powertools warns of an empty line, and callers flush whenever something may have been gathered.
-      for (const each of [emitter, ...byType.values()])
-        harmlessly(() => void (each.hasStoredMetrics() && each.publishStoredMetrics()));
-    },
+    flush,
   };
 }

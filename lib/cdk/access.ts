@@ -8,18 +8,17 @@ import { SettingsError } from '../settings/settings-error.ts';
 import { byLease } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 
-/** What can be accessed; an index has an ARN and permissions of its own. */
+/** Indexes have their own ARN and permissions. */
 export interface AccessTargets {
   readonly table: TableV2;
   readonly queue: IQueue;
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
-  /** Undefined when events are switched off. */
+  /** Undefined if events are off. */
   readonly eventBus: IEventBus | undefined;
   readonly encryptionKey: IKey | undefined;
 }
 
-/** Actions by what they act on. */
 export interface Access {
   readonly table?: readonly string[];
   readonly byLease?: readonly string[];
@@ -29,17 +28,13 @@ export interface Access {
   readonly eventBus?: readonly string[];
 }
 
-/** What Lambda calls on a queue, with the function's role, to feed a function from it. */
+/** Lambda polls a queue with the function's role. */
 const EVENT_SOURCE_ACTIONS = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
-/**
- * What each function may do: test/cdk/deployed-functions.test.ts holds it against what the code sends, both ways. GetItem
- * is for a refused write that comes back without its row, because there is none, for asking DynamoDB the time, and with
- * BatchGetItem for data beside a row; the dead-letter consumer only creates rows and does none of it.
- */
+/** test/cdk/function-policies.test.ts compares these with the calls in the code. */
 export const functionAccess = {
   worker: {
-    table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     queue: [...EVENT_SOURCE_ACTIONS, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
@@ -57,39 +52,42 @@ export const functionAccess = {
   },
 } as const satisfies Record<FunctionName, Access>;
 
-const DESCRIBE_QUEUE = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
+/** GetQueueUrl, because the job queue's redrive policy names the dead-letter queue without its URL. */
+const DESCRIBE_DEAD_LETTERS = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
 const OBSERVE = {
   table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],
-  queue: [...DESCRIBE_QUEUE],
-  deadLetterQueue: [...DESCRIBE_QUEUE],
+  queue: ['sqs:GetQueueAttributes'],
+  deadLetterQueue: [...DESCRIBE_DEAD_LETTERS],
 } as const satisfies Access;
 
-/** What people and other systems may be granted. */
 export const granteeAccess = {
+  // Producers in other languages often know only the queue's name.
   produce: { queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'] },
-  // A process takes whole batches of messages, so it claims and completes by batch statements as well.
+  // Unlike the function, a process claims jobs in batches and does not read queue attributes.
   work: {
-    table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate'],
-    queue: functionAccess.worker.queue,
+    table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert'],
+    queue: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     eventBus: functionAccess.worker.eventBus,
   },
-  // A reaper in a process watches, and wakes nobody.
   reap: {
     table: functionAccess.reaper.table,
     byLease: functionAccess.reaper.byLease,
     queue: functionAccess.reaper.queue,
+    // A process that dies leaves a message that starts the function instead.
+    wakeQueue: ['sqs:SendMessage'],
     eventBus: functionAccess.reaper.eventBus,
   },
   observe: OBSERVE,
   operate: {
     ...OBSERVE,
-    table: [...OBSERVE.table, 'dynamodb:UpdateItem'],
-    queue: [...DESCRIBE_QUEUE, 'sqs:SendMessage'],
-    // Of a job that is cancelled before it runs, no worker publishes the event.
+    // A manual sweep writes in batches.
+    table: [...OBSERVE.table, 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+    queue: [...OBSERVE.queue, 'sqs:SendMessage'],
+    // No worker publishes the event of a job that is cancelled before it runs.
     eventBus: ['events:PutEvents'],
     deadLetterQueue: [
-      ...DESCRIBE_QUEUE,
+      ...DESCRIBE_DEAD_LETTERS,
       'sqs:ReceiveMessage',
       'sqs:DeleteMessage',
       'sqs:ChangeMessageVisibility',
@@ -98,9 +96,8 @@ export const granteeAccess = {
 } as const satisfies Record<string, Access>;
 
 /**
- * What a key must allow. Queues: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html.
- * Tables: DynamoDB calls KMS in the name of whoever uses the table,
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html.
+ * SQS: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html. DynamoDB
+ * calls KMS as the caller: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html.
  */
 const KEY_FOR_QUEUES = ['kms:Decrypt', 'kms:GenerateDataKey'] as const;
 const KEY_FOR_TABLES = [
@@ -111,10 +108,7 @@ const KEY_FOR_TABLES = [
   'kms:DescribeKey',
 ] as const;
 
-/**
- * Adds these permissions, one statement for each thing that is accessed. A principal without a policy of its own (a service, a
- * role of another account) gets them by the policy of the queue and the key; what has none of these is refused.
- */
+/** Services and other accounts' roles have no policy here, so the queue's and the key's policy must allow them. */
 export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
   const { table, queue, deadLetterQueue, wakeQueue, eventBus, encryptionKey } = targets;
   const resources: Record<keyof Access, { readonly arn: string; readonly resource?: IQueue } | undefined> = {
@@ -135,7 +129,7 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     const to = resources[target];
     if (to === undefined) continue;
     const statement = { grantee, actions: [...actions], resourceArns: [to.arn] };
-    // CDK calls a grant to an imported role a success, though it changes no policy of another account.
+    // CDK reports success for an imported role even though it cannot change another account's policies.
     if (isOutside && to.resource === undefined) throw new SettingsError([cannotGrant(grantee, target)]);
     add(
       to.resource === undefined
@@ -153,7 +147,7 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
   return grant ?? Grant.drop(grantee, 'nothing to grant');
 }
 
-/** Who has no policy of its own here needs one in the key's. A key that was made elsewhere takes none. */
+/** Imported keys do not accept policy statements. */
 function allowInKeyPolicy(key: IKey, grantee: IGrantable, actions: readonly string[]): void {
   const statement = new PolicyStatement({
     actions: [...actions],

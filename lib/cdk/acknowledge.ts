@@ -1,8 +1,23 @@
 import * as cdk from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Tells cdk-nag why a finding is taken as it is. Versions of CDK from before it could be told are left in peace. */
+/** Tells cdk-nag why a finding is accepted; older CDK versions lack this API. */
 export function acknowledge(construct: IConstruct, id: string, reason: string): void {
   const validations: typeof cdk.Validations | undefined = cdk.Validations;
   validations?.of(construct).acknowledge({ id, reason });
+}
+
+/** HIPAA and NIST 800-53 findings that no prop changes. */
+const COMPLIANCE = {
+  IAMNoInlinePolicy: 'Each policy names resources of this system for one role, and is deleted with it.',
+  LambdaConcurrency:
+    "The event source limits the worker, and the other functions have little to do. Reserving is the user's choice: an account with a limit below 110 cannot.",
+  LambdaDLQ:
+    'Queues feed the functions and keep what fails; a tick of the reaper that fails is repeated by the next.',
+};
+
+/** Props such as `vpc` and `encryptionKey` fix the other findings. */
+export function acknowledgeCompliance(jobs: IConstruct): void {
+  for (const pack of ['HIPAA.Security', 'NIST.800.53.R5'])
+    for (const [rule, reason] of Object.entries(COMPLIANCE)) acknowledge(jobs, `${pack}-${rule}`, reason);
 }

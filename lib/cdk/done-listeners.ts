@@ -5,13 +5,12 @@ import { SettingsError } from '../settings/settings-error.ts';
 import { ALL_TYPES, EVENT_SOURCE, type EventName } from '../wire/events.ts';
 import { isJobType, quoted } from '../wire/message.ts';
 
-/** Whose end is listened for. */
+/** The jobs to listen for. */
 export interface DoneListener {
-  /** The type of the jobs. */
   readonly type: string;
 }
 
-/** The types whose jobs publish JobDone: those of the setting, and those that somebody listens to. */
+/** Types whose jobs publish JobDone: from the setting and from listeners. */
 export class ListenedTypes {
   readonly #types: Set<string>;
 
@@ -28,7 +27,6 @@ export class ListenedTypes {
   }
 }
 
-/** The rule that calls a target when a job of this deployment and type is done. */
 export function ruleForDone(
   jobs: Construct & {
     readonly eventBus: IEventBus;

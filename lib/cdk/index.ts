@@ -1,9 +1,11 @@
 import '../node-version.ts';
 
-/** The construct and the stack. */
-export { type AppStackDefaults, createAppStack } from './app-stack.ts';
 export type { DoneListener } from './done-listeners.ts';
 export type { LeaseholdGrants } from './leasehold-grants.ts';
 export { LeaseholdJobs } from './leasehold-jobs.ts';
 export { LeaseholdStack, type LeaseholdStackProps } from './leasehold-stack.ts';
-export type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
+export type {
+  LeaseholdJobsProps,
+  WorkerBundling,
+  WorkerFunctionProps,
+} from './props/leasehold-jobs-props.ts';

@@ -11,7 +11,6 @@ export interface JobQueues {
   readonly deadLetterQueue: Queue;
 }
 
-/** The queue of job messages and hints, and the one for messages that no worker ever claimed. */
 export function addQueues(
   scope: Construct,
   settings: Settings,
@@ -43,7 +42,7 @@ export function addQueues(
   return { queue, deadLetterQueue };
 }
 
-/** The queue whose messages start the next reaper. It holds no job's data, so it needs no key of the user's. */
+/** Holds no job data, so it does not use the customer's key. */
 export function addWakeQueue(scope: Construct): Queue {
   const queue = new Queue(scope, 'WakeQueue', {
     encryption: QueueEncryption.SQS_MANAGED,

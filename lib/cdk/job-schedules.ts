@@ -18,26 +18,24 @@ import { scheduleGroupOf } from '../wire/schedule-group.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
-/** What recurring jobs consist of. */
+/** The resources behind recurring jobs. */
 export interface JobSchedules {
   readonly group: CfnScheduleGroup;
   readonly schedules: Readonly<Record<string, CfnSchedule>>;
-  /** Ticks that EventBridge Scheduler could not put into the job queue. */
+  /** Ticks that EventBridge Scheduler could not deliver to the job queue. */
   readonly deadLetterQueue: Queue;
 }
 
-/** The longest that SQS keeps a message. */
+/** The maximum of SQS. */
 const RETENTION = Duration.days(14);
-/** What EventBridge Scheduler itself has as its default. */
+/** The default of EventBridge Scheduler. */
 const MOST_RETRIES = 185;
 
-/** Refuses schedules that could not run, naming every problem at once. */
 function checkSchedules(schedules: Schedules, settings: Settings): void {
   const problems = scheduleProblems(schedules, settings);
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/** Recurring jobs: schedules of EventBridge Scheduler that put a message into the job queue at each tick. */
 export function addSchedules(
   jobs: Construct & { readonly queue: IQueue; readonly serviceName: string; readonly settings: Settings },
   schedules: Schedules,
@@ -52,7 +50,7 @@ export function addSchedules(
   const group = new CfnScheduleGroup(home, 'Group', {
     name: Token.isUnresolved(serviceName) ? undefined : scheduleGroupOf(serviceName),
   });
-  // Without a key of the user's: one that denies its use is a likely reason for a tick to end here.
+  // A customer key that denies access is a likely reason for a tick to end here, so this queue does not use it.
   const deadLetterQueue = new Queue(home, 'DeadLetterQueue', {
     encryption: QueueEncryption.SQS_MANAGED,
     enforceSSL: true,
@@ -61,18 +59,16 @@ export function addSchedules(
   });
   acknowledge(deadLetterQueue, 'AwsSolutions-SQS3', 'It is a dead-letter queue itself, of the schedules.');
   const role = createRole(home, group, { queue: jobs.queue, deadLetterQueue, encryptionKey });
+  const parts = { group, queue: jobs.queue, deadLetterQueue, serviceName, role: role.role };
   const made = Object.entries(schedules).map(([name, schedule]): [string, CfnSchedule] => {
-    const resource = createSchedule(home, name, schedule, {
-      ...{ group, queue: jobs.queue, deadLetterQueue, serviceName },
-      role: role.role,
-    });
+    const resource = createSchedule(home, name, schedule, parts);
     role.grant.applyBefore(resource);
     return [name, resource];
   });
   return { group, schedules: Object.fromEntries(made), deadLetterQueue };
 }
 
-/** May be used by the schedules of this group alone, to send to two queues. */
+/** Only schedules of this group may assume it. */
 function createRole(
   home: Construct,
   group: CfnScheduleGroup,
@@ -119,7 +115,7 @@ function createSchedule(
       arn: parts.queue.queueArn,
       roleArn: parts.role.roleArn,
       input: tickBody(name, schedule),
-      // A tick that would be late makes no job, so there is no use in trying for longer.
+      // A late tick creates no job, so retrying longer is useless.
       retryPolicy: {
         maximumEventAgeInSeconds: Math.floor(lateAfterMs / 1000),
         maximumRetryAttempts: MOST_RETRIES,

@@ -9,19 +9,18 @@ import {
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import { beatUnits, carriedAtOnce, warmingFor } from '../settings/partitions.ts';
-import { UNITS_PER_BEAT } from '../settings/relations.ts';
+import { carriedAtOnce, warmingFor } from '../settings/partitions.ts';
+import { unitsNeeded } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
-import type { ResourceProps } from './props/leasehold-jobs-props.ts';
+import type { LeaseholdJobsProps, ResourceProps } from './props/leasehold-jobs-props.ts';
 
 const attribute = ({ name, type }: { readonly name: string; readonly type: KeyType }): Attribute => ({
   name,
   type: type === 'S' ? AttributeType.STRING : AttributeType.NUMBER,
 });
 
-/** The jobs table, from the same definition that the store reads and the local engines create. */
 export function addTable(
   scope: Construct,
   props: Pick<
@@ -75,52 +74,66 @@ interface WriteLimits {
   };
 }
 
-/** Write units a second that were set as the most; undefined where there is no such limit. */
 const mostUnits = (limits: WriteLimits): number | undefined =>
   limits.writeOnDemandThroughputSettings?.maxWriteRequestUnits ??
   limits.writeProvisionedThroughputSettings?.writeCapacityAutoScalingSettings?.maxCapacity;
 
-/** Heartbeats that the table or its index may not take would be throttled for ever, and leases would lapse. */
+const loadOf = ({ maxRunning, maxStartsPerSecond }: Settings): string =>
+  `maxRunning (${maxRunning}) and maxStartsPerSecond (${maxStartsPerSecond})`;
+
+/** Throttled heartbeats would let leases lapse forever. */
 export function refuseTooFewUnits(table: TableV2, settings: Settings): void {
   const resource = table.node.defaultChild;
   if (!(resource instanceof CfnGlobalTable)) return;
-  const { maxRunning } = settings;
-  const ofIndex = Math.ceil(beatUnits(settings));
+  const units = unitsNeeded(settings);
   const indexes = Stack.of(table).resolve(resource.globalSecondaryIndexes) as readonly WriteLimits[];
-  const problem = (what: string, needed: number, limits: WriteLimits): string[] => {
+  const problem = (what: 'table' | 'index', limits: WriteLimits): string[] => {
     const most = mostUnits(limits);
+    const needed = Math.ceil(units[what]);
     return most === undefined || most >= needed
       ? []
       : [
-          `maxRunning (${maxRunning}) means ${needed} write units a second of the ${what} in heartbeats alone, and 'billing' allows ${most}. Raise the maximum write units to ${2 * ofIndex} or more, lower maxRunning, or lengthen lease and heartbeat`,
+          `${loadOf(settings)} mean ${needed} write units a second of the ${what}, and 'billing' allows ${most}. Raise the maximum write units to ${Math.ceil(2 * units.index)} or more, lower maxRunning or maxStartsPerSecond, or lengthen lease and heartbeat`,
         ];
   };
   const limits = Stack.of(table).resolve({
     writeOnDemandThroughputSettings: resource.writeOnDemandThroughputSettings,
     writeProvisionedThroughputSettings: resource.writeProvisionedThroughputSettings,
   }) as WriteLimits;
-  const problems = [
-    ...problem('table', Math.ceil(ofIndex / UNITS_PER_BEAT), limits),
-    ...indexes.flatMap((index) => problem('index', ofIndex, index)),
-  ];
+  const problems = [...problem('table', limits), ...indexes.flatMap((index) => problem('index', index))];
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/**
- * Warns of more running jobs than a new index carries from its first minute. No error: DynamoDB splits what stays hot, and
- * who grows into the load never sees it.
- */
-export function warnOfFewPartitions(
+/** The default quota of a table and of each index. */
+const QUOTA_WRITE_UNITS = 40_000;
+/** A claim, an end and their CPU time. */
+const LEAST_INVOCATION_MS = 40;
+
+/** Only warnings: DynamoDB splits hot partitions, and quotas can be raised. */
+export function warnOfLoad(
   scope: Construct,
   settings: Settings,
-  { warmThroughput }: Pick<ResourceProps, 'warmThroughput'>,
+  { warmThroughput, jobs }: Pick<LeaseholdJobsProps, 'warmThroughput' | 'jobs'>,
 ): void {
+  const { shards, maxStartsPerSecond, workerConcurrency, batchConcurrency } = settings;
+  const units = unitsNeeded(settings);
   const indexUnits = warmThroughput?.writeUnitsPerSecond && 2 * warmThroughput.writeUnitsPerSecond;
+  const warn = (id: string, text: string) => Annotations.of(scope).addWarningV2(`leasehold:${id}`, text);
   const needed = warmingFor(settings, indexUnits);
-  if (needed === undefined) return;
-  const { maxRunning, shards } = settings;
-  Annotations.of(scope).addWarningV2(
-    'leasehold:partitions',
-    `maxRunning (${maxRunning}) means ${beatUnits(settings)} index write units a second in heartbeats, but a new index with shards (${shards}) carries about ${Math.floor(carriedAtOnce(shards, indexUnits))} from its first minute: keys share partitions until DynamoDB splits them, which takes minutes to half an hour. If the load comes at once, set shards to ${needed.shards} and warmThroughput to { writeUnitsPerSecond: ${needed.indexUnits / 2} } (the index gets twice that); if it grows, acknowledge this warning. See docs/scale.md`,
-  );
+  if (needed !== undefined)
+    warn(
+      'partitions',
+      `${loadOf(settings)} mean ${Math.ceil(units.index)} index write units a second, but a new index with shards (${shards}) carries about ${Math.floor(carriedAtOnce(shards, indexUnits))} from its first minute: keys share partitions until DynamoDB splits them, which takes minutes to half an hour. If the load comes at once, set shards to ${needed.shards} and warmThroughput to { writeUnitsPerSecond: ${needed.indexUnits / 2} } (the index gets twice that); if it grows, acknowledge this warning. See docs/scale.md`,
+    );
+  if (units.index > QUOTA_WRITE_UNITS)
+    warn(
+      'quota',
+      `${loadOf(settings)} mean ${Math.ceil(units.table)} write units a second of the table and ${Math.ceil(units.index)} of the index; an account has ${QUOTA_WRITE_UNITS} for each until it asks for more. Raise the quota 'Table-level write throughput limit' in Service Quotas before the load comes, or lengthen lease and heartbeat`,
+    );
+  const startsOnLambda = (workerConcurrency * batchConcurrency * 1000) / LEAST_INVOCATION_MS;
+  if (jobs !== undefined && maxStartsPerSecond > startsOnLambda)
+    warn(
+      'starts',
+      `workerConcurrency (${workerConcurrency}) with batchConcurrency (${batchConcurrency}) starts at most ${startsOnLambda} jobs a second, even where handlers take no time, and maxStartsPerSecond is ${maxStartsPerSecond}. Raise workerConcurrency or batchConcurrency, or work in containers`,
+    );
 }

@@ -1,7 +1,7 @@
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type AccessTargets, grantAccess, granteeAccess } from './access.ts';
 
-/** Permissions for those who use a deployment. */
+/** Permissions for the users of a deployment. */
 export class LeaseholdGrants {
   readonly #targets: AccessTargets;
 
@@ -9,27 +9,27 @@ export class LeaseholdGrants {
     this.#targets = targets;
   }
 
-  /** Lets a producer send jobs: `SendMessage` on the queue, and nothing on the table. */
+  /** Lets a producer send jobs, without access to the table. */
   produce(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.produce, this.#targets);
   }
 
-  /** Lets a process of your own run jobs, on a container or a server, besides the worker function or instead of it. */
+  /** Lets your own process run jobs. */
   work(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.work, this.#targets);
   }
 
-  /** Lets a process of your own with an embedded reaper reclaim jobs. */
+  /** Lets your own process with an embedded reaper reclaim jobs. */
   reap(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.reap, this.#targets);
   }
 
-  /** Lets an operator read jobs, cancel, revive and take them back, and empty the dead-letter queue. */
+  /** Lets an operator run every CLI command. */
   operate(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.operate, this.#targets);
   }
 
-  /** Allows reading jobs and queues, and changes to nothing. */
+  /** Lets an observer read jobs and queues, and change nothing. */
   observe(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.observe, this.#targets);
   }

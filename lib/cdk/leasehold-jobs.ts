@@ -5,6 +5,7 @@ import { EventBus, type IEventBus, type IRuleTarget, type Rule } from 'aws-cdk-l
 import {
   CfnFunction,
   EventSourceMapping,
+  type IFunction,
   type Function as LambdaFunction,
   type ProvisionedPollerConfig,
 } from 'aws-cdk-lib/aws-lambda';
@@ -15,38 +16,39 @@ import { toEnvironment } from '../settings/environment.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
-import { settingVariable } from '../wire/environment.ts';
+import { defined } from '../wire/defined.ts';
+import { reaperVariables, settingVariable } from '../wire/environment.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
+import { acknowledgeCompliance } from './acknowledge.ts';
 import type { FunctionName } from './bundling.ts';
 import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.ts';
-import { createDeadLetter, createReaper, createWorker } from './functions.ts';
+import { allowLogs, createDeadLetter, createReaper, createWorker, warnOfStarvedReaper } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
 import { addSchedules, type JobSchedules } from './job-schedules.ts';
-import { addTable, refuseTooFewUnits, warnOfFewPartitions } from './jobs-table.ts';
+import { addTable, refuseTooFewUnits, warnOfLoad } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { createAlarms } from './monitoring/alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
 import { MeteredConstruct } from './monitoring/metered-construct.ts';
 import type { Watched } from './monitoring/watched.ts';
+import { warnOfMissingEndpoints, warnOfMissingFips } from './network.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { checkProps, refusals } from './props/check-props.ts';
 import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
 import { settingsFromProps } from './props/settings-from-props.ts';
 import { refuseFewerShards, rememberShardsAtSynth, type Sharded, shardsKeyOf } from './props/shard-memory.ts';
 import { scheduleReaper } from './reaper-schedule.ts';
+import { aliasOf, shiftSlowly } from './worker-deployment.ts';
 
-/** The oldest Node of a worker function of the user's own. */
+/** Minimum for a custom `workerFunction`. */
 const OLDEST_NODE = 22;
 
-/**
- * A job system: table, queues, worker, reaper, dead-letter consumer, alarms and dashboard. Everything it creates is a
- * public child, to be adjusted where the props do not reach.
- */
+/** A job system: table, queues, worker, reaper and alarms. All of them are public, so that you can adjust them. */
 export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   override readonly serviceName: string;
   readonly settings: Settings;
-  /** From a worker's death to the reclaim of its job. */
+  /** Time from a worker's death to the reclaim of its job. */
   readonly recoveryBound: RecoveryBound;
   readonly shardsKey: string | undefined;
 
@@ -57,23 +59,20 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly wakeQueue: Queue;
   readonly eventBus: IEventBus;
 
-  /** Every variable that a worker needs: for a process or container of your own, with `grants.work`. */
+  /** The variables of your own worker or reaper process; see `grants.work` and `grants.reap`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly reaperFunction: LambdaFunction;
   readonly deadLetterFunction: LambdaFunction;
   readonly deadLetterSource: EventSourceMapping;
   readonly wakeSource: EventSourceMapping;
-  /** Starts the reaper every minute, and with it a chain of wakes that was broken. */
+  /** Starts the reaper every minute, which also repairs a broken chain of wakes. */
   readonly schedule: CfnSchedule;
-  /** Recurring jobs. Undefined where the prop `schedules` gives none. */
+  /** Undefined without the prop `schedules`. */
   readonly schedules: JobSchedules | undefined;
 
   readonly alarms: Readonly<Record<string, Alarm>>;
-  /** Undefined unless the prop `dashboard` asks for one. */
   readonly dashboard: Dashboard | undefined;
-  /** Permissions for producers, containers that work, operators and observers. */
   readonly grants: LeaseholdGrants;
-  /** What users of the system need to know, as outputs of the stack. */
   readonly outputs: Outputs;
   readonly #worker: { readonly fn: LambdaFunction; readonly source: EventSourceMapping } | undefined;
   readonly #doneTypes: ListenedTypes;
@@ -81,12 +80,16 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   constructor(scope: Construct, id: string, props: LeaseholdJobsProps) {
     super(scope, id);
     checkProps(props);
-    this.settings = settingsFromProps(props);
+    const { workerFunctionProps: { timeout, ...chosen } = {} } = props;
+    this.settings = settingsFromProps(timeout === undefined ? props : { ...props, functionTimeout: timeout });
     this.recoveryBound = recoveryBound(this.settings);
     this.serviceName = props.serviceName ?? defaultServiceName(this);
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
-    warnOfFewPartitions(this, this.settings, props);
+    warnOfLoad(this, this.settings, props);
+    for (const network of [props, chosen]) warnOfMissingEndpoints(this, network, this.settings);
+    warnOfMissingFips(this, props);
+    warnOfStarvedReaper(this, this.settings, props);
 
     this.table = addTable(this, props);
     refuseTooFewUnits(this.table, this.settings);
@@ -95,14 +98,12 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
     this.#doneTypes = new ListenedTypes(this.settings.doneEvents);
-    this.environment = this.#environment();
-    const context = { ...props, environment: this.environment };
+    const environment = this.#environment(props);
+    this.environment = { ...environment, [reaperVariables.wakeQueueUrl]: this.wakeQueue.queueUrl };
+    const context = { ...props, environment, logLevel: this.settings.logLevel };
+    allowLogs(this, props.logEncryptionKey);
     const worker = this.#createWorker(props, context);
-    this.reaperFunction = createReaper(
-      this,
-      { wakeQueue: this.wakeQueue, reservedConcurrency: props.reaperReservedConcurrency },
-      context,
-    );
+    this.reaperFunction = createReaper(this, this.wakeQueue, props, context);
     this.deadLetterFunction = createDeadLetter(this, context);
     const functions = {
       worker,
@@ -119,9 +120,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       encryptionKey: props.encryptionKey,
     };
     this.grants = new LeaseholdGrants(targets);
+    const alias = worker && props.workerDeployment && aliasOf(worker);
     this.#worker = worker && {
       fn: worker,
-      source: this.#feedWorker(worker, targets, props.workerPollers),
+      source: this.#feedWorker(alias ?? worker, targets, props.workerPollers),
     };
     this.deadLetterSource = this.#feedDeadLetter(targets);
     this.wakeSource = this.#feedReaper(targets);
@@ -142,28 +144,27 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       scheduleDeadLetterQueue: this.schedules?.deadLetterQueue,
     };
     this.alarms = createAlarms(this, watched, props);
+    if (alias) shiftSlowly(alias, props.workerDeployment, this.alarms);
     this.dashboard = this.#createDashboard(watched, props);
     this.outputs = createOutputs(this);
     this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
+    acknowledgeCompliance(this);
     rememberShardsAtSynth(this);
   }
 
-  /**
-   * Calls a target when a job of a type is done: a rule on the bus of events, and the type's events switched on. The event
-   * tells the job's id; its result is read with the client.
-   */
+  /** Calls a target when a job of this type is done, with the job's id. */
   onJobDone(listener: DoneListener, target: IRuleTarget): Rule {
     const rule = ruleForDone(this, listener, target);
     this.#doneTypes.add(listener.type);
     return rule;
   }
 
-  /** The function that runs the handlers. There is none with `worker: 'none'`. */
+  /** Runs the handlers; throws with `worker: 'none'`. */
   get workerFunction(): LambdaFunction {
     return this.#expectWorker('workerFunction').fn;
   }
 
-  /** What feeds the worker function from the queue. There is none with `worker: 'none'`. */
+  /** Feeds the worker function from the queue; throws with `worker: 'none'`. */
   get workerSource(): EventSourceMapping {
     return this.#expectWorker('workerSource').source;
   }
@@ -185,13 +186,13 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
 
   #createDashboard(watched: Watched, props: LeaseholdJobsProps): Dashboard | undefined {
     if (props.dashboard !== true) return undefined;
-    // Where a function of the user's own logs is not known here.
+    // The log group of a custom function is unknown here.
     const { worker } = watched.functions;
     const workerLogs = props.workerFunction === undefined ? worker?.logGroup.logGroupName : undefined;
     return createDashboard(this, { ...watched, alarms: this.alarms, workerLogs });
   }
 
-  #environment(): Record<string, string> {
+  #environment({ fips }: LeaseholdJobsProps): Record<string, string> {
     const environment = toEnvironment({
       settings: this.settings,
       resources: {
@@ -201,12 +202,15 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         eventBusName: this.eventBus.eventBusName,
       },
     });
-    // Known when the app is synthesized: `onJobDone` adds to it.
+    // Lazy, because `onJobDone` adds types until synthesis.
     const doneEvents = Lazy.string({ produce: () => this.#doneTypes.toString() });
-    return { ...environment, [settingVariable('doneEvents')]: doneEvents };
+    return {
+      ...environment,
+      [settingVariable('doneEvents')]: doneEvents,
+      ...defined({ AWS_USE_FIPS_ENDPOINT: fips === true ? 'true' : undefined }),
+    };
   }
 
-  /** Makes a user's function the worker. */
   #adopt(worker: LambdaFunction, environment: Readonly<Record<string, string>>): LambdaFunction {
     const timeoutMs = worker.timeout?.toMilliseconds();
     if (timeoutMs !== this.settings.functionTimeoutMs)
@@ -225,7 +229,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   }
 
   #feedWorker(
-    worker: LambdaFunction,
+    worker: IFunction,
     targets: AccessTargets,
     pollers: ProvisionedPollerConfig | undefined,
   ): EventSourceMapping {
@@ -236,7 +240,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       eventSourceArn: this.queue.queueArn,
       batchSize,
       maxBatchingWindow: Duration.millis(batchWindowMs),
-      // Lambda allows one or the other.
+      // Lambda allows only one of the two.
       maxConcurrency: pollers === undefined ? workerConcurrency : undefined,
       provisionedPollerConfig: pollers,
       reportBatchItemFailures: true,
@@ -257,7 +261,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     return source;
   }
 
-  /** No maximum of concurrency, here and for dead letters: with one, Lambda never polls an idle queue less often. */
+  /** With a maximum concurrency, Lambda would never slow its polling of an idle queue. */
   #feedReaper(targets: AccessTargets): EventSourceMapping {
     const grant = grantAccess(this.reaperFunction, functionAccess.reaper, targets);
     const source = new EventSourceMapping(this, 'WakeSource', {
@@ -269,7 +273,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     return source;
   }
 
-  /** What the props do not offer can still be set on the children; these two would break claims. */
+  /** These changes to child constructs would break claims. */
   #refusedByEscapeHatch(): string[] {
     const problems: string[] = [];
     const table = this.table.node.defaultChild;
@@ -290,7 +294,6 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   }
 }
 
-/** Unique in an account and region: the stack's name, and the path within the stack. */
 function defaultServiceName(jobs: Construct): string {
   const stack = Stack.of(jobs);
   if (Token.isUnresolved(stack.stackName)) return jobs.node.path.replaceAll('/', '-');

@@ -3,15 +3,13 @@ import type { Construct } from 'constructs';
 import { LeaseholdJobs } from './leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
 
-/** Props of LeaseholdStack: those of any stack, and the job system’s. */
+/** Props of LeaseholdStack. */
 export interface LeaseholdStackProps extends StackProps {
-  /**
-   * The job system's props, or a function that makes them in the stack's scope.
-   */
+  /** The job system's props, or a function that creates them in the stack's scope. */
   readonly jobs: LeaseholdJobsProps | ((scope: Construct) => LeaseholdJobsProps);
 }
 
-/** One job system in a stack of its own, whose outputs have the short names: `QueueUrl`. */
+/** A stack with one job system, whose outputs have short names such as `QueueUrl`. */
 export class LeaseholdStack extends Stack {
   readonly jobs: LeaseholdJobs;
 

@@ -1,17 +1,16 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnMapping, CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { RecoveryBound } from '../settings/recovery-bound.ts';
 
-/** What users of a system need to know. */
+/** The stack's outputs for users of the system. */
 export interface Outputs {
   readonly QueueUrl: CfnOutput;
   readonly TableName: CfnOutput;
   readonly ServiceName: CfnOutput;
   readonly Recovery: CfnOutput;
   readonly WorstCaseRecovery: CfnOutput;
-  /** There where a dashboard is. */
   readonly DashboardUrl?: CfnOutput;
 }
 
@@ -23,7 +22,7 @@ interface Told extends Construct {
   readonly recoveryBound: RecoveryBound;
 }
 
-/** Outputs named after the construct's place in its stack: `JobsQueueUrl` for a construct `Jobs`. */
+/** Named after the construct's path: `JobsQueueUrl` for a construct `Jobs`. */
 export function createOutputs(jobs: Told): Outputs {
   const { queue, table, dashboard, serviceName, recoveryBound } = jobs;
   const stack = Stack.of(jobs);
@@ -35,7 +34,6 @@ export function createOutputs(jobs: Told): Outputs {
     made.overrideLogicalId(`${prefix}${name}`);
     return made;
   };
-  const dashboardUrl = `https://console.aws.amazon.com/cloudwatch/home?region=${stack.region}#dashboards/dashboard/${dashboard?.dashboardName}`;
   const recovery = "The longest time from a worker's death to the reclaim of its job, by the settings.";
   const worst = 'The same where the reaper dies as well, or its wake is lost.';
   return {
@@ -44,6 +42,24 @@ export function createOutputs(jobs: Told): Outputs {
     ServiceName: output('ServiceName', 'The value of the metric dimension.', serviceName),
     Recovery: output('Recovery', recovery, `${recoveryBound.usualMs / 1000} s`),
     WorstCaseRecovery: output('WorstCaseRecovery', worst, `${recoveryBound.worstMs / 1000} s`),
-    DashboardUrl: dashboard && output('DashboardUrl', 'The CloudWatch dashboard.', dashboardUrl),
+    DashboardUrl: dashboard && output('DashboardUrl', 'The CloudWatch dashboard.', urlOf(dashboard)),
   };
+}
+
+const CONSOLES = {
+  aws: 'console.aws.amazon.com',
+  'aws-cn': 'console.amazonaws.cn',
+  'aws-us-gov': 'console.amazonaws-us-gov.com',
+  'aws-eusc': 'console.amazonaws-eusc.eu',
+  'aws-iso': 'console.c2shome.ic.gov',
+  'aws-iso-b': 'console.sc2shome.sgov.gov',
+  'aws-iso-e': 'console.csphome.adc-e.uk',
+  'aws-iso-f': 'console.csphome.hci.ic.gov',
+};
+
+function urlOf(dashboard: Dashboard): string {
+  const { partition, region } = Stack.of(dashboard);
+  const mapping = Object.fromEntries(Object.entries(CONSOLES).map(([name, host]) => [name, { host }]));
+  const consoles = new CfnMapping(dashboard, 'Consoles', { mapping, lazy: true });
+  return `https://${consoles.findInMap(partition, 'host')}/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
 }

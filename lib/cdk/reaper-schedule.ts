@@ -6,10 +6,7 @@ import { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
 import { TICK_AGE } from './functions.ts';
 
-/**
- * Starts the reaper at a fixed rate. Made from the plain resource, because CDK's own target would also let the schedule invoke
- * every version and alias of the function. A tick that fails is not repeated: the next one does the same.
- */
+/** Uses the L1 resource, because CDK's target would let the schedule invoke every version and alias. */
 export function scheduleReaper(
   scope: Construct,
   {

@@ -6,26 +6,26 @@ import { eventDetailOf } from '../wire/events.ts';
 
 export interface ActParts {
   readonly store: Pick<JobStore, 'cancel' | 'revive' | 'takeBack'>;
-  /** Asked for before anything is written: an act without a queue for its hint is not begun. */
+  /** Called before anything is written: without a queue for its hint, no action starts. */
   queue(): Pick<JobQueue, 'sendHints'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly settings: Settings;
-  /** Told of a job that was cancelled before it ran: no worker sees its end. */
+  /** Publishes JobCancelled for a job that no worker ran. */
   readonly events?: Events;
 }
 
-/** How a job is revived. */
+/** How to revive a job. */
 export interface ReviveOptions {
-  /** Run it at once, also if it was to run later. @default - when it was to run */
+  /** Ignore the job's start time. @default false */
   readonly now?: boolean;
 }
 
 export type Acted = OperatorOutcome & {
-  /** Why the hint could not be sent: the reaper sends one, a little later. */
+  /** Why the hint failed; the reaper sends another. */
   readonly hintFailed?: string;
 };
 
-/** Carries out an operator's act by one conditional write, and sends the hint that it asks for. */
+/** One conditional write, then its hint. */
 export async function actOnJob(
   parts: ActParts,
   jobId: string,
@@ -42,7 +42,7 @@ export async function actOnJob(
   return failed.length === 0 ? outcome : { ...outcome, hintFailed: reason ?? 'no reason given' };
 }
 
-/** The hint that an act asks for; none for a job that is due later than SQS can hold one, which the reaper dispatches. */
+/** None for a job due later than SQS can delay; the reaper dispatches it. */
 export const hintsFor = (outcome: OperatorOutcome, now: number): Hint[] =>
   outcome.outcome === 'written' && outcome.job.status === 'pending' && outcome.job.dispatches > 0
     ? [

@@ -2,7 +2,8 @@ import type { CloudWatchClientConfig } from '@aws-sdk/client-cloudwatch';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { SQSClientConfig } from '@aws-sdk/client-sqs';
-import { connect, identityOf } from '../aws/connect.ts';
+import { systemClock } from '../aws/clock.ts';
+import { type AwsOptions, connect, identityOf } from '../aws/connect.ts';
 import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { createQueueAge } from '../aws/sqs/queue-age.ts';
@@ -11,9 +12,9 @@ import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
-import { isJobId, quoted, type SendOptions } from '../wire/message.ts';
+import { isJobId, quoted } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
-import type { PayloadIn, Registry, ResultIn, TypeIn } from '../worker/registry.ts';
+import type { Registry, ResultIn, TypeIn } from '../worker/registry.ts';
 import { actOnJob, type ReviveOptions } from './act-on-job.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
@@ -22,104 +23,100 @@ import { type JobRecord, recordOf } from './job-record.ts';
 import { type Listing, type ListRequest, listJobs, type listStatuses } from './list-jobs.ts';
 import { lookUp, type UnknownJob, unknownJob } from './look-up.ts';
 import { type Overview, readOverview } from './overview.ts';
-import { createProducer, type Producer, type Sent } from './producer/index.ts';
+import { createProducer, type JobArguments, type Producer, type Sent } from './producer/index.ts';
+import { queueProblem, queueUrlOf } from './producer/queue-url.ts';
 import { sweptShards } from './swept-shards.ts';
-import { resultOf, type WaitOptions, waitForEnd } from './wait-for.ts';
+import { resultOf, type WaitOptions, waitForEnd, watchJob } from './wait-for.ts';
 
-/** Which system a client works with. */
-export interface ClientOptions<R extends Registry> {
-  /** The name of the jobs table: the stack's output TableName. */
-  readonly table: string;
-  /** The URL of the job queue: the stack's output QueueUrl. @default - nothing can be sent, revived or taken back */
+/** Which system a client uses. */
+export interface ClientOptions<R extends Registry> extends AwsOptions {
+  /** Stack output `TableName`. @default - `LEASEHOLD_TABLE_NAME` */
+  readonly table?: string;
+  /** Stack output `QueueUrl`. @default - `LEASEHOLD_QUEUE_URL`; without it `send`, `revive` and `takeBack` throw */
   readonly queue?: string;
-  /** Gives `send` its types, and checks payloads before they are sent. @default - the worker checks them */
+  /** Types `send` and checks payloads before sending. @default - the worker checks them */
   readonly registry?: R;
-  /** @default - the standard chain of the AWS SDK */
-  readonly region?: string;
-  /** The name that rows keep with what this client does. @default - 'client' */
+  /** Recorded in the rows that this client changes. @default 'client' */
   readonly actor?: string;
-  /**
-   * The deployment's event bus and service name, for the JobCancelled of a job that this client ends before a worker had it.
-   *
-   * @default - that event is not published
-   */
+  /** Event bus and service name for the JobCancelled events of jobs that no worker ran. @default - not published */
   readonly events?: { readonly bus: string; readonly service: string };
-  /** The limits that the workers have. @default - the default settings */
+  /** Must match the workers' settings. @default - the default settings */
   readonly settings?: Settings;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - region, credentials and endpoint of the client */
   readonly dynamodb?: DynamoDBClientConfig;
-  /** @default - region and credentials of `dynamodb` */
+  /** @default - as `dynamodb`, except for its endpoint */
   readonly sqs?: SQSClientConfig;
-  /** @default - the standard chain of the AWS SDK */
+  /** @default - region, credentials and endpoint of the client */
   readonly eventbridge?: EventBridgeClientConfig;
-  /** Tells the age of the queue's oldest message. @default - region and credentials of `dynamodb` */
+  /** For the age of the oldest message. @default - as `sqs` */
   readonly cloudwatch?: CloudWatchClientConfig;
 }
 
-/** Which jobs to list, and how many. */
+/** Which jobs to list. */
 export interface JobList extends Partial<Omit<ListRequest, 'cursor'>> {
-  /** @default - 'unfinished': the pending and running ones */
+  /** `unfinished` means pending and running. @default 'unfinished' */
   readonly status?: (typeof listStatuses)[number];
-  /** Where an earlier listing stopped. */
+  /** From the previous listing. */
   readonly cursor?: string;
-  /** Read the whole table: the only way to done and cancelled jobs. */
+  /** Read the whole table; needed for done and cancelled jobs. */
   readonly scan?: boolean;
 }
 
-/** Jobs from code: send them, look at them, wait for them, and act on them. */
+/** Sends, finds, awaits and manages jobs. */
 export interface Client<R extends Registry = Registry> extends Producer<R> {
-  /** The job under this id: one read. Without a row, what can be said of it, or the rejected message that named it. */
+  /** Reads a job. Without a row, returns what the queue or a rejected message tells. */
   get(jobId: string): Promise<JobRecord | UnknownJob>;
   /**
-   * Waits until the job has ended and returns its result, typed by what `send` returned or by the option `type`. Throws a `JobFailedError`, a `JobCancelledError`, or after the
-   * time a `WaitTimedOutError`. A job that has no row yet is waited for. Costs at most 7 + timeout / 5 s looks.
+   * Waits for the job's end and returns its result. Throws a `JobFailedError`, `JobCancelledError` or
+   * `WaitTimedOutError`. Also waits for jobs without a row. Reads at most 7 + timeout / 5 s times.
    */
   waitFor<Type extends TypeIn<R> = TypeIn<R>>(
     job: string | Sent<Type>,
     options?: WaitOptions<Type>,
   ): Promise<ResultIn<R, Type>>;
-  /** Jobs by status, type, owner and age, from the index. Throws a `ScanNeededError` with the price where it has none. */
-  list(request?: JobList): Promise<Listing>;
-  /** Ends a pending job; the worker of a running one is told to stop. */
-  cancel(jobId: string): Promise<JobRecord>;
-  /** Runs a failed or cancelled job again, with new budgets: when it was to run, if that is still ahead. */
-  revive(jobId: string, options?: ReviveOptions): Promise<JobRecord>;
-  /** Takes a running job from its worker and gives it to the next. */
-  takeBack(jobId: string): Promise<JobRecord>;
-  /** The system in figures, from counts of the index and the queue. */
-  stats(options?: { readonly types?: readonly string[] }): Promise<Overview>;
   /**
-   * A job as items for a transaction of yours, so that it is written together with your own rows or not at all. Send the
-   * transaction, then call `sendHint`. Throws an `EnqueueRefusedError` where it would have to guess.
+   * Yields the job whenever its status, attempt or progress has changed, until it has ended. Looks as often as `waitFor`, and throws
+   * a `WaitTimedOutError` after the timeout.
    */
-  enqueueItems<Type extends TypeIn<R>>(
-    type: Type,
-    payload: PayloadIn<R, Type>,
-    options?: SendOptions,
-  ): Promise<EnqueuedItems>;
-  /** Closes its connections. */
+  watch(job: string | Sent, options?: WaitOptions): AsyncIterable<JobRecord>;
+  /** Lists jobs from the index. Throws a `ScanNeededError` with the price if that needs a scan. */
+  list(request?: JobList): Promise<Listing>;
+  /** Ends a pending job, or tells the worker of a running one to stop. */
+  cancel(jobId: string): Promise<JobRecord>;
+  /** Runs a failed or cancelled job again with fresh budgets, not before its start time. */
+  revive(jobId: string, options?: ReviveOptions): Promise<JobRecord>;
+  /** Takes a running job from its worker for another one to run. */
+  takeBack(jobId: string): Promise<JobRecord>;
+  /** Counts jobs from the index and the queue. */
+  stats(options?: { readonly types?: readonly string[] }): Promise<Overview>;
+  /** A job as items for your own transaction. Send it, then call `sendHint`. Needs a registry. */
+  enqueueItems<Type extends TypeIn<R>>(type: Type, ...job: JobArguments<R, Type>): Promise<EnqueuedItems>;
   close(): void;
 }
 
 const LISTED = 50;
-/** Index pages that one count may read: a million jobs a shard, a fraction of a cent. */
+/** A million jobs per shard, for a fraction of a cent. */
 const PAGES_EACH = 250;
 const ACTOR = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** A client of one system. Nothing is sent before it is used. */
-export function createClient<R extends Registry = Registry>(options: ClientOptions<R>): Client<R> {
-  checkOptions(options);
-  const { registry, actor = 'client' } = options;
-  const { connection, reading, parts, producer } = openParts(options, actor);
+/** Creates a client. Its first use checks the options and connects, so a build can load the module without a system. */
+export function createClient<R extends Registry = Registry>(options: ClientOptions<R> = {}): Client<R> {
+  const { registry, settings, actor = 'client' } = options;
+  let opened: ReturnType<typeof openParts<R>> | undefined;
+  const open = () => {
+    opened ??= openParts(options, actor);
+    return opened;
+  };
+  const producer = createProducer<R>({
+    registry,
+    settings,
+    queue: { sendJobs: async (bodies) => open().reading.queue().sendJobs(bodies) },
+  });
 
-  const act = async (
-    verb: OperatorAct['act'],
-    jobId: string,
-    options?: ReviveOptions,
-  ): Promise<JobRecord> => {
+  const act = async (verb: OperatorAct['act'], jobId: string, options?: ReviveOptions) => {
     checkId(jobId);
-    const acted = await actOnJob(await parts(), jobId, verb, options);
-    if (acted.outcome === 'absent') throw new JobNotFoundError(await unknownJob(reading, jobId));
+    const acted = await actOnJob(await open().parts(), jobId, verb, options);
+    if (acted.outcome === 'absent') throw new JobNotFoundError(await unknownJob(open().reading, jobId));
     if (acted.outcome === 'refused') throw new ActRefusedError(verb, acted.job);
     return recordOf(acted.job);
   };
@@ -128,33 +125,39 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     ...producer,
     async get(jobId) {
       checkId(jobId);
-      const job = await lookUp(reading, jobId);
+      const job = await lookUp(open().reading, jobId);
       return job.status === 'unknown' ? job : recordOf(job);
     },
     async waitFor(job, wait) {
       const { jobId, type = wait?.type } = typeof job === 'string' ? { jobId: job } : job;
       checkId(jobId);
-      // A handler of the registry returned it, or one of an earlier version: the type is as good as the deployment.
-      return resultOf(await waitForEnd(reading, jobId, { ...wait, type })) as never;
+      // Only as type-safe as the deployment: an older handler may have returned it.
+      return resultOf(await waitForEnd(open().reading, jobId, { ...wait, type })) as never;
+    },
+    async *watch(job, wait) {
+      const { jobId, type = wait?.type } = typeof job === 'string' ? { jobId: job } : job;
+      checkId(jobId);
+      yield* watchJob(open().reading, jobId, { ...wait, type });
     },
     list: async ({ status = 'unfinished', limit = LISTED, ...request } = {}) =>
-      listJobs(await parts(), { status, limit, ...request }),
+      listJobs(await open().parts(), { status, limit, ...request }),
     cancel: (jobId) => act('cancel', jobId),
     revive: (jobId, options) => act('revive', jobId, options),
     takeBack: (jobId) => act('takeBack', jobId),
     stats: async ({ types } = {}) =>
-      readOverview(await parts(), reading.clock.now(), { types, pagesEach: PAGES_EACH }),
-    enqueueItems: (type, payload, own) => enqueueItems({ ...reading, registry, actor }, type, payload, own),
-    close: () => connection.close(),
+      readOverview(await open().parts(), systemClock.now(), { types, pagesEach: PAGES_EACH }),
+    enqueueItems: async (type, ...[payload, own]) =>
+      enqueueItems({ ...open().reading, registry, actor }, type, payload, own),
+    close: () => opened?.connection.close(),
   };
 }
 
-/** What the client's verbs work with. */
 function openParts<R extends Registry>(options: ClientOptions<R>, actor: string) {
-  const { registry, settings = defaultSettings, queue: queueUrl } = options;
-  const own = defined({ region: options.region });
+  const { settings = defaultSettings, region, credentials, endpoint } = options;
+  const { tableName, queueUrl } = checkOptions(options);
+  const own = defined({ region, credentials, endpoint });
   const connection = connect({
-    tableName: options.table,
+    tableName,
     settings,
     dynamodb: { ...own, ...options.dynamodb },
     sqs: { ...own, ...options.sqs },
@@ -162,15 +165,16 @@ function openParts<R extends Registry>(options: ClientOptions<R>, actor: string)
   });
   const { table, sqs, clock, dynamoDb } = connection;
   const queue = () => {
-    if (queueUrl === undefined) throw new SettingsError([`the client's queue is not given; ${THE_QUEUE}`]);
+    if (queueUrl === undefined) throw new SettingsError([queueProblem('client', undefined)]);
     return connection.queueAt(queueUrl);
   };
   const reading = {
-    ...{ found: { tableName: options.table, queueUrl }, table, sqs, clock, queue, settings },
-    inspection: createTableInspection({ client: dynamoDb, tableName: options.table }),
+    ...{ found: { tableName, queueUrl }, table, sqs, clock, queue, settings },
+    inspection: createTableInspection({ client: dynamoDb, tableName }),
     store: connection.storeOf(actor),
     queueAge: createQueueAge({
-      ...{ queueUrl: queueUrl ?? '', clock },
+      queueUrl: queueUrl ?? '',
+      clock,
       config: { ...own, ...identityOf(options.dynamodb), ...options.cloudwatch },
     }),
     events:
@@ -178,20 +182,13 @@ function openParts<R extends Registry>(options: ClientOptions<R>, actor: string)
       createOperatorEvents({ ...options.events, config: { ...own, ...options.eventbridge } }),
   };
   return {
-    ...{ connection, reading },
+    connection,
+    reading,
     parts: whole(reading, (own) => connection.storeOf(actor, own)),
-    // Asked for its queue only when it sends.
-    producer: createProducer<R>({
-      ...{ registry, settings, clock },
-      queue: { sendJobs: (bodies) => queue().sendJobs(bodies) },
-    }),
   };
 }
 
-/**
- * The parts with the number of shards that the reaper sweeps: one read, when it is first needed. The number never falls, so
- * it is kept; before the first reaper ran there is none to keep.
- */
+/** Reads the reaper's shard count once; it never falls. */
 function whole<Parts extends ClientParts>(
   reading: Parts,
   storeFor: (settings: Settings) => ClientParts['store'],
@@ -207,24 +204,24 @@ function whole<Parts extends ClientParts>(
   };
 }
 
-const THE_QUEUE = `it must be the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints as ${resourceVariables.queueUrl}`;
-
-function checkOptions({ table, queue, actor }: ClientOptions<Registry>): void {
+function checkOptions({ table, queue, actor }: ClientOptions<Registry>) {
   const problems: string[] = [];
-  if (typeof table !== 'string' || table === '')
+  const tableName = table ?? process.env[resourceVariables.tableName];
+  if (!tableName)
     problems.push(
-      `the client's table is ${quoted(table)}; it must be the name of the jobs table: the stack's output TableName, or locally what 'leasehold env' prints as ${resourceVariables.tableName}`,
+      `the client's table is not given; set ${resourceVariables.tableName}, or the option 'table', to the name of the jobs table: the stack's output TableName, or locally what 'leasehold env' prints`,
     );
-  if (queue !== undefined && !URL.canParse(queue))
-    problems.push(`the client's queue is ${quoted(queue)}; ${THE_QUEUE}`);
+  const queueUrl = queueUrlOf(queue);
+  if (queueUrl !== undefined && !URL.canParse(queueUrl)) problems.push(queueProblem('client', queueUrl));
   if (actor !== undefined && !ACTOR.test(actor))
     problems.push(
       `the client's actor is ${quoted(actor)}; it must be 1 to 64 characters of A-Z a-z 0-9 . _ -`,
     );
   if (problems.length > 0) throw new SettingsError(problems);
+  return { tableName: tableName ?? '', queueUrl };
 }
 
-/** Also the row of a rejected message has an id. */
+/** Rows of rejected messages have IDs, too. */
 function checkId(jobId: unknown): void {
   const name =
     typeof jobId === 'string' && jobId.startsWith(BAD_MESSAGE_PREFIX)

@@ -1,7 +1,7 @@
 import type { Place } from '../protocol/store/merged-shards.ts';
 import { BadRequestError } from './errors.ts';
 
-/** A place in a listing of the index, as one short word that a shell takes as it is. */
+/** Shells need no quoting for it. */
 export const encodePlace = ({ at, upTo }: Place): string =>
   [String(at), ...Object.entries(upTo).map(([shard, jobId]) => `${shard}:${wordOf(jobId)}`)].join('/');
 
@@ -21,7 +21,6 @@ export function decodePlace(text: string | undefined): Place | undefined {
   return { at: Number(at), upTo: Object.fromEntries(upTo) };
 }
 
-/** A scan goes on after a key. */
 export const encodeKey = (jobId: string): string => `~${wordOf(jobId)}`;
 
 export function decodeKey(text: string | undefined): { readonly jobId: string } | undefined {
@@ -30,7 +29,7 @@ export function decodeKey(text: string | undefined): { readonly jobId: string } 
   return { jobId: idOf(text.slice(1), text) };
 }
 
-/** Ids of jobs are words already; only a row that was written by hand has others. */
+/** Only hand-written rows have other IDs. */
 const wordOf = (jobId: string): string => encodeURIComponent(jobId).replaceAll('%3A', ':');
 
 function idOf(word: string, text: string): string {

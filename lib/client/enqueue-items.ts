@@ -9,13 +9,13 @@ import type { RowWrite } from '../protocol/writes/row-write.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import type { SendOptions } from '../wire/message.ts';
-import { currentTrace } from '../worker/cells/cell/current-trace.ts';
+import { currentTrace } from '../worker/current-trace.ts';
 import { newJob } from '../worker/intake/read-message.ts';
 import type { Registry } from '../worker/registry.ts';
 import { checkMessage } from './producer/check-message.ts';
 import { sweptShards } from './swept-shards.ts';
 
-/** The row of a job can only be made where its type and the reaper's shards are known. Nothing was written. */
+/** The job's type or the reaper's shards are unknown, so nothing was written. */
 export class EnqueueRefusedError extends LeaseholdError {
   static override readonly name: string = 'EnqueueRefusedError';
   static override readonly code = 'ENQUEUE_REFUSED';
@@ -25,18 +25,18 @@ export class EnqueueRefusedError extends LeaseholdError {
   }
 }
 
-/** A job as parts of a transaction of yours. Nothing is written before you send it. */
+/** A job as items for your own transaction. */
 export interface EnqueuedItems {
   readonly jobId: string;
-  /** For `TransactItems` of a TransactWriteItemsCommand. The transaction is cancelled where the job has a row already. */
+  /** For a TransactWriteItemsCommand. The transaction is cancelled if the job has a row. */
   readonly items: ReturnType<typeof transactItems>;
-  /** The same for a TransactWriteCommand of the document client. */
+  /** For the document client's TransactWriteCommand. */
   readonly documentItems: ReturnType<typeof documentItems>;
-  /** Send every repeat of the transaction with this one: DynamoDB then carries it out once. */
+  /** Send it with every retry, so that DynamoDB applies the transaction once. */
   readonly clientRequestToken: string;
-  /** Tells a worker at once, after the transaction has succeeded. Where it is lost, the reaper sends another. */
+  /** Call after the transaction. The reaper replaces a lost hint. */
   sendHint(): Promise<{ readonly sent: boolean; readonly reason?: string }>;
-  /** Whether the transaction was carried out: for a repeat that is refused because the first succeeded after all. */
+  /** Whether the transaction took effect; ask when DynamoDB refuses to repeat it. */
   wasWritten(): Promise<boolean>;
 }
 
@@ -50,10 +50,9 @@ export interface EnqueueParts {
   queue(): Pick<JobQueue, 'sendHints'>;
 }
 
-/** Stays on the row for its life: `changedBy` tells only until the first claim who wrote it. */
+/** Kept for the row's lifetime, unlike `changedBy`. */
 const TOKEN = 'enqueueToken';
 
-/** Makes the write by which a worker would keep a job for later, data rows included, for somebody else to carry out. */
 export async function enqueueItems(
   parts: EnqueueParts,
   type: string,
@@ -70,7 +69,7 @@ export async function enqueueItems(
   const shards = await sweptShards(table);
   if (shards === undefined)
     throw new EnqueueRefusedError(
-      "no reaper has run on this table, so nobody knows which shards it will sweep. Deploy the stack or start 'leasehold dev', and wait for its first sweep",
+      "the table does not say which shards are swept: no reaper has run on it, or its row was edited. Deploy the stack or start 'leasehold dev' and wait for its first sweep; 'leasehold doctor' tells what is wrong",
     );
   const settings = { ...parts.settings, shards };
   const dispatch = planDispatch(checked.at, checked.message.notBefore ?? checked.at, settings);
@@ -102,7 +101,7 @@ export async function enqueueItems(
   };
 }
 
-/** A table that takes every write down and carries none out: so the items are the very writes that the store would send. */
+/** Records the store's own writes instead of sending them. */
 function recording(writes: RowWrite[]): Table {
   const refuse = async (): Promise<never> => {
     throw new EnqueueRefusedError('the store would read first; report this as a bug');

@@ -8,7 +8,7 @@ import { type JobRecord, recordOf } from './job-record.ts';
 import type { UnknownJob } from './look-up.ts';
 import type { ScanCost } from './scan-cost.ts';
 
-/** The job that was waited for failed for good. */
+/** The awaited job failed for good. */
 export class JobFailedError extends LeaseholdError {
   static override readonly name: string = 'JobFailedError';
   static override readonly code = 'JOB_FAILED';
@@ -24,7 +24,7 @@ export class JobFailedError extends LeaseholdError {
   }
 }
 
-/** The job that was waited for was cancelled. */
+/** The awaited job was cancelled. */
 export class JobCancelledError extends LeaseholdError {
   static override readonly name: string = 'JobCancelledError';
   static override readonly code = 'JOB_CANCELLED';
@@ -39,7 +39,7 @@ export class JobCancelledError extends LeaseholdError {
   }
 }
 
-/** The job had not ended when the time to wait was over. It goes on all the same. */
+/** The job did not end in time; it continues. */
 export class WaitTimedOutError extends LeaseholdError {
   static override readonly name: string = 'WaitTimedOutError';
   static override readonly code = 'WAIT_TIMED_OUT';
@@ -55,7 +55,7 @@ export class WaitTimedOutError extends LeaseholdError {
   }
 }
 
-/** Nothing was changed: there is no row under this id. */
+/** No row has this ID, so nothing changed. */
 export class JobNotFoundError extends LeaseholdError {
   static override readonly name: string = 'JobNotFoundError';
   static override readonly code = 'JOB_NOT_FOUND';
@@ -67,7 +67,7 @@ export class JobNotFoundError extends LeaseholdError {
   }
 }
 
-/** Nothing was changed: the status of the job does not allow it. */
+/** The job's status does not allow the action, so nothing changed. */
 export class ActRefusedError extends LeaseholdError {
   static override readonly name: string = 'ActRefusedError';
   static override readonly code = 'ACT_REFUSED';
@@ -79,7 +79,7 @@ export class ActRefusedError extends LeaseholdError {
   }
 }
 
-/** No index holds these jobs, so listing them reads the whole table. Nothing was read. */
+/** Only a scan of the whole table finds these jobs. Nothing was read. */
 export class ScanNeededError extends LeaseholdError {
   static override readonly name: string = 'ScanNeededError';
   static override readonly code = 'SCAN_NEEDED';
@@ -94,7 +94,7 @@ export class ScanNeededError extends LeaseholdError {
   }
 }
 
-/** A method was called with something that it does not take. Nothing was done. */
+/** Invalid arguments; nothing was done. */
 export class BadRequestError extends LeaseholdError {
   static override readonly name: string = 'BadRequestError';
   static override readonly code = 'BAD_REQUEST';

@@ -17,6 +17,7 @@ export type { UnknownJob } from './look-up.ts';
 export type { Overview } from './overview.ts';
 /** Jobs from code: send, look up, wait for, list and act on them. See docs/client.md. */
 export {
+  type JobArguments,
   MessageRefusedError,
   type Outgoing,
   type Producer,

@@ -1,21 +1,46 @@
-import type { Job } from '../protocol/job.ts';
+import type { Job, JobStatus } from '../protocol/job.ts';
+import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
 
-type Told<J> = J extends Job ? Omit<J, 'payload' | 'leaseShard'> & { readonly payload: JsonValue } : never;
-
-/** A job as its row tells it, with its payload read. `status` says which attributes there are. */
-export type JobRecord = Told<Job>;
-
-export function recordOf(job: Job): JobRecord {
-  const { leaseShard: _, ...rest } = job;
-  return { ...rest, payload: payloadIn(job.payload) } as JobRecord;
+/** A job as an application sees it. `leasehold show` has the rest of its row. Times are epoch milliseconds. */
+export interface JobRecord {
+  readonly jobId: string;
+  readonly type: string;
+  readonly status: JobStatus;
+  readonly payload: JsonValue;
+  /** What the handler returned. */
+  readonly result?: JsonValue;
+  /** What the handler last reported. */
+  readonly progress?: JsonValue;
+  /** How the last unsuccessful attempt ended. */
+  readonly lastError?: string;
+  /** 0 before the first. */
+  readonly attempt: number;
+  readonly cancelRequested: boolean;
+  readonly createdAt: number;
+  /** When a pending job is due. */
+  readonly notBefore?: number;
+  /** Start of the last attempt. */
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
 }
 
-/** A text that is not JSON, as only a hand-edited row has it, is told as it is. */
-function payloadIn(text: string): JsonValue {
+type Sometimes = 'result' | 'notBefore' | 'startedAt' | 'finishedAt';
+
+export function recordOf(job: Job): JobRecord {
+  const { jobId, type, status, progress, lastError, attempt, cancelRequested, createdAt } = job;
+  const { result, notBefore, startedAt, finishedAt } = job as Pick<JobRecord, Sometimes>;
+  return {
+    ...{ jobId, type, status, payload: payloadOf(job), attempt, cancelRequested, createdAt },
+    ...defined({ result, progress, lastError, notBefore, startedAt, finishedAt }),
+  };
+}
+
+/** Only hand-edited rows are not JSON. */
+export function payloadOf({ payload }: Pick<Job, 'payload'>): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return JSON.parse(payload) as JsonValue;
   } catch {
-    return text;
+    return payload;
   }
 }

@@ -1,42 +1,42 @@
 import type { LeaseEntry } from '../protocol/job.ts';
+import type { Cursor } from '../protocol/ports.ts';
 import { isDataPointer } from '../protocol/rows/data-pointer.ts';
 import { allShards } from '../protocol/shards.ts';
-import { allFailures, type FailureEntry } from '../protocol/store/all-failures.ts';
+import { allFailures } from '../protocol/store/all-failures.ts';
 import { allLeases } from '../protocol/store/all-leases.ts';
 import type { Place } from '../protocol/store/merged-shards.ts';
 import type { Row } from '../protocol/writes/row-write.ts';
-import { lastBeatAt } from '../settings/lease-length.ts';
+import { lastBeatAt } from '../settings/heartbeat-timing.ts';
 import { isQuarantined } from '../tools/inspect/timeline.ts';
 import { shortWorkerOf, workerOf } from '../tools/inspect/worker-name.ts';
 import type { ClientParts } from './client-parts.ts';
 import { decodeKey, decodePlace, encodeKey, encodePlace } from './cursor.ts';
 import { BadRequestError, ScanNeededError } from './errors.ts';
-import { OLD_SHARD, oldFailures } from './old-failures.ts';
 import { scanCostOf } from './scan-cost.ts';
 
-/** A job as a listing shows it, from whichever index or scan it came. */
+/** A job in a listing. */
 export interface ListedJob {
   readonly jobId: string;
   readonly type: string;
   readonly status: string;
-  /** Failed, because its workers died too often. */
+  /** Failed because its workers died too often. */
   readonly quarantined?: boolean;
   readonly attempt: number;
   readonly owner?: string;
-  /** When it got into this status, as far as the source tells. */
+  /** When it entered this status, if known. */
   readonly since?: number;
-  /** Why it failed, or what went wrong last. Not told of a job that is done. */
+  /** Why it failed, or its latest error. Absent for done jobs. */
   readonly lastError?: string;
   readonly lease?: LeaseEntry;
 }
 
-/** One page of jobs, and where the next begins. */
+/** One page of jobs and a cursor for the next. */
 export interface Listing {
   readonly jobs: readonly ListedJob[];
   readonly cursor?: string;
-  /** Rows that could not be read. */
+  /** Unreadable rows. */
   readonly bad: readonly string[];
-  /** Entries read to find these. */
+  /** Entries read. */
   readonly looked: number;
 }
 
@@ -49,31 +49,35 @@ export interface ListRequest {
   readonly limit: number;
   readonly types?: readonly string[];
   readonly owner?: string;
-  /** Only jobs that have been in their status since this instant or longer. */
+  /** Only jobs in their status since this time or longer. */
   readonly before?: number;
   readonly cursor?: string;
 }
+
+type FailedRequest = ListRequest & { readonly since?: number; readonly onlyQuarantined?: boolean };
 
 type ListStatus = (typeof listStatuses)[number];
 type ListParts = Pick<ClientParts, 'table' | 'settings' | 'inspection'>;
 
 const PAGE = 200;
-/** So many entries of the index are half a read unit, the least that a query costs. */
+/** Half a read unit, the least that a query costs. */
 const CHEAPEST_PAGE = 10;
 
-/** Entries to read of each shard at a time: where all are shown, each shard has its share of them. */
+/** Where every entry is shown, each shard reads its share. */
 const pageSizeFor = ({ limit, types, owner, before }: ListRequest, shards: number): number => {
   const isSifted = types !== undefined || owner !== undefined || before !== undefined;
   const wanted = isSifted ? limit + 1 : Math.max(CHEAPEST_PAGE, Math.ceil((2 * (limit + 1)) / shards));
   return Math.min(PAGE, wanted);
 };
 
-const matches = (job: ListedJob, request: ListRequest): boolean =>
+const isWanted = (job: ListedJob, request: FailedRequest): boolean =>
   (request.types === undefined || request.types.includes(job.type)) &&
   (request.owner === undefined || ownerMatches(job.owner, request.owner)) &&
-  (request.before === undefined || (job.since !== undefined && job.since <= request.before));
+  (request.before === undefined || (job.since !== undefined && job.since <= request.before)) &&
+  (request.since === undefined || (job.since ?? 0) >= request.since) &&
+  (request.onlyQuarantined !== true || job.quarantined === true);
 
-/** A claim's whole owner, or the worker that made it: in full, or as a listing shows it, with its middle left out. */
+/** Matches a whole owner, or a worker in full or abbreviated as in listings. */
 function ownerMatches(owner: string | undefined, wanted: string): boolean {
   if (owner === undefined) return false;
   const [begins = '', ends = ''] = wanted.split('…', 2);
@@ -82,21 +86,14 @@ function ownerMatches(owner: string | undefined, wanted: string): boolean {
   return [owner, workerOf(owner), shortWorkerOf(owner)].some(isMeant);
 }
 
-/** The most jobs of one listing. */
 export const MAX_LISTED = 10_000;
 
-/**
- * Jobs by status, from the index. Done and cancelled ones are in no index: they are found by a scan, which has to be asked for
- * and is refused with its price otherwise.
- */
+/** Done and cancelled jobs are in no index, so they need an explicit scan. */
 export async function listJobs(
   parts: ListParts,
-  {
-    status,
-    scan = false,
-    ...request
-  }: ListRequest & { readonly status: ListStatus; readonly scan?: boolean },
+  given: ListRequest & { readonly status: ListStatus; readonly scan?: boolean },
 ): Promise<Listing> {
+  const { status, scan = false, ...request } = given;
   if (!listStatuses.includes(status))
     throw new BadRequestError('status', status, `one of ${listStatuses.join(', ')}`);
   if (!Number.isSafeInteger(request.limit) || request.limit < 1 || request.limit > MAX_LISTED)
@@ -119,161 +116,115 @@ export async function listJobs(
   }
 }
 
-/** Unfinished jobs, from the lease index, soonest lease end first. */
-async function listUnfinished(
-  parts: ListParts,
-  statuses: readonly ('pending' | 'running')[],
-  request: ListRequest,
-): Promise<Listing> {
-  const all = allShards(parts.settings.shards);
+/** A job, and where a listing that stops before it continues. */
+interface Candidate<At> {
+  readonly job: ListedJob;
+  readonly at: At | undefined;
+}
+
+async function take<At>(
+  candidates: AsyncIterable<Candidate<At>>,
+  request: FailedRequest,
+  encode: (at: At) => string,
+): Promise<Omit<Listing, 'bad'>> {
   const jobs: ListedJob[] = [];
-  const bad: string[] = [];
   let looked = 0;
-  let place = decodePlace(request.cursor);
-  const leases = allLeases(parts.table, {
-    shards: statuses.flatMap((status) => all[status]),
-    pageSize: pageSizeFor(request, parts.settings.shards),
-    from: place,
-  });
-  for await (const found of leases) {
-    if (found.entry === undefined) {
-      bad.push(found.bad.message);
-      continue;
-    }
-    const job = listedLease(found.entry, parts);
-    if (matches(job, request)) {
-      // One more than asked for shows that there is more.
-      if (jobs.length === request.limit) return { jobs, bad, looked, cursor: place && encodePlace(place) };
+  for await (const { job, at } of candidates) {
+    if (isWanted(job, request)) {
+      // One extra entry shows that there are more.
+      if (jobs.length === request.limit) return { jobs, looked, cursor: at && encode(at) };
       jobs.push(job);
     }
     looked++;
-    place = found.place;
   }
-  return { jobs, bad, looked };
+  return { jobs, looked };
 }
 
-function listedLease(entry: LeaseEntry, { settings }: ListParts): ListedJob {
-  const since =
-    entry.status === 'running' ? (entry.startedAt ?? lastBeatAt(entry, settings)) : entry.notBefore;
-  return {
-    jobId: entry.jobId,
-    type: entry.type,
-    status: entry.status,
-    attempt: entry.attempt,
-    since,
-    lease: entry,
-    owner: entry.leaseOwner,
-  };
-}
-
-/**
- * Failed jobs from the index, newest first. Choosing by type or owner passes over the others, whose entries are read as
- * well; the errors of those that are listed are in their rows, which are read 100 at a time.
- */
-export async function listFailed(parts: ListParts, request: FailedRequest): Promise<Listing> {
-  const { table, settings } = parts;
-  const found: FailureEntry[] = [];
-  let looked = 0;
-  let cursor: string | undefined;
-  let place = decodePlace(request.cursor);
-  const failures = allFailures(table, {
-    shards: settings.shards,
-    pageSize: pageSizeFor(request, settings.shards),
-    since: request.since,
-    before: request.before,
-    from: place,
-  });
-  for await (const { failure, place: reached } of failures) {
-    if (isWanted(listedFailure(failure), request)) {
-      if (found.length === request.limit) {
-        cursor = place && encodePlace(place);
-        break;
-      }
-      found.push(failure);
-    }
-    looked++;
-    place = reached;
-  }
-  const rows = await table.readMany(found.map(({ jobId }) => jobId));
-  const jobs = found.map((failure, i) => listedFailure(failure, rows[i]));
-  if (cursor !== undefined) return { jobs, bad: [], looked, cursor };
-  const older = await listOldFailures(parts, { ...request, limit: request.limit - jobs.length }, place);
-  return { ...older, jobs: [...jobs, ...older.jobs], looked: looked + older.looked };
-}
-
-type FailedRequest = ListRequest & { readonly since?: number; readonly onlyQuarantined?: boolean };
-
-const isWanted = (job: ListedJob, request: FailedRequest): boolean =>
-  matches(job, request) &&
-  (request.since === undefined || (job.since ?? 0) >= request.since) &&
-  (request.onlyQuarantined !== true || job.quarantined === true);
-
-/** Those of version 0.1, which failed before any that this version has put into the index. */
-async function listOldFailures(parts: ListParts, request: FailedRequest, reached?: Place): Promise<Listing> {
-  const { rows, untold } = await oldFailures(parts, decodePlace(request.cursor));
-  const wanted = rows.map(listedRow).filter((job) => isWanted(job, request));
-  const jobs = wanted.slice(0, request.limit);
-  const last = jobs.at(-1);
-  const place = last === undefined ? reached : { at: last.since ?? 0, upTo: { [OLD_SHARD]: last.jobId } };
-  const cursor = wanted.length > jobs.length && place !== undefined ? encodePlace(place) : undefined;
-  return { jobs, bad: untold === undefined ? [] : [untold], looked: rows.length, cursor };
-}
-
-const listedFailure = (failure: FailureEntry, row?: Row): ListedJob => ({
-  jobId: failure.jobId,
-  type: failure.type,
-  status: 'failed',
-  quarantined: isQuarantined(failure),
-  attempt: failure.attempt,
-  owner: failure.leaseOwner,
-  since: failure.failedAt,
-  lastError: row && listedRow(row).lastError,
-});
-
-/** Jobs by a scan of the whole table: the only way to those that are in no index. */
-async function listByScan(
-  parts: ListParts,
-  status: string,
-  request: ListRequest & { readonly onlyQuarantined?: boolean },
+/** Soonest lease end first. */
+async function listUnfinished(
+  { table, settings }: ListParts,
+  statuses: readonly ('pending' | 'running')[],
+  request: ListRequest,
 ): Promise<Listing> {
-  let key = decodeKey(request.cursor);
-  const jobs: ListedJob[] = [];
-  let looked = 0;
-  do {
-    const page = await parts.inspection.scan({ status, cursor: key });
-    for (const row of page.rows) {
-      const job = listedRow(row);
-      if (matches(job, request) && (job.quarantined === true || request.onlyQuarantined !== true)) {
-        if (jobs.length === request.limit)
-          return { jobs, bad: [], looked, cursor: key && encodeKey(key.jobId) };
-        jobs.push(job);
+  const all = allShards(settings.shards);
+  const bad: string[] = [];
+  async function* candidates(): AsyncGenerator<Candidate<Place>> {
+    let at = decodePlace(request.cursor);
+    const shards = statuses.flatMap((status) => all[status]);
+    const pageSize = pageSizeFor(request, settings.shards);
+    for await (const found of allLeases(table, { shards, pageSize, from: at })) {
+      if (found.entry === undefined) bad.push(found.bad.message);
+      else {
+        yield { job: listedLease(found.entry), at };
+        at = found.place;
       }
-      looked++;
-      key = { jobId: String(row.jobId) };
     }
-    key = page.cursor === undefined ? undefined : { jobId: String(page.cursor.jobId) };
-  } while (key !== undefined);
-  return { jobs, bad: [], looked };
+  }
+  return { ...(await take(candidates(), request, encodePlace)), bad };
 }
 
-/** Of an error that is kept elsewhere, its beginning. */
+function listedLease(lease: LeaseEntry): ListedJob {
+  const { jobId, type, status, attempt, leaseOwner: owner } = lease;
+  const since = lease.status === 'running' ? (lease.startedAt ?? lastBeatAt(lease)) : lease.notBefore;
+  return { jobId, type, status, attempt, since, lease, owner };
+}
+
+/** Newest first. Filters skip entries that are still read; errors come from the rows, 100 per request. */
+export async function listFailed({ table, settings }: ListParts, request: FailedRequest): Promise<Listing> {
+  const { since, before } = request;
+  const range = { shards: settings.shards, pageSize: pageSizeFor(request, settings.shards), since, before };
+  async function* candidates(): AsyncGenerator<Candidate<Place>> {
+    let at = decodePlace(request.cursor);
+    for await (const { failure, place } of allFailures(table, { ...range, from: at })) {
+      yield { job: { ...listedRow(failure.row), since: failure.failedAt }, at };
+      at = place;
+    }
+  }
+  const found = await take(candidates(), request, encodePlace);
+  const rows = await table.readMany(found.jobs.map(({ jobId }) => jobId));
+  const jobs = found.jobs.map((job, i) => ({ ...job, lastError: listedRow(rows[i] ?? {}).lastError }));
+  return { ...found, jobs, bad: [] };
+}
+
+async function listByScan(
+  { inspection }: ListParts,
+  status: string,
+  request: FailedRequest,
+): Promise<Listing> {
+  async function* candidates(): AsyncGenerator<Candidate<Cursor>> {
+    let at: Cursor | undefined = decodeKey(request.cursor);
+    do {
+      const page = await inspection.scan({ status, cursor: at });
+      for (const row of page.rows) {
+        yield { job: listedRow(row), at };
+        at = { jobId: row.jobId };
+      }
+      at = page.cursor;
+    } while (at !== undefined);
+  }
+  return { ...(await take(candidates(), request, ({ jobId }) => encodeKey(String(jobId)))), bad: [] };
+}
+
+/** Only the beginning of an error that is stored elsewhere. */
 const errorIn = (kept: unknown): string | undefined =>
   isDataPointer(kept) ? kept.head : typeof kept === 'string' ? kept : undefined;
 
-/** Reads leniently: a listing shows what is there, `doctor` judges it. */
+/** Lenient: a listing shows what is there, `doctor` checks it. */
 function listedRow(row: Row): ListedJob {
   const text = (name: string) => (typeof row[name] === 'string' ? (row[name] as string) : undefined);
   const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : undefined);
   const status = text('status') ?? '?';
-  const { crashes = 0, maxCrashes = Number.POSITIVE_INFINITY } = {
-    crashes: number('crashes'),
-    maxCrashes: number('maxCrashes'),
+  const counts = {
+    crashes: number('crashes') ?? 0,
+    maxCrashes: number('maxCrashes') ?? Number.POSITIVE_INFINITY,
+    lapses: number('lapses') ?? 0,
+    maxAttempts: number('maxAttempts') ?? Number.POSITIVE_INFINITY,
   };
   return {
     jobId: text('jobId') ?? '(no jobId)',
     type: text('type') ?? '?',
     status,
-    quarantined: status === 'failed' ? isQuarantined({ crashes, maxCrashes }) : undefined,
+    quarantined: status === 'failed' ? isQuarantined(counts) : undefined,
     attempt: number('attempt') ?? 0,
     owner: text('leaseOwner'),
     since: number('finishedAt') ?? number('startedAt') ?? number('createdAt'),

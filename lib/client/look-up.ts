@@ -4,26 +4,25 @@ import { counted } from '../tools/inspect/counted.ts';
 import { formatDuration } from '../tools/inspect/format-duration.ts';
 import type { ClientParts } from './client-parts.ts';
 
-/** An id without a row: its message was not received yet, or nobody sent it, or its row has been removed. */
+/** An ID without a row: not received yet, never sent, or expired. */
 export interface UnknownJob {
   readonly status: 'unknown';
   readonly jobId: string;
-  /** How much is before it in the queue, if it is there at all; undefined where the queue could not be asked. */
+  /** Messages ahead of it; undefined if the queue is not accessible. */
   readonly queue?: QueueCounts & {
-    /** How old its oldest message is, as CloudWatch was told up to some minutes ago; undefined where it cannot be asked. */
+    /** Reported by CloudWatch, a few minutes old; undefined if not accessible. */
     readonly oldestAgeMs?: number;
   };
   readonly says: string;
 }
 
-/** What the row of a job says, or the rejected message that named this id. One read where there is a row. */
+/** One read if there is a row. */
 export const lookUp = async (parts: LookUpParts, jobId: string): Promise<Job | UnknownJob> =>
   (await parts.store.read(jobId)) ?? unknownJob(parts, jobId);
 
 type LookUpParts = UnknownParts & Pick<ClientParts, 'store'>;
 type UnknownParts = Pick<ClientParts, 'found' | 'sqs' | 'queueAge'>;
 
-/** What can be said of an id without a row. */
 export async function unknownJob(parts: UnknownParts, jobId: string): Promise<UnknownJob> {
   const queue = await waitingIn(parts);
   return {
@@ -41,7 +40,7 @@ function tellWaiting(queue: UnknownJob['queue']): string {
   return ` In the queue ${counted(visible, 'message')} wait, ${inFlight} are with workers, ${delayed} are delayed${oldest}.`;
 }
 
-/** Whoever asks for a job may not be allowed to ask for the queue. An empty one has no oldest message. */
+/** The caller may lack access to the queue. */
 async function waitingIn({ found, sqs, queueAge }: UnknownParts): Promise<UnknownJob['queue']> {
   if (found.queueUrl === undefined) return undefined;
   try {

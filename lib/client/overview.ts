@@ -7,6 +7,7 @@ import {
 import type { CountQuery, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures } from '../protocol/store/all-failures.ts';
+import { parseReaperRow } from '../protocol/store/reaper-row.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { ClientParts } from './client-parts.ts';
 
@@ -16,32 +17,30 @@ export interface Count {
   readonly complete: boolean;
 }
 
-/** The system in figures, from index counts and queue attributes alone. */
+/** Counts from the index and the queue. */
 export interface Overview {
   readonly at: number;
   readonly running: Count;
-  /** Running with a lapsed lease: the reaper may reclaim them by now. */
+  /** Running with a lapsed lease, ready to be reclaimed. */
   readonly lapsed: Count;
   readonly pending: Count;
-  /** Pending past the end of the queue's lease: the next sweep sends them another hint. */
+  /** Pending past the queue's lease; the next sweep resends their hints. */
   readonly overdue: Count;
-  /** Lease end of the running job that is nearest to lapsing, or lapsed first. */
+  /** Earliest lease end among running jobs. */
   readonly soonestLeaseEnd?: number;
   readonly failed: Readonly<Record<string, Count>>;
   readonly queue?: QueueCounts;
   readonly deadLetters?: QueueCounts;
-  /** Undefined: none has run yet. */
+  /** Undefined if none has run yet. */
   readonly reaper?: ReaperState;
 }
 
-/** What the reaper's own row says. */
 interface ReaperState {
-  /** The reaper that led last, in a process. */
-  readonly leader?: string;
-  /** 0: it has handed over. */
-  readonly leaderUntil: number;
-  readonly epoch: number;
-  /** When the next reaper on Lambda starts. */
+  /** Undefined once released. */
+  readonly holder?: string;
+  /** Number of holder changes. */
+  readonly term: number;
+  /** Time of the next promised sweep. */
   readonly wakeAt?: number;
 }
 
@@ -50,7 +49,7 @@ type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs'>;
 const PAGE = 10_000;
 const FAILURES_A_PAGE = 1_000;
 
-/** Reads the figures. `pagesEach` bounds the cost of every single count; what is beyond is shown as "or more". */
+/** `pagesEach` limits the cost of each count. */
 export async function readOverview(
   parts: OverviewParts,
   now: number,
@@ -60,7 +59,7 @@ export async function readOverview(
   const shards = allShards(settings.shards);
   const countAll = (partitions: readonly string[], range: Pick<CountQuery, 'upTo'> = {}) =>
     total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
-  const [running, lapsed, pending, overdue, soonest, leader, queues, failed] = await Promise.all([
+  const [running, lapsed, pending, overdue, soonest, reaper, queues, failed] = await Promise.all([
     countAll(shards.running),
     countAll(shards.running, { upTo: now - settings.skewMs - settings.graceMs }),
     countAll(shards.pending),
@@ -70,19 +69,10 @@ export async function readOverview(
     readQueues(parts),
     countFailures(parts, options),
   ]);
-  return {
-    ...{ at: now, running, lapsed, pending, overdue },
-    soonestLeaseEnd: soonest,
-    failed,
-    ...queues,
-    reaper: leader,
-  };
+  return { at: now, running, lapsed, pending, overdue, soonestLeaseEnd: soonest, failed, ...queues, reaper };
 }
 
-/**
- * Failures by type. An index entry costs the same to count as to read, so they are read and told apart here; where that was
- * given up, every count is "or more".
- */
+/** Counting an entry costs as much as reading it, so one read yields all types. */
 async function countFailures(
   { table, settings }: OverviewParts,
   { types, pagesEach }: { readonly types?: readonly string[]; readonly pagesEach: number },
@@ -128,22 +118,14 @@ async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Pro
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
-/** The reaper's leader row, if a reaper ever ran. */
 async function readLeader(table: Table): Promise<ReaperState | undefined> {
   const row = await table.read(LEADER_KEY);
   if (row === undefined) return undefined;
-  return {
-    leader: typeof row.leader === 'string' ? row.leader : undefined,
-    leaderUntil: Number(row.leaderUntil ?? 0),
-    epoch: Number(row.term ?? 0),
-    wakeAt: typeof row.wakeAt === 'number' ? row.wakeAt : undefined,
-  };
+  const { holder, term, wakeAt } = parseReaperRow(row);
+  return { holder, term, wakeAt };
 }
 
-async function readQueues({
-  found,
-  sqs,
-}: OverviewParts): Promise<{ queue?: QueueCounts; deadLetters?: QueueCounts }> {
+async function readQueues({ found, sqs }: OverviewParts): Promise<Pick<Overview, 'queue' | 'deadLetters'>> {
   if (found.queueUrl === undefined) return {};
   const queue = await describeQueue(sqs, found.queueUrl);
   if (queue.redrive === undefined) return { queue: countsOf(queue) };
@@ -151,8 +133,4 @@ async function readQueues({
   return { queue: countsOf(queue), deadLetters: countsOf(await describeQueue(sqs, url)) };
 }
 
-const countsOf = ({ visible, inFlight, delayed }: QueueDescription): QueueCounts => ({
-  visible,
-  inFlight,
-  delayed,
-});
+const countsOf = ({ visible, inFlight, delayed }: QueueDescription) => ({ visible, inFlight, delayed });

@@ -3,17 +3,16 @@ import { listPrices } from '../tools/plan/prices.ts';
 import { scanReadUnits } from '../tools/plan/write-units.ts';
 import type { ClientParts } from './client-parts.ts';
 
-/** Up to this price, in dollars, a table is read without asking. */
+/** Dollars below which no confirmation is needed. */
 export const NEXT_TO_NOTHING = 0.01;
 
-/** The price of reading a whole table. */
 export interface ScanCost {
   readonly rows: number;
   readonly readUnits: number;
   readonly dollars: number;
 }
 
-/** What reading the whole table costs, by what DynamoDB last counted. A local engine may know its rows and not their bytes. */
+/** From DynamoDB's last statistics; a local engine may know rows but not bytes. */
 export async function scanCostOf({ inspection }: Pick<ClientParts, 'inspection'>): Promise<ScanCost> {
   const { rows, bytes } = await inspection.describe();
   const readUnits = scanReadUnits(bytes > 0 ? bytes : rows * MAX_INLINE_ROW_BYTES);

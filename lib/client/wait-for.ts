@@ -4,33 +4,58 @@ import type { JsonValue } from '../wire/message.ts';
 import { BAD_MESSAGE_TYPE } from '../wire/table.ts';
 import type { ClientParts } from './client-parts.ts';
 import { BadRequestError, JobCancelledError, JobFailedError, WaitTimedOutError } from './errors.ts';
+import { type JobRecord, recordOf } from './job-record.ts';
 import { unknownJob } from './look-up.ts';
 
-/** How long to wait for a job. */
+/** How to wait for a job. */
 export interface WaitOptions<Type extends string = string> {
-  /** The type of the job, which types its result. A job of another type is refused. @default - any */
+  /** Types the result; a job of another type is refused. @default - any */
   readonly type?: Type;
-  /** How long to wait, in milliseconds: up to a day. @default - 5 minutes */
+  /** Up to a day. @default - 5 minutes */
   readonly timeoutMs?: number;
-  /** Ends the wait with the signal's reason. The job goes on. */
+  /** Aborts the wait, not the job. */
   readonly signal?: AbortSignal;
 }
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 const LONGEST_TIMEOUT_MS = 86_400_000;
-/** The first pause between two looks; each is twice as long as the one before, up to the longest. */
+/** Doubles up to the longest pause. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
-/**
- * Waits until a job has ended. A job without a row is waited for as well: its message may still be in the queue. It looks at
- * once, after 0.1, 0.3, 0.7, 1.5, 3.1 and 6.3 s, then every 5 s: at most 7 + timeout / 5 s looks.
- */
+type WaitParts = Pick<ClientParts, 'store' | 'found' | 'sqs' | 'queueAge'> & { readonly clock: Clock };
+
+/** Waits for the end of a job. */
 export async function waitForEnd(
-  parts: Pick<ClientParts, 'store' | 'found' | 'sqs' | 'queueAge'> & { readonly clock: Clock },
+  parts: WaitParts,
+  jobId: string,
+  options?: WaitOptions,
+): Promise<FinishedJob> {
+  let last: Job | undefined;
+  for await (last of looksAt(parts, jobId, options));
+  return last as FinishedJob;
+}
+
+/** The job whenever a look finds its status, attempt or progress changed, until it has ended. */
+export async function* watchJob(
+  parts: WaitParts,
+  jobId: string,
+  options?: WaitOptions,
+): AsyncGenerator<JobRecord, void> {
+  let seen = '';
+  for await (const job of looksAt(parts, jobId, options)) {
+    const state = JSON.stringify([job?.status, job?.attempt, job?.progress]);
+    if (job !== undefined && state !== seen) yield recordOf(job);
+    seen = state;
+  }
+}
+
+/** Every look until the job has ended. Also looks without a row, because the message may still be queued. */
+async function* looksAt(
+  parts: WaitParts,
   jobId: string,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal, type }: WaitOptions = {},
-): Promise<FinishedJob> {
+): AsyncGenerator<Job | undefined, void> {
   const { store, clock } = parts;
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 0 || timeoutMs > LONGEST_TIMEOUT_MS)
     throw new BadRequestError('timeoutMs', timeoutMs, `a whole number from 0 to ${LONGEST_TIMEOUT_MS}`);
@@ -40,17 +65,16 @@ export async function waitForEnd(
     const job = await store.read(jobId);
     if (job !== undefined && type !== undefined && job.type !== type && !isRejected(job))
       throw new BadRequestError(`the type of job '${jobId}'`, job.type, `'${type}', for which it was waited`);
-    if (job !== undefined && isFinished(job)) return job;
+    yield job;
+    if (job !== undefined && isFinished(job)) return;
     const left = until - clock.monotonic();
     if (left <= 0) throw new WaitTimedOutError(job ?? (await unknownJob(parts, jobId)), timeoutMs);
     await clock.sleep(Math.min(pause, left), signal);
   }
 }
 
-/** The row of a message that was rejected has a type of its own. */
 const isRejected = (job: Job): boolean => job.type === BAD_MESSAGE_TYPE;
 
-/** The result of a job that is done; the others are errors. */
 export function resultOf(job: FinishedJob): JsonValue | undefined {
   switch (job.status) {
     case 'done':

@@ -1,13 +1,11 @@
-/**
- * Compares this machine's clock with DynamoDB's, from the `Date` header of its replies. The header has a resolution of a
- * second, so a single reply pins the offset to within half a second plus half the round trip; the guard refuses only what
- * even that uncertainty cannot excuse.
- */
+import type { Clock } from './ports.ts';
+
+/** Compares this clock with the `Date` header of DynamoDB's replies, which has a resolution of one second. */
 export interface ClockGuard {
-  observe(reply: { readonly sentAt: number; readonly receivedAt: number; readonly date: string }): void;
-  /** The best estimate of the offset, undefined before the first usable reply. */
+  observe(reply: { readonly tookMs: number; readonly receivedAt: number; readonly date: string }): void;
+  /** Undefined before the first usable reply and after a clock step. */
   offset(): ClockOffset | undefined;
-  /** Whether this process may claim and reap. Unknown counts as sound: no reply means no write either. */
+  /** Whether this process may claim and reap; an unknown offset counts as sound, a stepped clock does not. */
   isSound(): boolean;
 }
 
@@ -19,29 +17,40 @@ export interface ClockOffset {
 }
 
 const HALF_A_SECOND = 500;
-/** Newer replies displace older ones after this time even when they are less certain: clocks drift and get set. */
+/** After this time a less certain reply may replace the measurement, because clocks drift. */
 const TRUSTED_FOR_MS = 30_000;
 
-export function createClockGuard({ skewMs }: { readonly skewMs: number }): ClockGuard {
+export function createClockGuard(options: {
+  readonly skewMs: number;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+}): ClockGuard {
+  const { skewMs, clock } = options;
   let best: ClockOffset | undefined;
+  /** Lead of the wall clock over the monotonic one when measured; a change means a step or a suspended machine. */
+  let ahead = 0;
+  const aheadNow = () => clock.now() - clock.monotonic();
+  const hasStepped = () => best !== undefined && Math.abs(aheadNow() - ahead) > skewMs / 4;
   return {
-    observe({ sentAt, receivedAt, date }) {
+    observe({ tookMs, receivedAt, date }) {
       const serverAt = Date.parse(date);
       if (Number.isNaN(serverAt)) return;
-      const halfTrip = Math.max(0, receivedAt - sentAt) / 2;
+      const halfTrip = tookMs / 2;
       const measured: ClockOffset = {
-        offsetMs: sentAt + halfTrip - (serverAt + HALF_A_SECOND),
+        offsetMs: receivedAt - halfTrip - (serverAt + HALF_A_SECOND),
         uncertaintyMs: HALF_A_SECOND + halfTrip,
         measuredAt: receivedAt,
       };
-      if (best === undefined || replaces(measured, best)) best = measured;
+      if (best !== undefined && !hasStepped() && !replaces(measured, best)) return;
+      best = measured;
+      ahead = aheadNow();
     },
-    offset: () => best,
-    isSound: () => best === undefined || Math.abs(best.offsetMs) - best.uncertaintyMs <= skewMs / 2,
+    offset: () => (hasStepped() ? undefined : best),
+    isSound: () =>
+      best === undefined || (!hasStepped() && Math.abs(best.offsetMs) - best.uncertaintyMs <= skewMs / 2),
   };
 }
 
-/** More certain, or the old one is stale, or the two contradict each other: then the clock was set in between. */
+/** Contradicting measurements mean that the clock was set in between. */
 const replaces = (measured: ClockOffset, best: ClockOffset): boolean =>
   measured.uncertaintyMs <= best.uncertaintyMs ||
   Math.abs(measured.measuredAt - best.measuredAt) > TRUSTED_FOR_MS ||

@@ -1,6 +1,6 @@
-import { LeaseholdError } from '../wire/leasehold-error.ts';
+import { type ErrorCause, LeaseholdError } from '../wire/leasehold-error.ts';
 
-/** A row has an attribute that is missing or of the wrong type, so no decision can be made from it. */
+/** A row attribute is missing or has the wrong type. */
 export class BadRowError extends LeaseholdError {
   static override readonly name: string = 'BadRowError';
   readonly jobId: string;
@@ -11,7 +11,7 @@ export class BadRowError extends LeaseholdError {
   }
 }
 
-/** A newer version wrote the row: this one leaves the job alone. */
+/** A newer version wrote the row, so this version leaves it alone. */
 export class NewerFormatError extends LeaseholdError {
   static override readonly name: string = 'NewerFormatError';
   constructor(jobId: string, format: number, known: number) {
@@ -22,11 +22,10 @@ export class NewerFormatError extends LeaseholdError {
   }
 }
 
-/** Whether an error concerns one row alone: others can still be worked on. */
 export const concernsOneRow = (error: unknown): boolean =>
   error instanceof BadRowError || error instanceof NewerFormatError;
 
-/** A job's payload or checkpoint, kept in rows of their own, is gone. */
+/** A job's payload or checkpoint, stored in separate rows, is gone. */
 export class MissingDataError extends LeaseholdError {
   static override readonly name: string = 'MissingDataError';
   constructor(jobId: string, names: readonly string[]) {
@@ -60,55 +59,88 @@ export class NotJsonError extends LeaseholdError {
     super(
       'NOT_JSON',
       `the ${what} cannot be stored as JSON; use plain objects, arrays, strings and numbers`,
-      {
-        cause,
-      },
-    );
-  }
-}
-
-/** The store throttled the request, and all of the client's retries. */
-export class ThrottledError extends LeaseholdError {
-  static override readonly name: string = 'ThrottledError';
-  constructor(operation: string, cause: unknown) {
-    super(
-      'THROTTLED',
-      `DynamoDB throttled '${operation}'; it is found again by the next sweep. Raise the table's maximum throughput, or 'shards' if one index key is hot`,
       { cause },
     );
   }
 }
 
-/** The store could not be reached, or its reply never came: the outcome of the write is unknown. */
+/** DynamoDB throttled the request and all retries. */
+export class ThrottledError extends LeaseholdError {
+  static override readonly name: string = 'ThrottledError';
+  constructor(operation: string, cause: unknown, reason?: string) {
+    super(
+      'THROTTLED',
+      `DynamoDB throttled '${operation}'${reason === undefined ? '' : ` (${reason})`}; it is found again by the next sweep. Raise the table's maximum throughput, or 'shards' if one index key is hot`,
+      { cause },
+    );
+  }
+}
+
+export const missingPermission = (error: unknown): string | undefined =>
+  error instanceof Error && /AccessDenied/.test(error.name)
+    ? /not authorized to perform: ([\w-]+:\w+)/.exec(error.message)?.[1]
+    : undefined;
+
+const NEVER_RIGHT = ['CredentialsProviderError', 'UnrecognizedClientException', 'ResourceNotFoundException'];
+
+/** Whether a request failed for a reason that no wait mends: no region, no credentials, or no such table. */
+export function isMisconfigured(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    NEVER_RIGHT.includes(error.name) ||
+    /region is missing|region not accepted/i.test(error.message) ||
+    isMisconfigured(error.cause)
+  );
+}
+
+function requestFailed(service: string, operation: string, cause: unknown, check: string): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const permission = missingPermission(cause);
+  return permission === undefined
+    ? `${service} did not answer '${operation}' (${text}); check ${check}, then retry`
+    : `${service} refused '${operation}': these credentials lack the permission ${permission} (${text}); add it to the role, for example with the construct's grants`;
+}
+
+/** DynamoDB did not answer, so the outcome of the write is unknown. */
 export class StoreUnavailableError extends LeaseholdError {
   static override readonly name: string = 'StoreUnavailableError';
   constructor(operation: string, cause: unknown) {
-    super(
-      'STORE_UNAVAILABLE',
-      `DynamoDB did not answer '${operation}' (${cause instanceof Error ? cause.message : String(cause)}); check the table's name, region and network, then retry`,
-      { cause },
-    );
+    const message = requestFailed('DynamoDB', operation, cause, "the table's name, region and network");
+    super('STORE_UNAVAILABLE', message, { cause });
   }
 }
 
-/** The queue refused or could not be reached. The rows are safe: the reaper sends their hints again. */
+/** Whether the store is out of reach. A refusal for lack of a permission is an answer. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError && missingPermission(error.cause) === undefined;
+
+/** The queue refused the request or did not answer. The rows are safe: the reaper sends their hints again. */
 export class QueueUnavailableError extends LeaseholdError {
   static override readonly name: string = 'QueueUnavailableError';
   constructor(operation: string, cause: unknown) {
-    super(
-      'QUEUE_UNAVAILABLE',
-      `SQS did not answer '${operation}' (${cause instanceof Error ? cause.message : String(cause)}); check the queue's URL, region and permissions, then retry`,
-      { cause },
-    );
+    const message = requestFailed('SQS', operation, cause, "the queue's URL, region and permissions");
+    super('QUEUE_UNAVAILABLE', message, { cause });
   }
 }
 
-/** Thrown by a handler to say that running the job again cannot help: it fails for good at once. */
+/** Thrown by a handler to fail the job for good, without further attempts. */
 export class NonRetryableError extends LeaseholdError {
   static override readonly name: string = 'NonRetryableError';
   static override readonly code = 'NON_RETRYABLE';
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorCause) {
     super(NonRetryableError.code, message, options);
+  }
+}
+
+/** Thrown by a handler to choose the delay of its retry, at most a day. It is charged like any error. */
+export class RetryAfter extends LeaseholdError {
+  static override readonly name: string = 'RetryAfter';
+  static override readonly code = 'RETRY_AFTER';
+  readonly ms: number;
+
+  constructor(ms: number, message = `retry after ${ms} ms`, options?: ErrorCause) {
+    super(RetryAfter.code, message, options);
+    this.ms = ms;
   }
 }

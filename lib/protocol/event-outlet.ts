@@ -2,13 +2,10 @@ import type { LeaseholdEvent } from '../wire/events.ts';
 import type { Clock, Events, Telemetry } from './ports.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
-/**
- * Publishes events beside the work of a reaper or worker: no job waits for a bus that is slow or gone. What is still to be published is
- * bounded; beyond that, events are dropped and the number is logged.
- */
+/** Publishes events in the background; beyond a bounded backlog, events are dropped and their number is logged. */
 export interface EventOutlet {
   publish(events: readonly LeaseholdEvent[]): void;
-  /** Waits until everything is published, but not longer than a few seconds: to be called before the process may freeze. */
+  /** Waits a few seconds at most for the backlog; call it before the process may freeze. */
   settle(): Promise<void>;
 }
 

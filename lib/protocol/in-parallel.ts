@@ -1,4 +1,4 @@
-/** Works through a list, so many at once. The first failure is passed on; what was begun goes on. */
+/** Throws the first failure; work already started continues. */
 export async function inParallel<T>(
   work: readonly T[],
   width: number,

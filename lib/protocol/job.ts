@@ -1,20 +1,13 @@
-import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { DataName } from './rows/data-pointer.ts';
 
-/**
- * A job as its row tells it. Five statuses:
- *
- * - `pending`: leased to the queue; a worker's claim moves it on, the reaper sends another hint if the queue lost it.
- * - `running`: leased to one claim of one worker; that claim ends it, or the reaper reclaims it when the lease has lapsed.
- * - `done`, `failed`, `cancelled`: finished. Only an operator's `revive` moves the last two on; TTL removes all three.
- */
+/** `pending` is leased to the queue, `running` to one claim; of the finished ones, `revive` reopens the last two. */
 export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
 
 const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
 
-/** How a claim ended, as kept in the ring for `explain`. `crashed`: its cell died; `lapsed`: its host did, or was cut off. */
+/** `crashed`: the cell died. `lapsed`: the host died or was cut off. */
 export type ClaimEnd =
   | 'done'
   | 'retried'
@@ -31,14 +24,12 @@ export interface PastClaim {
   readonly from: number;
   readonly to: number;
   readonly outcome: ClaimEnd;
-  /** What the handler threw, or what its cell died of: the first line, shortened. */
+  /** First line of the error, shortened. */
   readonly cause?: string;
 }
 
-/** What an operator did to a job, as kept for `explain`. */
 export interface OperatorAct {
   readonly act: 'cancel' | 'takeBack' | 'revive';
-  /** Who: the actor in `changedBy`. */
   readonly by: string;
   readonly at: number;
 }
@@ -48,41 +39,46 @@ export interface Budgets {
   readonly maxCrashes: number;
 }
 
-/** How claims ended so far. */
 export interface ClaimCounts {
-  /** Number of claims so far; never falls: the fencing token. */
+  /** Number of claims; never falls, so it serves as the fencing token. */
   readonly attempt: number;
   readonly errors: number;
+  /** Handler deaths that the host observed. */
   readonly crashes: number;
+  /** Leases that ended without a report from the host. */
+  readonly lapses: number;
   readonly releases: number;
 }
 
-export interface JobCore extends ClaimCounts, Budgets {
+/** The limits that a job type may set; a row written without knowing the type lacks them until its first claim. */
+export interface JobTerms extends Budgets {
+  readonly leaseMs: number;
+}
+
+export interface JobCore extends ClaimCounts {
   readonly jobId: string;
   readonly type: string;
-  readonly leaseMs: number;
   readonly leaseShard: string;
   readonly createdAt: number;
   readonly changedBy: string;
-  /** The payload as JSON text. */
+  /** JSON text. */
   readonly payload: string;
   readonly checkpoint?: JsonValue;
   readonly checkpointSeq: number;
   readonly progress?: JsonValue;
   readonly lastError?: string;
   readonly cancelRequested: boolean;
-  /** Where the job comes from. */
   readonly trace?: TraceContext;
-  /** What is kept in rows of its own and was not read with this one, or is gone. An error then has its beginning only. */
+  /** Attributes stored in data rows that were not read or are gone; an error then has only its head. */
   readonly elsewhere: readonly DataName[];
-  /** The last claims, oldest first. */
+  /** Oldest first. */
   readonly claims: readonly PastClaim[];
-  /** The last acts of operators, oldest first, and how many there were in all. */
+  /** Oldest first; `acted` counts all of them. */
   readonly acts: readonly OperatorAct[];
   readonly acted: number;
 }
 
-export interface PendingJob extends JobCore {
+export interface PendingJob extends JobCore, Partial<JobTerms> {
   readonly status: 'pending';
   readonly leaseUntil: number;
   readonly notBefore: number;
@@ -90,38 +86,38 @@ export interface PendingJob extends JobCore {
   readonly leaseOwner?: string;
 }
 
-export interface RunningJob extends JobCore {
+export interface RunningJob extends JobCore, JobTerms {
   readonly status: 'running';
   readonly leaseOwner: string;
   readonly leaseUntil: number;
   readonly startedAt: number;
   readonly heartbeatAt: number;
-  /** Undefined where the job was not read by its claim. */
+  /** Undefined unless the claim itself read the job. */
   readonly found?: FoundRow;
 }
 
 interface Finished extends JobCore {
   readonly finishedAt: number;
-  /** Epoch seconds: DynamoDB deletes the row some time after. */
+  /** Epoch seconds, for TTL. */
   readonly expiresAt: number;
   readonly leaseOwner?: string;
   readonly startedAt?: number;
-  /** Of a job that ended before it ran: when it was to run. */
+  /** When a job that never ran was due. */
   readonly notBefore?: number;
 }
 
-interface DoneJob extends Finished {
+interface DoneJob extends Finished, JobTerms {
   readonly status: 'done';
   readonly result?: JsonValue;
 }
 
-interface FailedJob extends Finished {
+export interface FailedJob extends Finished, JobTerms {
   readonly status: 'failed';
-  /** Text of a rejected message, when that is what this row keeps. */
+  /** Set when the row holds a rejected message. */
   readonly rawMessage?: { readonly text: string; readonly bytes: number; readonly sha256: string };
 }
 
-interface CancelledJob extends Finished {
+interface CancelledJob extends Finished, Partial<JobTerms> {
   readonly status: 'cancelled';
 }
 
@@ -129,37 +125,41 @@ export type UnfinishedJob = PendingJob | RunningJob;
 export type FinishedJob = DoneJob | FailedJob | CancelledJob;
 export type Job = UnfinishedJob | FinishedJob;
 
-/** What the index `byLease` tells of an unfinished job: all that the reaper decides from. */
-export interface LeaseEntry extends ClaimCounts, Budgets {
-  readonly jobId: string;
-  readonly type: string;
-  readonly status: 'pending' | 'running';
-  readonly leaseShard: string;
+interface EntryCore extends ClaimCounts, Pick<JobCore, 'jobId' | 'type' | 'leaseShard' | 'cancelRequested'> {
   readonly leaseUntil: number;
-  readonly leaseMs: number;
   readonly leaseOwner?: string;
   readonly startedAt?: number;
   readonly notBefore: number;
   readonly dispatches: number;
-  readonly cancelRequested: boolean;
 }
 
-/** What a claim found on its row: by it the store decides what else has room there, and whether there is progress. */
+interface PendingEntry extends EntryCore, Partial<JobTerms> {
+  readonly status: 'pending';
+}
+
+export interface RunningEntry extends EntryCore, JobTerms {
+  readonly status: 'running';
+}
+
+/** An entry of the `byLease` index, from which alone the reaper decides. */
+export type LeaseEntry = PendingEntry | RunningEntry;
+
+/** The row as the claim saw it, to decide inline storage and to detect progress. */
 export interface FoundRow {
-  /** Of the row without checkpoint and progress. */
+  readonly createdAt: number;
+  /** Without checkpoint and progress. */
   readonly bytes: number;
   readonly checkpoint?: string;
   readonly checkpointBytes: number;
   readonly progressBytes: number;
+  /** Keys of the data rows it points to. */
+  readonly pointsTo: { readonly checkpoint?: string; readonly progress?: string };
   readonly crashes: number;
+  readonly lapses: number;
   readonly releases: number;
-  /** How often in a row its lapse was nobody's fault. */
-  readonly excuses: number;
-  /** Data of it could expire before the job is done with it. */
-  readonly expiresSoon: boolean;
 }
 
-/** The claim that a worker holds: what every one of its writes must name. */
+/** Every write of a worker names its claim. */
 export interface Claim {
   readonly jobId: string;
   readonly owner: string;
@@ -176,30 +176,8 @@ export const claimOf = (job: RunningJob): Claim => ({
   found: job.found,
 });
 
-/** What the lease index holds of an unfinished job. */
-export const leaseEntryOf = (job: UnfinishedJob): LeaseEntry => ({
-  jobId: job.jobId,
-  type: job.type,
-  status: job.status,
-  leaseShard: job.leaseShard,
-  leaseUntil: job.leaseUntil,
-  leaseMs: job.leaseMs,
-  attempt: job.attempt,
-  errors: job.errors,
-  crashes: job.crashes,
-  releases: job.releases,
-  maxAttempts: job.maxAttempts,
-  maxCrashes: job.maxCrashes,
-  notBefore: job.status === 'pending' ? job.notBefore : 0,
-  dispatches: job.status === 'pending' ? job.dispatches : 0,
-  cancelRequested: job.cancelRequested,
-  ...defined({
-    leaseOwner: job.leaseOwner,
-    startedAt: job.status === 'running' ? job.startedAt : undefined,
-  }),
-});
+export const leaseEntryOf = (job: UnfinishedJob): LeaseEntry => ({ notBefore: 0, dispatches: 0, ...job });
 
 export const isFinished = (job: Job): job is FinishedJob => !UNFINISHED.includes(job.status);
 
-/** `lastError` of a job whose worker stopped renewing its lease. */
 export const LEASE_EXPIRED = 'worker lease expired';

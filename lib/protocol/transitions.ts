@@ -1,30 +1,27 @@
 import type { JobStatus } from './job.ts';
 
-/**
- * Every write to the table: nothing else changes a row. These tables are the source of the diagram in docs/state-machine.md
- * and of the table-driven tests; the writes themselves are in the folder `writes`, and can carry no other name.
- * @internal
- */
+/** Every write to the table: the source of docs/state-machine.md and of the table-driven tests. @internal */
 export interface Transition {
   readonly by: 'worker' | 'reaper' | 'operator' | 'doctor';
   readonly from: readonly (JobStatus | 'absent')[];
   /** `same`: the job keeps its status. */
   readonly to: JobStatus | 'same';
-  /** What must be true of the row, in words. */
+  /** Shown in the docs. */
   readonly when: string;
-  /** How the writer recognises its own success after the reply was lost. */
+  /** How the writer recognizes its own success after a lost reply. */
   readonly proof: string;
 }
 
 const CHANGED_BY = '`changedBy` is this call’s';
+const ENDED = 'the row remembers that this claim ended so';
 const MINE = 'lease is mine (owner and attempt)';
 const OBSERVED = 'attempt and lease end as observed';
-/** Where counts are written as well: a checkpoint changes them and leaves the lease as it is. */
-const COUNTS_OBSERVED = 'attempt, lease end and crashes as observed';
+/** Includes lapses, because a checkpoint forgives them without moving the lease. */
+const LAPSES_OBSERVED = 'attempt, lease end and lapses as observed';
 const AS_SCANNED = 'status, attempt, lease end and `changedBy` as the scan saw them';
 const ANY: readonly JobStatus[] = ['pending', 'running', 'done', 'failed', 'cancelled'];
 
-/** Every way in which a job's row can change. @internal */
+/** @internal */
 export const jobTransitions = {
   claim: {
     by: 'worker',
@@ -33,13 +30,7 @@ export const jobTransitions = {
     when: 'absent (with a job message, never by a hint), or pending, due and not to be cancelled; never mine before',
     proof: '`leaseOwner` is this claim’s',
   },
-  schedule: {
-    by: 'worker',
-    from: ['absent'],
-    to: 'pending',
-    when: 'no row yet',
-    proof: CHANGED_BY,
-  },
+  schedule: { by: 'worker', from: ['absent'], to: 'pending', when: 'no row yet', proof: CHANGED_BY },
   heartbeat: {
     by: 'worker',
     from: ['running'],
@@ -61,15 +52,8 @@ export const jobTransitions = {
     when: MINE,
     proof: 'done, with my owner and attempt',
   },
-  tidy: {
-    by: 'worker',
-    from: ['running'],
-    to: 'running',
-    when: `${MINE}, no checkpoint since; moves texts to rows of their own, or renews those before they expire`,
-    proof: CHANGED_BY,
-  },
-  retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
-  fail: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: CHANGED_BY },
+  retry: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: ENDED },
+  fail: { by: 'worker', from: ['running'], to: 'failed', when: MINE, proof: ENDED },
   restart: {
     by: 'worker',
     from: ['running'],
@@ -77,7 +61,7 @@ export const jobTransitions = {
     when: `${MINE}, not to be cancelled; ends this claim and grants the next one`,
     proof: '`leaseOwner` is the next claim’s',
   },
-  release: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: CHANGED_BY },
+  release: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: ENDED },
   releaseUnknown: {
     by: 'worker',
     from: ['running'],
@@ -90,7 +74,7 @@ export const jobTransitions = {
     from: ['running'],
     to: 'cancelled',
     when: `${MINE}, cancellation requested`,
-    proof: CHANGED_BY,
+    proof: ENDED,
   },
   cancelPending: {
     by: 'worker',
@@ -99,15 +83,8 @@ export const jobTransitions = {
     when: 'cancellation requested, attempt as observed',
     proof: CHANGED_BY,
   },
-  reclaim: {
-    by: 'reaper',
-    from: ['running'],
-    to: 'pending',
-    when: `${COUNTS_OBSERVED}; excused only where that was not done twice in a row already`,
-    proof: CHANGED_BY,
-  },
-  quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: COUNTS_OBSERVED, proof: CHANGED_BY },
-  failLapsed: { by: 'reaper', from: ['running'], to: 'failed', when: COUNTS_OBSERVED, proof: CHANGED_BY },
+  reclaim: { by: 'reaper', from: ['running'], to: 'pending', when: LAPSES_OBSERVED, proof: CHANGED_BY },
+  quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: LAPSES_OBSERVED, proof: CHANGED_BY },
   redispatch: { by: 'reaper', from: ['pending'], to: 'pending', when: OBSERVED, proof: CHANGED_BY },
   cancelLapsed: {
     by: 'reaper',
@@ -188,43 +165,28 @@ export const jobTransitions = {
   },
 } as const satisfies Record<string, Transition>;
 
-/** A write to a row that is not a job. */
 interface OtherTransition {
   readonly when: string;
   readonly proof: string;
 }
 
-const MY_LEAD = 'the lead is mine (name and epoch)';
 const SAID_AGAIN = 'applied again, to the same effect';
 
-/** Every way in which the reaper's own row can change. @internal */
+/** @internal */
 export const leaderTransitions = {
-  takeLead: {
-    when: 'no row yet, nobody leads, the lead has ended, or it is mine',
-    proof: 'applied again, with the next epoch',
-  },
-  extendLead: { when: MY_LEAD, proof: SAID_AGAIN },
-  releaseLead: { when: MY_LEAD, proof: SAID_AGAIN },
-  armWake: {
-    when: 'the wake is the one that was read, or there is none',
-    proof: 'the wake is this call’s',
-  },
+  armWake: { when: 'the wake is the one that was read, or there is none', proof: 'the wake is this call’s' },
   renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
-  keepBreaker: { when: 'the breaker is kept otherwise', proof: SAID_AGAIN },
-  oldFailuresListed: {
-    when: 'the row is still as version 0.1 left it',
-    proof: 'applied before, to the same effect',
-  },
+  releaseWake: { when: 'the promise is mine (holder)', proof: SAID_AGAIN },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, OtherTransition>;
 
-/** Every write to the rows that keep what is too large for a job's own. A job's row points to them, or they mean nothing. @internal */
+/** @internal */
 export const dataTransitions = {
-  putData: { when: 'no row under this key, which is used once', proof: 'the row is there' },
-  replaceData: {
-    when: 'no row under this key, or one with an older checkpoint of the same claim',
-    proof: 'the row is there, with this checkpoint or a newer one',
+  putData: {
+    when: 'no row under this key, or one with an older text, by claim and number',
+    proof: 'the row is there, with this text or a newer one',
   },
+  extendData: { when: 'the row expires earlier', proof: SAID_AGAIN },
 } as const satisfies Record<string, OtherTransition>;
 
 /** @internal */

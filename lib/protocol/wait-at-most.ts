@@ -1,12 +1,9 @@
 import type { Clock } from './ports.ts';
 
-/** Timers cannot wait longer. */
+/** The longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * The promise's value, or undefined when it takes longer than this, or than until the signal fires; it goes on, but nobody
- * waits any more.
- */
+/** The promise's value, or undefined once the time is up or the signal fires; the promise itself goes on. */
 export async function waitAtMost<T>(
   ms: number,
   promise: Promise<T>,

@@ -1,46 +1,80 @@
-import { type WatchDeps, type WatchResult, watch } from './watch.ts';
+import { isMisconfigured } from '../protocol/errors.ts';
+import { createEventOutlet } from '../protocol/event-outlet.ts';
+import { releaseWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
+import { type ReapDeps, reap, tellLeadership } from './reap.ts';
 
 /** A reaper inside a long-lived process. */
 export interface EmbeddedReaper {
-  start(): void;
-  /** Resolves when no timer is left and the lead is given up. */
+  /** Resolves once stopped; rejects if the first look finds no region, no credentials or no table. */
+  start(): Promise<void>;
+  /** Resolves when no timer is left and the promise is released. */
   stop(): Promise<void>;
 }
 
-/** So long one watch lasts: then every row that could not be moved gets another chance, and another process the lead. */
-const WATCH_MS = 110_000;
-/** After a watch that failed. */
 const PAUSE_MS = 1000;
+/** Spreads takeovers by several processes. */
+const JITTER_MS = 2000;
+/** Longer than a sweep takes, with all that it may hold back. */
+const LOOK_MS = 110_000;
+/** A timer may fire this early by the wall clock, when the lease would still be live. */
+const TIMER_SLACK_MS = 20;
 
-/** Watches for as long as its process runs. Any number of processes may do so; one of them leads. */
-export function createEmbeddedReaper(deps: WatchDeps): EmbeddedReaper {
-  const { clock, settings, telemetry } = deps;
+/** Reaps while its process runs; of any number of processes, one holds the promise. */
+export function createEmbeddedReaper(deps: ReapDeps): EmbeddedReaper {
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
-
-  const run = async (signal: AbortSignal): Promise<void> => {
-    let before: WatchResult | undefined;
-    while (!signal.aborted) {
-      try {
-        const deadlineAt = clock.now() + WATCH_MS / settings.timeScale;
-        before = await watch(deps, { deadlineAt, signal, before });
-        if (before.ended === 'disabled') return;
-      } catch (error) {
-        telemetry.error('reaper failed; it starts again', error);
-        await clock.sleep(PAUSE_MS / settings.timeScale, signal).catch(() => {});
-      }
-    }
-  };
-
   return {
     start() {
-      if (running !== undefined) return;
       const stopping = new AbortController();
-      running = { stopping, done: run(stopping.signal) };
+      running ??= { stopping, done: reapUntil(stopping.signal, deps) };
+      return running.done;
     },
     async stop() {
       running?.stopping.abort();
-      await running?.done;
+      await running?.done.catch(() => {});
       running = undefined;
     },
   };
+}
+
+async function reapUntil(signal: AbortSignal, deps: ReapDeps): Promise<void> {
+  const { table, clock, chance, name, telemetry } = deps;
+  const outlet = createEventOutlet(deps);
+  let term: number | undefined;
+  let hasLooked = false;
+  while (!signal.aborted) {
+    let nextAt = clock.now() + PAUSE_MS;
+    try {
+      const occasion = { kind: 'timer', name, jitterMs: Math.floor(chance.random() * JITTER_MS) } as const;
+      const result = await reap(deps, occasion, { deadlineAt: clock.now() + LOOK_MS, signal });
+      hasLooked = true;
+      if (result.ended === 'disabled') return;
+      if (result.ended !== 'unsound') {
+        if (term !== undefined && result.term === undefined) tellLeadership(deps, outlet, 'lost', term);
+        term = result.term;
+      }
+      nextAt = result.nextAt ?? nextAt;
+    } catch (error) {
+      if (!hasLooked && isMisconfigured(error)) throw error;
+      telemetry.error('reaper failed; it starts again', error);
+    }
+    await sleepUntil(nextAt, deps, signal);
+  }
+  if (term !== undefined)
+    try {
+      await table.apply(releaseWakeWrite(name));
+      tellLeadership(deps, outlet, 'released', term);
+    } catch (error) {
+      telemetry.error('the next sweep was not released; another reaper waits until it is late', error);
+    }
+  await outlet.settle();
+}
+
+async function sleepUntil(at: number, { clock }: ReapDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(Math.max(0, at - clock.now()), signal);
+    const early = at - clock.now();
+    if (early > 0 && early <= TIMER_SLACK_MS) await clock.sleep(early, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import '../node-version.ts';
 
-/** The reaper for processes of your own; on Lambda the stack brings it along. */
-export { createEmbeddedReaper } from './embedded.ts';
+export { createEmbeddedReaper, type EmbeddedReaper } from './embedded.ts';
+export { type ReapBounds, type ReapDeps, type ReapResult, reap } from './reap.ts';
 export { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
-export { type WatchDeps, type WatchOptions, type WatchResult, watch } from './watch.ts';
+export type { Occasion } from './wake.ts';

@@ -1,32 +1,36 @@
+import { inParallel } from '../protocol/in-parallel.ts';
 import { allShards } from '../protocol/shards.ts';
+import type { ReaperRow } from '../protocol/store/reaper-row.ts';
 import type { ReaperDeps } from './deps.ts';
-import { createTurns, LARGE_READS_AT_ONCE } from './large-reads.ts';
+import { LARGE_READS_AT_ONCE } from './sweep.ts';
 import type { SweepMemory } from './sweep-memory.ts';
 
-/** Counted at most, per shard: one request and about 33 read units. The gauge then says "at least". */
+/** One request and about 33 read units per shard; beyond it the gauge is a lower bound. */
 const LIVE_COUNTED_PER_SHARD = 1000;
-/** So often at most: counting costs by the number of running jobs. */
-export const GAUGE_EVERY_MS = 5 * 60_000;
+/** Counting costs by the number of running jobs. */
+const GAUGE_EVERY_MS = 5 * 60_000;
 
-/** Reports `LeasesLive`. Shards whose first page told everything cost nothing. */
-export async function gaugeLiveLeases(deps: ReaperDeps, memory: SweepMemory, shards: number): Promise<void> {
-  const { clock, table, telemetry, settings } = deps;
-  const after = clock.now() - settings.skewMs - settings.graceMs;
-  const inTurn = createTurns(LARGE_READS_AT_ONCE);
+/** Reports `LeasesLive` and returns when it last did; a shard that fit on its first page costs nothing. */
+export async function gaugeLiveLeases(
+  { clock, table, telemetry, settings }: ReaperDeps,
+  memory: SweepMemory,
+  { gaugedAt, shards }: ReaperRow,
+): Promise<number> {
+  const now = clock.now();
+  if (now - gaugedAt < GAUGE_EVERY_MS && gaugedAt <= now) return gaugedAt;
+  const after = now - settings.skewMs - settings.graceMs;
+  let live = 0;
   try {
-    const counts = await Promise.all(
-      allShards(shards).running.map(async (partition) => {
-        const known = memory.outlooks.get(partition)?.live;
-        if (known !== undefined) return known;
-        const count = () => table.count({ partition, after, atMost: LIVE_COUNTED_PER_SHARD });
-        return (await inTurn(count)).count;
-      }),
-    );
-    const live = counts.reduce((sum, each) => sum + each, 0);
+    await inParallel(allShards(shards).running, LARGE_READS_AT_ONCE, async (partition) => {
+      const known = memory.outlooks.get(partition)?.live;
+      const count = async () => table.count({ partition, after, atMost: LIVE_COUNTED_PER_SHARD });
+      live += known ?? (await count()).count;
+    });
     if (live > 0) telemetry.gauge('LeasesLive', live);
   } catch (error) {
     telemetry.warn('live leases could not be counted', {
       reason: error instanceof Error ? error.message : String(error),
     });
   }
+  return now;
 }

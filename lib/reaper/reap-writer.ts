@@ -1,4 +1,4 @@
-import { decideReap, type Excuse } from '../protocol/decisions/decide-reap.ts';
+import { decideReap } from '../protocol/decisions/decide-reap.ts';
 import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
@@ -7,25 +7,15 @@ import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ReaperDeps } from './deps.ts';
 import { eventsOf } from './report.ts';
-import { leaveBehind, type SweepTally } from './sweep-counts.ts';
-import { asJudged, type SweepMemory } from './sweep-memory.ts';
+import { COUNTED, leaveBehind, type SweepTally } from './sweep-counts.ts';
+import { decisionKey, type SweepMemory } from './sweep-memory.ts';
 
-/** Writes lapsed entries of any shard in full batches, then sends the hints. Holds a bounded number of entries. */
-export interface ReapWriter {
-  /** Resolves when the entries are accepted, which waits while too many are under way. */
-  add(entries: readonly LeaseEntry[]): Promise<void>;
-  /** Resolves when everything accepted is written. */
-  finish(): Promise<void>;
-  /** The clock turned out to be unsound: nothing more is written. */
-  readonly stopped: boolean;
-}
-
-/** A multiple of what a write request and a hint request take, so that both are full. */
+/** A multiple of the batch sizes of writes and hints. */
 export const REAP_CHUNK = 250;
-/** The hints of one chunk go out while the next is written. More would hold up whoever else uses the table. */
+/** The hints of one chunk go out while the next is written; more would slow other users of the table. */
 const CHUNKS_AT_ONCE = 2;
 
-/** A queue that does not answer must not keep the reaper from the leases that lapse meanwhile. */
+/** An unresponsive queue must not keep the reaper from new lapses. */
 const HINT_PATIENCE_MS = 10_000;
 
 interface Verdict {
@@ -33,27 +23,19 @@ interface Verdict {
   readonly action: ReapAction;
 }
 
-interface WriterContext {
+export interface WriterContext {
   readonly tally: SweepTally;
   readonly memory: SweepMemory;
-  readonly breakerOpen: boolean;
-  readonly excuseOf?: ExcuseOf;
 }
 
-/** Why a lapse is nobody's fault, where it is. */
-export type ExcuseOf = (entry: LeaseEntry) => Excuse | undefined;
+export type ReapWriter = ReturnType<typeof createReapWriter>;
 
-export function createReapWriter(deps: ReaperDeps, context: WriterContext): ReapWriter {
+/** Writes lapsed entries of all shards in full batches, then sends their hints; holds a bounded number of entries. */
+export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
   const { tally, memory } = context;
   const underWay = new Set<Promise<void>>();
-  let buffer: LeaseEntry[] = [];
+  const buffer: LeaseEntry[] = [];
   let stopped = false;
-
-  const takeChunk = (): readonly LeaseEntry[] => {
-    const chunk = buffer.slice(0, REAP_CHUNK);
-    buffer = buffer.slice(REAP_CHUNK);
-    return chunk;
-  };
 
   const write = async (chunk: readonly LeaseEntry[]): Promise<void> => {
     stopped ||= deps.clockGuard?.isSound() === false;
@@ -72,95 +54,77 @@ export function createReapWriter(deps: ReaperDeps, context: WriterContext): Reap
   };
 
   return {
-    get stopped() {
-      return stopped;
-    },
-    async add(entries) {
+    /** True once the clock is unsound: nothing more is written. */
+    hasStopped: (): boolean => stopped,
+    async add(entries: readonly LeaseEntry[]): Promise<void> {
       buffer.push(...entries);
-      while (buffer.length >= REAP_CHUNK) await launch(takeChunk());
+      while (buffer.length >= REAP_CHUNK) await launch(buffer.splice(0, REAP_CHUNK));
     },
-    async finish() {
-      while (buffer.length > 0) await launch(takeChunk());
+    async finish(): Promise<void> {
+      while (buffer.length > 0) await launch(buffer.splice(0, REAP_CHUNK));
       await Promise.all(underWay);
     },
   };
 }
 
-/** Decides on each entry and writes what was decided; returns what the store took. */
 async function writeChunk(
   deps: ReaperDeps,
   context: WriterContext,
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
-  const { store, clock, settings } = deps;
+  const { store, clock, chance, settings } = deps;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
-    const verdict = decideReap(entry, { now, settings, excuse: context.excuseOf?.(entry) });
+    const verdict = decideReap(entry, { now, random: chance.random(), settings });
     return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
   });
   const outcomes = await store
     .reapMany(verdicts)
     .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
-  return verdicts.flatMap(({ entry, action }, i): Verdict[] => {
-    const outcome = outcomes[i];
-    if (!isWritten(deps, context, entry, outcome)) return [];
-    return [{ entry, action: (outcome?.outcome === 'written' ? outcome.action : undefined) ?? action }];
-  });
+  return verdicts.filter(({ entry }, i) => isWritten(deps, context, entry, outcomes[i] as ReapOutcome));
 }
 
 function isWritten(
   { telemetry }: ReaperDeps,
   { tally, memory }: WriterContext,
   entry: LeaseEntry,
-  outcome: ReapOutcome | undefined,
+  outcome: ReapOutcome,
 ): boolean {
-  switch (outcome?.outcome) {
+  switch (outcome.outcome) {
     case 'written':
       return true;
     case 'moved':
       tally.skipped.moved += 1;
-      memory.unmoved.set(asJudged(entry), 'moved');
+      memory.unmoved.set(decisionKey(entry), 'moved');
       return false;
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: entry.jobId });
       telemetry.count('RowsTooNew');
       telemetry.count('StoreFailures');
       leaveBehind(tally, 'newer', [entry]);
-      memory.unmoved.set(asJudged(entry), 'refused');
+      memory.unmoved.set(decisionKey(entry), 'refused');
       return false;
     case 'failed':
       tally.firstError ??= outcome.error;
       leaveBehind(tally, 'unwritten', [entry]);
       if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
-      else memory.unmoved.set(asJudged(entry), 'refused');
-      return false;
-    case undefined:
+      else memory.unmoved.set(decisionKey(entry), 'refused');
       return false;
   }
 }
 
 function count(
   { telemetry, settings }: ReaperDeps,
-  { tally, breakerOpen }: WriterContext,
+  { tally, memory }: WriterContext,
   { entry, action }: Verdict,
   at: number,
 ): void {
-  switch (action.kind) {
-    case 'reclaim':
-      tally.reclaimed += 1;
-      telemetry.gauge('ReclaimDelay', at - entry.leaseUntil);
-      if (at - entry.leaseUntil > reclaimDelayBound(settings) && !breakerOpen) telemetry.count('ReaperLate');
-      return;
-    case 'fail':
-      tally.failed += 1;
-      if (action.quarantined) tally.quarantined += 1;
-      return;
-    case 'redispatch':
-      tally.redispatched += 1;
-      return;
-    case 'cancel':
-      tally.cancelled += 1;
-  }
+  tally[COUNTED[action.kind]] += 1;
+  if (action.kind !== 'reclaim') return;
+  const delay = at - entry.leaseUntil;
+  telemetry.gauge('ReclaimDelay', delay);
+  if (delay > reclaimDelayBound(settings) && entry.leaseUntil > memory.heldBackUntil)
+    telemetry.count('ReaperLate');
 }
 
 /** A hint that is not sent costs time, never a job: its row is found again when the queue's lease ends. */
@@ -185,7 +149,7 @@ async function sendHints(
   }
 }
 
-/** Whether the same write may well succeed in a moment, as opposed to one that the store will always refuse. */
+/** Whether a retry may succeed soon. */
 const isPassing = (error: Error): boolean =>
   error instanceof ThrottledError ||
   (error instanceof StoreUnavailableError &&

@@ -1,21 +1,33 @@
 import {
+  ownAwsVariables,
   type Resources,
   reaperVariables,
   resourceVariables,
+  SHORT_TIMES_VARIABLE,
   settingVariable,
   VARIABLE_PREFIX,
 } from '../wire/environment.ts';
+import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
-import { declarations, resolveSettings, type SettingName, type Settings, settingNames } from './settings.ts';
+import {
+  declarations,
+  resolveSettings,
+  type SettingLimits,
+  type SettingName,
+  type Settings,
+  settingNames,
+} from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** What a function reads at start: its resources by name, and its settings. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A function's resources and settings. */
 export interface Configuration {
   readonly resources: Resources;
   readonly settings: Settings;
 }
 
-/** The variables that the stack must give a function: all of them, so that a missing one is seen at synth. */
+/** All variables of a function, so that a missing one fails at synth. */
 export function toEnvironment({ resources, settings }: Configuration): Record<string, string> {
   const resourceNames = Object.keys(resourceVariables) as (keyof Resources)[];
   return Object.fromEntries([
@@ -24,38 +36,51 @@ export function toEnvironment({ resources, settings }: Configuration): Record<st
   ]);
 }
 
-/** Reads settings from variables; a variable that is not set keeps its default, an unknown one is refused. */
-export const settingsFromEnvironment = (
-  environment: Readonly<Record<string, string | undefined>>,
-): Settings => resolveSettings(givenSettings(environment));
+/** Unset variables keep their defaults; unknown ones are refused. */
+export const settingsFromEnvironment = (environment: Environment): Settings =>
+  resolveSettings(givenSettings(environment), limitsFromEnvironment(environment));
 
-/** The settings that variables give, without the defaults; an unknown variable is refused. */
-export function givenSettings(
-  environment: Readonly<Record<string, string | undefined>>,
-): Partial<Record<SettingName, unknown>> {
-  const variables = new Map(settingNames.map((name) => [settingVariable(name), name]));
-  const known = [...variables.keys(), ...Object.values(resourceVariables), ...Object.values(reaperVariables)];
+export function limitsFromEnvironment(environment: Environment): SettingLimits {
+  const text = environment[SHORT_TIMES_VARIABLE] || 'false';
+  if (text !== 'true' && text !== 'false')
+    throw new SettingsError([
+      `environment variable '${SHORT_TIMES_VARIABLE}' is ${quoted(text)}; it must be true or false`,
+    ]);
+  return { allowShortTimes: text === 'true' };
+}
+
+const settingOf = new Map(settingNames.map((name) => [settingVariable(name), name]));
+
+export const leaseholdVariables: readonly string[] = [
+  ...settingOf.keys(),
+  ...Object.values(resourceVariables),
+  ...Object.values(reaperVariables),
+  SHORT_TIMES_VARIABLE,
+];
+
+/** Only the settings given; unknown variables are refused. */
+function givenSettings(environment: Environment): Partial<Record<SettingName, unknown>> {
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith(VARIABLE_PREFIX) && !known.includes(name),
+    (name) => name.startsWith(VARIABLE_PREFIX) && !leaseholdVariables.includes(name),
   );
   if (unknown.length > 0)
     throw new SettingsError(
       unknown.map(
-        (name) => `environment variable '${name}' is unknown.${didYouMean(name, known)} Remove or rename it`,
+        (name) =>
+          `environment variable '${name}' is unknown.${didYouMean(name, leaseholdVariables)} Remove or rename it`,
       ),
     );
   const given: Partial<Record<SettingName, unknown>> = {};
-  for (const [variable, name] of variables) {
+  for (const [variable, name] of settingOf) {
     const text = environment[variable];
     if (text !== undefined && text !== '') given[name] = read(name, text);
   }
   return given;
 }
 
-/** The whole configuration of a function; a missing resource is named with the variable that should hold it. */
-export function configurationFromEnvironment(
-  environment: Readonly<Record<string, string | undefined>>,
-): Configuration {
+/** Reads a function's configuration from its environment; an error names the missing variable. */
+export function configurationFromEnvironment(environment: Environment): Configuration {
+  refuseShortTimesOnAws(environment);
   const settings = settingsFromEnvironment(environment);
   refuseMissing(Object.values(resourceVariables), environment);
   const resources = Object.fromEntries(
@@ -64,16 +89,23 @@ export function configurationFromEnvironment(
   return { resources, settings };
 }
 
-/** Where the reaper function sends the message that starts the next one. */
-export function wakeQueueFromEnvironment(environment: Readonly<Record<string, string | undefined>>): string {
+/** Plain http at a given address means a local engine. */
+function refuseShortTimesOnAws(environment: Environment): void {
+  if (!limitsFromEnvironment(environment).allowShortTimes) return;
+  const { AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL } = ownAwsVariables(environment);
+  const endpoint = AWS_ENDPOINT_URL_DYNAMODB || AWS_ENDPOINT_URL;
+  if (endpoint?.startsWith('http://')) return;
+  throw new SettingsError([
+    `environment variable '${SHORT_TIMES_VARIABLE}' is true, but AWS_ENDPOINT_URL_DYNAMODB is ${endpoint ? quoted(endpoint) : 'not set'}; short times are allowed only with a local engine, at an address that begins with http://. Remove the variable`,
+  ]);
+}
+
+export function wakeQueueFromEnvironment(environment: Environment): string {
   refuseMissing(Object.values(reaperVariables), environment);
   return environment[reaperVariables.wakeQueueUrl] ?? '';
 }
 
-function refuseMissing(
-  names: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): void {
+function refuseMissing(names: readonly string[], environment: Environment): void {
   const missing = names.filter((name) => !environment[name]);
   if (missing.length > 0)
     throw new SettingsError(
@@ -85,7 +117,7 @@ function refuseMissing(
 
 function read(name: SettingName, text: string): unknown {
   const { kind } = declarations[name];
-  // What is not a number stays as it was written, so that the error shows it.
+  // Text that is not a number stays as it is, so that the error shows it.
   if (kind === 'number') return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
   if (kind === 'switch') return text === 'true' ? true : text === 'false' ? false : text;
   return text;

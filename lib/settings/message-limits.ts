@@ -1,7 +1,6 @@
 import type { MessageLimits } from '../wire/message.ts';
 import { declarations, MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from './settings.ts';
 
-/** What a producer may ask for under these settings. */
 export const messageLimits = (settings: Pick<Settings, 'minLeaseMs' | 'maxPayloadBytes'>): MessageLimits => ({
   minLeaseMs: settings.minLeaseMs,
   maxLeaseMs: MAX_LEASE_MS,

@@ -1,19 +1,15 @@
-import { PARTITION_WRITE_UNITS, UNITS_PER_BEAT, USABLE_SHARE } from './relations.ts';
+import { type Load, PARTITION_WRITE_UNITS, USABLE_SHARE, unitsNeeded } from './relations.ts';
 import type { Settings } from './settings.ts';
 
-/** Write units a second that a new on-demand index takes: about four partitions. @internal */
+/** Write units per second of a new on-demand index: about four partitions. @internal */
 export const NEW_INDEX_WRITE_UNITS = 4000;
-/** Deployments that must be as good as what is said of them: the hash of the keys is luck. */
+/** Share of deployments that a statement must hold for, because key hashing is random. */
 const CERTAINTY = 0.9;
-/** Units are warmed for twice the load: with as many partitions as the load needs, some get more keys than others. */
+/** Warms twice the load, because some partitions get more keys than others. */
 const WARM_FACTOR = 2;
 const MOST_SHARDS = 256;
 
-/**
- * Keys on the fullest partition that nine of ten deployments do not exceed. DynamoDB puts keys on partitions by a hash: the
- * chance that no partition gets more than so many is counted partition by partition.
- * @internal
- */
+/** Keys on the fullest partition in nine of ten deployments; DynamoDB places keys by hash. @internal */
 export function keysOnFullest(keys: number, partitions: number): number {
   for (let most = Math.ceil(keys / partitions); most < keys; most++)
     if (chanceOfAtMost(most, keys, partitions) >= CERTAINTY) return most;
@@ -35,11 +31,11 @@ function chanceOfAtMost(most: number, keys: number, partitions: number): number 
         sum += (ways[total - here] ?? 0) * (terms[here] ?? 0);
       return sum;
     });
-  // A Poisson number of keys on each, given that they are so many in all.
+  // Poisson-distributed keys per partition, conditioned on their total.
   return (ways[keys] ?? 0) / Math.exp(keys * Math.log(keys) - (logFactorial[keys] ?? 0) - keys);
 }
 
-/** Write units a second that an index carries from its first minute, before DynamoDB has split what is hot. */
+/** Write units per second of an index before DynamoDB has split its hot partitions. */
 export const carriedAtOnce = (shards: number, indexUnits = NEW_INDEX_WRITE_UNITS): number => {
   const partitions = Math.max(1, Math.floor(indexUnits / PARTITION_WRITE_UNITS));
   return Math.min(
@@ -48,16 +44,12 @@ export const carriedAtOnce = (shards: number, indexUnits = NEW_INDEX_WRITE_UNITS
   );
 };
 
-/** Write units of the index that so many heartbeats use in a second. */
-export const beatUnits = (s: Pick<Settings, 'maxRunning' | 'heartbeatMs'>): number =>
-  (s.maxRunning * UNITS_PER_BEAT * 1000) / s.heartbeatMs;
-
-/** What a load that is there from the first minute needs; undefined where what there is will do. */
+/** Shards and warm throughput for a load that starts at once; undefined if the current ones suffice. */
 export function warmingFor(
-  s: Pick<Settings, 'maxRunning' | 'heartbeatMs' | 'shards'>,
+  s: Load & Pick<Settings, 'shards'>,
   indexUnits?: number,
 ): { readonly shards: number; readonly indexUnits: number } | undefined {
-  const load = beatUnits(s);
+  const load = unitsNeeded(s).index;
   if (load <= carriedAtOnce(s.shards, indexUnits)) return undefined;
   for (let factor = WARM_FACTOR; ; factor *= 2) {
     const units = Math.ceil((factor * load) / PARTITION_WRITE_UNITS) * PARTITION_WRITE_UNITS;

@@ -1,15 +1,11 @@
 import type { Settings } from './settings.ts';
 
-/**
- * Write units a second that one partition takes, and what one heartbeat uses there (a delete and a put). A key that sorts by
- * time is never split, so once DynamoDB has given each hot key a partition of its own, this is what a shard takes.
- */
+/** Write units per second of one partition: the limit of a shard, because DynamoDB never splits a time-sorted key. */
 export const PARTITION_WRITE_UNITS = 1000;
-export const UNITS_PER_BEAT = 2;
-/**
- * How much of a key may be planned for: heartbeats come up to a fifth early, a tenth on average, and the fullest of many shards
- * holds some 4% more than the mean (bench/scenarios/scale-simulation). Single seconds above it are what burst capacity is for.
- */
+const UNITS_PER_BEAT = 2;
+/** Of a claim and an end, for table and index each. @internal */
+export const UNITS_PER_START = 2;
+/** Leaves room for early heartbeats and for the fullest shard, 4% above the mean (bench/scenarios/scale-simulation). */
 export const USABLE_SHARE = 0.85;
 
 interface Relation {
@@ -77,19 +73,21 @@ const relations: readonly Relation[] = [
   {
     holds: (s) => s.shards >= shardsNeeded(s),
     says: (s) =>
-      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}): a shard cannot be split, and a partition of the index takes ${PARTITION_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for, and a heartbeat uses ${UNITS_PER_BEAT}; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
+      `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}) and maxStartsPerSecond (${s.maxStartsPerSecond}): a shard cannot be split, and a partition of the index takes ${PARTITION_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for; a heartbeat uses ${UNITS_PER_BEAT}, and so does a job that starts and ends; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
   },
 ];
 
-/** The index shards that carry this many heartbeats. */
-export const shardsNeeded = (s: Pick<Settings, 'maxRunning' | 'heartbeatMs'>): number =>
-  Math.max(
-    1,
-    Math.ceil(
-      (s.maxRunning * UNITS_PER_BEAT * 1000) / s.heartbeatMs / (PARTITION_WRITE_UNITS * USABLE_SHARE),
-    ),
-  );
+export type Load = Pick<Settings, 'maxRunning' | 'heartbeatMs'> &
+  Partial<Pick<Settings, 'maxStartsPerSecond'>>;
 
-/** What is wrong between settings that are each within their limits. */
+export function unitsNeeded({ maxRunning, heartbeatMs, maxStartsPerSecond = 0 }: Load) {
+  const beats = (maxRunning * 1000) / heartbeatMs;
+  const starts = UNITS_PER_START * maxStartsPerSecond;
+  return { table: beats + starts, index: UNITS_PER_BEAT * beats + starts };
+}
+
+export const shardsNeeded = (load: Load): number =>
+  Math.max(1, Math.ceil(unitsNeeded(load).index / (PARTITION_WRITE_UNITS * USABLE_SHARE)));
+
 export const brokenRelations = (settings: Settings): string[] =>
   relations.filter((relation) => !relation.holds(settings)).map((relation) => relation.says(settings));

@@ -1,6 +1,6 @@
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
-/** A setting is unknown, out of its limits, or in conflict with another one. */
+/** A setting is unknown, out of range, or in conflict with another one. */
 export class SettingsError extends LeaseholdError {
   static override readonly name: string = 'SettingsError';
   readonly problems: readonly string[];

@@ -4,30 +4,26 @@ import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { dieIn, type TestJobOptions, testJob } from './test-job.ts';
 import type { TestWorker } from './test-stack.ts';
 
-/**
- * A place at which a worker can die. `before`: the call was not made. `after`: it was, but nobody saw the result. A cell dies
- * only where the handler is: in its calls to the world, and while its host stores a checkpoint, which then is stored.
- */
+/** Where a worker can die: before a call, or after it but before its result arrives. Cells die only in handler code. */
 export interface CrashPoint {
-  /** `cell`: the handler's process, and its host runs the job again. `host`: all of the worker. */
+  /** `cell`: its host reruns the job. `host`: the whole worker is gone. */
   readonly dies: 'cell' | 'host';
   /** `store.claim`, `store.checkpoint`, `world.charge` … */
   readonly call: string;
   readonly when: 'before' | 'after';
 }
 
-/** A job, the world that it touches, and what must be true afterwards. */
+/** A job, the world it touches, and what must hold afterwards. */
 export interface CrashEverywhereOptions<
   World extends object,
   Payload extends Schema,
   Checkpoint extends Schema,
 > extends Omit<TestJobOptions, 'alter'> {
-  /** A new stand-in for everything outside that the handler touches: each of its asynchronous calls is a place to die. */
+  /** A fresh fake of everything the handler touches; each async call is a crash point. */
   readonly world: () => World;
-  /** The job, made with such a world. */
   readonly job: (world: World) => JobDefinition<string, Payload, Checkpoint>;
   readonly payload: StandardSchemaV1.InferInput<Payload>;
-  /** Throws if the world is not as it must be once the job is finished. `crash` is undefined in the run without any. */
+  /** Throws if the world is wrong once the job has finished. `crash` is undefined in the run without one. */
   readonly check: (
     world: World,
     finished: FinishedJob,
@@ -35,13 +31,11 @@ export interface CrashEverywhereOptions<
   ) => void | Promise<void>;
 }
 
-/** More places than any handler under test should have. */
 const MOST_POINTS = 10_000;
 
 /**
- * Kills the worker at each await in turn, lets another worker finish the job, and checks the outcome every time; then the same
- * with the handler's cell alone, whose host runs the job again. A handler that passes survives a crash at any point. Returns
- * the places at which it was killed.
+ * Crashes the worker, then only the cell, at each await in turn, lets the job finish and checks the outcome. Returns
+ * the crash points.
  */
 export async function crashEverywhere<
   World extends object,
@@ -62,7 +56,7 @@ export async function crashEverywhere<
   return points;
 }
 
-/** One life of the job, with a crash at the place of this number. Undefined when the life had fewer places. */
+/** Undefined if the run had fewer crash points. */
 async function live<World extends object, Payload extends Schema, Checkpoint extends Schema>(
   options: CrashEverywhereOptions<World, Payload, Checkpoint>,
   asynchronous: Set<string>,
@@ -100,10 +94,7 @@ async function live<World extends object, Payload extends Schema, Checkpoint ext
   return crashed;
 }
 
-/**
- * The same object, with a place to die before and after each of its asynchronous calls. Which calls are asynchronous is
- * learned from the first life: one that returns its value at once leaves no room for a crash.
- */
+/** Adds crash points around async calls, which the first run identifies by their promises. */
 function mortal<T extends object>(
   whole: T,
   name: string,

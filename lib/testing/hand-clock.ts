@@ -1,12 +1,12 @@
 import type { Clock } from '../protocol/ports.ts';
 
-/** A clock that stands still until it is told to move: tests of leases need no waiting. */
+/** A clock that moves only when told to. */
 export interface HandClock extends Clock {
-  /** Lets time pass, waking sleepers at their moment and in their order. */
+  /** Lets time pass and wakes sleepers in order. */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock without any time passing, as an operator or NTP would. */
+  /** Sets the wall clock without letting time pass, as NTP would. */
   set(now: number): void;
-  /** How many sleeps are under way. */
+  /** Number of pending sleeps. */
   readonly sleepers: number;
 }
 
@@ -15,10 +15,10 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Starts at a round moment that is easy to recognise in a failed assertion. */
+/** Easy to recognize in a failed assertion. */
 const HAND_CLOCK_START = 1_800_000_000_000;
 
-/** A clock that stands still until it is advanced. */
+/** Creates a clock that moves only when told to. */
 export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
   let passed = 0;
   let wall = start;
@@ -74,5 +74,5 @@ export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
   };
 }
 
-/** Lets whatever was woken run on until it waits again. */
+/** Lets woken code run until it waits again. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -7,16 +7,14 @@ interface KeptLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Telemetry that is kept in memory for assertions. */
+/** Telemetry kept in memory for assertions. */
 export interface KeptTelemetry extends Telemetry {
   readonly lines: readonly KeptLine[];
-  /** A metric's values so far. */
   values(metric: MetricName): readonly number[];
-  /** Their sum. */
   total(metric: MetricName): number;
 }
 
-/** Telemetry that keeps metrics and log lines for a test to look at. */
+/** Creates telemetry that keeps metrics and log lines. */
 export function createKeptTelemetry(): KeptTelemetry {
   const lines: KeptLine[] = [];
   const kept = new Map<MetricName, number[]>();

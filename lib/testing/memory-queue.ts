@@ -1,11 +1,11 @@
 import type { Clock, JobQueue, ReceivedMessage } from '../protocol/ports.ts';
 import { hintBody } from '../wire/message.ts';
 
-/** A queue in memory with delays and visibility by a hand-driven clock. It never waits: an empty queue answers at once. */
+/** An in-memory queue with delays and visibility timeouts; receiving never waits. */
 export interface MemoryQueue extends JobQueue {
-  /** When the next message can be received; undefined when there is none. */
+  /** When the next message becomes visible, if any. */
   nextAt(): number | undefined;
-  /** Bodies of all messages, in flight or not. */
+  /** Including messages in flight. */
   bodies(): readonly string[];
 }
 
@@ -17,7 +17,7 @@ interface KeptMessage {
   receiveCount: number;
 }
 
-/** A job queue in memory, with delays and visibility by the clock that it is given. */
+/** Creates an in-memory queue that runs on the given clock. */
 export function createMemoryQueue(options: {
   readonly clock: Pick<Clock, 'now'>;
   readonly visibilityTimeoutMs: number;

@@ -3,15 +3,14 @@ import { clauseHolds, rowAfter } from '../protocol/writes/evaluate.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../protocol/writes/row-write.ts';
 import { byLease, type IndexDefinition } from '../wire/table.ts';
 
-/** A table in memory that judges conditions as DynamoDB does: for unit tests, and for users' tests of their handlers. */
+/** An in-memory table with DynamoDB's conditions. */
 export interface MemoryTable extends Table {
-  /** All rows, for looking into. */
   rows(): readonly Row[];
-  /** Puts a row as it is, unchecked: for tests of hand-edited rows. */
+  /** Stores a row unchecked, for tests of hand-edited rows. */
   put(row: Row): void;
 }
 
-/** A jobs table in memory, with the conditions of the real one. */
+/** Creates an in-memory table. */
 export function createMemoryTable(): MemoryTable {
   const rows = new Map<string, Row>();
 
@@ -41,16 +40,12 @@ export function createMemoryTable(): MemoryTable {
     query: async (request) => pageOf([...rows.values()], request),
     async count({ atMost, ...range }) {
       const { rows: counted, cursor } = pageOf([...rows.values()], { ...range, limit: atMost });
-      return {
-        count: counted.length,
-        complete: cursor === undefined,
-        cursor,
-      };
+      return { count: counted.length, cursor };
     },
   };
 }
 
-/** One page of an index over these rows; only rows that have both of its keys are in it. @internal */
+/** @internal */
 export function pageOf(
   rows: readonly Row[],
   request: IndexQuery,
@@ -68,7 +63,7 @@ export function pageOf(
   const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
   const page = entries.slice(start, start + request.limit);
   const last = page.at(-1);
-  // As in DynamoDB, a full page has a cursor even when nothing follows.
+  // DynamoDB returns a cursor with every full page.
   const full = last !== undefined && page.length === request.limit;
   return {
     rows: page.map((row) => projected(row, index)),
@@ -76,7 +71,7 @@ export function pageOf(
   };
 }
 
-/** Only what the index carries, so that code which needs more fails here as it would on DynamoDB. */
+/** Only projected attributes, so that code fails here as it would on DynamoDB. */
 function projected(row: Row, { partitionKey, sortKey, projects }: IndexDefinition): Row {
   const carried: Record<string, unknown> = {};
   const carry = (name: string) => {

@@ -1,6 +1,6 @@
 import type { Cells, RunEnd } from '../worker/cells/cells.ts';
 
-/** The same cells, whose handlers can be ended as if their process had died: what they still do reaches nobody. */
+/** Cells that can be killed, after which nothing they do has an effect. */
 export function mortalCells(cells: Cells): { readonly cells: Cells; kill(): void } {
   const deaths = new Set<() => void>();
   return {
@@ -18,7 +18,6 @@ export function mortalCells(cells: Cells): { readonly cells: Cells; kill(): void
           async save(kept) {
             if (isDead) return new Promise(() => {});
             const outcome = await work.save(kept);
-            // Nobody is left to hear of it.
             return isDead ? new Promise(() => {}) : outcome;
           },
           onProgress: () => isDead || work.onProgress(),

@@ -13,54 +13,52 @@ import type { Ending } from '../worker/run/end-claim.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
 /**
- * What happens to a run. `cellDies`: the process of the handler is gone, and its host runs the job again at once. `hostDies`:
- * all of the worker is gone, and nothing that it does arrives; the reaper finds the lapsed lease. `loseLease`: another worker got the
- * job. `deadline`: its invocation is about to end. `shutdown`: its process is.
+ * A fault in a run. `cellDies`: the host reruns the job. `hostDies`: the reaper finds the lapsed lease. `loseLease`:
+ * another worker has the job. `deadline`, `shutdown`: the invocation or process is ending.
  */
 export type Mishap = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
 
 /** What goes wrong in a run, and when. */
 export interface RunOptions {
   readonly mishap?: Mishap;
-  /** Checkpoints that the run stores before the mishap. @default - 0: it happens as the handler starts */
+  /** Checkpoints stored before it happens. @default 0 */
   readonly after?: number;
 }
 
-/** How a run ended. `refused`: the message was rejected, put off, or found its job finished. */
+/** How a run ended. `refused`: the message was rejected or deferred, or the job was finished. */
 export type TestRunEnd = Ending | 'crashed' | 'refused';
 
-/** A job under test: the real worker and reaper, with time and mishaps under your control. */
+/** A job under test on the real worker and reaper. */
 export interface TestedJob {
   /** Lets time pass until the job is due, then runs it once. */
   run(options?: RunOptions): Promise<TestRunEnd>;
   /** Runs the job until it is finished. */
   finish(): Promise<FinishedJob>;
-  /** The job's current row; undefined before its first run. */
+  /** Undefined before the first run. */
   row(): Promise<Job | undefined>;
-  /** Every checkpoint that was stored, in order, over all runs. */
+  /** Stored checkpoints of all runs, in order. */
   readonly checkpoints: readonly JsonValue[];
-  /** The parts behind it: clock, table, queue, telemetry. */
+  /** The underlying clock, table, queue and telemetry. */
   readonly stack: TestStack;
 }
 
 export interface TestJobOptions extends TestStackOptions {
   readonly send?: SendOptions;
-  /** Stands between each run's worker and its ports. `crash()` ends that worker there and then, and never returns. */
+  /** Wraps each run's worker. `crash()` kills it and never returns. */
   readonly alter?: (worker: TestWorker, crash: () => Promise<never>) => TestWorker;
 }
 
 const JOB_ID = 'job-under-test';
-/** More runs than any budget allows, releases apart. */
+/** More than any budget allows, except releases. */
 const MOST_RUNS = 100;
 
-/** Sends one job to a worker that knows only its type. Nothing runs before `run` or `finish` is called. */
+/** Sends one job to a test worker. Nothing runs until you call `run` or `finish`. */
 export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   definition: JobDefinition<string, Payload, Checkpoint>,
   payload: StandardSchemaV1.InferInput<Payload>,
   options: TestJobOptions = {},
 ): TestedJob {
   const stack = createTestStack(options);
-  // What a worker would refuse at its start fails the test, too.
   checkTypes(createRegistry([definition]).definitions, stack.settings);
   const jobId = options.send?.jobId ?? JOB_ID;
   const checkpoints: JsonValue[] = [];
@@ -108,7 +106,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   return { run, finish, row, checkpoints, stack };
 }
 
-/** The job's next message, once time has passed and sweeps have run until there is one; undefined if none will come. */
+/** Lets time pass and sweeps run until there is a message. */
 async function nextMessage(
   { queue, store, settings, clock, sweep }: TestStack,
   jobId: string,
@@ -126,7 +124,7 @@ async function nextMessage(
   return undefined;
 }
 
-/** Brings the mishap about; the heart's next beat tells the worker of what others did to the job. */
+/** The worker learns of it with its next heartbeat. */
 async function befall(
   mishap: Exclude<Mishap, 'cellDies' | 'hostDies'>,
   { store, queue, clock, settings }: TestStack,
@@ -149,7 +147,6 @@ async function befall(
   }
 }
 
-/** One message through the worker, as its host does it. */
 async function deal(
   { queue, clock, settings }: TestStack,
   engine: Engine,
@@ -160,18 +157,17 @@ async function deal(
   const [claimed] = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
   await queue.delete([message]);
   if (claimed?.kind !== 'claimed') return 'refused';
-  // A handler that ignores its signal is waited for by the hand-driven clock, so the clock must move.
+  // The worker waits for handlers that ignore their signal, so the clock must move.
   stopping.addEventListener('abort', () => setTimeout(() => void clock.advance(settings.deadlineMarginMs)));
   return engine.run(claimed, { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 });
 }
 
-/** The handler stops where it is, for ever. Its host goes on with what it was asked to store, and then hears of the death. */
+/** The handler hangs forever; its host first stores what was asked, then learns of the death. */
 export const dieIn = async (where: 'handler' | 'store', worker: TestWorker): Promise<void> => {
   worker.killCell();
   if (where === 'handler') await new Promise(() => {});
 };
 
-/** The same type, which reports when a run starts. */
 const watched = (
   definition: JobDefinition,
   reach: (where: 'handler' | 'store') => Promise<void>,
@@ -183,7 +179,7 @@ const watched = (
   },
 });
 
-/** The same worker, which reports every checkpoint that it stored before the handler learns of it. */
+/** Reports each checkpoint before the handler learns that it is stored. */
 const watchedCheckpoints = (
   worker: TestWorker,
   checkpoints: JsonValue[],

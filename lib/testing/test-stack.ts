@@ -7,7 +7,7 @@ import { createNoCells } from '../worker/cells/no-cells.ts';
 import { trustTheClock } from '../worker/intake/clock-check.ts';
 import type { Registry } from '../worker/registry.ts';
 import { createBrake } from '../worker/run/brake.ts';
-import { createHeartLoop } from '../worker/run/heart-loop.ts';
+import { HeartLoop } from '../worker/run/heart-loop.ts';
 import type { WorkerParts } from '../worker/worker-parts.ts';
 import { createHandChance } from './hand-chance.ts';
 import { createHandClock, type HandClock } from './hand-clock.ts';
@@ -16,7 +16,7 @@ import { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
 import { createMemoryTable, type MemoryTable } from './memory-table.ts';
 import { mortalCells } from './mortal-cells.ts';
 
-/** Everything but AWS: table and queue in memory, a clock that is moved by hand, and the real worker and reaper. */
+/** A system in memory: fake clock, table and queue with the real worker and reaper. */
 export interface TestStack {
   readonly settings: Settings;
   readonly clock: HandClock;
@@ -24,19 +24,18 @@ export interface TestStack {
   readonly queue: MemoryQueue;
   readonly telemetry: KeptTelemetry;
   readonly events: readonly LeaseholdEvent[];
-  /** An operator's store. */
   readonly store: JobStore;
-  /** A worker of its own, which can be cut off as if its machine had died. */
+  /** Creates another worker. */
   worker(registry: Registry): TestWorker;
-  /** One sweep of the reaper. */
+  /** Runs one sweep of the reaper. */
   sweep(): Promise<void>;
 }
 
-/** A worker of a test stack, which can be cut off as if its machine had died. */
+/** A test worker that can be cut off as if its machine had died. */
 export interface TestWorker extends WorkerParts {
-  /** From now on nothing that this worker does reaches the table or the queue, and it gets no replies. */
+  /** From now on nothing it sends arrives, and no reply comes back. */
   cutOff(): void;
-  /** Ends the cell in which this worker's handlers run. The worker itself lives on, and starts their jobs again. */
+  /** Kills the cell; the worker lives on and reruns its jobs. */
   killCell(): void;
 }
 
@@ -45,7 +44,7 @@ export interface TestStackOptions {
   readonly chance?: Chance;
 }
 
-/** The parts of a system in memory, for tests with more than one job or worker. */
+/** Creates a system in memory, for tests with several jobs or workers. */
 export function createTestStack(options: TestStackOptions = {}): TestStack {
   const settings = resolveSettings(options.settings);
   const clock = createHandClock();
@@ -84,10 +83,11 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
         events,
         clockCheck: trustTheClock,
         worker: name,
-        heart: createHeartLoop({
+        heart: new HeartLoop({
           clock,
           chance,
           store,
+          clockCheck: trustTheClock,
           onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
         }),
         cells: mortal.cells,
@@ -99,12 +99,12 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
       };
     },
     async sweep() {
-      await sweep({ table, store: storeFor('reaper'), queue, telemetry, events, clock, settings });
+      await sweep({ table, store: storeFor('reaper'), queue, telemetry, events, clock, chance, settings });
     },
   };
 }
 
-/** The same object, whose methods never answer once the line is cut. */
+/** Calls never resolve once the line is cut. */
 function severable<T extends object>(whole: T, line: { readonly isCut: boolean }): T {
   return new Proxy(whole, {
     get(target, name, receiver) {

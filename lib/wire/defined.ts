@@ -1,17 +1,13 @@
-/** The same object, where a key whose value may be undefined is a key that may be absent. */
 type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/**
- * A copy without the keys whose value is undefined. Needed only where a key's presence counts: rows, environments, and
- * objects spread over defaults. Everywhere else undefined is passed on as it is.
- */
+/** A copy without undefined values, for rows, environments, and objects spread over defaults, where keys count. */
 export function defined<T extends object>(value: T): Defined<T> {
   const copy: Record<string, unknown> = {};
-  // A loop, because every write to a row takes one of these.
+  // A loop, because every row write runs this.
   for (const name of Object.keys(value)) {
     const each = value[name as keyof T];
     if (each !== undefined) setOwn(copy, name, each);

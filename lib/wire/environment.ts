@@ -1,6 +1,4 @@
-/** Names of the environment variables by which the stack configures the functions. */
-
-/** Variables that name resources; every setting has one more, see `settingVariable`. */
+/** Variables that name resources; for settings see `settingVariable`. */
 export const resourceVariables = {
   tableName: 'LEASEHOLD_TABLE_NAME',
   queueUrl: 'LEASEHOLD_QUEUE_URL',
@@ -8,8 +6,20 @@ export const resourceVariables = {
   eventBusName: 'LEASEHOLD_EVENT_BUS_NAME',
 } as const;
 
-/** Variables that only the reaper function is given. */
+/** Required by the reaper function, optional for a process. */
 export const reaperVariables = { wakeQueueUrl: 'LEASEHOLD_WAKE_QUEUE_URL' } as const;
+
+/** Set to `true` by the local stack and by tests to lift the lower limits of all times; refused on AWS. */
+export const SHORT_TIMES_VARIABLE = 'LEASEHOLD_ALLOW_SHORT_TIMES';
+
+/** Set by the local stack where handlers use the user's own AWS settings: the AWS variables of Leasehold's clients, as JSON. */
+export const OWN_AWS_VARIABLE = '__LEASEHOLD_AWS';
+
+/** The variables by which Leasehold's clients reach AWS. */
+export const ownAwsVariables = (
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> =>
+  JSON.parse(environment[OWN_AWS_VARIABLE] || 'null') ?? environment;
 
 export type Resources = { readonly [name in keyof typeof resourceVariables]: string };
 

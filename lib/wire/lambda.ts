@@ -1,6 +1,4 @@
-/**
- * The part of Lambda's events that is read here. The types of `@types/aws-lambda` fit, but users need not install them.
- */
+/** Compatible with `@types/aws-lambda`, without requiring users to install it. */
 export interface SqsRecord {
   readonly messageId: string;
   readonly receiptHandle: string;
@@ -18,10 +16,6 @@ export interface SqsEvent {
 }
 
 export interface LambdaContext {
-  readonly functionName: string;
-  readonly functionVersion: string;
-  readonly memoryLimitInMB: string;
-  readonly invokedFunctionArn: string;
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
 }
@@ -31,5 +25,5 @@ export interface SqsBatchResponse {
   readonly batchItemFailures: { itemIdentifier: string }[];
 }
 
-/** A function that is fed from a queue, and says which messages stay in it. */
+/** A Lambda handler for a queue that reports which messages to keep. */
 export type SqsHandler = (event: SqsEvent, context: LambdaContext) => Promise<SqsBatchResponse>;

@@ -1,20 +1,19 @@
-/** Marks our errors, also those that another copy of this package made. */
+/** Also marks errors made by another copy of this package. */
 const MARK: unique symbol = Symbol.for('leasehold.error') as never;
 
-/**
- * Something is broken. (Contention is not an error but a returned value.) Every message says what happened, the value, what
- * is allowed and the next step; `code` is stable for scripts.
- *
- * An application can load this package twice: as ES modules and as CommonJS, or bundled and not. `instanceof` sees through
- * that for this class and for those that declare a static `code`, so that no copy retries what another calls final.
- */
+/** `ErrorOptions`, which TypeScript libs before ES2022 lack. */
+export interface ErrorCause {
+  readonly cause?: unknown;
+}
+
+/** The base of all errors; `code` is stable, and `instanceof` also matches errors of another copy of the package. */
 export class LeaseholdError extends Error {
-  /** Said, because a bundler may give the class another one. */
+  /** Explicit, because a bundler may rename the class. */
   static override readonly name: string = 'LeaseholdError';
   static readonly code: string | undefined = undefined;
   readonly code: string;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: string, message: string, options?: ErrorCause) {
     super(message, options);
     this.name = new.target.name;
     this.code = code;

@@ -1,10 +1,9 @@
-/** Every metric that Leasehold emits: typed once, used by emitter, alarm, dashboard and `metricXxx()`. */
 export const METRIC_NAMESPACE = 'Leasehold';
 
-/** The dimension that tells one deployment's metrics from another's. */
+/** Separates the metrics of several deployments. */
 export const METRIC_DIMENSION = 'service';
 
-/** How often a worker writes what it has to tell: alarms must not wait for the end of an invocation of a quarter of an hour. */
+/** Alarms must not wait for the end of a 15-minute invocation. */
 export const FLUSH_MS = 10_000;
 
 export type MetricUnit = 'Count' | 'Milliseconds';
@@ -17,7 +16,10 @@ export const metrics = {
   JobsCancelled: { unit: 'Count', says: 'jobs ended by an operator' },
   JobsReclaimed: { unit: 'Count', says: 'jobs reclaimed after their lease had lapsed' },
   JobsReleased: { unit: 'Count', says: 'jobs that their worker released' },
-  JobsQuarantined: { unit: 'Count', says: 'jobs that failed because they kept killing their worker' },
+  JobsQuarantined: {
+    unit: 'Count',
+    says: 'jobs that failed because they kept crashing or losing their host',
+  },
   JobsRestarted: { unit: 'Count', says: 'jobs started again by the host whose cell died under them' },
   JobsCrashed: { unit: 'Count', says: 'attempts that ended because their cell or their worker died' },
   CellsDied: { unit: 'Count', says: 'cells that died with jobs in them' },
@@ -44,7 +46,7 @@ export const metrics = {
     unit: 'Count',
     says: 'sweeps that came more than 5 s after they were promised, and reclaims beyond the bound',
   },
-  SweepDuration: { unit: 'Milliseconds', says: 'time that a sweep of all shards took' },
+  SweepDuration: { unit: 'Milliseconds', says: 'time that a sweep took that the schedule started' },
   LeasesLive: { unit: 'Count', says: 'running jobs whose lease is live' },
   OldestLapsedLease: {
     unit: 'Milliseconds',
@@ -54,16 +56,11 @@ export const metrics = {
     unit: 'Milliseconds',
     says: 'offset of a clock against DynamoDB’s, where it is too large to act',
   },
-  BreakerOpen: {
-    unit: 'Count',
-    says: '1 while the breaker is open: so many leases lapsed at once that reclaims are rate-limited',
-  },
 } as const satisfies Record<string, { readonly unit: MetricUnit; readonly says: string }>;
 
-/** The second dimension of what is measured by job type. */
 export const TYPE_DIMENSION = 'type';
 
-/** Measured for each job type, where the setting `metricsByType` asks for it: each is paid for by type. */
+/** Emitted only with the setting `metricsByType`, because each type costs extra. */
 export const typeMetrics = {
   WaitTime: {
     unit: 'Milliseconds',

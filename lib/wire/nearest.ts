@@ -1,6 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The known name that is nearest to a misspelled one, or undefined if none is near. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined;
   const candidate = closest(

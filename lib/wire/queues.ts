@@ -1,23 +1,23 @@
-/** The queues as both sides see them: what the stack creates, and what the local engine is given. */
-
 const SECOND = 1000;
 
-/** What a message carries around its payload: type, id, times, budgets, and the JSON between them. */
+/** Type, id, times and budgets around the payload. */
 const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
-/** The longest delay that SQS takes; what lies further ahead is dispatched by the reaper shortly before it is due. */
+/** The longest delay of SQS; the reaper dispatches later jobs shortly before they are due. */
 export const MAX_HINT_DELAY_MS = 900_000;
-/** The longest poll that SQS allows: an idle consumer asks three times a minute. */
+/** The longest poll of SQS. */
 const RECEIVE_WAIT_SECONDS = 20;
-/** The dead-letter consumer writes at most ten rows an invocation. */
+/** Covers ten row writes. */
 export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
-/** AWS asks for a visibility timeout of six times the consumer's, so that throttled batches are not delivered twice. */
+/** AWS recommends six function timeouts, so that throttled batches are not delivered twice. */
 const CONSUMER_TIMEOUTS = 6;
 export const DEAD_LETTER_BATCH_SIZE = 10;
 
-/** One invocation of the reaper: a mass reclaim that takes longer is gone on with by the next. */
+/** The next invocation continues a mass reclaim that takes longer. */
 export const REAPER_TIMEOUT_SECONDS = 60;
+/** 0.29 of a core on Lambda: docs/decisions/0025-memory-of-the-reaper.md */
+export const REAPER_MEMORY_MB = 512;
 export const WAKE_BATCH_SIZE = 10;
-/** Older wakes are of no use: the schedule has started a reaper several times by then. */
+/** Older wakes are useless: the schedule has started several reapers by then. */
 const WAKE_RETENTION_SECONDS = 300;
 
 interface QueueSettings {
@@ -28,7 +28,7 @@ interface QueueSettings {
   readonly maxReceiveCount: number;
 }
 
-/** The queue of job messages and hints. SendMessage itself refuses what a row could not store. */
+/** SendMessage itself refuses a payload that a row could not store. */
 export const jobQueueAttributes = (settings: QueueSettings) => ({
   visibilityTimeoutSeconds: Math.ceil(settings.visibilityTimeoutMs / SECOND),
   retentionSeconds: Math.ceil(settings.queueRetentionMs / SECOND),
@@ -37,16 +37,12 @@ export const jobQueueAttributes = (settings: QueueSettings) => ({
   maxReceiveCount: settings.maxReceiveCount,
 });
 
-/** The queue for messages that no worker ever claimed. */
 export const deadLetterQueueAttributes = (settings: QueueSettings) => ({
   visibilityTimeoutSeconds: DEAD_LETTER_TIMEOUT_SECONDS * CONSUMER_TIMEOUTS,
   retentionSeconds: Math.ceil(settings.deadLetterRetentionMs / SECOND),
 });
 
-/**
- * The queue whose messages start the next reaper. Lambda asks for a visibility timeout that is at least the function's. It
- * has no dead-letter queue: a lost wake is made good by the schedule.
- */
+/** Lambda requires a visibility timeout of at least the function's; the schedule makes up for lost wakes. */
 export const wakeQueueAttributes = {
   visibilityTimeoutSeconds: REAPER_TIMEOUT_SECONDS,
   retentionSeconds: WAKE_RETENTION_SECONDS,

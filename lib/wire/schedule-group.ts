@@ -1,5 +1,5 @@
 const LONGEST = 64;
 
-/** The group of EventBridge Scheduler that holds a deployment's schedules: its service name, as far as a name may be so. */
+/** The EventBridge Scheduler group of a deployment: its service name, within the limits of a group name. */
 export const scheduleGroupOf = (serviceName: string): string =>
   serviceName.replace(/[^0-9A-Za-z_.-]/g, '-').slice(-LONGEST);

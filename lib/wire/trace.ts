@@ -1,4 +1,4 @@
-/** Where a job comes from, as tracing systems tell it. Kept with the job and given to its handler. */
+/** Where a job comes from: stored with the job and passed to its handler. */
 export interface TraceContext {
   /** W3C Trace Context: https://www.w3.org/TR/trace-context/ */
   readonly traceparent?: string;
@@ -6,11 +6,10 @@ export interface TraceContext {
   readonly awsTraceHeader?: string;
 }
 
-/** The message attribute, and the key of a message, that carries the W3C's. */
 export const TRACEPARENT = 'traceparent';
 
 const VALID = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** Longer than any that X-Ray makes. */
+/** Longer than any X-Ray header. */
 const LONGEST_HEADER = 500;
 const HEADER = /^[\x20-\x7e]+$/;
 
@@ -20,10 +19,7 @@ export const isTraceparent = (value: unknown): value is string =>
 const isTraceHeader = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= LONGEST_HEADER && HEADER.test(value);
 
-/**
- * What can be used of what tracing layers put beside a message; undefined for nothing. What is malformed is left out, as the
- * W3C asks for: a job is worth more than its trace.
- */
+/** Drops malformed context, as the W3C requires: a job matters more than its trace. */
 export function traceOf(given: {
   readonly traceparent?: unknown;
   readonly awsTraceHeader?: unknown;

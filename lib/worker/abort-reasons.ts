@@ -1,12 +1,9 @@
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
-/**
- * Why a handler's `AbortSignal` fired. Each is told apart by its class: `signal.reason instanceof ShuttingDown`. A handler
- * that stops for one of them throws (`signal.throwIfAborted()` does); a handler that returns has finished its job.
- */
+/** Why a handler's `AbortSignal` fired, told by class: `signal.reason instanceof ShuttingDown`. Throw to stop. */
 export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 
-/** The lease is gone: the job belongs to somebody else, or soon will. Nothing more that this run writes counts. */
+/** The lease is gone, and nothing that this run still writes counts. */
 export class LeaseLost extends LeaseholdError {
   static override readonly name: string = 'LeaseLost';
   static override readonly code = 'LEASE_LOST';
@@ -53,7 +50,7 @@ export class TimedOut extends LeaseholdError {
   }
 }
 
-/** The host is about to go: store a checkpoint and stop; the job goes on from there in another worker. */
+/** The host is stopping: save a checkpoint and throw; another worker continues from there. */
 export class ShuttingDown extends LeaseholdError {
   static override readonly name: string = 'ShuttingDown';
   static override readonly code = 'SHUTTING_DOWN';

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Backoff } from '../protocol/decisions/backoff.ts';
 import type { Telemetry } from '../protocol/ports.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { TraceContext } from '../wire/trace.ts';
@@ -10,98 +11,111 @@ export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Ou
 
 type Out<S extends Schema> = StandardSchemaV1.InferOutput<S>;
 
-/** What a handler is told of its job. */
+/** `Value` as far as JSON can express it. Unlike `JsonValue`, it takes interfaces. */
+type Json<Value> = Value extends JsonValue | undefined
+  ? Value
+  : Value extends (...args: never[]) => unknown
+    ? never
+    : Value extends object
+      ? { [Key in keyof Value]: Json<Value[Key]> }
+      : never;
+
+/** The schema of a type that has none. */
+type AnyJson = Schema<JsonValue | object | undefined, JsonValue>;
+
+/** The job that a handler runs. */
 export interface HandlerJob<Payload = unknown, Checkpoint = unknown> {
   readonly jobId: string;
   readonly type: string;
-  /** As the schema returned it. */
+  /** The schema's output. */
   readonly payload: Payload;
-  /** Number of this claim: 1 for the first run. */
+  /** 1 for the first run. */
   readonly attempt: number;
   readonly errors: number;
   readonly crashes: number;
   readonly releases: number;
   readonly createdAt: number;
-  /** What the last run stored, undefined before the first checkpoint. */
+  /** The last saved checkpoint. */
   readonly checkpoint: Checkpoint | undefined;
-  /** Give this to services that recognise repeated requests: it is the same in every attempt. */
+  /** Same in every attempt: pass it to services that deduplicate requests. */
   readonly idempotencyKey: string;
-  /** Give this to stores that can refuse an older number: it rises with every attempt. */
+  /** Rises with every attempt: pass it to stores that reject older tokens. */
   readonly fencingToken: number;
 }
 
-/** What a handler may do besides its work. */
+/** What a handler can use besides its job. */
 export interface JobContext<Checkpoint = JsonValue> {
-  /** Fires with a reason from abort-reasons: stop, and throw. */
+  /** Aborts with an `AbortReason`. */
   readonly signal: AbortSignal;
-  /** Where the job comes from: its producer's trace, to go on with. Jobs that this handler sends carry it on by themselves. */
+  /** The producer's trace; jobs sent by this handler continue it. */
   readonly trace: TraceContext;
-  /** Stores the place from which another run can go on. Resolves when it is stored; throws when the lease is gone. */
+  /** Stores a checkpoint for the next run. Throws when the lease is gone. */
   save(place: Checkpoint): Promise<void>;
-  /** Tells how far the job is. Costs no write of its own more often than the lease is renewed. */
-  progress(value: JsonValue): void;
-  /** Writes log lines that name the job and its attempt. */
+  /** Reports progress, stored at most once per heartbeat interval. */
+  progress<Value>(value: Value & Json<Value>): void;
+  /** Log lines carry the job ID and attempt. */
   readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
 }
 
-/** The lease of a type: kept alive by heartbeats, or fixed for work of a known and short length. */
 interface LeaseOptions {
   readonly ms: number;
-  /** @default - false: a heart renews the lease for as long as the handler makes headway */
+  /** Never renewed, for short work of known length. @default false */
   readonly fixed?: boolean;
 }
 
-/** How jobs of a type are leased, retried and limited. What is left out comes from the settings. */
+/** How jobs of a type are leased, retried and limited. The settings supply what you omit. */
 export interface JobOptions {
   /** @default - the setting `leaseMs`, renewed by heartbeats */
   readonly lease?: LeaseOptions;
-  /** Errors and crashes together after which the job fails for good. @default - the setting `maxAttempts` */
+  /** Errors plus crashes before the job fails for good. @default - the setting `maxAttempts` */
   readonly maxAttempts?: number;
-  /** Crashes after which the job is quarantined. @default - the setting `maxCrashes` */
+  /** Crashes before the job is quarantined. @default - the setting `maxCrashes` */
   readonly maxCrashes?: number;
-  /** Waits between retries, with full jitter. @default - the settings `backoffBaseMs` and `backoffCapMs` */
-  readonly backoff?: { readonly baseMs: number; readonly capMs: number };
-  /** Age of one attempt at which it is aborted and its heart stops. @default - the setting `maxRunMs` */
+  /**
+   * Full-jitter wait between retries, or a function of the errors so far and the last one that returns milliseconds, at most a day.
+   *
+   * @default - the settings `backoffBaseMs` and `backoffCapMs`
+   */
+  readonly backoff?: Backoff | ((errors: number, error: unknown) => number);
+  /** Longest run of one attempt. @default - the setting `maxRunMs` */
   readonly maxRunMs?: number;
-  /** Longest silence between progress reports; 0 expects none. @default - the setting `progressTimeoutMs` */
+  /** Longest gap between progress reports; 0 turns it off. @default - the setting `progressTimeoutMs` */
   readonly progressTimeoutMs?: number;
-  /** How long the handler may block the event loop. @default - the setting `maxStallMs` */
+  /** Longest block of the event loop. @default - the setting `maxStallMs` */
   readonly maxStallMs?: number;
 }
 
-/** What a handler may return: JSON, or nothing. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
-type HandlerResult = JsonValue | undefined | void;
-
-/** One type of job: its name, its schemas, its options and its handler. */
+/** A job type: its name, schemas, options and handler. */
 export interface JobDefinition<
   Type extends string = string,
   Payload extends Schema = Schema,
   Checkpoint extends Schema = Schema,
-  Result extends HandlerResult = HandlerResult,
+  Result = unknown,
 > extends JobOptions {
   readonly type: Type;
-  readonly payload: Payload;
-  /** Gives `job.checkpoint` and `save()` their type. @default - any JSON */
+  /** Types `job.payload` and `send`, and checks every payload. @default - any JSON */
+  readonly payload?: Payload;
+  /** Types `job.checkpoint` and `save()`. @default - any JSON */
   readonly checkpoint?: Checkpoint;
-  /** Does the work. Returning means done, throwing means not done: see docs/handlers.md for what a handler owes. */
+  /** Return when the job is done, throw when it is not; see docs/handlers.md. */
   run(
     job: HandlerJob<Out<Payload>, Out<Checkpoint>>,
     context: JobContext<StandardSchemaV1.InferInput<Checkpoint>>,
-  ): Promise<Result> | Result;
+  ): Result;
 }
 
-/**
- * Declares one type of job. The payload's type follows from its schema. Throws a `RegistryError` for what no worker could
- * run: a misspelt option, a lease out of its limits, a payload without a schema.
- */
+/** Nothing more of a type whose handler returns JSON or nothing; otherwise an error at `run`. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
+type JsonResult<Result> = [Result] extends [Json<Result> | void] ? unknown : { run(): Json<Result> };
+
+/** Defines a job type. Throws a `RegistryError` for a definition that no worker could run. */
 export function defineJob<
   const Type extends string,
-  Payload extends Schema,
-  Checkpoint extends Schema = Schema<JsonValue>,
-  Result extends HandlerResult = HandlerResult,
+  Payload extends Schema = AnyJson,
+  Checkpoint extends Schema = AnyJson,
+  Result = unknown,
 >(
-  definition: JobDefinition<Type, Payload, Checkpoint, Result>,
+  definition: JobDefinition<Type, Payload, Checkpoint, Result> & JsonResult<Awaited<Result>>,
 ): JobDefinition<Type, Payload, Checkpoint, Result> {
   const problems = definitionProblems(definition);
   if (problems.length > 0) throw new RegistryError(problems);

@@ -1,4 +1,5 @@
-import { declarations, lowest } from '../settings/settings.ts';
+import type { Backoff } from '../protocol/decisions/backoff.ts';
+import { declarations, MAX_LEASE_MS } from '../settings/settings.ts';
 import { isJobType, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition, JobOptions } from './define-job.ts';
@@ -21,31 +22,29 @@ const leaseParts = { ms: true, fixed: true } as const satisfies Record<
   keyof NonNullable<JobOptions['lease']>,
   true
 >;
-const backoffParts = { baseMs: true, capMs: true } as const satisfies Record<
-  keyof NonNullable<JobOptions['backoff']>,
-  true
->;
+const backoffParts = { baseMs: true, capMs: true } as const satisfies Record<keyof Backoff, true>;
 
-/** The shortest times count at the fastest time scale; a worker checks again, by its own settings. */
-const limitsOf = (
-  name: 'leaseMs' | 'maxAttempts' | 'maxCrashes' | 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs',
-) => [lowest(declarations[name], declarations.timeScale.max), declarations[name].max] as const;
+const limitsOf = (name: 'maxAttempts' | 'maxCrashes' | 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs') =>
+  [declarations[name].min, declarations[name].max] as const;
 
-/** What makes a definition one that no worker can run, whatever its settings. */
+/** Problems that no settings could fix. */
 export function definitionProblems(definition: unknown): string[] {
   if (!isObject(definition))
-    return [`a job type must be an object with type, payload and run; it is ${quoted(definition)}`];
+    return [`a job type must be an object with type and run; it is ${quoted(definition)}`];
   const { type, lease, backoff } = definition;
   if (typeof type !== 'string' || !isJobType(type))
     return [`type ${quoted(type)} must be 1 to 100 characters of A-Z a-z 0-9 . _ -`];
   const problems = [
     ...unknownKeys(definition, parts, ''),
-    ...schemaProblem('payload', definition.payload, 'required'),
-    ...schemaProblem('checkpoint', definition.checkpoint, 'optional'),
+    ...schemaProblem('payload', definition.payload),
+    ...schemaProblem('checkpoint', definition.checkpoint),
     ...(typeof definition.run === 'function' ? [] : ['run must be the function that does the work']),
     ...group('lease', lease, leaseParts, '{ ms: 60_000 }'),
-    ...group('backoff', backoff, backoffParts, '{ baseMs: 1000, capMs: 60_000 }'),
-    ...numberProblem('lease.ms', isObject(lease) ? lease.ms : undefined, limitsOf('leaseMs')),
+    ...(typeof backoff === 'function'
+      ? []
+      : group('backoff', backoff, backoffParts, '{ baseMs: 1000, capMs: 60_000 }')),
+    // The shortest lease is a setting, so the worker checks it.
+    ...numberProblem('lease.ms', isObject(lease) ? lease.ms : undefined, [1, MAX_LEASE_MS]),
     ...(['maxAttempts', 'maxCrashes', 'maxRunMs', 'progressTimeoutMs', 'maxStallMs'] as const).flatMap(
       (name) => numberProblem(name, definition[name], limitsOf(name)),
     ),
@@ -78,8 +77,8 @@ function group(name: string, value: unknown, known: object, example: string): st
   return unknownKeys(value, known, `${name}.`);
 }
 
-function schemaProblem(name: string, value: unknown, need: 'required' | 'optional'): string[] {
-  if (value === undefined && need === 'optional') return [];
+function schemaProblem(name: string, value: unknown): string[] {
+  if (value === undefined) return [];
   // arktype's schemas are functions.
   const standard = (value as { readonly '~standard'?: { readonly validate?: unknown } } | null | undefined)?.[
     '~standard'
@@ -91,7 +90,7 @@ function schemaProblem(name: string, value: unknown, need: 'required' | 'optiona
       ];
 }
 
-function numberProblem(name: string, value: unknown, [min, max]: readonly [number, number]): string[] {
+export function numberProblem(name: string, value: unknown, [min, max]: readonly [number, number]): string[] {
   const isRight =
     value === undefined || (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max);
   return isRight ? [] : [`${name} is ${quoted(value)}; it must be a whole number from ${min} to ${max}`];

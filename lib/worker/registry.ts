@@ -1,16 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
-import { declarations, lowest, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
+import { declarations, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import { type JsonValue, quoted } from '../wire/message.ts';
+import type { JsonValue } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition, JobOptions } from './define-job.ts';
-import { definitionProblems } from './definition-problems.ts';
+import { definitionProblems, numberProblem } from './definition-problems.ts';
 
-/** Marks a registry, also one that another copy of this package made. */
+/** Shared by all copies of this package. */
 const REGISTRY: unique symbol = Symbol.for('leasehold.registry') as never;
 
-/** Every type of job that a worker can run. */
+/** The job types that a worker can run. */
 export interface Registry<Definitions extends readonly JobDefinition[] = readonly JobDefinition[]> {
   readonly [REGISTRY]: true;
   readonly definitions: Definitions;
@@ -19,29 +19,30 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
 }
 
 export interface RegistryOptions {
-  /** Sends out what a tracing layer has gathered. Called on Lambda before an invocation ends, when a freeze may follow. */
+  /** Flushes a tracing layer; called on Lambda before each invocation ends, because a freeze may follow. */
   readonly flush?: () => Promise<void>;
 }
 
-/** The types of a registry, for producers. */
+/** The type names in a registry. */
 export type TypeIn<R extends Registry> = R['definitions'][number]['type'];
 
-/** What a producer sends for a type: anything, if it does not know the registry. */
+/** The payload of a type; `unknown` without a typed registry. */
 export type PayloadIn<R extends Registry, Type extends TypeIn<R>> =
   string extends TypeIn<R>
     ? unknown
-    : StandardSchemaV1.InferInput<Extract<R['definitions'][number], { readonly type: Type }>['payload']>;
+    : StandardSchemaV1.InferInput<
+        NonNullable<Extract<R['definitions'][number], { readonly type: Type }>['payload']>
+      >;
 
-/** What `waitFor` gives for a type: what its handler returns, or any JSON, if the registry is not known. */
+/** The result that `waitFor` resolves to; any JSON without a typed registry. */
 export type ResultIn<R extends Registry, Type extends TypeIn<R>> =
   string extends TypeIn<R>
     ? JsonValue | undefined
     : Stored<Awaited<ReturnType<Extract<R['definitions'][number], { readonly type: Type }>['run']>>>;
 
-/** A handler that returns nothing leaves no result. */
-type Stored<Result> = Result extends JsonValue ? Result : undefined;
+type Stored<Result> = Result extends void ? undefined : Result;
 
-/** The registry has types that contradict each other or the settings. */
+/** Job types contradict each other or the settings. */
 export class RegistryError extends LeaseholdError {
   static override readonly name: string = 'RegistryError';
   readonly problems: readonly string[];
@@ -52,7 +53,7 @@ export class RegistryError extends LeaseholdError {
   }
 }
 
-/** A row's type is not in the registry: an older worker met a newer job, or the type was removed. */
+/** A row's type is not in the registry: the job is newer than the worker, or the type was removed. */
 export class UnknownTypeError extends LeaseholdError {
   static override readonly name: string = 'UnknownTypeError';
   constructor(type: string, known: readonly string[]) {
@@ -63,7 +64,7 @@ export class UnknownTypeError extends LeaseholdError {
   }
 }
 
-/** Gathers the types that a worker runs: one line for each. */
+/** Collects the job types that a worker runs. */
 export function createRegistry<const Definitions extends readonly JobDefinition[]>(
   definitions: Definitions,
   { flush }: RegistryOptions = {},
@@ -83,7 +84,7 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
 export const isRegistry = (value: unknown): value is Registry =>
   typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;
 
-/** How one type's jobs are treated: its own options, and the settings for what it leaves open. */
+/** The limits of one type, with the settings' defaults filled in. */
 export interface TypeTerms {
   readonly leaseMs: number;
   readonly fixedLease: boolean;
@@ -102,7 +103,11 @@ export function termsOf(definition: JobOptions | undefined, settings: Settings):
     fixedLease: definition?.lease?.fixed ?? false,
     maxAttempts,
     maxCrashes: definition?.maxCrashes ?? Math.min(settings.maxCrashes, maxAttempts),
-    backoff: definition?.backoff ?? { baseMs: settings.backoffBaseMs, capMs: settings.backoffCapMs },
+    // A function runs in the cell, next to the handler.
+    backoff: (typeof definition?.backoff === 'function' ? undefined : definition?.backoff) ?? {
+      baseMs: settings.backoffBaseMs,
+      capMs: settings.backoffCapMs,
+    },
     maxRunMs: definition?.maxRunMs ?? settings.maxRunMs,
     progressTimeoutMs: definition?.progressTimeoutMs ?? settings.progressTimeoutMs,
     maxStallMs: definition?.maxStallMs ?? settings.maxStallMs,
@@ -111,7 +116,6 @@ export function termsOf(definition: JobOptions | undefined, settings: Settings):
 
 type NamedOptions = JobOptions & { readonly type: string };
 
-/** Refuses types whose options are out of the limits that the settings set, naming every problem at once. */
 export function checkTypes(types: readonly NamedOptions[], settings: Settings): void {
   const problems = types.flatMap((each) => problemsOf(each, settings));
   if (problems.length > 0) throw new RegistryError(problems);
@@ -120,7 +124,8 @@ export function checkTypes(types: readonly NamedOptions[], settings: Settings): 
 function problemsOf(definition: NamedOptions, settings: Settings): string[] {
   const terms = termsOf(definition, settings);
   const limit = (name: 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs' | 'maxAttempts' | 'maxCrashes') =>
-    [lowest(declarations[name], settings.timeScale), declarations[name].max] as const;
+    // A local stack may have settings below the minimum.
+    [Math.min(declarations[name].min, settings[name]), declarations[name].max] as const;
   const checks: readonly (readonly [string, number, readonly [number, number]])[] = [
     ['lease.ms', terms.leaseMs, [settings.minLeaseMs, MAX_LEASE_MS]],
     ['maxAttempts', terms.maxAttempts, limit('maxAttempts')],
@@ -131,10 +136,7 @@ function problemsOf(definition: NamedOptions, settings: Settings): string[] {
     ['progressTimeoutMs', terms.progressTimeoutMs, limit('progressTimeoutMs')],
     ['maxStallMs', terms.maxStallMs, limit('maxStallMs')],
   ];
-  return checks
-    .filter(([, value, [min, max]]) => !(Number.isSafeInteger(value) && value >= min && value <= max))
-    .map(
-      ([name, value, [min, max]]) =>
-        `type '${definition.type}': ${name} is ${quoted(value)}; it must be a whole number from ${min} to ${max}`,
-    );
+  return checks.flatMap(([name, value, limits]) =>
+    numberProblem(name, value, limits).map((problem) => `type '${definition.type}': ${problem}`),
+  );
 }

@@ -2,9 +2,9 @@ import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../pr
 import type { Settings } from '../settings/settings.ts';
 import type { Cells } from './cells/cells.ts';
 import type { Brake } from './run/brake.ts';
-import type { Heart } from './run/heart.ts';
+import type { Heart } from './run/heart-loop.ts';
 
-/** What a worker is made of. The hosts differ; these parts are the same on Lambda, in a process and in a test. */
+/** The parts of a worker, the same on Lambda, in a process and in tests. */
 export interface WorkerParts {
   readonly settings: Settings;
   readonly clock: Clock;
@@ -14,16 +14,14 @@ export interface WorkerParts {
   readonly telemetry: Telemetry;
   readonly events: Events;
   readonly heart: Heart;
-  /** Where handlers run. */
   readonly cells: Cells;
   readonly brake: Brake;
   readonly clockCheck: ClockCheck;
-  /** This worker's name, first part of the owner of each of its claims. */
+  /** First part of the owner of each claim. */
   readonly worker: string;
 }
 
-/** Whether this machine's clock can be trusted with leases. */
 export interface ClockCheck {
-  /** Compares the clocks where they have not been, or were found apart. Unknown is not sound. */
+  /** Compares clocks if they were not compared since the last step, or differed. Unknown is not sound. */
   isSound(): Promise<boolean>;
 }

@@ -1,9 +1,9 @@
 import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createLambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
+import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { resourceVariables } from '../../lib/wire/environment.ts';
 import { hintBody, jobBody } from '../../lib/wire/message.ts';
-import { LEADER_KEY } from '../../lib/wire/table.ts';
+import { LEADER_KEY, ROW_FORMAT } from '../../lib/wire/table.ts';
 import { type CloudWatch, createCloudWatch } from './cloudwatch.ts';
 import { type Deployed, deploy } from './deployed.ts';
 import type { Breakage } from './iam-gate.ts';
@@ -190,7 +190,7 @@ describe('each way to break it', () => {
     const watch = watchAlarms();
     const { codeDir } = deployed.functions.worker;
     const errors: string[] = [];
-    const broken = createLambdaFunction({
+    const broken = new LambdaFunction({
       ...{ functionName: 'worker', codeDir, handler: 'index.handler', concurrency: 1, memoryMb: 512 },
       ...{ timeoutMs: 20_000, environment: { [resourceVariables.tableName]: '' } },
     });
@@ -215,10 +215,20 @@ describe('each way to break the reaper', () => {
   });
 
   it('is missed when its schedule is switched off and only the chain of wakes goes on', async () => {
+    await deployed.functions.reaper.invoke({});
     const watch = watchAlarms();
     wakeQueue(watch, 10);
-    for (let minute = 0; minute < 5; minute++)
+    for (let minute = 0; minute < 5; minute++) {
+      // A minute ago: this wake looks at pending jobs, too.
+      await deployed.table.apply({
+        transition: 'renewWake',
+        jobId: LEADER_KEY,
+        when: [[{ attribute: 'wake', is: 'present' }]],
+        set: { wholeAt: Date.now() - 60_000 },
+        returns: 'nothing',
+      });
       expect(await wake(60 * minute, watch)).toMatchObject({ payload: { ended: 'swept' } });
+    }
     expect(watch.wentOff(10)).toEqual({ DeadMan: 5 });
   });
 
@@ -255,7 +265,7 @@ describe('each way to break the reaper', () => {
     await deployed.functions.worker.invoke(hint);
     expect(namesSince(before)).toEqual(new Set(['RowsTooNew', 'StoreFailures']));
     await deployed.table.apply({
-      ...{ transition: 'schedule', jobId, set: { format: 2 }, returns: 'nothing' },
+      ...{ transition: 'schedule', jobId, set: { format: ROW_FORMAT }, returns: 'nothing' },
       when: [[{ attribute: 'jobId', is: 'present' }]],
     });
   });

@@ -48,7 +48,7 @@ describe('a worker of the user’s own', () => {
     const own = build(Duration.minutes(15));
     const { Properties } = resourceOf(own, own.jobs.workerFunction);
     const variables = (Properties.Environment as { Variables: Record<string, unknown> }).Variables;
-    expect(variables).toMatchObject({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' });
+    expect(variables).toMatchObject({ LEASEHOLD_LEASE_MS: '20000', LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' });
     expect(Properties.RecursiveLoop).toBe('Allow');
     own.template.resourceCountIs('AWS::Lambda::Function', 3);
     own.template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
@@ -63,8 +63,8 @@ describe('a worker of the user’s own', () => {
     expect(() =>
       build(minutes, {}, new Runtime('nodejs20.x', RuntimeFamily.NODEJS, { supportsInlineCode: true })),
     ).toThrow(/runtime of 'workerFunction' is nodejs20.x; Leasehold needs Node 22 or newer/);
-    expect(() => build(minutes, { workerMemorySize: 1024 })).toThrow(
-      /'workerMemorySize' has no effect with a 'workerFunction'/,
+    expect(() => build(minutes, { workerFunctionProps: { memorySize: 1024 } })).toThrow(
+      /'workerFunctionProps' has no effect with a 'workerFunction'/,
     );
     expect(() => build(minutes, { jobs: someJobs })).toThrow(/'jobs' and 'workerFunction' are both given/);
   });
@@ -123,8 +123,7 @@ describe('no worker function', () => {
 
   it.each([
     ['jobs', { jobs: someJobs }],
-    ['workerMemorySize', { workerMemorySize: 512 }],
-    ['workerEnvironment', { workerEnvironment: { A: 'b' } }],
+    ['workerFunctionProps', { workerFunctionProps: { memorySize: 512 } }],
     ['workerPollers', { workerPollers: { minimumPollers: 2 } }],
     ['workerConcurrency', { workerConcurrency: 10 }],
   ])('refuses %s, which would have no effect', (name, props) => {
@@ -154,6 +153,18 @@ describe('the outputs', () => {
         (name) => `Mail${name}`,
       ),
     );
+  });
+
+  it.each([
+    ['eu-west-1', 'https://console.aws.amazon.com/cloudwatch/home?region=eu-west-1'],
+    ['cn-north-1', 'https://console.amazonaws.cn/cloudwatch/home?region=cn-north-1'],
+    ['us-gov-west-1', 'https://console.amazonaws-us-gov.com/cloudwatch/home?region=us-gov-west-1'],
+  ])('name the console of the partition: %s', (region, url) => {
+    const build = (stack: Stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs, dashboard: true });
+    const own = synthesizeIn(build, { env: { ...someEnv, region } });
+    expect(JSON.stringify(own.template.findOutputs('MailDashboardUrl'))).toContain(url);
+    const anywhere = synthesizeIn(build);
+    expect(JSON.stringify(anywhere.template.findOutputs('MailDashboardUrl'))).toContain('Fn::FindInMap');
   });
 
   it('have short names in a stack of its own', () => {
@@ -229,7 +240,14 @@ describe('what cannot work', () => {
   it('is refused at synth: props that nobody knows, with the near one', () => {
     const misspelt = { leese: Duration.seconds(30) } as LeaseholdJobsProps;
     expect(() => synthesize(misspelt)).toThrow(/prop 'leese' is unknown.* 'lease'/);
-    expect(() => synthesize({ timeScale: 10 } as LeaseholdJobsProps)).toThrow(/prop 'timeScale' is unknown/);
+  });
+
+  it('is refused at synth: short times, which are for one machine', () => {
+    const environment = { LEASEHOLD_ALLOW_SHORT_TIMES: 'true' };
+    expect(() => synthesize({ workerFunctionProps: { environment } })).toThrow(
+      /has LEASEHOLD_ALLOW_SHORT_TIMES.* remove it/,
+    );
+    expect(() => synthesize({ lease: Duration.seconds(1) })).toThrow(/setting 'leaseMs' is 1000; it must be/);
   });
 
   it('is refused at synth: replicas, by prop and by escape hatch', () => {

@@ -3,11 +3,9 @@ import { App, Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
-import {
-  createLambdaFunction,
-  type LambdaFunction,
-} from '../../lib/tools/dev/lambda-host/lambda-function.ts';
+import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
+import { settingVariable } from '../../lib/wire/environment.ts';
 import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
@@ -16,6 +14,8 @@ import { featureFlags, flat, resourceOf, someEnv, someJobs, someKey } from './su
 /** The bundles of a synthesized stack, as processes on real engines, each with the environment and the policy of the template. */
 export interface Deployed extends GatedEngines {
   readonly functions: Readonly<Record<FunctionName, DeployedFunction>>;
+  /** The worker again, with the same bundle and gate, `batchConcurrency` 10 and a heartbeat every second. */
+  readonly wideWorker: LambdaFunction;
   /** What the functions wrote to their logs. */
   readonly lines: readonly OutputLine[];
   /** The alarms of the template, by construct id. */
@@ -37,6 +37,12 @@ const policies: Record<FunctionName, RegExp> = {
 
 /** Settings under which every path of the functions is short: one sweep, and no time for a second message. */
 const short = { functionTimeout: Duration.seconds(20), batchSize: 2 } as const;
+
+const wide = {
+  [settingVariable('batchSize')]: '10',
+  [settingVariable('batchConcurrency')]: '10',
+  [settingVariable('heartbeatMs')]: '1000',
+};
 
 /** Bundles for real, which the other suites leave out. */
 function synthesizeBundles(jobsModule: string) {
@@ -79,32 +85,36 @@ export async function deploy(jobsModule = someJobs): Promise<Deployed> {
   const { settings, template, alarms, parts } = synthesizeBundles(jobsModule);
   const engines = await startGatedEngines(settings);
   const lines: OutputLine[] = [];
-  const start = async (name: FunctionName): Promise<DeployedFunction> => {
-    const permissions = permissionsOf(template, policies[name]);
-    const gate = await engines.gateFor(permissions);
+  const functionOf = (name: FunctionName, gate: Gate, overrides: Readonly<Record<string, string>> = {}) => {
     const { variables, ...part } = parts[name];
-    const fn = createLambdaFunction({
+    return new LambdaFunction({
       functionName: name,
       concurrency: 1,
-      environment: { ...variables, ...gate.environment },
+      environment: { ...variables, ...gate.environment, ...overrides },
       ...part,
       observe: (event) => event.kind === 'output' && lines.push(event.line),
     });
+  };
+  const start = async (name: FunctionName): Promise<DeployedFunction> => {
+    const permissions = permissionsOf(template, policies[name]);
+    const gate = await engines.gateFor(permissions);
     // Not spread: what a class has on its prototype would be lost.
-    return Object.assign(fn, { codeDir: part.codeDir, permissions, gate });
+    return Object.assign(functionOf(name, gate), { codeDir: parts[name].codeDir, permissions, gate });
   };
   const functions = {
     worker: await start('worker'),
     reaper: await start('reaper'),
     'dead-letter': await start('dead-letter'),
   };
+  const wideWorker = functionOf('worker', functions.worker.gate, wide);
   return {
     ...engines,
     functions,
+    wideWorker,
     lines,
     alarms,
     async stop() {
-      await Promise.all(Object.values(functions).map((each) => each.stop()));
+      await Promise.all([...Object.values(functions), wideWorker].map((each) => each.stop()));
       await engines.stop();
     },
   };

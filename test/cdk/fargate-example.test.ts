@@ -44,7 +44,6 @@ describe('workers in Fargate containers', () => {
       'events:PutEvents on bus default',
       'sqs:ChangeMessageVisibility on Queue',
       'sqs:DeleteMessage on Queue',
-      'sqs:GetQueueAttributes on Queue',
       'sqs:ReceiveMessage on Queue',
       'sqs:SendMessage on Queue',
     ]);

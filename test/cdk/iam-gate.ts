@@ -17,20 +17,37 @@ export interface ResourceNames {
 /** One address for all services, which lets through what a policy allows, as IAM would, and notes what was asked. */
 export interface IamGate {
   readonly endpoint: string;
-  /** `action on resource`, as soon as it was asked for. */
+  /** `action on resource`, as soon as it was asked for. A request that a breakage answers with an error is not noted. */
   readonly asked: ReadonlySet<string>;
   readonly denied: ReadonlySet<string>;
   readonly allowed: ReadonlySet<string>;
-  /** From now on something is broken; without an argument, nothing is. What is asked for meanwhile is not noted. */
+  /** From now on something is broken; without an argument, nothing is. */
   breakBy(breakage?: Breakage): void;
   stop(): Promise<void>;
 }
 
-/** What is wrong with a request that needs these permissions: an error in place of its reply, or a clock that is off. */
+/** What is wrong with a request that needs these permissions: an error instead of its reply, a lost reply, or a wrong clock. */
 export type Breakage = (
   permissions: readonly string[],
   body: string,
-) => { readonly status: number; readonly error: string } | { readonly clockAheadMs: number } | undefined;
+) =>
+  | { readonly status: number; readonly error: string }
+  | 'reply lost'
+  | { readonly clockAheadMs: number }
+  | undefined;
+
+/** Carries every write out, and loses the reply to the first of each kind, so that the SDK sends it again. */
+export function loseFirstReplies(): Breakage {
+  const seen = new Set<unknown>();
+  return (_, body) => {
+    const { UpdateExpression, Statements }: Body = JSON.parse(body || '{}');
+    const kind =
+      UpdateExpression ?? (Statements as readonly { readonly Statement: string }[])?.[0]?.Statement;
+    if (kind === undefined || seen.has(kind)) return undefined;
+    seen.add(kind);
+    return 'reply lost';
+  };
+}
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -58,19 +75,17 @@ export async function startIamGate(
     const { upstream, permissions } = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
     const wants = { upstream, permissions: [...permissions, ...permissions.flatMap(keyPermissions)] };
     const broken = breakage?.(wants.permissions, body);
-    if (broken !== undefined && 'error' in broken) {
+    if (typeof broken === 'object' && 'error' in broken) {
       response.writeHead(broken.status, { 'content-type': 'application/x-amz-json-1.0' });
       response.end(JSON.stringify({ __type: broken.error, message: 'broken by a test' }));
       return;
     }
-    if (breakage === undefined) for (const permission of wants.permissions) asked.add(permission);
+    for (const permission of wants.permissions) asked.add(permission);
     const refused = wants.permissions.filter((permission) => !allowed.has(permission));
     for (const permission of refused) denied.add(permission);
     if (refused.length > 0) {
       response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
-      response.end(
-        JSON.stringify({ __type: 'AccessDeniedException', message: `not authorized: ${refused.join(', ')}` }),
-      );
+      response.end(JSON.stringify({ __type: 'AccessDeniedException', message: refusalOf(refused) }));
       return;
     }
     const reply = await fetch(`${upstreams[wants.upstream]}${request.url ?? '/'}`, {
@@ -78,6 +93,7 @@ export async function startIamGate(
       headers: forwarded(request.headers),
       body,
     });
+    if (broken === 'reply lost') return void request.socket.destroy();
     const headers = new Headers([...reply.headers].filter(([name]) => !HOP_BY_HOP.has(name)));
     if (broken !== undefined) headers.set('date', new Date(Date.now() + broken.clockAheadMs).toUTCString());
     response.writeHead(reply.status, [...headers].flat());
@@ -98,6 +114,12 @@ export async function startIamGate(
         server.closeAllConnections();
       }),
   };
+}
+
+/** As IAM words it: one action, whichever is checked first. */
+function refusalOf([first = '']: readonly string[]): string {
+  const [action, resource] = first.split(' on ');
+  return `User: arn:aws:sts::123456789012:assumed-role/role/session is not authorized to perform: ${action} on resource: ${resource} because no identity-based policy allows the ${action} action`;
 }
 
 const forwarded = (headers: IncomingHttpHeaders): Record<string, string> =>

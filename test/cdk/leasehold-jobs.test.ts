@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Size, Stack } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Architecture, LayerVersion, RecursiveLoop, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jobsTableInput } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import {
   newApp,
   projectRoot,
@@ -12,6 +15,7 @@ import {
   type Synthesized,
   someJobs,
   synthesize,
+  synthesizeIn,
   withoutValidation,
 } from './support.ts';
 
@@ -93,21 +97,6 @@ describe('the queues', () => {
     );
   });
 
-  it('keep messages 4 and 14 days, and take no more than a row can keep', () => {
-    const { jobs } = standard;
-    expect(resourceOf(standard, jobs.queue).Properties).toMatchObject({
-      MessageRetentionPeriod: 4 * 86_400,
-      MaximumMessageSize: 68 * 1024,
-      VisibilityTimeout: 960,
-      SqsManagedSseEnabled: true,
-      RedrivePolicy: { maxReceiveCount: 10 },
-    });
-    expect(resourceOf(standard, jobs.queue).Properties).not.toHaveProperty('FifoQueue');
-    expect(resourceOf(standard, jobs.deadLetterQueue).Properties).toMatchObject({
-      MessageRetentionPeriod: 14 * 86_400,
-    });
-  });
-
   it('hide a message for as long as the function and its batch window may take, plus a minute', () => {
     const quick = synthesize({
       functionTimeout: Duration.minutes(2),
@@ -133,25 +122,71 @@ describe('the functions', () => {
     expect(functions).toEqual(folders);
   });
 
-  it('run on arm64 and Node 24 with a log group of their own, source maps, and no log lines of Lambda’s', () => {
-    const functions = Object.values(standard.template.findResources('AWS::Lambda::Function'));
-    for (const { Properties } of functions) {
-      expect(Properties).toMatchObject({
-        Architectures: ['arm64'],
-        Runtime: 'nodejs24.x',
-        LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN' },
-        Environment: { Variables: { NODE_OPTIONS: '--enable-source-maps' } },
-      });
-      expect(Properties.LoggingConfig.LogGroup.Ref).toMatch(/Logs/);
-      expect(Properties).not.toHaveProperty('TracingConfig');
-    }
-    synthesize({ tracing: true }).template.allResourcesProperties('AWS::Lambda::Function', {
-      TracingConfig: { Mode: 'Active' },
+  it('log from the level of the setting up, which Lambda would otherwise override with INFO', () => {
+    synthesize({ logLevel: 'WARN' }).template.allResourcesProperties('AWS::Lambda::Function', {
+      LoggingConfig: { ApplicationLogLevel: 'WARN', SystemLogLevel: 'INFO' },
     });
-    const groups = functions.map(({ Properties }) => Properties.LoggingConfig.LogGroup.Ref);
-    expect(new Set(groups).size).toBe(3);
-    standard.template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
-    standard.template.resourceCountIs('AWS::Logs::LogGroup', 3);
+  });
+
+  it('keep the user’s options of Node, and none of the variables that are Leasehold’s own', () => {
+    const own = synthesize({ workerFunctionProps: { environment: { NODE_OPTIONS: '--no-warnings' } } });
+    expect(resourceOf(own, own.jobs.workerFunction).Properties).toMatchObject({
+      Environment: { Variables: { NODE_OPTIONS: '--no-warnings --enable-source-maps' } },
+    });
+    const environment = { LEASEHOLD_LEASE_MS: '1' };
+    expect(() => synthesize({ workerFunctionProps: { environment } })).toThrow(
+      /'workerFunctionProps.environment' has LEASEHOLD_LEASE_MS; .* Set the prop of that name instead/,
+    );
+  });
+
+  it('let the user shape the worker, and no other function', () => {
+    const made = synthesizeIn((stack) => {
+      const vpc = new Vpc(stack, 'Vpc');
+      return new LeaseholdJobs(stack, 'Jobs', {
+        jobs: someJobs,
+        workerFunctionProps: {
+          memorySize: 2048,
+          timeout: Duration.minutes(5),
+          architecture: Architecture.X86_64,
+          ephemeralStorageSize: Size.gibibytes(2),
+          layers: [
+            LayerVersion.fromLayerVersionArn(
+              stack,
+              'Layer',
+              'arn:aws:lambda:eu-west-1:123456789012:layer:a:1',
+            ),
+          ],
+          tracing: Tracing.ACTIVE,
+          vpc,
+        },
+      });
+    });
+    expect(made.jobs.settings).toMatchObject({ functionTimeoutMs: 300_000, visibilityTimeoutMs: 360_000 });
+    expect(resourceOf(made, made.jobs.workerFunction).Properties).toMatchObject({
+      MemorySize: 2048,
+      Timeout: 300,
+      Architectures: ['x86_64'],
+      EphemeralStorage: { Size: 2048 },
+      Layers: ['arn:aws:lambda:eu-west-1:123456789012:layer:a:1'],
+      TracingConfig: { Mode: 'Active' },
+      VpcConfig: {},
+    });
+    const { VpcConfig, TracingConfig, Architectures } = resourceOf(made, made.jobs.reaperFunction).Properties;
+    expect({ VpcConfig, TracingConfig, Architectures }).toEqual({ Architectures: ['arm64'] });
+    expect(
+      JSON.stringify(made.template.findResources('AWS::IAM::Policy')).match(/ec2:CreateNetworkInterface/g),
+    ).toHaveLength(1);
+  });
+
+  it('refuse to be shaped twice, or where their promises rest on it', () => {
+    const timeout = Duration.minutes(1);
+    expect(() => synthesize({ functionTimeout: timeout, workerFunctionProps: { timeout } })).toThrow(
+      /'functionTimeout' and 'workerFunctionProps.timeout' are both given.* Remove one/,
+    );
+    const own = { workerFunctionProps: { recursiveLoop: RecursiveLoop.TERMINATE } } as LeaseholdJobsProps;
+    expect(() => synthesize(own)).toThrow(
+      /'workerFunctionProps' has 'recursiveLoop', which Leasehold sets itself/,
+    );
   });
 
   it('let the worker call itself through the queue without end: its own bound is maxReleases', () => {
@@ -175,52 +210,9 @@ describe('the functions', () => {
     expect(resourceOf(standard, jobs.wakeQueue).Properties).not.toHaveProperty('RedrivePolicy');
   });
 
-  it('let Lambda poll the queues less often that are idle most of the time', () => {
-    const { jobs } = standard;
-    for (const source of [jobs.wakeSource, jobs.deadLetterSource]) {
-      const { Properties } = resourceOf(standard, source);
-      expect(Properties).toMatchObject({ BatchSize: 10 });
-      expect(Properties).not.toHaveProperty('ScalingConfig');
-      expect(Properties).not.toHaveProperty('MaximumBatchingWindowInSeconds');
-    }
-  });
-
-  it('feed the worker in partial batches, with bounded concurrency', () => {
-    const fed = synthesize({
-      batchSize: 5,
-      batchWindow: Duration.seconds(3),
-      workerConcurrency: 7,
-    });
-    expect(resourceOf(fed, fed.jobs.workerSource).Properties).toMatchObject({
-      BatchSize: 5,
-      MaximumBatchingWindowInSeconds: 3,
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: 7 },
-    });
-    expect(resourceOf(fed, fed.jobs.deadLetterSource).Properties).toMatchObject({
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-    });
-  });
-
   it('take no concurrency from the rest of the account', () => {
     for (const { Properties } of Object.values(standard.template.findResources('AWS::Lambda::Function')))
       expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');
-  });
-
-  it('start the reaper every minute, without retries, and never for a tick older than a minute', () => {
-    const [schedule] = Object.values(standard.template.findResources('AWS::Scheduler::Schedule'));
-    expect(schedule?.Properties).toMatchObject({
-      ScheduleExpression: 'rate(1 minute)',
-      FlexibleTimeWindow: { Mode: 'OFF' },
-      Target: {
-        Arn: { 'Fn::GetAtt': [expect.stringContaining('Reaper'), 'Arn'] },
-        RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
-      },
-    });
-    standard.template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
-      MaximumEventAgeInSeconds: 60,
-      MaximumRetryAttempts: 0,
-    });
   });
 
   it('keep concurrency for the reaper where that is asked for, and enough of it', () => {
@@ -248,8 +240,8 @@ describe('the stack', () => {
     expect(standard.template.findOutputs('*')).toMatchObject({
       QueueUrl: { Value: { Ref: expect.stringContaining('Queue') } },
       TableName: { Value: { Ref: expect.stringContaining('Table') } },
-      Recovery: { Value: '34 s' },
-      WorstCaseRecovery: { Value: '152.5 s' },
+      Recovery: { Value: '24 s' },
+      WorstCaseRecovery: { Value: '142.5 s' },
     });
     expect(synthesize({ dashboard: true }).template.findOutputs('DashboardUrl')).toMatchObject({
       DashboardUrl: { Value: { 'Fn::Join': expect.anything() } },

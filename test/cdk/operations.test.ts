@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration } from 'aws-cdk-lib';
+import { Duration, type Stack } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
@@ -344,6 +345,30 @@ describe('alarms', () => {
       expect(alarm.AlarmActions).toHaveLength(1);
       expect(alarm.OKActions).toEqual(alarm.AlarmActions);
     }
+  });
+
+  it('page for what cannot wait, and write tickets for the rest', () => {
+    const both = synthesizeIn((stack) => {
+      const [pageTopic, ticketTopic] = [new Topic(stack, 'Page'), new Topic(stack, 'Ticket')];
+      return new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, pageTopic, ticketTopic });
+    });
+    const paging = Object.entries(alarmsOf(both)).filter(([, { AlarmActions }]) =>
+      JSON.stringify(AlarmActions).includes('"Page'),
+    );
+    expect(paging.map(([id]) => id).sort()).toEqual([
+      ...['DeadMan', 'MessagesReturned', 'QueueStalled', 'StoreFailures', 'WorkerErrors'],
+    ]);
+    const silence = (from: Synthesized) =>
+      Annotations.fromStack(from.stack).findWarning('*', Match.stringLikeRegexp('alarms notify no one'));
+    expect(silence(both)).toEqual([]);
+    expect(silence(standard)).toHaveLength(1);
+    const build = (stack: Stack) =>
+      new LeaseholdJobs(stack, 'Jobs', {
+        jobs: someJobs,
+        pageTopic: new Topic(stack, 'Page'),
+        compositeAlarm: true,
+      });
+    expect(() => synthesizeIn(build)).toThrow(/cannot tell pages from tickets/);
   });
 
   it('have thresholds and a runbook of the user’s own', () => {

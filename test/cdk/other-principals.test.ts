@@ -160,13 +160,34 @@ describe('what a load asks of table and function', () => {
         .map(({ entry }) => String(entry.data));
     };
     expect(warnings({})).toEqual([]);
-    const load = { maxRunning: 20_000, shards: 8 };
+    const load = { maxRunning: 10_000, shards: 8 };
     const [warning = ''] = warnings(load);
-    expect(warning).toContain('maxRunning (20000) means 4000 index write units');
+    expect(warning).toContain('maxRunning (10000) and maxStartsPerSecond (100) mean 4200 index write units');
     const [, shards, units] =
       /set shards to (\d+) and warmThroughput to { writeUnitsPerSecond: (\d+) }/.exec(warning) ?? [];
     const mended = { shards: Number(shards), warmThroughput: { writeUnitsPerSecond: Number(units) } };
     expect(warnings({ ...load, ...mended })).toEqual([]);
+  });
+
+  it.each([
+    ['more shards', { maxStartsPerSecond: 10_000 }, /set shards to 24 or more/],
+    ['a warm index', { maxStartsPerSecond: 1000 }, /set shards to \d+ and warmThroughput/],
+    [
+      'a higher quota',
+      { maxStartsPerSecond: 21_000, shards: 64 },
+      /42400 of the index; an account has 40000/,
+    ],
+    ['more invocations', { maxStartsPerSecond: 2000 }, /starts at most 1250 jobs a second/],
+  ])('is %s for many starts of short jobs', (_, props, text) => {
+    const told = () => {
+      const { stack } = synthesize(props);
+      return Annotations.fromStack(stack)
+        .findWarning('*', Match.anyValue())
+        .map(({ entry }) => String(entry.data))
+        .join('\n');
+    };
+    if (_ === 'more shards') expect(told).toThrow(text);
+    else expect(told()).toMatch(text);
   });
 
   it('is a maximum, or provisioned capacity', () => {
@@ -177,7 +198,7 @@ describe('what a load asks of table and function', () => {
     const provisioned = synthesize({
       billing: Billing.provisioned({
         readCapacity: Capacity.fixed(10),
-        writeCapacity: Capacity.autoscaled({ maxCapacity: 400 }),
+        writeCapacity: Capacity.autoscaled({ maxCapacity: 600 }),
       }),
     });
     expect(resourceOf(provisioned, provisioned.jobs.table).Properties.BillingMode).toBe('PROVISIONED');
@@ -192,11 +213,11 @@ describe('what a load asks of table and function', () => {
         writeCapacity: Capacity.autoscaled({ maxCapacity: 50 }),
       }),
     ],
-  ])('is not %s below what heartbeats alone take', (_, billing) => {
+  ])('is not %s below what the load takes', (_, billing) => {
     expect(() => synthesize({ billing, maxRunning: 1000 })).toThrow(
-      /maxRunning \(1000\) means 100 write units a second of the table in heartbeats alone, and 'billing' allows 50\. Raise the maximum write units to 400 or more, lower maxRunning/,
+      /maxRunning \(1000\) and maxStartsPerSecond \(100\) mean 400 write units a second of the table, and 'billing' allows 50\. Raise the maximum write units to 1200 or more, lower maxRunning/,
     );
-    expect(() => synthesize({ billing, maxRunning: 200 })).not.toThrow();
+    expect(() => synthesize({ billing, maxRunning: 100, maxStartsPerSecond: 5 })).not.toThrow();
   });
 
   it('is pollers that are always there, which take the place of a maximum of concurrency', () => {

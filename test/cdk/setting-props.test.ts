@@ -1,17 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import {
-  deployedSettings,
-  propOf,
-  propsFromSettings,
-  settingsFromProps,
-} from '../../lib/cdk/props/settings-from-props.ts';
+import { propOf, settingsFromProps } from '../../lib/cdk/props/settings-from-props.ts';
 import {
   declarations,
   defaultSettings,
   resolveSettings,
   type SettingDeclaration,
   type SettingName,
+  settingNames,
 } from '../../lib/settings/settings.ts';
 import { defined } from '../../lib/wire/defined.ts';
 
@@ -25,8 +21,8 @@ const UNITS = [
 
 /** Defaults that move along with another setting. */
 const followers: Partial<Record<SettingName, string>> = {
-  heartbeatMs: '- a third of `lease`',
-  minLeaseMs: '- 30 seconds, or `lease` if that is shorter',
+  heartbeatMs: '- 5 seconds, or a third of `lease` if you set that',
+  minLeaseMs: '- 20 seconds, or `lease` if that is shorter',
   visibilityTimeoutMs: '- `functionTimeout` plus `batchWindow` plus one minute',
 };
 
@@ -57,24 +53,18 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 /** The interface as the declarations of the settings say it. */
 function rendered(): string {
-  const props = deployedSettings.map((name) => {
+  const props = settingNames.map((name) => {
     const declaration = declarations[name];
-    return [
-      '  /**',
-      `   * ${sentence(declaration.says)}`,
-      `   * @default ${defaultOf(name, declaration)}`,
-      '   */',
-      `  readonly ${propOf(name)}?: ${typeOf(declaration)};`,
-    ].join('\n');
+    const parts = [sentence(declaration.says), `@default ${defaultOf(name, declaration)}`];
+    const line = `  /** ${parts.join(' ')} */`;
+    const comment = line.length <= 120 ? line : `  /**\n   * ${parts.join('\n   * ')}\n   */`;
+    return `${comment}\n  readonly ${propOf(name)}?: ${typeOf(declaration)};`;
   });
   return `import type { Duration } from 'aws-cdk-lib';
 
-/**
- * The settings as construct props. Written from lib/settings/settings.ts by test/cdk/setting-props.test.ts: change the
- * settings there, then run that test with \`-u\`.
- */
+/** The settings as props, generated from lib/settings by \`npx vitest run test/cdk/setting-props.test.ts -u\`. */
 export interface SettingProps {
-${props.join('\n\n')}
+${props.join('\n')}
 }
 `;
 }
@@ -85,16 +75,21 @@ describe('setting props', () => {
   });
 
   it('have a name of their own for each setting', () => {
-    expect(new Set(deployedSettings.map(propOf)).size).toBe(deployedSettings.length);
+    expect(new Set(settingNames.map(propOf)).size).toBe(settingNames.length);
     expect(propOf('leaseMs')).toBe('lease');
   });
 
-  it.each(deployedSettings)('carry %s from props to settings and back', (name) => {
+  it.each(settingNames)('carry %s from props to settings and back', (name) => {
     const declaration: SettingDeclaration = declarations[name];
     const other = anotherValue(declaration);
     const isBoundByLease = name === 'minLeaseMs' || name === 'heartbeatMs';
     const given = defined({ leaseMs: isBoundByLease ? 3_600_000 : undefined, [name]: other });
-    const props = propsFromSettings(consistent(given));
+    const props = Object.fromEntries(
+      Object.entries(consistent(given)).map(([each, value]) => {
+        const prop = propOf(each as SettingName);
+        return [prop, prop === each ? value : Duration.millis(Number(value))];
+      }),
+    );
     expect(settingsFromProps(props)[name]).toBe(other);
     expect(settingsFromProps(props)).toEqual(resolveSettings(consistent(given)));
   });
@@ -123,13 +118,6 @@ describe('setting props', () => {
       /setting 'reaperIntervalMs' is 90000; AWS takes whole minutes here. Set it to 120000/,
     );
   });
-
-  it('refuse a time scale, which is for demonstrations', () => {
-    expect(() => propsFromSettings({ timeScale: 10 })).toThrow(
-      /setting 'timeScale' is 10; a deployed stack takes only 1/,
-    );
-    expect(propsFromSettings({ timeScale: 1 })).toEqual({});
-  });
 });
 
 /** A permitted value that is not the default. */
@@ -142,7 +130,6 @@ function anotherValue(declaration: SettingDeclaration): unknown {
     case 'types':
       return 'invoice,report';
     case 'number': {
-      if (declaration.unit === 'share') return declaration.max;
       const up = declaration.default + (declaration.unit === 'ms' ? 60_000 : 1);
       if (up <= declaration.max) return up;
       return declaration.default === declaration.max ? declaration.max - 60_000 : declaration.max;

@@ -3,7 +3,6 @@ import { lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../lib/protocol/job.ts';
 import { allShards } from '../../lib/protocol/shards.ts';
 import { allLeases } from '../../lib/protocol/store/all-leases.ts';
-import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 
 /** In calm, something must change this often for as long as there is anything left to do. */
@@ -27,7 +26,7 @@ export async function awaitTheEnd(
   accepted: readonly string[],
 ): Promise<readonly string[]> {
   const { settings } = system;
-  const boundMs = settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale + SLACK_MS;
+  const boundMs = 2 * settings.reaperIntervalMs + SLACK_MS;
   const calmSince = Date.now();
   const overdue = new Map<string, number>();
   let slowestMs = 0;

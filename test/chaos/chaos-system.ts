@@ -15,6 +15,7 @@ import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
+import { SHORT_TIMES_VARIABLE } from '../../lib/wire/environment.ts';
 import { JOURNAL_FILE } from '../support/journal.ts';
 
 const local = {
@@ -23,13 +24,16 @@ const local = {
 } as const;
 
 /** A tenth of the usual times and less, so that a minute of chaos holds many leases. */
-const chaosSettings = resolveSettings({
-  ...{ timeScale: 60, leaseMs: 3000, skewMs: 300, dispatchLeaseMs: 1500, dispatchLeaseCapMs: 6000 },
-  ...{ maxAttempts: 12, maxCrashes: 10, backoffBaseMs: 100, backoffCapMs: 1000 },
-  ...{ functionTimeoutMs: 2500, visibilityTimeoutMs: 3000, deadlineMarginMs: 200, shutdownGraceMs: 300 },
-  ...{ reaperIntervalMs: 1000, minSweepIntervalMs: 100, leaderLeaseMs: 1000 },
-  ...{ processConcurrency: 4, shards: 2, maxRunning: 100, eventsEnabled: false, breakerThreshold: 1000 },
-});
+const chaosSettings = resolveSettings(
+  {
+    ...{ leaseMs: 3000, skewMs: 300, dispatchLeaseMs: 1500, dispatchLeaseCapMs: 6000 },
+    ...{ maxAttempts: 12, maxCrashes: 10, maxLapses: 12, backoffBaseMs: 100, backoffCapMs: 1000 },
+    ...{ functionTimeoutMs: 2500, visibilityTimeoutMs: 3000, deadlineMarginMs: 200, shutdownGraceMs: 300 },
+    ...{ reaperIntervalMs: 1000, minSweepIntervalMs: 100 },
+    ...{ processConcurrency: 4, shards: 2, maxRunning: 100, eventsEnabled: false },
+  },
+  { allowShortTimes: true },
+);
 
 export type ChaosSystem = Awaited<ReturnType<typeof startChaosSystem>>;
 
@@ -66,6 +70,7 @@ export async function startChaosSystem(settings: Settings = chaosSettings) {
         resources: { ...resources, queueUrl: queueUrl.replace(sqs.endpoint, endpoints.sqs) },
         settings,
       }),
+      [SHORT_TIMES_VARIABLE]: 'true',
       AWS_REGION: local.region,
       AWS_ACCESS_KEY_ID: local.credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: local.credentials.secretAccessKey,

@@ -1,3 +1,4 @@
+import { lapseLimit } from '../../lib/protocol/decisions/decide-reap.ts';
 import type { Job } from '../../lib/protocol/job.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { shapeProblems } from '../simulation/row-rules.ts';
@@ -38,12 +39,14 @@ export function checkEvidence(evidence: Evidence): readonly BrokenPromise[] {
 /** Every job ends, once, and for a reason that is allowed. */
 function endProblems(job: Job, { settings, cancelled }: Evidence): string[] {
   const problems: string[] = [];
-  const { status, attempt, errors, crashes, releases } = job;
-  const spent = errors + crashes >= job.maxAttempts || crashes >= job.maxCrashes;
+  const { status, attempt, errors, crashes, lapses, releases } = job;
+  const { maxAttempts = Number.POSITIVE_INFINITY, maxCrashes = Number.POSITIVE_INFINITY } = job;
+  const spent =
+    errors + crashes >= maxAttempts || crashes >= maxCrashes || lapses >= lapseLimit(job, settings);
   if (status === 'pending' || status === 'running') problems.push(`a job ends; this one is ${status}`);
   if (status === 'failed' && !spent && releases < settings.maxReleases && !isGivenUp(job))
     problems.push(
-      `a job fails only when its budget is spent; this one had ${errors} errors, ${crashes} crashes`,
+      `a job fails only when its budget is spent; this one had ${errors} errors, ${crashes} crashes, ${lapses} lapses`,
     );
   if (status === 'cancelled' && !cancelled.has(job.jobId))
     problems.push('a job is cancelled only on request');
@@ -53,9 +56,9 @@ function endProblems(job: Job, { settings, cancelled }: Evidence): string[] {
     problems.push(`the result is the last attempt's; this is ${JSON.stringify(job.result)} of ${attempt}`);
   const done = job.claims.filter(({ outcome }) => outcome === 'done').length;
   if (done !== (status === 'done' ? 1 : 0)) problems.push(`a job completes once; this one did ${done} times`);
-  if (errors + crashes + releases > attempt)
+  if (errors + crashes + lapses + releases > attempt)
     problems.push(
-      `a claim is charged once; ${attempt} claims were charged ${errors + crashes + releases} times`,
+      `a claim is charged once; ${attempt} claims were charged ${errors + crashes + lapses + releases} times`,
     );
   return problems;
 }

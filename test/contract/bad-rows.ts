@@ -52,7 +52,7 @@ export function describeBadRows(open: () => Harness): void {
       inShard('a', { leaseUntil: 1 }),
       inShard('b', { leaseUntil: 2, attempt: 'x' }),
       inShard('c', { leaseUntil: 3, status: 'done' }),
-      inShard('d', { leaseUntil: 4, maxCrashes: undefined }),
+      inShard('d', { leaseUntil: 4, status: 'running', maxCrashes: undefined }),
       inShard('e', { leaseUntil: 5, errors: 0.5 }),
       inShard('f', { leaseUntil: 6 }),
     ]);
@@ -119,9 +119,7 @@ export function describeBadRows(open: () => Harness): void {
     if (entry === undefined) throw new Error('the entry should be readable');
     const action = {
       kind: 'reclaim',
-      chargedTo: 'crashes',
-      crashes: 1,
-      releases: 0,
+      lapses: 1,
       lastError: 'worker lease expired',
       dispatch: harness.dispatch(),
     } as const;

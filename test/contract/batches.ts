@@ -178,7 +178,7 @@ export function describeBatches(open: () => Harness): void {
     );
     await harness.claimed(crashed);
     await harness.claimed(killer);
-    await harness.put({ ...(await harness.table.read(killer)), crashes: 2 });
+    await harness.put({ ...(await harness.table.read(killer)), lapses: 4 });
     await harness.store.schedule(newJob(forgotten), harness.dispatch());
     await harness.claimed(wished);
     await harness.store.cancel(wished);
@@ -192,12 +192,12 @@ export function describeBatches(open: () => Harness): void {
     await harness.clock.advance(100_000);
     const verdicts = rows.map((row) => {
       const entry = entryOf(row ?? {});
-      const context = { now: harness.clock.now(), settings };
+      const context = { now: harness.clock.now(), random: 0, settings };
       return { entry, action: decideReap(entry, context) as ReapAction };
     });
     expect(verdicts.map(({ action }) => action.kind)).toEqual([
       'reclaim',
-      'fail',
+      'quarantine',
       'redispatch',
       'cancel',
       'reclaim',
@@ -208,8 +208,8 @@ export function describeBatches(open: () => Harness): void {
     expect(outcomes(await harness.store.reapMany(verdicts))).toEqual(written.map(() => 'moved'));
     const after = await Promise.all(verdicts.map(({ entry }) => harness.store.read(entry.jobId)));
     expect(after).toMatchObject([
-      { status: 'pending', crashes: 1, attempt: 1, lastError: 'worker lease expired' },
-      { status: 'failed', crashes: 3, lastError: 'worker lease expired' },
+      { status: 'pending', crashes: 0, lapses: 1, attempt: 1, lastError: 'worker lease expired' },
+      { status: 'failed', crashes: 0, lapses: 5, lastError: 'worker lease expired' },
       { status: 'pending', dispatches: 2, attempt: 0 },
       { status: 'cancelled', crashes: 0, claims: [{ outcome: 'lapsed' }] },
       { status: 'done' },

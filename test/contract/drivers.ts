@@ -12,7 +12,6 @@ import {
   repairToPendingWrite,
 } from '../../lib/protocol/writes/repair-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
-import { tidyWrite } from '../../lib/protocol/writes/worker-writes.ts';
 import { leaseEntry, newJob } from '../support/jobs.ts';
 import { contractSettings, type Harness } from './harness.ts';
 
@@ -72,8 +71,8 @@ const context = (harness: Harness) => ({
   changedBy: `operator/${harness.jobId()}`,
   now: harness.clock.now(),
   shards: 64,
+  expiresAt: 2_000_000_000,
 });
-const EXPIRES_AT = 2_000_000_000;
 
 /** How to attempt each transition of the table. */
 export const drivers: Record<JobTransitionName, Driver> = {
@@ -81,10 +80,6 @@ export const drivers: Record<JobTransitionName, Driver> = {
   schedule: written((store, { jobId }, harness) => store.schedule(newJob(jobId), harness.dispatch())),
   heartbeat: by('extended', (store, { claim, entry }) => store.heartbeat(claim, entry.leaseUntil + 1)),
   checkpoint: written((store, { claim }) => store.checkpoint(claim, { seq: 7, checkpoint: { page: 2 } })),
-  tidy: async (harness, { claim }) => {
-    const write = tidyWrite(claim, { texts: {}, remove: ['claim19'], checkpointSeq: 0 }, context(harness));
-    return wasApplied(write, await harness.table.apply(write));
-  },
   complete: written((store, { claim }) => store.complete(claim, { ok: 1 })),
   retry: written((store, { claim }, harness) =>
     store.retry(claim, { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
@@ -107,33 +102,18 @@ export const drivers: Record<JobTransitionName, Driver> = {
   cancelPending: written((store, { claim }) => store.cancelPending(claim)),
   reclaim: reaped((harness) => ({
     kind: 'reclaim',
-    chargedTo: 'crashes',
-    crashes: 1,
-    releases: 0,
+    lapses: 1,
     lastError: 'worker lease expired',
     dispatch: harness.dispatch(),
   })),
-  quarantine: reaped(() => ({
-    kind: 'fail',
-    quarantined: true,
-    crashes: 1,
-    releases: 0,
-    lastError: 'worker lease expired',
-  })),
-  failLapsed: reaped(() => ({
-    kind: 'fail',
-    quarantined: false,
-    crashes: 1,
-    releases: 0,
-    lastError: 'worker lease expired',
-  })),
+  quarantine: reaped(() => ({ kind: 'quarantine', lapses: 5, lastError: 'worker lease expired' })),
   redispatch: reaped((harness) => ({
     kind: 'redispatch',
     dispatch: { ...harness.dispatch(), dispatches: 2 },
   })),
   cancelLapsed: reaped(() => ({ kind: 'cancel' })),
-  cancel: operated('cancel', (job, harness) => cancelWrite(job, EXPIRES_AT, context(harness))),
-  requestCancel: operated('requestCancel', (job, harness) => cancelWrite(job, EXPIRES_AT, context(harness))),
+  cancel: operated('cancel', (job, harness) => cancelWrite(job, context(harness))),
+  requestCancel: operated('requestCancel', (job, harness) => cancelWrite(job, context(harness))),
   takeBack: operated('takeBack', (job, harness) => takeBackWrite(job, harness.dispatch(), context(harness))),
   revive: operated('revive', (job, harness) => reviveWrite(job, harness.dispatch(), context(harness))),
   reject: written((store, { jobId }) =>
@@ -156,7 +136,7 @@ export const drivers: Record<JobTransitionName, Driver> = {
     repairAttributesWrite(row, { maxCrashes: 4 }, context(harness)),
   ),
   repairByFailing: repaired('repairByFailing', (row, harness) =>
-    repairByFailingWrite(row, 'unreadable', { ...contractSettings, expiresAt: EXPIRES_AT }, context(harness)),
+    repairByFailingWrite(row, 'unreadable', contractSettings, context(harness)),
   ),
 };
 

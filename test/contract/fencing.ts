@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Claim, claimOf } from '../../lib/protocol/job.ts';
-import { claimedJob, type Harness } from './harness.ts';
+import { claimedJob, entryOf, type Harness } from './harness.ts';
 
 type FencedVerb = (harness: Harness, claim: Claim) => Promise<{ readonly outcome: string }>;
 
@@ -23,7 +23,9 @@ export function describeFencing(open: () => Harness): void {
   const runAgain = async (harness: Harness, owner: string) => {
     const jobId = harness.jobId();
     const old = claimOf(await harness.claimed(jobId, 'w1/a'));
-    await harness.store.release(old, { errors: 0, releases: 1, dispatch: harness.dispatch() });
+    const lapsed = entryOf((await harness.table.read(jobId)) ?? {});
+    const dispatch = harness.dispatch();
+    await harness.store.reap(lapsed, { kind: 'reclaim', lapses: 1, lastError: 'lease expired', dispatch });
     const next = await claimedJob(harness.store, { job: { jobId }, owner });
     await harness.store.cancel(jobId);
     return { old, next };

@@ -83,22 +83,25 @@ export function describeIndexReads(open: () => Harness): void {
       atMost: query.limit,
       ...withoutLimit(range),
     });
-    expect(counted).toMatchObject({ count: expected.length, complete: query.limit > expected.length });
+    expect([counted.count, counted.cursor === undefined]).toEqual([
+      expected.length,
+      query.limit > expected.length,
+    ]);
   });
 
   it('counts on from where an incomplete count ended', async () => {
     const harness = open();
     const partition = await leases(harness, [1, 1, 2, 3, 4]);
     const first = await harness.table.count({ partition, atMost: 3 });
-    expect(first).toMatchObject({ count: 3, complete: false });
+    expect(first.count).toBe(3);
     const rest = await harness.table.count({ partition, atMost: 3, cursor: first.cursor as Cursor });
-    expect(rest).toEqual({ count: 2, complete: true });
+    expect(rest).toEqual({ count: 2 });
   });
 
   it('finds nothing in a shard that nobody has written to', async () => {
     const { table } = open();
     expect(await readLeases(table, { shard: 'nowhere', limit: 5 })).toEqual({ entries: [], bad: [] });
-    expect(await table.count({ partition: 'nowhere', atMost: 5 })).toEqual({ count: 0, complete: true });
+    expect(await table.count({ partition: 'nowhere', atMost: 5 })).toEqual({ count: 0 });
   });
 
   it('lists failures of all shards newest first, page by page, and goes on where a reader stopped', async () => {

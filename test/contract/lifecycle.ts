@@ -11,7 +11,7 @@ export function describeLifecycle(open: () => Harness): void {
     entryOf((await table.read(jobId)) ?? {});
   const reap = async (harness: Harness, jobId: string) => {
     const seen = await entry(harness, jobId);
-    const verdict = decideReap(seen, { now: harness.clock.now(), settings });
+    const verdict = decideReap(seen, { now: harness.clock.now(), random: 0, settings });
     return verdict.kind === 'leave' ? verdict : harness.store.reap(seen, verdict);
   };
 
@@ -92,7 +92,8 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.read(job.jobId)).toMatchObject({
       status: 'pending',
       attempt: 1,
-      crashes: 1,
+      crashes: 0,
+      lapses: 1,
       lastError: 'worker lease expired',
       claims: [{ attempt: 1, owner: 'w/1', from: job.startedAt, to: lapse, outcome: 'lapsed' }],
     });
@@ -103,26 +104,26 @@ export function describeLifecycle(open: () => Harness): void {
     const job = await harness.claimed(harness.jobId());
     const seen = await entry(harness, job.jobId);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(seen, { now: harness.clock.now(), settings });
+    const verdict = decideReap(seen, { now: harness.clock.now(), random: 0, settings });
     await harness.store.heartbeat(claimOf(job), harness.clock.now() + 30_000);
     expect(verdict.kind).toBe('reclaim');
     if (verdict.kind !== 'leave')
       expect(await harness.store.reap(seen, verdict)).toEqual({ outcome: 'moved' });
-    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', crashes: 0 });
+    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', lapses: 0 });
   });
 
-  it('an entry of a claim that ended long ago moves nothing, and two reapers charge a crash once', async () => {
+  it('an entry of a claim that ended long ago moves nothing, and two reapers count a lapse once', async () => {
     const harness = open();
     const job = await harness.claimed(harness.jobId());
     const old = await entry(harness, job.jobId);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(old, { now: harness.clock.now(), settings });
+    const verdict = decideReap(old, { now: harness.clock.now(), random: 0, settings });
     if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
     const both = await Promise.all([harness.store.reap(old, verdict), harness.store.reap(old, verdict)]);
     expect(both.map(({ outcome }) => outcome).sort()).toEqual(['moved', 'written']);
     await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
     expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
-    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
+    expect(await harness.store.read(job.jobId)).toMatchObject({ status: 'running', attempt: 2, lapses: 1 });
   });
 
   it('an entry of another claim moves nothing although both leases end in the same instant', async () => {
@@ -133,7 +134,7 @@ export function describeLifecycle(open: () => Harness): void {
     const next = await claimedJob(harness.store, { job: { jobId: job.jobId }, owner: 'w/2' });
     expect(next.leaseUntil).toBe(old.leaseUntil);
     await harness.clock.advance(40_000);
-    const verdict = decideReap(old, { now: harness.clock.now(), settings });
+    const verdict = decideReap(old, { now: harness.clock.now(), random: 0, settings });
     if (verdict.kind === 'leave') throw new Error('the lease should have lapsed');
     expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
   });
@@ -230,7 +231,15 @@ export function describeLifecycle(open: () => Harness): void {
     await harness.store.fail(failed, { errors: 5, lastError: 'boom' });
     expect(await harness.store.revive(jobId)).toMatchObject({
       outcome: 'written',
-      job: { status: 'pending', attempt: 1, errors: 0, crashes: 0, releases: 0, cancelRequested: false },
+      job: {
+        status: 'pending',
+        attempt: 1,
+        errors: 0,
+        crashes: 0,
+        lapses: 0,
+        releases: 0,
+        cancelRequested: false,
+      },
     });
     const row = await harness.table.read(jobId);
     for (const name of ['expiresAt', 'finishedAt', 'result']) expect(row).not.toHaveProperty(name);
@@ -252,10 +261,10 @@ export function describeLifecycle(open: () => Harness): void {
       expect(await harness.store[verb](harness.jobId())).toEqual({ outcome: 'absent' });
   });
 
-  it('the last twenty claims are remembered', async () => {
+  it('the last ten claims are remembered', async () => {
     const harness = open();
     const jobId = harness.jobId();
-    for (let attempt = 1; attempt <= 22; attempt++) {
+    for (let attempt = 1; attempt <= 12; attempt++) {
       const job = await claimedJob(harness.store, { job: newJob(jobId), owner: `w/${attempt}` });
       await harness.store.release(claimOf(job), {
         errors: 0,
@@ -264,8 +273,8 @@ export function describeLifecycle(open: () => Harness): void {
       });
     }
     const job = await harness.store.read(jobId);
-    expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, i) => i + 3));
-    expect(job?.claims.at(-1)).toMatchObject({ owner: 'w/22', outcome: 'released' });
+    expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 10 }, (_, i) => i + 3));
+    expect(job?.claims.at(-1)).toMatchObject({ owner: 'w/12', outcome: 'released' });
   });
 
   it('each claim keeps the first line of what ended it, and operators’ acts are remembered with their names', async () => {

@@ -55,9 +55,7 @@ export function describeRaces(open: () => Harness, { rounds, claimants }: Pressu
         store.retry(claimOf(job), { errors: 1, lastError: 'boom', dispatch: harness.dispatch() }),
         store.reap(entry, {
           kind: 'reclaim',
-          chargedTo: 'crashes',
-          crashes: 1,
-          releases: 0,
+          lapses: 1,
           lastError: 'worker lease expired',
           dispatch: harness.dispatch(),
         }),
@@ -66,7 +64,7 @@ export function describeRaces(open: () => Harness, { rounds, claimants }: Pressu
       expect(outcomes.filter(({ outcome }) => outcome === 'written')).toHaveLength(1);
       const ended = await store.read(job.jobId);
       expect(ended).toMatchObject({ attempt: 1 });
-      expect((ended?.errors ?? 0) + (ended?.crashes ?? 0) + (ended?.releases ?? 0)).toBe(
+      expect((ended?.errors ?? 0) + (ended?.lapses ?? 0) + (ended?.releases ?? 0)).toBe(
         ended?.status === 'done' ? 0 : 1,
       );
     }

@@ -16,6 +16,9 @@ const EVERYWHERE: readonly (JobStatus | 'absent')[] = [
 /** Successes that a row proves by itself: saying them again is no second success, and changes nothing. */
 const PROVEN: Partial<Record<JobTransitionName, readonly string[]>> = {
   complete: ['done'],
+  fail: ['failed'],
+  release: ['pending'],
+  cancelRunning: ['cancelled'],
   reject: ['pending', 'running', 'done', 'failed', 'cancelled'],
 };
 

@@ -12,7 +12,6 @@ import type { JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import type { Console } from '../../lib/tools/console/start-console.ts';
 import { startConsole } from '../../lib/tools/console/start-console.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { atDepth } from '../support/depth.ts';
@@ -35,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
   const tableName = uniqueName('many');
   const clock = systemClock;
   let browser: Browser;
-  let page: Console;
+  let page: Awaited<ReturnType<typeof startConsole>>;
   let store: JobStore;
   let close = () => {};
 

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock as clock, systemChance } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
@@ -11,26 +13,36 @@ import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
 import { type FinishedJob, isFinished } from '../../lib/protocol/job.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
+import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { type LocalStack, startLocalStack } from '../../lib/tools/dev/stack.ts';
 import { jobBody } from '../../lib/wire/message.ts';
+import { readLastWords, WORDS_BYTES, WORDS_DESCRIPTOR } from '../../lib/worker/cells/last-words.ts';
+import { openUnnamedFile } from '../../lib/worker/cells/unnamed-file.ts';
+import { nodeAsOnLambda } from '../support/as-on-lambda.ts';
 import { anyEngine, local, sqsEndpoint, uniqueName } from '../support/engines.ts';
 import { readJournal } from '../support/journal.ts';
 import type { Fate } from '../support/journal-job.ts';
 
 const FUNCTION_TIMEOUT_MS = 6000;
 
-/** The deployed system on this machine: bundled functions in a Lambda-like host, an SQS trigger, a scheduled reaper. */
+/** The deployed system on this machine: bundled functions in surroundings like Lambda's, an SQS trigger, a scheduled reaper. */
 describe('a worker function', () => {
   let stack: LocalStack;
   let store: JobStore;
   let client: DynamoDBClient;
+  let sqs: SQSClient;
   let send: (jobId: string, fates: Record<string, Fate>, steps?: number) => Promise<unknown>;
   const ends: (() => unknown)[] = [];
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-journal-'));
   const file = join(folder, 'journal.jsonl');
 
   const functionErrors: string[] = [];
+  const output: { readonly functionName: string; readonly line: OutputLine }[] = [];
+  const { execPath } = process;
+  const lambda = nodeAsOnLambda(folder);
   beforeAll(async () => {
+    if ('program' in lambda) process.execPath = lambda.program;
+    else console.warn(`a plain process runs the functions: ${lambda.missing}`);
     stack = await startLocalStack({
       name: uniqueName('lambda'),
       surroundings: {
@@ -40,9 +52,9 @@ describe('a worker function', () => {
       },
       settings: {
         // Leases are long and ended by hand: none may lapse because the machine is busy.
-        ...{ timeScale: 20, leaseMs: 30_000, skewMs: 200, dispatchLeaseMs: 2000 },
+        ...{ leaseMs: 30_000, skewMs: 200, dispatchLeaseMs: 2000 },
         ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 9000, deadlineMarginMs: 3000 },
-        ...{ reaperIntervalMs: 3000, minSweepIntervalMs: 50, leaderLeaseMs: 750 },
+        ...{ reaperIntervalMs: 3000, minSweepIntervalMs: 50, logLevel: 'WARN' },
         ...{
           backoffBaseMs: 0,
           backoffCapMs: 0,
@@ -56,11 +68,12 @@ describe('a worker function', () => {
       entries: { worker: join(import.meta.dirname, '../support/journal-function.ts') },
     });
     stack.listen((event) => {
+      if (event.kind === 'output') output.push(event);
       if (event.kind === 'ended' && event.outcome.outcome === 'functionError')
         functionErrors.push(event.outcome.failure.errorMessage);
     });
     client = createDynamoDbClient({ clock, config: { ...local, endpoint: anyEngine().endpoint } });
-    const sqs = createSqsClient({ ...local, endpoint: sqsEndpoint() });
+    sqs = createSqsClient({ ...local, endpoint: sqsEndpoint() });
     const table = createDynamoDbTable({ client, tableName: stack.tableName });
     store = createJobStore({ table, clock, chance: systemChance, settings: stack.settings, actor: 'test' });
     const queue = createSqsQueue({ client: sqs, queueUrl: stack.queueUrl, clock });
@@ -74,6 +87,7 @@ describe('a worker function', () => {
     );
   });
   afterAll(async () => {
+    process.execPath = execPath;
     await stack.stop();
     for (const end of ends) end();
     rmSync(folder, { recursive: true, force: true });
@@ -122,5 +136,35 @@ describe('a worker function', () => {
     // Each step once, but for the one that the deadline interrupted.
     const steps = readJournal(file).filter((line) => line.jobId === 'long' && line.event === 'stored');
     expect(steps.map(({ step }) => step)).toEqual(Array.from({ length: 45 }, (_, i) => i + 1));
+  });
+
+  it.skipIf('missing' in lambda)('says why V8 gave up, although /dev links only three descriptors', () => {
+    const words = openUnnamedFile(WORDS_BYTES);
+    const lastWords = join(import.meta.dirname, '../../lib/worker/cells/last-words.ts');
+    const exhaust = `import { reportFatalErrors } from ${JSON.stringify(lastWords)};
+      reportFatalErrors();
+      for (const hoard = []; ; ) hoard.push(new Array(100_000).fill(Math.random()));`;
+    const options = ['--max-old-space-size=30', '--input-type=module', '--eval', exhaust];
+    const stdio = [...Array(WORDS_DESCRIPTOR).fill('ignore'), words];
+    spawnSync('program' in lambda ? lambda.program : execPath, options, { stdio });
+    expect(readLastWords(words)?.fatal).toMatch(/out of memory/);
+    closeSync(words);
+  });
+
+  it('gives a message that no worker claimed to the next, by the dead-letter function', async () => {
+    const payload = { steps: 1, stepMs: 1, fates: {}, journal: file };
+    const dead = createSqsQueue({ client: sqs, queueUrl: stack.deadLetterQueueUrl, clock });
+    await dead.sendJobs([{ body: jobBody('journal', payload, { jobId: 'dead' }) }]);
+    expect(await finished('dead')).toMatchObject({ status: 'done', attempt: 1 });
+  });
+
+  it('logs from its level up, and all functions still write their metrics', async () => {
+    const levels = output.flatMap(({ line }) => (line.kind === 'log' ? [line.level] : []));
+    expect(levels.filter((level) => level === 'INFO' || level === 'DEBUG')).toEqual([]);
+    const metrics = new Set(
+      output.flatMap(({ line }) => (line.kind === 'metrics' ? Object.keys(line.values) : [])),
+    );
+    expect(metrics).toContain('JobsClaimed');
+    expect(metrics).toContain('SweepDuration');
   });
 });

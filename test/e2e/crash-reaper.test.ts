@@ -22,12 +22,12 @@ async function orphan(jobIds: readonly string[]): Promise<void> {
   }
 }
 
-/** Done, with one crash. Suspects that a worker claimed together were put back to be run alone, which is free. */
+/** Done, with one lapse. */
 function expectChargedOnce(jobs: readonly Job[]): void {
   for (const job of jobs) {
     expect(job).toMatchObject({ status: 'done', errors: 0 });
     expect(lapsesOf(job)).toBe(1);
-    expect(job.attempt).toBe(1 + job.crashes + job.releases);
+    expect(job.attempt).toBe(1 + job.lapses + job.releases);
   }
 }
 
@@ -37,7 +37,7 @@ describe('a reaper process that is killed', () => {
     const first = stage.reaper({ revives: false });
     await dieAt(stage.stack.sqs, first, writes.hints, 'before');
     const pending = await stage.stack.until('a', (job) => job?.status === 'pending');
-    expect(pending).toMatchObject({ crashes: 1, attempt: 1 });
+    expect(pending).toMatchObject({ lapses: 1, attempt: 1 });
     stage.worker();
     stage.reaper();
     const [job] = await stage.finished('a');

@@ -23,34 +23,68 @@ afterEach(async () => {
 
 const steps = { steps: 2, stepMs: 50 };
 
+describe('a job that kills its whole host three times', () => {
+  it('is done in the end, and so are its nine neighbors', async () => {
+    // The wait after the second lapse is at most two leases.
+    await stage.close();
+    stage = await setCrashStage({ leaseMs: 3000, heartbeatMs: 500 });
+    const { stack } = stage;
+    const fates = { 1: 'killHost', 2: 'killHost', 3: 'killHost' } as const;
+    await stack.send('journal', { steps: 0, stepMs: 0, overrunMs: 1000, fates }, { jobId: 'killer' });
+    const neighbors = Array.from({ length: 9 }, (_, n) => `neighbor-${n}`);
+    for (const jobId of neighbors) await stack.send('journal', { steps: 1, stepMs: 2000 }, { jobId });
+    sweepOften();
+    const lostTogether: number[] = [];
+    for (let kills = 1; kills <= 3; kills++) {
+      const host = stage.worker({ revives: false });
+      await expect.poll(() => host.deaths, { timeout: 60_000 }).toBe(1);
+      const rows = await Promise.all(['killer', ...neighbors].map((jobId) => stack.read(jobId)));
+      const lost = rows.filter((job) => job?.status === 'running').map((job) => job?.jobId ?? '');
+      lostTogether.push(lost.length);
+      await Promise.all(lost.map((jobId) => stack.lapse(jobId)));
+    }
+    stage.worker();
+    const [killer, ...others] = await stage.finished('killer', ...neighbors);
+    for (const lost of lostTogether.slice(0, 2)) expect(lost).toBeGreaterThan(1);
+    expect(killer).toMatchObject({ status: 'done', attempt: 4 });
+    for (const job of others) expect(job).toMatchObject({ status: 'done', errors: 0, crashes: 0 });
+  });
+});
+
 describe('a worker process that is killed', () => {
-  it.each([
-    // The message comes back to another worker, and nothing is charged.
-    ['before its claim reaches the table', 'claim', 'before', 0],
+  const moments = [
     ['after its claim was granted, before it knows', 'claim', 'after', 1],
-    ['before a checkpoint is stored', 'checkpoint', 'before', 1],
     ['after a checkpoint was stored, before it knows', 'checkpoint', 'after', 1],
     ['after the work, before the result is stored', 'complete', 'before', 1],
+  ] as const;
+  const furtherMoments = [
+    // The message comes back to another worker, and nothing is charged.
+    ['before its claim reaches the table', 'claim', 'before', 0],
+    ['before a checkpoint is stored', 'checkpoint', 'before', 1],
     ['after the result was stored, before it knows', 'complete', 'after', 0],
-  ] as const)('%s: its job is done all the same', async (_, write, when, lapses) => {
-    const { stack } = stage;
-    const worker = stage.worker();
-    await worker.ready();
-    const died = dieAt(stack.dynamodb, worker, writes[write], when);
-    await stack.send('journal', steps, { jobId: 'a' });
-    await died;
-    if (lapses > 0) await stack.lapse('a');
-    sweepOften();
-    const [job] = await stage.finished('a');
-    expect(job).toMatchObject({ status: 'done', errors: 0, attempt: 1 + lapses });
-    expect(lapsesOf(job)).toBe(lapses);
-    expect(job).toMatchObject({ result: { attempt: job?.attempt } });
-    await expect.poll(() => worker.deaths).toBe(1);
-    // A checkpoint that was stored is not lost with its worker: the next attempt starts from it.
-    const starts = stage.journal().filter(({ event }) => event === 'start');
-    if (write === 'checkpoint') expect(starts.at(-1)?.step).toBe(when === 'after' ? 1 : 0);
-    if (write === 'complete' && when === 'before') expect(starts.at(-1)?.step).toBe(steps.steps);
-  });
+  ] as const;
+  it.each(isDeep ? [...moments, ...furtherMoments] : moments)(
+    '%s: its job is done all the same',
+    async (_, write, when, lapses) => {
+      const { stack } = stage;
+      const worker = stage.worker();
+      await worker.ready();
+      const died = dieAt(stack.dynamodb, worker, writes[write], when);
+      await stack.send('journal', steps, { jobId: 'a' });
+      await died;
+      if (lapses > 0) await stack.lapse('a');
+      sweepOften();
+      const [job] = await stage.finished('a');
+      expect(job).toMatchObject({ status: 'done', errors: 0, attempt: 1 + lapses });
+      expect(lapsesOf(job)).toBe(lapses);
+      expect(job).toMatchObject({ result: { attempt: job?.attempt } });
+      await expect.poll(() => worker.deaths).toBe(1);
+      // A checkpoint that was stored is not lost with its worker: the next attempt starts from it.
+      const starts = stage.journal().filter(({ event }) => event === 'start');
+      if (write === 'checkpoint') expect(starts.at(-1)?.step).toBe(when === 'after' ? 1 : 0);
+      if (write === 'complete' && when === 'before') expect(starts.at(-1)?.step).toBe(steps.steps);
+    },
+  );
 
   it('while it sends a heartbeat: its job goes on from the checkpoint', async () => {
     const { stack } = stage;

@@ -17,7 +17,7 @@ describe('a worker that is stopped past its lease and goes on', () => {
     zombie.pause();
     await stack.lapse('a');
     stage.reaper();
-    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    await stack.until('a', (job) => (job?.lapses ?? 0) === 1);
     stage.worker();
     const [done] = await stage.finished('a');
     zombie.resume();
@@ -42,7 +42,7 @@ describe('a worker that is stopped past its lease and goes on', () => {
     zombie.pause();
     await stack.lapse('a');
     stage.reaper();
-    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    await stack.until('a', (job) => (job?.lapses ?? 0) === 1);
     stage.worker();
     const [done] = await stage.finished('a');
     zombie.resume();
@@ -63,10 +63,10 @@ describe('a worker that is stopped past its lease and goes on', () => {
     only.pause();
     await stack.lapse('a');
     stage.reaper();
-    await stack.until('a', (job) => (job?.crashes ?? 0) === 1);
+    await stack.until('a', (job) => (job?.lapses ?? 0) === 1);
     only.resume();
     const [job] = await stage.finished('a');
-    expect(job).toMatchObject({ status: 'done', attempt: 2, crashes: 1, result: { attempt: job?.attempt } });
+    expect(job).toMatchObject({ status: 'done', attempt: 2, lapses: 1, result: { attempt: job?.attempt } });
     await expect.poll(() => only.output).toMatch(/"outcome": ?"lost"/);
     expect(await stack.read('a')).toEqual(job);
   });

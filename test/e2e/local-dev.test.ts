@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
+import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { LOCAL_STATE_FILE, type LocalState } from '../../lib/tools/dev/state-file.ts';
 import { sqsClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
@@ -66,7 +67,10 @@ async function stateIn(cwd: string, child: ChildProcess, text: () => string): Pr
 async function rowOf(state: LocalState, jobId: string, isSo: (row: Record<string, unknown>) => boolean) {
   const client = createDynamoDbClient({
     clock: systemClock,
-    config: { endpoint: state.environment.AWS_ENDPOINT_URL_DYNAMODB ?? '' },
+    config: {
+      ...localEnvironment.clientConfig(state.environment),
+      endpoint: state.environment.AWS_ENDPOINT_URL_DYNAMODB ?? '',
+    },
   });
   const table = createDynamoDbTable({ client, tableName: state.tableName });
   for (;;) {
@@ -98,7 +102,10 @@ describe('leasehold dev', () => {
     const cwd = folder();
     const first = dev(cwd, '--no-demo', '--data', 'kept');
     const state = await stateIn(cwd, first.child, first.text);
-    const sqs = sqsClient(state.environment.AWS_ENDPOINT_URL_SQS ?? '');
+    const sqs = sqsClient(
+      state.environment.AWS_ENDPOINT_URL_SQS ?? '',
+      localEnvironment.clientConfig(state.environment),
+    );
     const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
     await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
     const long = JSON.stringify({

@@ -1,19 +1,19 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ChainResult } from '../../lib/reaper/chain.ts';
-import { type BusEvent, type EventBus, startEventBus } from '../../lib/tools/dev/event-bus.ts';
+import type { ReapResult } from '../../lib/reaper/reap.ts';
+import { type BusEvent, startEventBus } from '../../lib/tools/dev/event-bus.ts';
 import { createQueue, sqsEndpoint } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
-type Handler = (event: Partial<SQSEvent>, context: Context) => Promise<ChainResult>;
+type Handler = (event: Partial<SQSEvent>, context: Context) => Promise<ReapResult>;
 
 const withTimeLeft = (ms: number) => ({ getRemainingTimeInMillis: () => ms }) as Context;
 
 describe('the reaper function', () => {
   let stack: WorkerStack;
-  let bus: EventBus;
+  let bus: Awaited<ReturnType<typeof startEventBus>>;
   let events: BusEvent[];
   let wakeQueueUrl: string;
 
@@ -63,7 +63,7 @@ describe('the reaper function', () => {
     const { store, queue } = stack.direct;
     const job = newJob('a', { leaseMs: stack.settings.leaseMs });
     const { lines, tick, wake } = await load();
-    expect(await tick()).toMatchObject({ sweeps: 1, ended: 'swept', wakeAt: expect.any(Number) });
+    expect(await tick()).toMatchObject({ sweeps: 1, ended: 'swept', nextAt: expect.any(Number) });
     await store.claim({ job, owner: 'worker/dead' });
     let reclaimed = 0;
     while (reclaimed === 0) ({ reclaimed } = await wake());
@@ -76,6 +76,7 @@ describe('the reaper function', () => {
       expect.objectContaining({ service: 'test', JobsReclaimed: 1, ReclaimDelay: expect.any(Number) }),
     );
     expect(events).toEqual([
+      expect.objectContaining({ name: 'ReaperLeadershipChanged' }),
       expect.objectContaining({ name: 'JobReclaimed', detail: expect.objectContaining({ jobId: 'a' }) }),
     ]);
   });
@@ -94,7 +95,13 @@ describe('the reaper function', () => {
     await wake();
     expect(stack.dynamodb.counts).toEqual({ GetItem: 2, UpdateItem: 2, Query: 3 * shards });
     expect(stack.sqs.counts).toMatchObject({ SendMessage: 2 });
-    expect(events).toEqual([]);
+    // All environments of the function hold the promise under one name.
+    expect(events).toEqual([
+      expect.objectContaining({
+        name: 'ReaperLeadershipChanged',
+        detail: expect.objectContaining({ change: 'acquired', leader: 'reaper function', term: 1 }),
+      }),
+    ]);
   });
 
   it.each(['{"wake":"somebody else’s"}', 'not json', '{}', 'null', '{"wake":7}'])(

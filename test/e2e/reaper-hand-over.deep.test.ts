@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Table } from '../../lib/protocol/ports.ts';
-import { watch } from '../../lib/reaper/watch.ts';
+import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { seededRandom } from '../support/random.ts';
@@ -11,14 +11,11 @@ import type { ReaperStage } from '../support/reaper-stage.ts';
 /** The defaults, twenty times faster. */
 const SCALE = 20;
 const scaled = {
-  timeScale: SCALE,
-  leaseMs: 30_000 / SCALE,
+  leaseMs: 20_000 / SCALE,
   minLeaseMs: 10_000 / SCALE,
   skewMs: 2000 / SCALE,
   minSweepIntervalMs: 500 / SCALE,
-  leaderLeaseMs: 15_000 / SCALE,
   reaperIntervalMs: 60_000 / SCALE,
-  breakerThreshold: 1000,
 } as const;
 
 const REAPERS = 5;
@@ -54,7 +51,7 @@ describe('reapers that follow one another', () => {
   it('take every job back within the bound, at any jitter and through every hand-over', async () => {
     const random = seededRandom(7);
     const reapers: ReaperStage[] = [];
-    const watches: Promise<unknown>[] = [];
+    const stops: Promise<unknown>[] = [];
     const worker = system.reaper({ name: 'worker', settings: scaled });
     const { settings } = worker;
     const stopGauge = gaugeMachine(worker.deps.table);
@@ -62,7 +59,9 @@ describe('reapers that follow one another', () => {
     for (let i = 1; i <= REAPERS; i++) {
       const reaper = system.reaper({ name: `reaper/${i}`, settings: scaled });
       reapers.push(reaper);
-      watches.push(watch(reaper.deps, { deadlineAt: Date.now() + WATCH_MS }));
+      const embedded = createEmbeddedReaper(reaper.deps);
+      embedded.start();
+      stops.push(sleep(WATCH_MS).then(() => embedded.stop()));
       // The next tick comes anywhere from at once to shortly before this reaper leaves; the last one sees the end.
       const nextTick = Date.now() + (i < REAPERS ? random.integer(0, WATCH_MS - 500) : settings.leaseMs);
       while (Date.now() < nextTick) {
@@ -75,7 +74,7 @@ describe('reapers that follow one another', () => {
     await expect
       .poll(() => reapers.reduce((sum, reaper) => sum + reaper.telemetry.total('JobsReclaimed'), 0))
       .toBe(jobs);
-    await Promise.all(watches);
+    await Promise.all(stops);
     const slowest = await stopGauge();
 
     const delays = reapers.flatMap((reaper) => reaper.telemetry.values('ReclaimDelay'));

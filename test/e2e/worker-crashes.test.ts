@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isDeep } from '../support/depth.ts';
 import { type MortalProcess, programs, startMortalProcess } from '../support/mortal-process.ts';
-import { lapsesOf, startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
+import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 let stack: WorkerStack;
 let worker: MortalProcess | undefined;
@@ -46,33 +46,5 @@ describe('a worker process that dies', () => {
     const job = await stack.until('spin', (each) => each?.status === 'failed');
     expect(job).toMatchObject({ crashes: 3, errors: 0, lastError: expect.stringMatching(/maxStallMs/) });
     expect(worker.deaths).toBe(0);
-  });
-
-  it('goes on from the checkpoint in its successor', async () => {
-    await stack.send('slow', { steps: 6, ms: 300 }, { jobId: 'slow' });
-    worker = start();
-    await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
-    worker.kill();
-    const job = await stack.until('slow', (each) => each?.status === 'done');
-    expect(job).toMatchObject({ attempt: 2, errors: 0 });
-    expect(lapsesOf(job)).toBe(1);
-    expect(job).toHaveProperty(
-      'result.from',
-      expect.toSatisfy((from: number) => from >= 2),
-    );
-  });
-});
-
-describe('a worker process that is told to stop', () => {
-  it('hands a running job back with its checkpoint, free of charge, and exits', async () => {
-    await stack.send('slow', { steps: 50, ms: 200 }, { jobId: 'slow' });
-    worker = start();
-    await stack.until('slow', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
-    const code = await worker.stop('SIGTERM');
-    worker = undefined;
-    expect(code).toBe(0);
-    const job = await stack.read('slow');
-    expect(job).toMatchObject({ status: 'pending', errors: 0, crashes: 0, releases: 1 });
-    expect(job?.checkpoint).toEqual({ step: expect.any(Number) });
   });
 });

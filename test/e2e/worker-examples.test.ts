@@ -20,7 +20,6 @@ beforeEach(async () => {
     leaseMs: 30_000,
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
-    leaderLeaseMs: 1000,
   });
 });
 afterEach(async () => {
@@ -49,7 +48,7 @@ describe('the example jobs in the example process', () => {
     const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, i) => (i * 31) % 251));
     const path = join(folder, 'large.bin');
     writeFileSync(path, bytes);
-    await stack.send('checksum-file', { path, sliceBytes: 8000 }, { jobId: 'sum' });
+    await stack.send('checksum-file', { path, sliceBytes: 40_000 }, { jobId: 'sum' });
     const first = startProcess();
     const halfway = await stack.until('sum', (job) => (job?.checkpointSeq ?? 0) >= 5);
     first.kill('SIGKILL');
@@ -62,9 +61,9 @@ describe('the example jobs in the example process', () => {
       attempt: 2,
     });
     expect(lapsesOf(job)).toBe(1);
-    // 500 slices in all: a run that had started over would have stored every one of them again.
-    expect(job.checkpointSeq).toBeLessThan(500 + (halfway.checkpointSeq + 5));
-    expect(job.checkpointSeq).toBeLessThanOrEqual(501);
+    // 100 slices in all: a run that had started over would have stored every one of them again.
+    expect(job.checkpointSeq).toBeLessThan(100 + halfway.checkpointSeq);
+    expect(job.checkpointSeq).toBeLessThanOrEqual(101);
   });
 
   it('call a service until it answers, telling it who calls', async () => {
@@ -91,25 +90,6 @@ describe('the example jobs in the example process', () => {
         ['call', '2'],
         ['call', '3'],
       ]);
-    } finally {
-      service.close();
-      service.closeAllConnections();
-    }
-  });
-
-  it('fail a call that the service refuses for good', async () => {
-    const service = createServer((_request, response) => {
-      response.statusCode = 404;
-      response.end();
-    });
-    service.listen(0, '127.0.0.1');
-    await once(service, 'listening');
-    const { port } = service.address() as AddressInfo;
-    try {
-      startProcess();
-      await stack.send('call-service', { url: `http://127.0.0.1:${port}/`, body: null }, { jobId: 'call' });
-      const job = await stack.until('call', (each) => each?.status === 'failed');
-      expect(job.lastError).toMatch(/^NonRetryableError: .* refused the request with 404/);
     } finally {
       service.close();
       service.closeAllConnections();

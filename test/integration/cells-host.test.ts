@@ -14,6 +14,7 @@ import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { startGuard } from '../../lib/worker/cells/host/guard.ts';
 import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
+import { runProcess } from '../support/cli.ts';
 import { atDepth } from '../support/depth.ts';
 import { local } from '../support/engines.ts';
 import { on } from '../support/faults.ts';
@@ -96,7 +97,7 @@ describe('a host whose cell dies', () => {
     expect(await stack.until('a', ended)).toMatchObject({ status: 'done', result: { deaths } });
   });
 
-  it('restarts those who had to make way for a cell beyond its memory, without the queue, and finds the one to blame', async () => {
+  it('restarts the jobs of a cell beyond its memory without the queue, and charges the one that uses it', async () => {
     await stack.send('act', { act: 'buffers' }, { jobId: 'hog' });
     for (const jobId of ['b', 'c', 'd']) await stack.send('act', { act: 'return', ms: 1000 }, { jobId });
     start();
@@ -116,7 +117,7 @@ describe('a host whose cell dies', () => {
 });
 
 describe('the brake', () => {
-  const keptTelemetry = () => ({ ...createKeptTelemetry(), nameRequest() {}, flush() {} });
+  const keptTelemetry = () => ({ ...createKeptTelemetry(), middleware: [], flush() {} });
   const sendPoison = (jobId: string) => stack.send('act', { act: 'exit' }, { jobId, maxCrashes: 1 });
   const failed = (jobId: string) => stack.until(jobId, (job) => job?.status === 'failed');
 
@@ -264,11 +265,45 @@ describe('leasehold work', () => {
     // What the first cell compiled is kept for its successors, and gone with the host.
     const [compiled = ''] = readdirSync(folder).filter((name) => name.startsWith('leasehold-cells-'));
     expect(readdirSync(join(folder, compiled), { recursive: true }).length).toBeGreaterThan(20);
+    // Any user of the machine can write into a shared one.
+    expect(readdirSync(folder)).not.toContain('node-compile-cache');
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
     expect(readdirSync(folder)).not.toContain(compiled);
     startGuard(folder).close();
     await expect.poll(() => existsSync(folder)).toBe(false);
+  });
+
+  it('goes on when the reader of its log leaves, drains when told to, and ends with 1', async () => {
+    const child = spawn(process.execPath, [PROGRAM, 'work', JOBS.pathname], {
+      env: { ...process.env, ...stack.environment, ...keys },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exit = once(child, 'exit');
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    await stack.send('act', { act: 'throw' }, { jobId: 'a', maxAttempts: 1 });
+    expect(await stack.until('a', ended)).toMatchObject({ status: 'failed' });
+    await stack.send('act', { act: 'return', ms: 500 }, { jobId: 'b' });
+    await stack.until('b', (job) => job?.status === 'running');
+    child.kill('SIGTERM');
+    expect(await exit).toEqual([1, null]);
+    expect(await stack.until('b', ended)).toMatchObject({ status: 'done', attempt: 1 });
+  });
+
+  it.each([
+    ['region', { AWS_REGION: '' }, 'No AWS region is set'],
+    [
+      'credentials',
+      { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+      'No usable AWS credentials were found',
+    ],
+    ['table', { LEASEHOLD_TABLE_NAME: 'no-such-table' }, 'There is no such table'],
+  ])('ends with the cause where there is no %s', async (_, missing, cause) => {
+    const environment = { ...stack.environment, ...keys, AWS_EC2_METADATA_DISABLED: 'true', ...missing };
+    const run = await runProcess(['work', JOBS.pathname], { environment });
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(cause)]);
   });
 
   it('says what is wrong with a jobs module, ends with an error, and has received nothing', async () => {

@@ -1,10 +1,14 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cancelled } from '../../lib/worker/abort-reasons.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
 import { cellStage, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
+import { isAlive } from '../support/is-alive.ts';
 import { childrenOf } from '../support/mortal-process.ts';
 
 let open: Cells[] = [];
@@ -50,6 +54,22 @@ describe('a whole worker that stands still', () => {
   });
 });
 
+describe('a host that stands still while its cell goes on', () => {
+  it('does not keep a handler that waits for its signal from hearing it when the lease is over', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-signal-'));
+    const journal = join(folder, 'journal');
+    const host = fork(new URL('../support/frozen-host.ts', import.meta.url).pathname, ['listen', journal], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const told = () => (existsSync(journal) ? readFileSync(journal, 'utf8') : '');
+    await until(() => told().includes('"jobId"'));
+    host.kill('SIGSTOP');
+    await until(() => told().includes('the lease ran out'));
+    host.kill('SIGKILL');
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe('signals that are meant for the host', () => {
   it('do not end a cell: SIGINT, SIGTERM and SIGHUP', async () => {
     const { start, cells } = stage();
@@ -62,11 +82,50 @@ describe('signals that are meant for the host', () => {
 });
 
 describe('a handler that replaces the timers and the clock of its process', () => {
-  it('ends as others do, and so does the next in its cell', async () => {
+  it('ends as others do, and so does the next', async () => {
     const { start, cells } = stage({ cells: 1, spare: false });
     await cells.ready();
-    const { pid } = await resultOf(start('stopTimers'));
-    expect(await resultOf(start('return'))).toMatchObject({ pid });
+    await resultOf(start('stopTimers'));
+    await resultOf(start('return'));
+  });
+});
+
+describe('a cell in which a handler has left something broken', () => {
+  it.each(['JSON', 'Date', 'setTimeout', 'descriptors'])(
+    'is drained and replaced, though it is never idle (%s)',
+    async (place) => {
+      const { start, cells, telemetry } = stage({ cells: 1, spare: false });
+      await cells.ready();
+      const { pid } = await resultOf(start('return'));
+      const kept = start('heedSignal');
+      await resultOf(start('poison', { place }));
+      await until(() => telemetry.lines.some(({ message }) => message === 'a cell is retired'));
+      const next = await resultOf(start('return'));
+      expect(next.pid).not.toBe(pid);
+      expect(isAlive(pid as number)).toBe(true);
+      kept.abort(new Cancelled());
+      await kept.end;
+      await until(() => !isAlive(pid as number));
+    },
+  );
+
+  it('excuses a job that failed in it once, and not again', async () => {
+    const { start, cells } = stage({ cells: 1, spare: false });
+    await cells.ready();
+    const fail = async (isExcusable: boolean) => {
+      const kept = start('heedSignal');
+      await resultOf(start('poison', { place: 'Date' }));
+      const failed = await start({ type: 'act', payload: { act: 5 } }, {}, { isExcusable }).end;
+      kept.abort(new Cancelled());
+      await kept.end;
+      return failed;
+    };
+    expect(await fail(true)).toMatchObject({
+      kind: 'died',
+      isToBlame: false,
+      cause: expect.stringMatching(/^its cell was unwell \(Date\.now\(\) is wrong\); its handler threw /),
+    });
+    expect(await fail(false)).toMatchObject({ kind: 'threw' });
   });
 });
 

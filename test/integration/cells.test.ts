@@ -29,7 +29,7 @@ describe('a cell', () => {
   it('tells its types when it is ready, runs a handler, and keeps the channel to itself', async () => {
     const { cells, start } = stage();
     await cells.ready();
-    expect(cells.types()).toEqual(['act', 'deadlySchema', 'stubborn']);
+    expect(cells.types()).toEqual(['act', 'deadlySchema', 'waitsLonger', 'stubborn']);
     const result = await resultOf(start('return'));
     expect(result.send).toBe('undefined');
     expect(result.pid).not.toBe(process.pid);
@@ -101,9 +101,9 @@ describe('a cell', () => {
     expect((await resultOf(start('return'))).pid).not.toBe(first.pid);
   });
 
-  it('takes what it has started with it', async () => {
+  it.each(['its group', 'detached'])('takes what it has started with it (%s)', async (place) => {
     const { start } = stage();
-    const { child } = (await resultOf(start('child'))) as { child: number };
+    const { child } = (await resultOf(start('child', { place }))) as { child: number };
     expect(isAlive(child)).toBe(true);
     await deathOf(start('exit'));
     await until(() => !isAlive(child));
@@ -117,7 +117,7 @@ describe('a host without a place for what it shares with its cells', () => {
     const neighbour = start('return', { ms: 2000 });
     await resultOf(start('return'));
     rmdirSync(folder);
-    const next = start('return', {}, { suspicion: { group: 1, limit: 1 } });
+    const next = start('return', {}, { maxInCell: 1 });
     await until(() => telemetry.total('CellsUnready') > 0);
     await resultOf(neighbour);
     mkdirSync(folder);
@@ -139,7 +139,7 @@ describe('a cell of a host that is debugged', () => {
   });
 });
 
-describe('the slate', () => {
+describe('the memory that host and cell share', () => {
   it('tells a handler that computes and reads no message that its lease is over, and only then', async () => {
     const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });
     await cells.ready();
@@ -147,7 +147,7 @@ describe('the slate', () => {
     expect(lapsing.aborted).toBe(true);
     // Three lease lengths, renewed by the heart all the while.
     const kept = start('compute', { ms: 1500 }, { leaseMs: 500 });
-    const beating = setInterval(() => kept.lease.renew(readClock(systemClock), 500), 100);
+    const beating = setInterval(() => kept.lease.renew(readClock(systemClock)), 100);
     expect(await resultOf(kept)).toMatchObject({ aborted: false });
     clearInterval(beating);
   });
@@ -180,23 +180,18 @@ describe('blame', () => {
     expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: true });
     await resultOf(start('return'));
     // The cell has been used by another job.
-    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, suspicion: { limit: 1 } });
+    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, maxInCell: 1 });
   });
 
-  it('falls on none of several, who are suspected together, half as many in each cell', async () => {
-    const { start, cells } = stage();
+  it('does not fall on jobs that shared a cell, which run again in smaller groups', async () => {
+    const { start, cells } = stage({ processors: 1 });
     await cells.ready();
     const innocents = Array.from({ length: 4 }, () => start('return', { ms: 60_000 }));
     const deaths = await Promise.all([deathOf(start('exit', { ms: 100 })), ...innocents.map(deathOf)]);
-    const [first] = deaths;
-    for (const death of deaths)
-      expect(death).toMatchObject({
-        isToBlame: false,
-        suspicion: { group: first?.suspicion?.group, limit: 3 },
-      });
-    const folder = mkdtempSync(join(tmpdir(), 'leasehold-suspects-'));
+    for (const death of deaths) expect(death).toMatchObject({ isToBlame: false, maxInCell: 3 });
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-marked-'));
     const journal = join(folder, 'journal');
-    const again = deaths.map(({ suspicion }) => start('heedSignal', { journal }, { suspicion }));
+    const again = deaths.map(({ maxInCell }) => start('heedSignal', { journal }, { maxInCell }));
     const pids = () => (existsSync(journal) ? readFileSync(journal, 'utf8').match(/"pid":\d+/g) : null) ?? [];
     await until(() => pids().length === deaths.length);
     const sizes = [...Map.groupBy(pids(), (pid) => pid).values()].map(({ length }) => length);
@@ -213,34 +208,32 @@ describe('blame', () => {
     expect(await deathOf(start('return', { ms: 60_000 }))).toMatchObject({ isToBlame: false });
   });
 
-  it('leaves suspects waiting for nothing, and nobody waiting for suspects', async () => {
+  it('lets no marked job wait, and no other wait for a marked one', async () => {
     const { start, cells } = stage();
     await cells.ready();
-    const { suspicion } = await deathOf(start('exit'));
-    const suspect = start('return', { ms: 3000 }, { suspicion });
+    const { maxInCell } = await deathOf(start('exit'));
+    const marked = start('return', { ms: 3000 }, { maxInCell });
     const fresh = await resultOf(start('return'));
     expect(fresh.pid).toEqual(expect.any(Number));
-    expect((await resultOf(suspect)).pid).not.toBe(fresh.pid);
+    expect((await resultOf(marked)).pid).not.toBe(fresh.pid);
   });
 
-  it('of a job whose cell is ended for its neighbour’s sake falls on nobody, and it is asked to stop first', async () => {
-    const { start, cells } = stage({ settings: IMPATIENT });
+  it('falls on no neighbor of a handler that ignored its signal, and marks none', async () => {
+    const { start, cells } = stage();
     await cells.ready();
     const stubborn = start('ignoreSignal');
-    const neighbour = start('heedSignal');
+    const neighbor = start('heedSignal');
     await resultOf(start('return', { ms: 100 }));
-    stubborn.kill('ignored signal');
-    await until(() => neighbour.retired() === 1);
-    neighbour.abort(new ShuttingDown('shutdown'));
-    expect(await neighbour.end).toMatchObject({ kind: 'threw' });
-    expect(await deathOf(stubborn)).toMatchObject({ isToBlame: false, suspicion: undefined });
+    stubborn.kill();
+    for (const run of [stubborn, neighbor])
+      expect(await deathOf(run)).toMatchObject({ isToBlame: false, maxInCell: undefined });
   });
 
   it('falls on nobody while the host drains', async () => {
     const { start, cells } = stage();
     await cells.ready();
     cells.drain();
-    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, suspicion: undefined });
+    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, maxInCell: undefined });
   });
 });
 
@@ -251,12 +244,12 @@ describe('a spare cell', () => {
     const first = await resultOf(start('return'));
     const spare = await spareOf(first.pid as number);
     expect((await resultOf(start('return'))).pid).toBe(first.pid);
-    const { suspicion } = await deathOf(start('exit'));
-    expect((await resultOf(start('return', {}, { suspicion }))).pid).toBe(spare);
+    const { maxInCell } = await deathOf(start('exit'));
+    expect((await resultOf(start('return', {}, { maxInCell }))).pid).toBe(spare);
   });
 });
 
-/** The other cell of this process, when it has loaded its module: its slate is in use by then. */
+/** The other cell of this process, when it has loaded its module: its shared memory is in use by then. */
 async function spareOf(used: number): Promise<number> {
   let found: number | undefined;
   await until(() => {
@@ -272,21 +265,21 @@ async function spareOf(used: number): Promise<number> {
 const isCell = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cell-main');
 
 describe('a schema', () => {
-  it('is asked in a cell, and its value goes to the handler there', async () => {
-    const { cells } = stage();
-    await cells.ready();
-    expect(await cells.check('act', '{"act":"return"}')).toMatchObject({ kind: 'accepted' });
-    expect(await cells.check('act', '{"act":1}')).toMatchObject({ kind: 'refused' });
-    expect(await cells.check('unheard-of', '{}')).toEqual({ kind: 'unknownType' });
-  });
-
-  it('that ends its process makes its message a suspect, not the host a casualty', async () => {
-    const { cells } = stage();
-    await cells.ready();
-    expect(await cells.check('deadlySchema', '{}')).toMatchObject({
-      kind: 'unanswered',
-      suspicion: { limit: 1 },
+  it('is asked in the cell first thing in the run, and the handler gets its value', async () => {
+    const { start } = stage();
+    expect(await start('return').end).toMatchObject({ kind: 'returned' });
+    expect(await start({ type: 'act', payload: { act: 1 } }).end).toMatchObject({
+      kind: 'threw',
+      error: { retryable: true, quotesPayload: true },
     });
+  });
+});
+
+it('a backoff function runs in the cell', async () => {
+  const { start } = stage();
+  expect(await start({ type: 'waitsLonger', payload: {} }).end).toMatchObject({
+    kind: 'threw',
+    error: { retryAfterMs: 7_000 },
   });
 });
 
@@ -299,6 +292,15 @@ describe('a jobs module that cannot be loaded', () => {
     await expect(cells.ready()).rejects.toThrow(/broken\.mjs[\s\S]*no database/);
     expect(cells.isReady()).toBe(false);
     expect(telemetry.total('CellsUnready')).toBeGreaterThanOrEqual(3);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is given up on by the host when it blocks the process that loads it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-blocked-'));
+    const file = join(folder, 'blocks.mjs');
+    writeFileSync(file, 'for (;;);');
+    const { cells } = stage({ jobs: new URL(`file://${file}`), loadWithinMs: 500 });
+    await expect(cells.ready()).rejects.toThrow(/blocks\.mjs.*after \d+ ms.*takes too long to load/s);
     rmSync(folder, { recursive: true });
   });
 });

@@ -47,8 +47,8 @@ describeOnOneEngine('looking at jobs', (engine) => {
     it('lists unfinished jobs from the index, soonest lease end first', async () => {
       const run = await system.run(['ls']);
       expect(run.code).toBe(0);
-      expect(run.stdout).toMatch(/run-0 +email +running +1 +1 min +worker-a\/0 +LAPSED 30 s ago/);
-      expect(run.stdout).toMatch(/fresh +report +running .* lease ends in 30 s/);
+      expect(run.stdout).toMatch(/run-0 +email +running +1 +1 min +worker-a\/0 +LAPSED 40 s ago/);
+      expect(run.stdout).toMatch(/fresh +report +running .* lease ends in 20 s/);
       expect(run.stdout).toMatch(/later +report +pending .* due in 1 h/);
       expect(run.stdout).toContain('7 jobs');
       expect(run.stdout).not.toContain('finished');
@@ -110,20 +110,6 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(ids(first)).toEqual(['broken']);
       expect(first.cursor).toBeUndefined();
     });
-
-    it('refuses arguments that it cannot use', async () => {
-      for (const [args, says] of [
-        [['--status', 'sleeping'], 'Allowed choices are unfinished, pending, running'],
-        [['--older-than', 'long'], 'Give a duration such as 30s'],
-        [['--limit', '0'], 'Give a whole number from 1 to 10000'],
-        [['--cursor', 'nonsense'], "the cursor is 'nonsense'"],
-        [['--statsu', 'failed'], 'Did you mean --status?'],
-      ] as const) {
-        const run = await system.run(['ls', ...args]);
-        expect(run.code).toBe(2);
-        expect(run.stderr).toContain(says);
-      }
-    });
   });
 
   describe('show', () => {
@@ -150,12 +136,12 @@ describeOnOneEngine('looking at jobs', (engine) => {
   describe('explain', () => {
     it('tells the life of a job whose worker died: claim, reclaim, fence, the next claim, and what comes next', async () => {
       await claim('victim', 'worker-a/11');
-      await clock.advance(32_001);
+      await clock.advance(22_001);
       const [entry] = (
         await readLeases(system.table, { shard: runningShard('victim', 8), limit: 50 })
       ).entries.filter((each) => each.jobId === 'victim');
       if (entry === undefined) throw new Error('victim is not in the index');
-      const verdict = decideReap(entry, { now: clock.now(), settings: defaultSettings });
+      const verdict = decideReap(entry, { now: clock.now(), random: 0, settings: defaultSettings });
       if (verdict.kind !== 'reclaim') throw new Error(`not reclaimed: ${verdict.kind}`);
       await system.store.reap(entry, verdict);
       const pending = await system.run(['explain', 'victim']);
@@ -167,7 +153,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
       const again = await system.store.claim({ job: { jobId: 'victim' }, owner: 'worker-c/1' });
       if (again.outcome !== 'claimed') throw new Error(again.outcome);
       await clock.advance(10_000);
-      await system.store.heartbeat(claimOf(again.job), clock.now() + 30_000);
+      await system.store.heartbeat(claimOf(again.job), clock.now() + 20_000);
       await clock.advance(2000);
       const { stdout } = await system.run(['explain', 'victim']);
       expect(stdout).toMatch(/#1 +claimed by worker-a\/11/);
@@ -175,8 +161,8 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(stdout).toMatch(/#1 +fenced: whatever worker-a\/11 still writes is refused/);
       expect(stdout).toMatch(/#2 +claimed by worker-c\/1/);
       expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
-      expect(stdout).toMatch(/→ in 28 s .*: its lease ends/);
-      expect(stdout).toContain('given to the next worker (crash 2 of 3)');
+      expect(stdout).toMatch(/→ in 18 s .*: its lease ends/);
+      expect(stdout).toContain('given to the next worker (lapse 2 of 5)');
     });
 
     it('gives the same as JSON, with times', async () => {
@@ -219,12 +205,5 @@ describe('the command line as a whole', () => {
     const run = await runInProcess(['explian', 'x']);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Did you mean explain?');
-  });
-
-  it('says how to name a system when there is none', async () => {
-    const run = await runInProcess(['ls']);
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain('--table NAME');
-    expect(run.stderr).toContain("'leasehold dev'");
   });
 });

@@ -1,20 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
-import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
+import { armWake } from '../../lib/protocol/store/reaper-row.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
-
-const fixture = JSON.parse(
-  readFileSync(join(import.meta.dirname, '..', 'fixtures', 'rows-of-0.1.json'), 'utf8'),
-) as { readonly now: number; readonly rows: readonly Row[] };
 
 interface Diagnosis {
   results: {
@@ -33,11 +27,10 @@ describeOnOneEngine('mending', (engine) => {
   afterEach(() => system.close());
 
   const aReaperRan = async () => {
-    const leadership = createLeadership({
-      ...{ table: system.table, clock: systemClock, name: 'reaper/1', leaseMs: 15_000, shards: 8 },
-    });
-    const lead = await leadership.take();
-    if (lead.outcome === 'leading') await leadership.release(lead.epoch);
+    const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
+    const now = systemClock.now();
+    const promised = { wakeAt: now + 12_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
+    await armWake(parts, { wake: 'w', ...promised }, undefined);
   };
   /** A row as a claim left it, with some attributes changed or (undefined) removed by hand. */
   const edited = async (jobId: string, changes: Row) => {
@@ -104,7 +97,7 @@ describeOnOneEngine('mending', (engine) => {
           .sort(),
       ).toEqual(['beyond-help repaired', 'no-lease repaired', 'text-number repaired']);
       expect(run.code).toBe(0);
-      expect(await hints()).toEqual(['{"hint":"no-lease"}']);
+      expect(await hints()).toEqual(['{"hint":"no-lease","type":"email"}']);
       expect((await system.store.read('no-lease'))?.status).toBe('pending');
       expect((await system.store.read('text-number'))?.errors).toBe(2);
       expect((await system.store.read('beyond-help'))?.status).toBe('failed');
@@ -127,7 +120,7 @@ describeOnOneEngine('mending', (engine) => {
 
       const until = Math.ceil(Date.now() / 1000) + 1000;
       await system.put({ jobId: 'nobody#p1.abc', text: 'left', expiresAt: until });
-      await edited('hollow', { payload: { in: 'p1.gone', parts: 1, bytes: 2000, until } });
+      await edited('hollow', { payload: { in: 'p1.gone', parts: 1, bytes: 2000 } });
       const ill = await system.run(['doctor']);
       expect(ill.stdout).toContain('belong to no job any more: nobody#p1.abc');
       expect(ill.stdout).toContain("'hollow' points to 'hollow#p1.gone', which is gone");
@@ -161,47 +154,34 @@ describeOnOneEngine('mending', (engine) => {
     });
   });
 
-  describe('failures of version 0.1', () => {
-    const isOld = (row: Row) => row.status === 'failed' && !String(row.jobId).startsWith('bad:');
-    const earlier = systemClock.now() - 86_400_000 - fixture.now;
-    const old = fixture.rows
-      .filter(isOld)
-      .map((row): Row => ({ ...row, finishedAt: Number(row.finishedAt) + earlier }))
-      .sort((a, b) => Number(b.finishedAt) - Number(a.finishedAt));
-    const names = old.map(({ jobId }) => String(jobId));
-    const listed = async (...more: readonly string[]) => {
-      const run = await system.run(['ls', '--status', 'failed', '--json', ...more]);
-      return run.json<{ jobs: { jobId: string }[]; cursor?: string; bad: string[] }>();
+  it('a job whose type’s terms no claim has set yet is shown, listed, in order, and sent another hint', async () => {
+    await aReaperRan();
+    const unset = { leaseMs: undefined, maxAttempts: undefined, maxCrashes: undefined };
+    const now = systemClock.now();
+    await system.store.schedule(newJob('unset', { ...unset, type: 'email' }), {
+      ...{ notBefore: now - 2000, leaseUntil: now - 1000, dispatches: 1 },
+    });
+    const said = async (...args: string[]) => {
+      const run = await system.run(args);
+      expect([args[0], run.code]).toEqual([args[0], 0]);
+      return run.stdout;
     };
-    beforeEach(async () => {
-      for (const row of [...old, ...fixture.rows.filter(({ jobId }) => jobId === 'leader:reaper')])
-        await system.put(row);
-      await system.store.claim({ job: newJob('new', { type: 'email' }), owner: 'worker-a/1' });
-      const claim = { jobId: 'new', owner: 'worker-a/1', attempt: 1, startedAt: 0 };
-      await system.store.fail(claim, { errors: 1, lastError: 'boom' });
-    });
-
-    it('are listed before any doctor has been there, after those of today, page by page', async () => {
-      expect(names.length).toBeGreaterThanOrEqual(2);
-      expect((await listed()).jobs.map(({ jobId }) => jobId)).toEqual(['new', ...names]);
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await listed('--limit', '1', ...(cursor === undefined ? [] : ['--cursor', cursor]));
-        seen.push(...page.jobs.map(({ jobId }) => jobId));
-        cursor = page.cursor;
-      } while (cursor !== undefined && seen.length < 10);
-      expect(seen).toEqual(['new', ...names]);
-    });
-
-    it('are put into the index by doctor --repair, after which no list reads the table for them', async () => {
-      const run = await system.run(['doctor', '--repair', '--yes']);
-      expect(run.stdout).toContain('repaired leader:reaper');
-      expect(await system.table.read('leader:reaper')).not.toHaveProperty('epoch');
-      expect((await listed()).jobs.map(({ jobId }) => jobId)).toEqual(['new', ...names]);
-      const again = await system.run(['doctor']);
-      expect(again.stdout).toContain('✓ failures of version 0.1');
-    });
+    expect(await said('show', 'unset')).toMatch(
+      /budgets +set at the first claim\nlease +set at the first claim/,
+    );
+    const shown = JSON.parse(await said('show', 'unset', '--json'));
+    for (const name of Object.keys(unset)) expect(shown).not.toHaveProperty(name);
+    expect(await said('explain', 'unset')).toContain('when it fails for good is set at the first claim');
+    expect(await said('ls', '--status', 'pending')).toMatch(/unset +email +pending/);
+    expect(await said('doctor')).toContain('no problems');
+    expect(await said('reap', '--dry-run')).toContain('unset');
+    expect(await said('reap')).toContain('1 sent another hint');
+    expect(await hints()).toEqual(['{"hint":"unset","type":"email"}']);
+    expect(await said('cancel', '--yes', 'unset')).toContain('✓ unset');
+    expect(await said('show', 'unset')).toContain('cancelled');
+    expect(await said('ls', '--status', 'cancelled', '--scan')).toContain('unset');
+    expect(await said('doctor')).toContain('no problems');
+    expect(await said('revive', 'unset')).toContain('✓ unset');
   });
 
   describe('reap', () => {
@@ -210,18 +190,18 @@ describeOnOneEngine('mending', (engine) => {
 
     it('reclaims jobs whose lease lapsed and sends hints, and leaves live ones alone', async () => {
       await lapse('dead');
-      await lapse('killer', { crashes: 2 });
+      await lapse('killer', { lapses: 4 });
       await edited('live', {});
       const dry = await system.run(['reap', '--dry-run']);
       expect(dry.stdout).toMatch(
-        /dead +email +1 min( \d+ s)? ago +worker-a\/dead +given to the next worker \(crash 1 of 3\)/,
+        /dead +email +1 min( \d+ s)? ago +worker-a\/dead +given to the next worker \(lapse 1 of 5\)/,
       );
-      expect(dry.stdout).toMatch(/killer .*quarantined \(crash 3 of 3\)/);
+      expect(dry.stdout).toMatch(/killer .*quarantined \(lapse 5 of 5\)/);
       expect(dry.stdout).toContain('A sweep would change 2 jobs; nothing was changed.');
       expect((await system.store.read('dead'))?.status).toBe('running');
       const run = await system.run(['reap', '--json']);
       expect(run.code).toBe(0);
-      expect(run.json()).toMatchObject({ reclaimed: 1, failed: 1, quarantined: 1, hintsSent: 1 });
+      expect(run.json()).toMatchObject({ reclaimed: 1, quarantined: 1, hintsSent: 1 });
       expect((await system.store.read('dead'))?.status).toBe('pending');
       expect((await system.store.read('killer'))?.status).toBe('failed');
       expect((await system.store.read('live'))?.status).toBe('running');
@@ -236,7 +216,7 @@ describeOnOneEngine('mending', (engine) => {
       const reap = await system.run(['reap']);
       expect([reap.code, reap.stdout]).toEqual([1, expect.stringContaining('1 of a newer version')]);
       expect(reap.stdout).toContain('1 job reclaimed');
-      expect(reap.stderr).toContain("row 'newer' has format 3; this version knows up to 2");
+      expect(reap.stderr).toContain("row 'newer' has format 3; this version knows up to 1");
       for (const verb of ['cancel', 'take-back', 'revive', 'show', 'explain']) {
         const run = await system.run([verb, 'newer']);
         expect([verb, run.code === 0]).toEqual([verb, false]);

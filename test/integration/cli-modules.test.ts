@@ -31,6 +31,7 @@ const HELP = [
   'commander',
   'lib/aws/clock.ts',
   'lib/node-version.ts',
+  'lib/protocol/errors.ts',
   'lib/tools/cli/cli-error.ts',
   'lib/tools/cli/commands.ts',
   'lib/tools/cli/program.ts',

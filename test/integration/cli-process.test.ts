@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
-import { createLeadership } from '../../lib/protocol/store/leader-lease.ts';
+import { armWake } from '../../lib/protocol/store/reaper-row.ts';
 import { bin, type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
@@ -79,10 +79,10 @@ describe('the process', () => {
     await claim('taken', 'worker-b/1');
     for (const id of ['failed-1', 'failed-2'])
       await system.store.fail(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
-    const leadership = createLeadership({
-      ...{ table: system.table, clock: systemClock, name: 'reaper/1', leaseMs: 15_000, shards: 8 },
-    });
-    await leadership.take();
+    const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
+    const now = systemClock.now();
+    const promised = { wakeAt: now + 12_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
+    await armWake(parts, { wake: 'w', ...promised }, undefined);
   });
   afterAll(() => system.close());
 

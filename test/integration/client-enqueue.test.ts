@@ -104,7 +104,7 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
     const settings = defaultSettings;
     const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'reaper' });
     const telemetry = createKeptTelemetry();
-    await sweep({ table, store, queue, clock, settings, telemetry, events: noEvents });
+    await sweep({ table, store, queue, clock, chance: systemChance, settings, telemetry, events: noEvents });
     return hints.map(({ jobId }) => jobId);
   };
 

@@ -32,6 +32,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^npm (ci|start)$/, 'test/e2e/local-dev.test.ts'],
   [/^npm ci && npm test$/, '.ci/run'],
   [/^cd examples\/existing-app$|^npx cdk synth --quiet$/, 'test/cdk/existing-app.test.ts'],
+  [/^MAIL_URL=\S+ npx leasehold dev /, 'test/integration/cli-dev.test.ts'],
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
   [/^npx leasehold console$/, 'an account'],
   [/^npm run rehearse -- --account /, 'test/unit/rehearsal-account.test.ts'],

@@ -125,49 +125,6 @@ describeOnEachEngine('the jobs table', (engine) => {
       expect(proxy.counts).toEqual({ BatchExecuteStatement: 1, UpdateItem: 2 });
     });
 
-    it('fails only the statements that failed, with a typed error each', async () => {
-      proxy.use(
-        on('BatchExecuteStatement', {
-          kind: 'failSome',
-          which: [0],
-          applied: false,
-          code: 'ThrottlingError',
-        }),
-      );
-      const { outcomes, jobIds } = await claimAll(3);
-      expect(outcomes).toMatchObject([
-        { outcome: 'failed', error: { code: 'THROTTLED' } },
-        { outcome: 'claimed' },
-        { outcome: 'claimed' },
-      ]);
-      expect(await direct.store.read(String(jobIds[0]))).toBeUndefined();
-      proxy.use(on('BatchExecuteStatement', { kind: 'failSome', which: [2], applied: true }));
-      expect((await claimAll(3)).outcomes[2]).toMatchObject({
-        outcome: 'failed',
-        error: { code: 'STORE_UNAVAILABLE' },
-      });
-    });
-
-    it('counts as unknown, not as refused, what can neither be judged nor read', async () => {
-      const { outcomes } = await claimAll(3);
-      const claims = outcomes.flatMap((each) => (each.outcome === 'claimed' ? [claimOf(each.job)] : []));
-      proxy.use(
-        on('BatchExecuteStatement', {
-          kind: 'failSome',
-          which: [0, 1, 2],
-          applied: true,
-          code: 'ConditionalCheckFailed',
-        }),
-        on('GetItem', { kind: 'serverError' }),
-      );
-      const ends = await store.completeMany(claims.map((claim) => ({ claim })));
-      expect(ends.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed']);
-      proxy.use();
-      expect(await store.completeMany(claims.map((claim) => ({ claim })))).toEqual(
-        claims.map(() => ({ outcome: 'written' })),
-      );
-    });
-
     it('costs one request for 25 rows', async () => {
       await claimAll(50);
       expect(proxy.counts).toEqual({ BatchExecuteStatement: 2 });
@@ -206,7 +163,7 @@ describeOnEachEngine('the jobs table', (engine) => {
     const stale = (await read()).entries.find(({ jobId }) => jobId === job.jobId);
     if (stale === undefined) throw new Error('the old entry should be shown');
     expect(stale).toEqual(now);
-    const action = { kind: 'fail', quarantined: true, crashes: 1, releases: 0, lastError: 'x' } as const;
+    const action = { kind: 'quarantine', lapses: 5, lastError: 'x' } as const;
     expect(await store.reap(stale, action)).toEqual({ outcome: 'moved' });
     expect((await store.reapMany([stale, stale, stale].map((entry) => ({ entry, action }))))[0]).toEqual({
       outcome: 'moved',
@@ -218,7 +175,7 @@ describeOnEachEngine('the jobs table', (engine) => {
   });
 
   it('shows every reply’s date to the clock guard, refusals included', async () => {
-    const clockGuard = createClockGuard({ skewMs: 2_000 });
+    const clockGuard = createClockGuard({ skewMs: 2_000, clock: systemClock });
     const client = createDynamoDbClient({
       clock: systemClock,
       clockGuard,

@@ -4,24 +4,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  GetItemCommand,
-  ListTablesCommand,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import {
   availableEngines,
   chooseEngine,
   type DynamoDbEngine,
+  type DynamoDbEngineOptions,
   startDynamoDb,
 } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { isFreePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { findJava, majorVersion } from '../../lib/tools/dev/engines/java.ts';
 import { createTable } from '../support/create-table.ts';
 import { isDeep } from '../support/depth.ts';
-import { anyEngine, describeOnEachEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
+import { anyEngine, describeOnEachEngine, dynamoDbClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 
 const accepts = (host: string, port: number) =>
@@ -41,7 +37,7 @@ const outsideAddress = () =>
 
 describeOnEachEngine('a DynamoDB engine', (shared) => {
   const withEngine = async (
-    options: { readonly dataDir?: string; readonly port?: number },
+    options: Omit<DynamoDbEngineOptions, 'engine'>,
     use: (engine: DynamoDbEngine) => Promise<void>,
   ) => {
     const engine = await startDynamoDb({ engine: shared.engine, ...options });
@@ -112,40 +108,22 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     }
   });
 
+  it('answers only one access key behind a gate', async () => {
+    await withEngine({ gate: { accessKeyId: 'LOCALsecret' } }, async ({ endpoint }) => {
+      const list = async (accessKeyId: string) => {
+        const client = dynamoDbClient(endpoint, { credentials: { accessKeyId, secretAccessKey: 'x' } });
+        return client.send(new ListTablesCommand({})).finally(() => client.destroy());
+      };
+      expect((await list('LOCALsecret')).TableNames).toEqual([]);
+      await expect(list('local')).rejects.toMatchObject({ name: 'UnrecognizedClientException' });
+    });
+  });
+
   it('refuses a port that is taken instead of passing off another engine as its own', async () => {
     await expect(startDynamoDb({ engine: shared.engine, port: shared.port })).rejects.toMatchObject({
       code: 'ENGINE_FAILED',
       message: expect.stringContaining(`Port ${shared.port}`),
     });
-  });
-
-  it('lets exactly one of many conditional writers win and shows the row to the others', async () => {
-    const client = dynamoDbClient(shared.endpoint);
-    const TableName = uniqueName('jobs');
-    await client.send(createTable(TableName));
-    const claims = Array.from({ length: 16 }, (_, n) =>
-      client.send(
-        new UpdateItemCommand({
-          TableName,
-          Key: { jobId: { S: 'j1' } },
-          UpdateExpression: 'SET leaseOwner = :mine',
-          ConditionExpression: 'attribute_not_exists(leaseOwner)',
-          ExpressionAttributeValues: { ':mine': { S: `w${n}` } },
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      ),
-    );
-    const settled = await Promise.allSettled(claims);
-    const winner = settled.findIndex((claim) => claim.status === 'fulfilled');
-    const refusals = settled.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason] : []));
-    expect(refusals).toHaveLength(15);
-    for (const refusal of refusals) {
-      expect(refusal).toMatchObject({
-        name: 'ConditionalCheckFailedException',
-        Item: { leaseOwner: { S: `w${winner}` } },
-      });
-    }
-    client.destroy();
   });
 });
 

@@ -1,9 +1,4 @@
-import {
-  CreateQueueCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SendMessageCommand,
-} from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
@@ -31,10 +26,6 @@ describe('a fault proxy before SQS', () => {
     const { Messages } = await direct.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
     return (Messages ?? []).map((message) => message.Body).sort();
   };
-  const sendThree = () => {
-    const Entries = ['a', 'b', 'c'].map((Id) => ({ Id, MessageBody: Id }));
-    return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
-  };
 
   it('keeps clients that follow the queue URL on the proxy', () => {
     expect(QueueUrl).toMatch(new RegExp(`^${proxy.endpoint}/`));
@@ -48,24 +39,5 @@ describe('a fault proxy before SQS', () => {
       code: 'ECONNRESET',
     });
     expect(await bodies()).toEqual(['sent']);
-  });
-
-  it('throttles as SQS does', async () => {
-    proxy.use(on('SendMessage', { kind: 'throttle' }));
-    await expect(client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' }))).rejects.toMatchObject({
-      name: 'RequestThrottled',
-    });
-    expect(await bodies()).toEqual([]);
-  });
-
-  it.each([
-    [false, ['a', 'c']],
-    [true, ['a', 'b', 'c']],
-  ])('reports one entry of a batch as failed (applied: %s)', async (applied, arrived) => {
-    proxy.use(on('SendMessageBatch', { kind: 'failSome', which: [1], applied }));
-    const sent = await sendThree();
-    expect(sent.Successful?.map((entry) => entry.Id)).toEqual(['a', 'c']);
-    expect(sent.Failed).toMatchObject([{ Id: 'b', SenderFault: false }]);
-    expect(await bodies()).toEqual(arrived);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
-import { describeJobStore } from '../contract/job-store.ts';
-import { atDepth } from '../support/depth.ts';
-import { describeOnEachEngine } from '../support/engines.ts';
+import { describeEngineDifferences, describeJobStore } from '../contract/job-store.ts';
+import { atDepth, isDeep } from '../support/depth.ts';
+import { anyEngine, describeOnEachEngine } from '../support/engines.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 
 describeOnEachEngine('the job store', (engine) => {
@@ -10,7 +10,9 @@ describeOnEachEngine('the job store', (engine) => {
     for (const each of opened) await each.close();
   });
 
-  describeJobStore(
+  const isWhole = isDeep || engine.endpoint === anyEngine().endpoint;
+  const describeStore = isWhole ? describeJobStore : describeEngineDifferences;
+  describeStore(
     async (batches) => {
       const jobs = await openJobsTable(engine.endpoint);
       opened.push(jobs);

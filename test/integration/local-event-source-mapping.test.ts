@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import {
   CreateQueueCommand,
   GetQueueAttributesCommand,
-  ReceiveMessageCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { failedMessages } from '../../lib/tools/dev/lambda-host/batch-response.ts';
 import { startEventSourceMapping } from '../../lib/tools/dev/lambda-host/event-source-mapping.ts';
-import { createLambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
+import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
 
 const client = sqsClient(sqsEndpoint());
@@ -60,7 +59,7 @@ async function mapped(
   cleanUps.push(() => rmSync(codeDir, { recursive: true, force: true }));
   writeFileSync(join(codeDir, 'index.mjs'), HANDLER);
   writeFileSync(join(codeDir, 'journal'), '');
-  const target = createLambdaFunction({
+  const target = new LambdaFunction({
     functionName: 'mapped',
     codeDir,
     handler: 'index.handler',
@@ -97,18 +96,6 @@ const sendAll = (QueueUrl: string, bodies: readonly string[]) =>
     }),
   );
 
-/** Messages in the queue, seen or hidden. The engine counts them anew only when somebody receives. */
-async function left(QueueUrl: string): Promise<number> {
-  await client.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 0, WaitTimeSeconds: 0 }));
-  const { Attributes } = await client.send(
-    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }),
-  );
-  return (
-    Number(Attributes?.ApproximateNumberOfMessages) +
-    Number(Attributes?.ApproximateNumberOfMessagesNotVisible)
-  );
-}
-
 const until = async (isSo: () => boolean | Promise<boolean>) => {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 };
@@ -136,18 +123,6 @@ describe('the event source mapping', () => {
       expect(deliveries().filter((body) => body === end).length).toBeGreaterThanOrEqual(2);
     },
   );
-
-  it('leaves it to the queue to set a message aside after too many deliveries', async () => {
-    const deadLetters = await queue();
-    const url = await queue({
-      VisibilityTimeout: '1',
-      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: await arnOf(deadLetters), maxReceiveCount: 2 }),
-    });
-    await send(url, 'throw');
-    const { deliveries } = await mapped(url);
-    await until(async () => (await left(deadLetters)) === 1);
-    expect(deliveries()).toEqual(['throw', 'throw']);
-  });
 
   it('runs at most as many invocations at once as the function allows, and all messages in the end', async () => {
     const url = await queue();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLambdaFunction, type HostEvent } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
+import { type HostEvent, LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 
 const folders: string[] = [];
 const functions: { stop(): Promise<void> }[] = [];
@@ -18,7 +18,7 @@ function lambda(source: string, options: { timeoutMs?: number; concurrency?: num
   folders.push(codeDir);
   writeFileSync(join(codeDir, 'index.mjs'), source);
   const events: HostEvent[] = [];
-  const created = createLambdaFunction({
+  const created = new LambdaFunction({
     functionName: 'subject',
     codeDir,
     handler: 'index.handler',

@@ -105,16 +105,14 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
       expect(proxy.tally.of('BatchExecuteStatement').requests).toBe(2);
     });
 
-    it('is recognised for each reclaim, whose crash is charged once, and not for what another reaper did', async () => {
+    it('is recognised for each reclaim, whose lapse is counted once, and not for what another reaper did', async () => {
       const claimed = await claimAll(5);
       const rows = await Promise.all(claimed.map(({ jobId }) => direct.table.read(jobId)));
       const verdicts = rows.map((row) => ({
         entry: entryOf(row ?? {}),
         action: {
           kind: 'reclaim',
-          chargedTo: 'crashes',
-          crashes: 1,
-          releases: 0,
+          lapses: 1,
           lastError: 'worker lease expired',
           dispatch: direct.dispatch(),
         } as const,
@@ -132,7 +130,7 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
         'written',
       ]);
       for (const { jobId } of claimed)
-        expect(await direct.store.read(jobId)).toMatchObject({ status: 'pending', crashes: 1, attempt: 1 });
+        expect(await direct.store.read(jobId)).toMatchObject({ status: 'pending', lapses: 1, attempt: 1 });
     });
   });
 

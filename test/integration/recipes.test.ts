@@ -34,7 +34,7 @@ beforeAll(async () => {
   stack = await startWorkerStack();
   worker = startWorkerProcess({ parts: stack.worker(registry), signals: false });
   const { LEASEHOLD_QUEUE_URL, LEASEHOLD_TABLE_NAME, ...endpoints } = stack.environment;
-  Object.assign(process.env, { QUEUE_URL: LEASEHOLD_QUEUE_URL, TABLE_NAME: LEASEHOLD_TABLE_NAME });
+  Object.assign(process.env, { LEASEHOLD_QUEUE_URL, LEASEHOLD_TABLE_NAME });
   for (const [name, value] of Object.entries(endpoints))
     if (name.startsWith('AWS_ENDPOINT')) process.env[name] = value;
   await dynamoDb.send(
@@ -63,7 +63,7 @@ const run = (words: string) => {
   return runRecipe(found[0] as (typeof found)[number], {
     ...{ createRegistry, defineJob, NonRetryableError, z, registry, dynamoDb, UpdateItemCommand },
     orders: Array.from({ length: 25 }, (_, n) => 100 + n),
-    producer: createProducer({ registry, queue: process.env.QUEUE_URL ?? '', clock }),
+    producer: createProducer({ registry, clock }),
     indexPage: async (page: number) => void indexed.push(page),
   });
 };

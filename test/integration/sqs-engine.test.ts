@@ -2,14 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  ChangeMessageVisibilityCommand,
   CreateQueueCommand,
   DeleteMessageCommand,
-  GetQueueAttributesCommand,
   GetQueueUrlCommand,
   ListQueuesCommand,
   ReceiveMessageCommand,
-  SendMessageBatchCommand,
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
@@ -69,44 +66,6 @@ describe('the SQS engine', () => {
     const { Messages } = await plain.send(new ReceiveMessageCommand({ QueueUrl }));
     expect(Messages?.map((message) => message.Body)).toEqual(['from the environment']);
     plain.destroy();
-  });
-
-  it('takes ten messages in one batch', async () => {
-    const url = await createQueue('jobs');
-    const entries = Array.from({ length: 10 }, (_, n) => ({ Id: `m${n}`, MessageBody: `body ${n}` }));
-    const sent = await client.send(new SendMessageBatchCommand({ QueueUrl: url, Entries: entries }));
-    expect(sent.Successful).toHaveLength(10);
-    const bodies = new Set((await receive(url)).map((message) => message.Body));
-    expect(bodies).toEqual(new Set(entries.map((entry) => entry.MessageBody)));
-  });
-
-  it('hides a received message until its visibility is given back', async () => {
-    const url = await createQueue('jobs', { VisibilityTimeout: '600' });
-    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'hidden' }));
-    const [first] = await receive(url);
-    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
-    await client.send(
-      new ChangeMessageVisibilityCommand({
-        QueueUrl: url,
-        ReceiptHandle: first?.ReceiptHandle,
-        VisibilityTimeout: 0,
-      }),
-    );
-    expect((await receive(url))[0]?.MessageId).toBe(first?.MessageId);
-  });
-
-  it('moves a message to the dead-letter queue after the allowed number of receives', async () => {
-    const deadUrl = await createQueue('dead');
-    const { Attributes } = await client.send(
-      new GetQueueAttributesCommand({ QueueUrl: deadUrl, AttributeNames: ['QueueArn'] }),
-    );
-    const redrive = { deadLetterTargetArn: Attributes?.QueueArn, maxReceiveCount: 2 };
-    const url = await createQueue('jobs', { VisibilityTimeout: '0', RedrivePolicy: JSON.stringify(redrive) });
-    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'poison' }));
-    expect(await receive(url)).toHaveLength(1);
-    expect(await receive(url)).toHaveLength(1);
-    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
-    expect((await receive(deadUrl)).map((message) => message.Body)).toEqual(['poison']);
   });
 
   it('frees its port when stopped, with a long poll still open', async () => {

@@ -25,12 +25,7 @@ describe('the job queue on SQS', () => {
   beforeAll(async () => {
     direct = sqsClient(sqsEndpoint());
     proxy = await startFaultProxy({ target: sqsEndpoint() });
-    client = createSqsClient({
-      ...local,
-      endpoint: proxy.endpoint,
-      maxAttempts: 1,
-      useQueueUrlAsEndpoint: false,
-    });
+    client = createSqsClient({ ...local, endpoint: proxy.endpoint, maxAttempts: 1 });
   });
   afterAll(async () => {
     client.destroy();

@@ -9,7 +9,7 @@ import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { bundle, bundleWorker } from '../../lib/aws/lambda/bundle.ts';
+import { bundle, bundleWorker } from '../../lib/tools/bundle/bundle.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;

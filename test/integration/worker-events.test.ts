@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createClient } from '../../lib/client/index.ts';
 import { NonRetryableError } from '../../lib/index.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
-import { type BusEvent, type EventBus, startEventBus } from '../../lib/tools/dev/event-bus.ts';
+import { type BusEvent, startEventBus } from '../../lib/tools/dev/event-bus.ts';
 import { eventSchemas } from '../../lib/wire/event-schemas.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
@@ -32,7 +32,7 @@ const endless = defineJob({
 describe('what workers publish', () => {
   const { AWS_ENDPOINT_URL_EVENTBRIDGE: before } = process.env;
   let stack: WorkerStack;
-  let bus: EventBus;
+  let bus: Awaited<ReturnType<typeof startEventBus>>;
   let wire: FaultProxy;
   let host: WorkerProcess | undefined;
   let events: BusEvent[];

@@ -68,7 +68,7 @@ describe('the heart', () => {
 
   it('stops for an attempt that is too old, which is charged as an error', async () => {
     let seen: unknown;
-    const end = await runOnce({ maxRunMs: 700 }, ({ signal }) => {
+    const end = await runOnce({ maxRunMs: 1000 }, ({ signal }) => {
       signal.addEventListener('abort', () => {
         seen = signal.reason;
       });

@@ -36,7 +36,7 @@ async function runProgram(command: string, args: readonly string[]) {
   const child = spawn(command, args, {
     env: {
       ...process.env,
-      QUEUE_URL: stack.queueUrl,
+      LEASEHOLD_QUEUE_URL: stack.queueUrl,
       AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
       AWS_DEFAULT_REGION: 'eu-west-1',
       AWS_PAGER: '',

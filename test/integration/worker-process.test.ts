@@ -190,7 +190,7 @@ describe('the process host', () => {
 
   it('starts and stops the reaper that it was given', async () => {
     const calls: string[] = [];
-    const reaper = { start: () => void calls.push('start'), stop: async () => void calls.push('stop') };
+    const reaper = { start: async () => void calls.push('start'), stop: async () => void calls.push('stop') };
     await start(undefined, reaper).stop();
     expect(calls).toEqual(['start', 'stop']);
   });

@@ -21,7 +21,15 @@ const greet = defineJob({
   payload: z.object({ name: z.string(), at: z.optional(z.iso.datetime()) }),
   run: ({ payload }) => `hello ${payload.name}`,
 });
-const registry = createRegistry([greet]);
+const slow = defineJob({
+  type: 'slow',
+  payload: z.object({}),
+  lease: { ms: 90_000 },
+  maxAttempts: 7,
+  maxCrashes: 2,
+  run: () => 'done',
+});
+const registry = createRegistry([greet, slow]);
 const producer = () =>
   createProducer({ registry, queue: stack.worker(registry).queue, settings: stack.settings });
 
@@ -156,6 +164,20 @@ describe('the dead-letter consumer', () => {
     expect(failures).toEqual([]);
     expect(await stack.read('a')).toMatchObject({ status: 'pending', attempt: 0, dispatches: 1 });
     expect(await messages(1)).toEqual(['{"hint":"a","type":"greet"}']);
+  });
+
+  it('leaves the terms of the type to the first claim, which sets those that the message left open', async () => {
+    await take('{"type":"slow","jobId":"a","payload":{},"maxAttempts":4}');
+    const pending = await stack.read('a');
+    expect(pending).toMatchObject({ status: 'pending', maxAttempts: 4 });
+    expect(pending).not.toHaveProperty('leaseMs');
+    expect(pending).not.toHaveProperty('maxCrashes');
+    const hint = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+    const worker = createWorkerHandler(registry, { parts: stack.worker(registry) });
+    expect(await invoke(worker, hint)).toEqual([]);
+    expect(await stack.read('a')).toMatchObject({
+      ...{ status: 'done', attempt: 1, leaseMs: 90_000, maxAttempts: 4, maxCrashes: 2 },
+    });
   });
 
   it('leaves a job that has a row alone', async () => {

@@ -5,8 +5,8 @@ import {
   isDataPointer,
   pointersOf,
 } from '../../lib/protocol/rows/data-pointer.ts';
-import { ClaimState } from '../../lib/protocol/store/claim-state.ts';
-import { putDataWrite, replaceDataWrite } from '../../lib/protocol/writes/data-writes.ts';
+import { firstSlots, type Slots, settledAt, slotKey, takeSlot } from '../../lib/protocol/store/data-slots.ts';
+import { putDataWrite } from '../../lib/protocol/writes/data-writes.ts';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import { takeBackWrite } from '../../lib/protocol/writes/operator-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
@@ -16,7 +16,6 @@ import {
   completeWrite,
   failWrite,
   restartWrite,
-  tidyWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
 
 /**
@@ -26,7 +25,7 @@ import {
  */
 
 const JOB_ID = 'j';
-const CONTEXT = { now: 0, shards: 1 };
+const CONTEXT = { now: 0, shards: 1, expiresAt: 1 };
 const DISPATCH = { notBefore: 0, leaseUntil: 0, dispatches: 0 };
 
 /** The protocol as it is, or with one mistake in it. */
@@ -34,18 +33,40 @@ export interface DataVariation {
   readonly alter: (write: RowWrite) => RowWrite;
   /** The pointer is sent without waiting for the data. */
   readonly pointerFirst: boolean;
-  /** A new pair of places for the checkpoints of a claim. */
-  readonly pair: (attempt: number, id: string) => string;
+  /** The slots of a new claim. */
+  readonly firstSlots: (row: Row | undefined) => Slots | undefined;
+  /** The slot of a claim's next checkpoint. */
+  readonly nextSlot: (
+    me: Pick<DataWorker, 'attempt' | 'slots' | 'seq'>,
+    id: string,
+  ) => { readonly slots: Slots; readonly place: string };
 }
+
+/** Fewer than there really are: few checkpoints fill them, and each claim has those of the one before. */
+const RING = { size: 2, claims: 1 };
+export const slotOf = (
+  slots: Slots | undefined,
+  newPlace: string,
+  size = RING.size,
+): ReturnType<DataVariation['nextSlot']> => {
+  const taken = takeSlot(slots, () => newPlace, size);
+  return { slots: taken, place: slotKey(taken, size) };
+};
+
 export const SOUND_DATA: DataVariation = {
   alter: (write) => write,
   pointerFirst: false,
-  pair: (attempt, id) => `c${attempt}${id}`,
+  firstSlots: (row) => {
+    const [[, pointer] = []] = pointersOf(row ?? {}, ['checkpoint']);
+    return firstSlots(
+      { kind: 'c', createdAt: 0, attempt: Number(row?.attempt), pointsTo: pointer?.in },
+      RING,
+    );
+  },
+  nextSlot: ({ attempt, slots }, id) => slotOf(slots, `c${attempt}${id}`),
 };
 
-export type Act = 'claim' | 'save' | 'tidy' | 'complete';
-
-type Place = { readonly pair: string; readonly slot: 0 | 1 };
+export type Act = 'claim' | 'save' | 'report' | 'complete';
 
 /** Texts that go to rows of their own, and then the write that points to them. */
 export interface Order {
@@ -61,7 +82,7 @@ export interface Order {
     readonly place: string;
     readonly text: string;
   }[];
-  readonly place?: Place | undefined;
+  readonly slots?: Slots | undefined;
 }
 
 /** A request on its way. */
@@ -70,16 +91,16 @@ export interface Request {
   readonly order: Order;
 }
 
-/** What a worker knows. It does one thing at a time, but for tidying, which nobody waits for. */
+/** What a worker knows. It does one thing at a time. */
 export interface DataWorker {
   readonly owner: string;
   readonly attempt: number;
   readonly seq: number;
   /** The order that it waits for. */
   readonly busy: string;
-  readonly place: Place | undefined;
+  readonly slots: Slots | undefined;
 }
-export const NOBODY: DataWorker = { owner: '', attempt: 0, seq: 0, busy: '', place: undefined };
+export const NOBODY: DataWorker = { owner: '', attempt: 0, seq: 0, busy: '', slots: undefined };
 
 export interface DataState {
   readonly row: Row | undefined;
@@ -104,7 +125,7 @@ export const firstDataState = (left: DataState['left']): DataState => ({
 });
 
 const pointerTo = (place: string, text: string): DataPointer => ({
-  ...{ in: place, parts: 1, bytes: text.length, until: 9e9 },
+  ...{ in: place, parts: 1, bytes: text.length },
 });
 
 function render({ what, order }: Request): RowWrite {
@@ -114,28 +135,24 @@ function render({ what, order }: Request): RowWrite {
   const [first] = kept;
   if (what === 'data') {
     const part = { key: dataKey(JOB_ID, first?.place ?? '', 0), text: first?.text ?? '', expiresAt: 9e9 };
-    return act === 'save' ? replaceDataWrite(part, seq) : putDataWrite(part);
+    return putDataWrite(part, act === 'save' ? { attempt, seq } : undefined);
   }
   const claim: Claim = { jobId: JOB_ID, owner, attempt, startedAt: 0 };
   const pointer = first && pointerTo(first.place, first.text);
   switch (act) {
     case 'claim': {
-      const terms = { type: 't', leaseMs: 1, maxAttempts: 9, maxCrashes: 9 };
-      const job = pointer === undefined ? { jobId: JOB_ID } : { jobId: JOB_ID, ...terms, payload: pointer };
-      return claimWrite({ job, owner, skewMs: 0 }, context);
+      const terms = { leaseMs: 1, maxAttempts: 9, maxCrashes: 9 };
+      const job = pointer === undefined ? { jobId: JOB_ID } : { jobId: JOB_ID, type: 't', payload: pointer };
+      return claimWrite({ job, owner, skewMs: 0, terms }, context);
     }
     case 'save':
       return checkpointWrite(claim, { seq, checkpoint: pointer ?? '' }, context);
-    case 'tidy':
-      return tidyWrite(
-        claim,
-        { texts: { [first?.name ?? 'payload']: pointer }, remove: [], checkpointSeq: seq },
-        context,
-      );
+    case 'report':
+      return checkpointWrite(claim, { seq, progress: '1' }, context);
     case 'complete':
-      return completeWrite(claim, { result: pointer, expiresAt: 1 }, context);
+      return completeWrite(claim, pointer, context);
     case 'fail':
-      return failWrite(claim, { errors: 0, lastError: 'MissingDataError', expiresAt: 1 }, context);
+      return failWrite(claim, { errors: 0, lastError: 'MissingDataError' }, context);
     case 'restart':
       return restartWrite(
         claim,
@@ -164,7 +181,7 @@ const slim = (row: Row): Row =>
   Object.fromEntries(KEPT.filter((name) => name in row).map((name) => [name, row[name]]));
 
 /** The text of an attribute, wherever it is. */
-export function textOf({ row, data }: Pick<DataState, 'row' | 'data'>, name: string): string | undefined {
+function textOf({ row, data }: Pick<DataState, 'row' | 'data'>, name: string): string | undefined {
   const value = row?.[name];
   if (!isDataPointer(value)) return value as string | undefined;
   return data[dataKey(JOB_ID, value.in, 0)]?.data as string | undefined;
@@ -201,12 +218,12 @@ function remember(state: DataState, { act, kept, owner }: Order): DataState {
       return { ...state, holder: `${owner}+` };
     case 'save':
       return { ...state, checkpoint: text };
+    case 'report':
+      return state;
     case 'complete':
       return { ...state, holder: '', result: text };
     case 'fail':
       return { ...state, holder: '' };
-    case 'tidy':
-      return state;
   }
 }
 
@@ -229,17 +246,15 @@ const withWorker = (state: DataState, index: number, worker: DataWorker): DataSt
 });
 
 const senderOf = (state: DataState, { order }: Request): number =>
-  state.workers.findIndex(
-    ({ owner, busy }) => owner === order.owner && (busy === order.id || order.act === 'tidy'),
-  );
+  state.workers.findIndex(({ owner, busy }) => owner === order.owner && busy === order.id);
 
-/** A request that is given up: where it was to a checkpoint's row, nobody knows any more which of the two that points to. */
+/** A request that is given up: it may or may not be applied, now or later. */
 export function forgetful(state: DataState, request: Request): DataState {
   const index = senderOf(state, request);
   const me = state.workers[index];
-  if (me === undefined || request.order.act === 'tidy') return state;
+  if (me === undefined) return state;
   if (request.order.act === 'claim') return withWorker(state, index, NOBODY);
-  return withWorker(state, index, { ...me, busy: '', place: undefined });
+  return withWorker(state, index, { ...me, busy: '' });
 }
 
 function learn(state: DataState, request: Request, variation: DataVariation): DataState {
@@ -253,30 +268,36 @@ function learn(state: DataState, request: Request, variation: DataVariation): Da
   const isMine = row?.status === 'running' && row.leaseOwner === me.owner;
   switch (order.act) {
     case 'claim':
-      return isMine ? begun(state, index, me.owner) : withWorker(state, index, NOBODY);
+      return isMine ? begun(state, index, me.owner, variation) : withWorker(state, index, NOBODY);
     case 'restart':
       return row?.leaseOwner === `${me.owner}+` && row.status === 'running'
-        ? begun(state, index, `${me.owner}+`)
+        ? begun(state, index, `${me.owner}+`, variation)
         : withWorker(state, index, NOBODY);
-    case 'save': {
+    case 'save':
+    case 'report': {
       const stands = isMine && row.attempt === me.attempt && Number(row.checkpointSeq) >= order.seq;
-      return withWorker(state, index, stands ? { ...me, busy: '', place: order.place } : NOBODY);
+      const slots = order.slots === undefined ? me.slots : settledAt(me.slots, order.slots);
+      return withWorker(state, index, stands ? { ...me, busy: '', slots } : NOBODY);
     }
-    case 'tidy':
-      return state;
     default:
       return withWorker(state, index, NOBODY);
   }
 }
 
 /** The claim holds: its data is read, and what is gone fails the job. */
-function begun(state: DataState, index: number, owner: string): DataState {
+function begun(state: DataState, index: number, owner: string, variation: DataVariation): DataState {
   const { row, ids } = state;
   const attempt = Number(row?.attempt);
   const isGone = pointersOf(row ?? {}, ['payload', 'checkpoint']).some(
     ([name]) => textOf(state, name) === undefined,
   );
-  const me = { owner, attempt, seq: Number(row?.checkpointSeq ?? 0), busy: '', place: undefined };
+  const me = {
+    owner,
+    attempt,
+    seq: Number(row?.checkpointSeq ?? 0),
+    busy: '',
+    slots: variation.firstSlots(row),
+  };
   if (!isGone) return withWorker(state, index, me);
   const id = `~${ids}`;
   const order: Order = { act: 'fail', owner, attempt, id, seq: 0, kept: [] };
@@ -286,13 +307,6 @@ function begun(state: DataState, index: number, owner: string): DataState {
     net: [...state.net, { what: 'pointer', order }],
     broken: state.broken ?? (state.vanished ? undefined : 'a job lost its data'),
   };
-}
-
-/** The place of the next checkpoint, as the store chooses it. */
-export function nextPlaceOf(me: DataWorker, id: string, variation: DataVariation): Place {
-  const known = new ClaimState({ jobId: JOB_ID, owner: me.owner, attempt: me.attempt, startedAt: 0 });
-  known.pointsTo('checkpoint', me.place);
-  return known.nextPlace('checkpoint', () => variation.pair(me.attempt, id));
 }
 
 /** An operator takes the job from its worker. */

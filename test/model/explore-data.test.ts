@@ -1,22 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
-import type { JsonValue } from '../../lib/wire/message.ts';
 import { of, without } from '../simulation/alter-writes.ts';
 import { isDeep } from '../support/depth.ts';
-import { type DataVariation, SOUND_DATA } from './data-world.ts';
+import { type DataVariation, SOUND_DATA, slotOf } from './data-world.ts';
 import { type DataBounds, exploreData } from './explore-data.ts';
 
-const NONE: DataBounds = { claim: 0, save: 0, tidy: 0, complete: 0, takeBack: 0, restart: 0, faults: 0 };
+const NONE: DataBounds = { claim: 0, save: 0, report: 0, complete: 0, takeBack: 0, restart: 0, faults: 0 };
 /** What meets in each world: all orders of it are tried. */
 const worlds: [string, Partial<DataBounds>][] = [
   ['two messages for one job', { claim: 3, takeBack: 1, faults: 1 }],
-  ['checkpoints and their lost replies', { claim: 1, save: 3, faults: 2 }],
-  ['a zombie that goes on saving', { claim: 2, save: 3, takeBack: 1 }],
+  ['checkpoints and their lost replies', { claim: 1, save: 4, faults: 2 }],
+  ['a zombie that goes on saving', { claim: 2, save: 3, takeBack: 1, faults: 1 }],
   ['a restart in between', { claim: 1, save: 2, restart: 1, complete: 1, faults: 1 }],
-  ['data that is renewed while it is saved', { claim: 1, save: 2, tidy: 1, faults: 1 }],
+  ['checkpoints that take every slot twice', { claim: 1, save: 5, faults: 2 }],
+  ['progress between checkpoints', { claim: 1, save: 3, report: 2, faults: 1 }],
   ['the end, by two claims', { claim: 2, save: 1, takeBack: 1, complete: 2, faults: 1 }],
 ];
-if (isDeep) worlds.push(['all of it', { claim: 2, save: 2, tidy: 1, takeBack: 1, restart: 1, complete: 1 }]);
+if (isDeep)
+  worlds.push(
+    ['a zombie with more checkpoints than slots', { claim: 2, save: 4, takeBack: 1, faults: 1 }],
+    ['progress and lost replies between checkpoints', { claim: 1, save: 3, report: 2, faults: 2 }],
+    ['all of it', { claim: 2, save: 3, report: 1, takeBack: 1, restart: 1, complete: 1 }],
+  );
 
 describe('every state that the data of one job can get into, by the real writes', () => {
   it.each(worlds)('keeps its promises: %s', (name, bounds) => {
@@ -27,19 +31,53 @@ describe('every state that the data of one job can get into, by the real writes'
   });
 
   const alter = (change: DataVariation['alter']): DataVariation => ({ ...SOUND_DATA, alter: change });
-  const inOnePlace = (text: string) => text.replace(/\.1$/, '.0');
-  const overwritten = (write: RowWrite): RowWrite => {
-    if (write.transition === 'replaceData') return { ...write, jobId: inOnePlace(write.jobId) };
-    const pointer = write.set.checkpoint as Readonly<Record<string, JsonValue>> | undefined;
-    if (write.transition !== 'checkpoint' || pointer === undefined) return write;
-    return {
-      ...write,
-      set: { ...write.set, checkpoint: { ...pointer, in: inOnePlace(String(pointer.in)) } },
-    };
-  };
+  const slots = (nextSlot: DataVariation['nextSlot']): DataVariation => ({ ...SOUND_DATA, nextSlot });
+  /** Slots in turn, as if the row were known to point to none of them. */
+  const inTurn = (size: number) =>
+    slots(({ attempt, slots: known }, id) =>
+      slotOf(known && { ...known, settled: known.taken }, `c${attempt}${id}`, size),
+    );
 
   it.each<[string, DataVariation, Partial<DataBounds>, RegExp]>([
-    ['data is overwritten in place', alter(overwritten), { claim: 1, save: 2 }, /another’s or an older one/],
+    ['a claim’s checkpoints share one slot', inTurn(1), { claim: 1, save: 2 }, /another’s or an older one/],
+    [
+      'slots are taken in turn, though replies were lost',
+      inTurn(2),
+      { claim: 1, save: 3, faults: 1 },
+      /another’s or an older one/,
+    ],
+    [
+      'slots are counted by checkpoints and reports of progress together',
+      slots(({ attempt, slots: known, seq }, id) => {
+        const { slots: taken } = slotOf(known, `c${attempt}${id}`);
+        return { slots: taken, place: `${taken.place}.${seq % 2}` };
+      }),
+      { claim: 1, save: 2, report: 1 },
+      /another’s or an older one/,
+    ],
+    [
+      'a claim takes the slot to which the row has pointed since an earlier claim',
+      { ...SOUND_DATA, firstSlots: () => ({ place: 'c0.0', taken: 0, settled: 0 }) },
+      { claim: 2, save: 2, takeBack: 1 },
+      /another’s or an older one/,
+    ],
+    [
+      'a later claim’s data is not fenced against an earlier claim',
+      alter(
+        of(['putData'], (write) => ({
+          ...write,
+          when: write.when.map((all) => all.filter(({ attribute }) => attribute !== 'attempt')),
+        })),
+      ),
+      { claim: 2, save: 4, takeBack: 1 },
+      /another’s or an older one/,
+    ],
+    [
+      'an older checkpoint may replace a newer one',
+      alter(of(['putData'], (write) => ({ ...write, when: [[]] }))),
+      { claim: 1, save: 3, faults: 1 },
+      /another’s or an older one/,
+    ],
     [
       'the pointer is outside the fence',
       alter(of(['checkpoint'], without('leaseOwner', 'attempt'))),
@@ -51,18 +89,6 @@ describe('every state that the data of one job can get into, by the real writes'
       { ...SOUND_DATA, pointerFirst: true },
       { claim: 1 },
       /is not there/,
-    ],
-    [
-      'a claim’s checkpoints have the same two places for ever',
-      { ...SOUND_DATA, pair: (attempt) => `c${attempt}` },
-      { claim: 1, save: 3, faults: 1 },
-      /another’s or an older one/,
-    ],
-    [
-      'what renews data may put an older checkpoint back',
-      alter(of(['tidy'], without('checkpointSeq'))),
-      { claim: 1, save: 2, tidy: 1 },
-      /another’s or an older one/,
     ],
     [
       'a second message replaces the payload',

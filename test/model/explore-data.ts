@@ -1,5 +1,4 @@
 import { pointersOf } from '../../lib/protocol/rows/data-pointer.ts';
-import { placeText } from '../../lib/protocol/store/claim-state.ts';
 import {
   type Act,
   type DataState,
@@ -9,11 +8,9 @@ import {
   firstDataState,
   forgetful,
   NOBODY,
-  nextPlaceOf,
   type Order,
   SOUND_DATA,
   takenBack,
-  textOf,
   withoutData,
 } from './data-world.ts';
 
@@ -57,7 +54,7 @@ function swept(state: DataState): DataState {
   const rest = JSON.stringify([state.row, state.net, state.workers]);
   const kept = Object.entries(state.data).filter(([key]) => {
     const [, place = ''] = key.split('#');
-    return rest.includes(place.replace(/\.[01]$/, ''));
+    return rest.includes(place.replace(/\.\d+$/, ''));
   });
   return { ...state, data: Object.fromEntries(kept) };
 }
@@ -141,20 +138,16 @@ function* workerSteps(
       `w${index} dies`,
       { ...spend(state, 'faults'), workers: state.workers.map((each, i) => (i === index ? NOBODY : each)) },
     ];
-  if (left.tidy > 0 && row?.status === 'running' && row.leaseOwner === me.owner)
-    for (const name of ['payload', 'checkpoint'] as const) {
-      const text = textOf(state, name);
-      if (typeof row[name] !== 'object' || text === undefined) continue;
-      const kept = [{ name, place: `${name[0]}${id}`, text }];
-      const order: Order = { ...mine, act: 'tidy', seq: Number(row.checkpointSeq), kept };
-      yield [`w${index} renews the ${name}`, sends('tidy', order, me)];
-    }
   if (me.busy !== '') return;
   if (left.save > 0) {
-    const place = nextPlaceOf(me, id, variation);
-    const kept = [{ name: 'checkpoint', place: placeText(place), text: `checkpoint ${id}` }] as const;
-    const order: Order = { ...mine, act: 'save', seq: me.seq + 1, kept, place };
-    yield [`w${index} saves`, sends('save', order, { ...me, seq: me.seq + 1, busy: id })];
+    const { slots, place } = variation.nextSlot(me, id);
+    const kept = [{ name: 'checkpoint', place, text: `checkpoint ${id}` }] as const;
+    const order: Order = { ...mine, act: 'save', seq: me.seq + 1, kept, slots };
+    yield [`w${index} saves`, sends('save', order, { ...me, seq: me.seq + 1, busy: id, slots })];
+  }
+  if (left.report > 0) {
+    const order: Order = { ...mine, act: 'report', seq: me.seq + 1, kept: [] };
+    yield [`w${index} reports progress`, sends('report', order, { ...me, seq: me.seq + 1, busy: id })];
   }
   if (left.complete > 0) {
     const kept = [{ name: 'result', place: `r${id}`, text: `result ${id}` }] as const;

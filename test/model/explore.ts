@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { fairStep, type Step, steps } from './small-steps.ts';
 import { SOUND, type State, start, type Variation } from './small-world.ts';
 
@@ -13,6 +14,8 @@ export interface Bounds {
   readonly offers: number;
   readonly saves: number;
   readonly operators: number;
+  /** What happened before. @default - nothing */
+  readonly row?: Row;
 }
 
 export interface Exploration {
@@ -25,8 +28,8 @@ const LONGEST_FAIR_RUN = 200;
 
 /** Visits every state that can be reached within the bounds, breadth first: the first broken promise has a shortest path. */
 export function explore(bounds: Bounds, variation: Variation = SOUND): Exploration {
-  const { horizon, ...left } = bounds;
-  const first = start(left);
+  const { horizon, row, ...left } = bounds;
+  const first = start(left, row);
   const seen = new Map<string, { readonly from?: string; readonly what: string }>();
   const ends = new Set<string>();
   let frontier: [string, State][] = [[keyOf(first), first]];

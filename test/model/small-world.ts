@@ -16,7 +16,9 @@ import {
   releaseWrite,
   restartWrite,
   retryWrite,
+  type WriteContext,
 } from '../../lib/protocol/writes/worker-writes.ts';
+import { ROW_FORMAT } from '../../lib/wire/table.ts';
 
 /**
  * One job in a world small enough to visit every state of it: the real writes and the real decision of the reaper, two
@@ -30,11 +32,11 @@ const DISPATCH_LEASE = 1;
 /** The worst that clocks may do: the first worker's is behind, the second worker's and the reaper's are ahead. */
 const OFFSETS = { w0: -1, w1: 1, reaper: 1 } as const;
 const JOB = { jobId: 'j', type: 't', payload: '1', leaseMs: LEASE, maxAttempts: 3, maxCrashes: 2 };
+const MAX_LAPSES = 2;
 const DISPATCH = {
   dispatchLeaseMs: DISPATCH_LEASE,
   dispatchLeaseCapMs: DISPATCH_LEASE,
   reaperIntervalMs: 1,
-  timeScale: 1,
 };
 
 /** The protocol as it is, or with one mistake in it. */
@@ -52,7 +54,7 @@ export const SOUND: Variation = {
 };
 
 const reapSettings = ({ allowedSkew }: Variation) => ({
-  ...{ skewMs: allowedSkew, graceMs: 0, maxReleases: 5 },
+  ...{ skewMs: allowedSkew, graceMs: 0, maxReleases: 5, maxLapses: MAX_LAPSES },
   ...DISPATCH,
 });
 
@@ -127,50 +129,59 @@ export const IDLE: WorkerState = { phase: 'idle', owner: '', attempt: 0, until: 
 const MOST_VERSIONS = 3;
 const MOST_MESSAGES = 2;
 
-export const start = (left: Left): State => ({
-  ...{ now: 0, net: [], versions: [], messages: 1, ids: 1, holder: '' },
+/** A job that was lost once and waits for its next worker. */
+export const LOST_ONCE: Row = {
+  ...{ jobId: JOB.jobId, format: ROW_FORMAT, type: JOB.type, status: 'pending', changedBy: '0' },
+  ...{ attempt: 1, errors: 0, crashes: 0, lapses: 1, releases: 0, cancelRequested: false, checkpointSeq: 0 },
+  ...{ leaseShard: 'q0', leaseUntil: DISPATCH_LEASE, leaseMs: LEASE, notBefore: 0, dispatches: 1 },
+  ...{ maxAttempts: JOB.maxAttempts, maxCrashes: JOB.maxCrashes },
+};
+
+export const start = (left: Left, row?: Row): State => ({
+  ...{ now: 0, net: [], versions: row === undefined ? [] : [row], messages: 1, ids: 1, holder: '' },
   workers: { w0: IDLE, w1: IDLE },
   left,
+  ...(row === undefined ? undefined : { row }),
 });
 
 /** The conditional write, as the core itself makes it. */
 function render(sent: Sent, variation: Variation): RowWrite | undefined {
-  const context = { changedBy: String(sent.id), now: sent.at, shards: 1 };
+  const context = { changedBy: String(sent.id), now: sent.at, shards: 1, expiresAt: 1 };
   const claim: Claim = { jobId: JOB.jobId, owner: sent.owner, attempt: sent.attempt, startedAt: 0 };
   const dispatch = planDispatch(sent.at, sent.at, DISPATCH);
   const errors = Number(sent.seen?.errors ?? 0);
   switch (sent.kind) {
     case 'claim':
-      return claimWrite({ job: JOB, owner: sent.owner, skewMs: SKEW }, context);
+      return claimWrite({ job: JOB, owner: sent.owner, skewMs: SKEW, terms: JOB }, context);
     case 'heartbeat':
       return heartbeatWrite(claim, sent.at + LEASE, context);
     case 'complete':
-      return completeWrite(claim, { expiresAt: 1 }, context);
+      return completeWrite(claim, undefined, context);
     case 'release':
       return releaseWrite(claim, { errors, releases: Number(sent.seen?.releases) + 1, dispatch }, context);
     case 'retry':
       return errors + 1 + Number(sent.seen?.crashes) >= JOB.maxAttempts
-        ? failWrite(claim, { errors: errors + 1, lastError: 'x', expiresAt: 1 }, context)
+        ? failWrite(claim, { errors: errors + 1, lastError: 'x' }, context)
         : retryWrite(claim, { errors: errors + 1, lastError: 'x', dispatch }, context);
     case 'save': {
-      const crashes = Number(sent.seen?.crashes ?? 0);
-      const releases = Number(sent.seen?.releases ?? 0) + crashes;
-      const counts = crashes > 0 ? { crashes: 0, releases } : undefined;
+      const spent = Number(sent.seen?.crashes ?? 0) + Number(sent.seen?.lapses ?? 0);
+      const releases = Number(sent.seen?.releases ?? 0) + spent;
+      const counts = spent > 0 ? { crashes: 0, lapses: 0, releases } : undefined;
       return checkpointWrite(claim, { seq: sent.attempt, checkpoint: 'further', counts }, context);
     }
     case 'cancelRunning':
-      return cancelRunningWrite(claim, 1, context);
+      return cancelRunningWrite(claim, context);
     case 'takeBack':
       return takeBackWrite(asJob(sent.seen), dispatch, context);
     case 'requestCancel':
-      return cancelWrite(asJob(sent.seen), 1, context);
+      return cancelWrite(asJob(sent.seen), context);
     case 'restart':
       return restartOf(sent, claim, context);
     case 'reap': {
       const entry = parseLeaseEntry(sent.seen ?? {});
       const settings = reapSettings(variation);
-      const verdict = decideReap(entry, { now: sent.at, settings });
-      return verdict.kind === 'leave' ? undefined : reapWrite(entry, verdict, 1, context);
+      const verdict = decideReap(entry, { now: sent.at, random: 0, settings });
+      return verdict.kind === 'leave' ? undefined : reapWrite(entry, verdict, context);
     }
   }
 }
@@ -181,12 +192,12 @@ const asJob = (row: Row | undefined) => ({ acted: 0, startedAt: 0, ...row }) as 
 function restartOf(
   { seen, nextOwner = '', isCharged = true }: Sent,
   claim: Claim,
-  context: { readonly changedBy: string; readonly now: number; readonly shards: number },
+  context: WriteContext,
 ): RowWrite {
   const errors = Number(seen?.errors ?? 0);
   const crashes = Number(seen?.crashes ?? 0) + (isCharged ? 1 : 0);
   const isSpent = crashes >= JOB.maxCrashes || errors + crashes >= JOB.maxAttempts;
-  if (isSpent) return failWrite(claim, { errors, crashes, lastError: 'x', expiresAt: 1 }, context);
+  if (isSpent) return failWrite(claim, { errors, crashes, lastError: 'x' }, context);
   const releases = Number(seen?.releases ?? 0) + (isCharged ? 0 : 1);
   const next = { owner: nextOwner, leaseMs: LEASE, crashes, releases, lastError: 'x', diedAt: context.now };
   return restartWrite(claim, next, context);
@@ -196,11 +207,13 @@ function restartOf(
 const KEPT = [
   ...[
     'jobId',
+    'format',
     'type',
     'status',
     'attempt',
     'errors',
     'crashes',
+    'lapses',
     'releases',
     'leaseOwner',
     'leaseUntil',
@@ -322,10 +335,14 @@ function judge(state: State, sent: Sent, after: Row): string | undefined {
     return 'a live lease was taken';
   if (!UNFENCED.includes(sent.kind) && sent.owner !== state.holder) return 'a stale write is visible';
   if (before?.status === 'done') return 'a done job was changed';
-  if (sent.kind !== 'save' && Number(after.crashes) > Number(before?.crashes ?? 0) + 1)
-    return 'crashes came back that were forgiven';
+  const cameBack = (count: 'crashes' | 'lapses') => Number(after[count]) > Number(before?.[count] ?? 0) + 1;
+  if (sent.kind !== 'save' && (cameBack('crashes') || cameBack('lapses')))
+    return 'crashes or lapses came back that were forgiven';
   const charges = (row: Row | undefined) =>
-    Number(row?.errors ?? 0) + Number(row?.crashes ?? 0) + Number(row?.releases ?? 0);
+    Number(row?.errors ?? 0) +
+    Number(row?.crashes ?? 0) +
+    Number(row?.lapses ?? 0) +
+    Number(row?.releases ?? 0);
   if (charges(after) - charges(before) > 1 || charges(after) > Number(after.attempt)) return 'charged twice';
   if (Number(after.attempt) !== Number(before?.attempt ?? 0) + (isClaim ? 1 : 0))
     return 'the attempt is wrong';
@@ -333,6 +350,7 @@ function judge(state: State, sent: Sent, after: Row): string | undefined {
   if (unfinished !== isSwept(after)) return 'leased to nobody, or for ever';
   const spent =
     Number(after.crashes) >= JOB.maxCrashes ||
+    Number(after.lapses) >= MAX_LAPSES ||
     Number(after.errors) + Number(after.crashes) >= JOB.maxAttempts;
   return unfinished && spent ? 'a spent job goes on' : undefined;
 }
@@ -344,6 +362,7 @@ export const lapses = (state: State, version: Row, variation: Variation): boolea
   isSwept(version) &&
   decideReap(parseLeaseEntry(version), {
     now: clockOf(state, 'reaper'),
+    random: 0,
     settings: reapSettings(variation),
   }).kind !== 'leave';
 

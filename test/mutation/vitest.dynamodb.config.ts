@@ -9,10 +9,10 @@ export default defineConfig({
     name: 'dynamodb',
     include: [
       'test/unit/aws/dynamodb/**/*.test.ts',
-      'test/unit/aws/{plain-json*,sign-requests}.test.ts',
+      'test/unit/aws/clients.test.ts',
       'test/unit/{report-failures,client-enqueue,reaper-bystanders}.test.ts',
       'test/mutation/contract.test.ts',
-      'test/integration/{dynamodb-table,table-inspection,lost-replies,refused-write}.test.ts',
+      'test/integration/{dynamodb-table,lost-replies}.test.ts',
     ],
     globalSetup: ['test/support/engines-setup.ts'],
     testTimeout: 60_000,

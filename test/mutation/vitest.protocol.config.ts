@@ -8,7 +8,7 @@ export default defineConfig({
       'test/unit/protocol/**/*.test.ts',
       'test/unit/job-store.test.ts',
       'test/unit/random-lives.test.ts',
-      'test/unit/reaper-{sweep,watch,breaker}.test.ts',
+      'test/unit/reaper-sweep.test.ts',
       'test/unit/reaper/bound.test.ts',
       'test/unit/worker/{engine,test-job}.test.ts',
     ],

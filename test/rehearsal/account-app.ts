@@ -27,7 +27,7 @@ const stack = new LeaseholdStack(app, 'LeaseholdRehearsal', {
     lease: Duration.seconds(10),
     maxRunning: 40,
     workerConcurrency: 20,
-    workerMemorySize: 512,
+    workerFunctionProps: { memorySize: 512 },
     functionTimeout: Duration.minutes(2),
     billing: Billing.onDemand(
       maxWriteRequestUnits === undefined ? {} : { maxWriteRequestUnits: Number(maxWriteRequestUnits) },

@@ -1,19 +1,20 @@
 import { join } from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
-import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
-import { createAppStack } from '../../lib/cdk/app-stack.ts';
+import { App, Duration } from 'aws-cdk-lib';
+import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
 import { leaveOutUnknownAlarms, nameTable } from './emulator-quirks.ts';
 
+const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
 const app = new App();
-/** `-c rehearsal:version=0.1` deploys the stack as it was, under the same name. */
-const isOld = app.node.tryGetContext('rehearsal:version') === '0.1';
-if (isOld) {
-  const templateFile = join(import.meta.dirname, '..', 'fixtures', 'stack-of-0.1.json');
-  const old = new CfnInclude(new Stack(app, 'Leasehold'), 'Old', { templateFile });
-  nameTable(old.getResource('JobsTable10C8EDF6'));
-} else {
-  const { jobs } = createAppStack(app, process.env);
-  leaveOutUnknownAlarms(jobs);
-  nameTable(jobs.table.node.defaultChild);
-}
+const shards: unknown = app.node.tryGetContext('rehearsal:shards');
+const lease: unknown = app.node.tryGetContext('rehearsal:lease');
+const { jobs } = new LeaseholdStack(app, 'Leasehold', {
+  env: { account, region },
+  jobs: {
+    jobs: join(import.meta.dirname, '..', '..', 'examples', 'registry.ts'),
+    shards: shards === undefined ? undefined : Number(shards),
+    lease: lease === undefined ? undefined : Duration.seconds(Number(lease)),
+  },
+});
+leaveOutUnknownAlarms(jobs);
+nameTable(jobs.table.node.defaultChild);
 app.synth();

@@ -5,7 +5,7 @@ import type { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 /** Whether the app is deployed to an emulator. What is linted, or goes to AWS, is left as it is. */
 const isEmulated = process.env.AWS_ENDPOINT_URL !== undefined;
 
-/** The emulator takes any change of a table without a name for a replacement, which it is not (test/cdk/upgrade.test.ts). */
+/** The emulator takes any change of a table without a name for a replacement. */
 export function nameTable(table: unknown): void {
   if (isEmulated && table instanceof CfnGlobalTable) table.tableName = 'leasehold-rehearsal';
 }

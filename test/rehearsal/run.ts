@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Job } from '../../lib/protocol/job.ts';
-import { byLease } from '../../lib/wire/table.ts';
 import { rehearseInAccount } from './account.ts';
 import { accountPlan, chooseAccount } from './account-plan.ts';
 import { createCdk } from './cdk.ts';
 import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
 import { step } from './step.ts';
-import { finishOldRows, indexesOf, putOldRows, repairOldFailures } from './upgrade-from-0.1.ts';
 
 /**
- * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: an upgrade from 0.1, jobs,
- * a crash, another upgrade, the end. Not part of the tests, because it needs Python packages. With `--account` it does what no
+ * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: jobs,
+ * a crash, an upgrade, the end. Not part of the tests, because it needs Python packages. With `--account` it does what no
  * emulator can show in a real account, if that is asked for in so many words.
  */
 
@@ -106,18 +104,10 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
 
   await step('cdk bootstrap', () => must('bootstrap'));
   const readOutputs = (): Outputs => JSON.parse(readFileSync(outputsFile, 'utf8'))[STACK];
-  const old = await step('cdk deploy of version 0.1, and rows that it wrote', async () => {
-    await deploy('-c', 'rehearsal:version=0.1');
-    await putOldRows(readOutputs(), emulator);
+  const outputs = await step('cdk deploy', async () => {
+    await deploy();
     return readOutputs();
   });
-  await step('cdk deploy over it: one update, which deletes one index and keeps the table', async () => {
-    await deploy();
-    const indexes = await indexesOf(old, emulator);
-    if (readOutputs().TableName !== old.TableName) throw new Error('the table was replaced');
-    if (indexes.join() !== byLease.name) throw new Error(`the indexes are ${indexes.join(', ')}`);
-  });
-  const outputs = readOutputs();
   await emulator.allowBatches(STACK);
   await step('cdk diff finds nothing left to do', async () => {
     const diff = await must('diff');
@@ -126,16 +116,10 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
 
   const deployment = openDeployment(outputs, emulator);
   try {
-    await step('the rows of version 0.1 come to their ends', () =>
-      finishOldRows(deployment, WITHIN_A_TICK_MS),
-    );
-    await step('doctor puts its failures where lists find them', async () =>
-      repairOldFailures(outputs, emulator),
-    );
     await useIt(deployment, emulator);
     await upgradeIt(deployment, deploy);
     await step('fewer shards are refused', async () => {
-      const { code, output } = await cdk(['synth', '--quiet', '-c', 'leasehold:shards=4']);
+      const { code, output } = await cdk(['synth', '--quiet', '-c', 'rehearsal:shards=4']);
       if (code === 0 || !output.includes('shards may only grow')) throw new Error(output.slice(-2000));
     });
     await step('cdk destroy, which leaves the table and its rows', async () => {
@@ -180,8 +164,8 @@ async function useIt(deployment: Deployment, emulator: Emulator): Promise<void> 
       maxCrashes: 3,
     };
     await deployment.storeAt(-300_000).claim({ job, owner: 'dead/worker' });
-    const { attempt, crashes } = await deployment.until('crashed', isDone, WITHIN_A_TICK_MS);
-    if (attempt !== 2 || crashes !== 1) throw new Error(`attempt ${attempt}, crashes ${crashes}`);
+    const { attempt, lapses } = await deployment.until('crashed', isDone, WITHIN_A_TICK_MS);
+    if (attempt !== 2 || lapses !== 1) throw new Error(`attempt ${attempt}, lapses ${lapses}`);
   });
   await step('a message that no worker took is done by way of the dead-letter queue', async () => {
     await deployment.sendToDeadLetters(primes('unclaimed'));
@@ -200,7 +184,7 @@ async function upgradeIt(
       payload: { below: 60_000_000, slice: 100_000 },
     });
     await deployment.until('meanwhile', ({ status }) => status !== 'pending', SOON_MS);
-    await deploy('-c', 'leasehold:leaseMs=60000');
+    await deploy('-c', 'rehearsal:lease=60');
     await deployment.until('meanwhile', isDone, WITHIN_A_TICK_MS);
     await deployment.send({ jobId: 'after', type: 'count-primes', payload: { below: 10 } });
     const { leaseMs } = await deployment.until('after', isDone, SOON_MS);

@@ -1,12 +1,10 @@
 import type { Cells, RunEnd } from '../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../lib/worker/cells/channel.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
-import { of, setting, without } from './alter-writes.ts';
+import { of, setting } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import type { Process } from './world.ts';
-
-const YEAR_MS = 365 * 24 * 3_600_000;
 
 /** The same cells, whose runs end as the mistake would have it. */
 const endingRuns =
@@ -59,9 +57,36 @@ export const cellBugs: readonly PlantedBug[] = [
     name: 'a claim is forgotten when several die together',
     breaks: /after its cell died|at the end/,
     alterCells: endingRuns((end) =>
-      end.kind === 'died' && (end.suspicion?.limit ?? 0) > 1 ? new Promise(() => {}) : end,
+      end.kind === 'died' && end.maxInCell !== undefined && !end.isToBlame ? new Promise(() => {}) : end,
     ),
     rates: { ...QUIET, cellDies: 5 },
+    size: 'crowd',
+  },
+  {
+    name: 'marked jobs share cells with others',
+    breaks: /not marked/,
+    alterCells: (cells) => ({
+      ...cells,
+      start: (work) => cells.start({ ...work, maxInCell: work.maxInCell === 1 ? 1 : undefined }),
+    }),
+    rates: { ...QUIET, cellDies: 3 },
+    size: 'crowd',
+  },
+  {
+    name: 'a death does not lower how many share a cell',
+    breaks: /may be in it/,
+    alterCells: endingRuns((end) =>
+      end.kind === 'died' && end.maxInCell !== undefined ? { ...end, maxInCell: 100 } : end,
+    ),
+    size: 'crowd',
+  },
+  {
+    name: 'a job runs alone, but in a cell that others have used',
+    breaks: /not in a fresh cell/,
+    alterCells: (cells) => ({
+      ...cells,
+      start: (work) => cells.start({ ...work, maxInCell: work.maxInCell === 1 ? 2 : work.maxInCell }),
+    }),
     size: 'crowd',
   },
   {
@@ -90,12 +115,11 @@ export const cellBugs: readonly PlantedBug[] = [
     size: 'crowd',
   },
   {
-    name: 'lapses are excused without limit',
-    breaks: /times in a row/,
+    name: 'a job that is lost again runs again at once',
+    breaks: /runs again at once/,
     alterWrite: of(['reclaim'], (write) => {
-      const { excuses, crashes, releases } = write.set;
-      if (excuses !== undefined) return without('excuses')(write);
-      return setting({ crashes: Number(crashes) - 1, releases: Number(releases) + 1 })(write);
+      const ended = Object.entries(write.set).find(([name]) => name.startsWith('claim'))?.[1];
+      return setting({ notBefore: (ended as { readonly to: number }).to })(write);
     }),
     rates: { ...QUIET, diesAtAwait: 9 },
     size: 'full',
@@ -114,22 +138,22 @@ export const cellBugs: readonly PlantedBug[] = [
     rates: { ...QUIET, throttled: 14, handlerThrows: 3 },
   },
   {
-    name: 'suspects block others',
+    name: 'marked jobs hold others up',
     breaks: /nothing stood in its way/,
     alterCells(cells) {
-      const suspects = new Set<Promise<unknown>>();
+      const marked = new Set<Promise<unknown>>();
       return {
         ...cells,
         start(work) {
           const begin = () => cells.start(work);
           const run =
-            work.suspicion === undefined ? Promise.all(suspects).then(begin) : Promise.resolve(begin());
-          const end = run.then((started) => started.end).finally(() => suspects.delete(end));
-          if (work.suspicion !== undefined) suspects.add(end);
+            work.maxInCell === undefined ? Promise.all(marked).then(begin) : Promise.resolve(begin());
+          const end = run.then((started) => started.end).finally(() => marked.delete(end));
+          if (work.maxInCell !== undefined) marked.add(end);
           return {
             end,
             abort: (reason) => void run.then((started) => started.abort(reason)),
-            kill: (why) => void run.then((started) => started.kill(why)),
+            kill: () => void run.then((started) => started.kill()),
           };
         },
       };
@@ -189,12 +213,15 @@ export const cellBugs: readonly PlantedBug[] = [
     rates: { pauses: 3 },
   },
   {
-    name: 'a cell does not read its slate',
+    name: 'a cell does not look at the end of its lease',
     breaks: /lease taken from|two live leases/,
-    alterSlate: (slate) => ({
-      ...slate,
-      read: (slot) => ({ ...slate.read(slot), revoked: 0, leaseMs: YEAR_MS }),
-    }),
+    alterShared(shared) {
+      const granted = shared.granted.bind(shared);
+      const never = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITIVE_INFINITY };
+      return Object.assign(shared, {
+        granted: (slot: number) => ({ ...granted(slot), stop: 0, endsAt: never }),
+      });
+    },
     rates: { hostPausesAlone: 5 },
   },
   {

@@ -1,7 +1,7 @@
-import { MOST_EXCUSES } from '../../lib/protocol/decisions/decide-reap.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import { claimAttribute } from '../../lib/wire/table.ts';
 import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../lib/worker/cells/channel.ts';
 import type { Brake } from '../../lib/worker/run/brake.ts';
@@ -25,9 +25,9 @@ interface Convictions {
 }
 
 const ENDS = new Set(['complete', 'retry', 'fail', 'release', 'cancelRunning', 'restart']);
-const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed']);
-/** What says nothing of how the job fares. */
-const LEAVES_EXCUSES = new Set(['claim', 'heartbeat', 'tidy', 'redispatch', 'cancel']);
+const BY_LAPSE = new Set(['reclaim', 'quarantine']);
+/** By chance a wait can be nothing; twice it is a mistake. */
+const MOST_WITHOUT_WAIT = 1;
 /** Before its lease ends, a worker without trouble has time to store how its run ended. */
 const TIME_TO_STORE_MS = 9000;
 /** A cell's death is known, and its claim ended, long before this. */
@@ -40,6 +40,9 @@ const HOLDS_UP: readonly FaultKind[] = [
 /** Convictions from which a brake holds, and for how long at least. */
 const CONVICTIONS = 3;
 const HOLDS_MS = 5000;
+
+/** The host knows why it ended the cell, and that none of the others in it was the reason. */
+const KNOWN_REASON = /killAfterMs|ended with its host|left behind/;
 
 const keyOf = (jobId: unknown, attempt: unknown) => `${jobId}#${attempt}`;
 
@@ -71,8 +74,12 @@ export class CellRules {
   readonly #handedOver = new Set<string>();
   readonly #stoppedWaiting = new Set<string>();
   readonly #convictions = new Map<string, Convictions>();
-  /** Lapses in a row that were charged to nobody, with nothing of the job's own in between. */
-  readonly #excuses = new Map<string, number>();
+  #withoutWait = 0;
+  /** Attempts whose cell died for an unknown reason, by the death, and how many died with each. */
+  readonly #diedIn = new Map<string, string>();
+  readonly #deaths = new Map<string, number>();
+  /** How many may share a cell with an attempt. Absent where it is not marked. */
+  readonly #mostInCell = new Map<string, number>();
 
   constructor(world: World, settings: Settings) {
     this.#world = world;
@@ -84,7 +91,7 @@ export class CellRules {
     this.#reborn.add(jobId);
     for (const runs of [
       ...[this.#alive, this.#ended, this.#diedAt, this.#diedAlone, this.#leases],
-      ...[this.#handedOver, this.#stoppedWaiting, this.#heard],
+      ...[this.#handedOver, this.#stoppedWaiting, this.#heard, this.#diedIn, this.#mostInCell],
     ])
       for (const key of [...runs.keys()]) if (key.startsWith(keyOf(jobId, ''))) runs.delete(key);
   }
@@ -119,6 +126,44 @@ export class CellRules {
     if (this.#alive.get(key)?.process.alive && !this.#reborn.has(jobId))
       this.#world.violate(`${jobId} is run by two handlers under one claim`);
     this.#alive.set(key, { process, key });
+    if (isCell(process)) this.#judgeCellmates(process);
+  }
+
+  /** After an unexplained death jobs share cells only among themselves, fewer than before, and one of them alone in a fresh cell. */
+  #judgeCellmates(cell: Process): void {
+    const here = [...this.#alive.values()].filter(({ process }) => process === cell).map(({ key }) => key);
+    const guests = this.#guests.get(cell) ?? new Set();
+    if ([...here, ...guests].some((key) => this.#reborn.has(key.split('#')[0] ?? ''))) return;
+    for (const key of here) {
+      const most = this.#mostInCell.get(key);
+      if (most === undefined) continue;
+      if (here.length > most)
+        this.#world.violate(`${key} shares its cell with ${here.length - 1}, and ${most} may be in it`);
+      if (most === 1 && guests.size > 1) this.#world.violate(`${key} is not in a fresh cell`);
+      const unmarked = here.find((other) => !this.#mostInCell.has(other));
+      if (unmarked !== undefined) this.#world.violate(`${key} shares its cell with ${unmarked}, not marked`);
+    }
+  }
+
+  /** A death is told to all of its jobs in the same instant. */
+  #noteDeath(host: Process, key: string): void {
+    const death = `${host.name} ${this.#world.now}`;
+    this.#deaths.set(death, (this.#deaths.get(death) ?? 0) + 1);
+    this.#diedIn.set(key, death);
+  }
+
+  #noteMark(before: Row | undefined, after: Row, { transition, jobId }: RowWrite): void {
+    if (transition !== 'claim' && transition !== 'restart') return;
+    const earlier = transition === 'restart' ? keyOf(jobId, before?.attempt) : '';
+    const death = this.#diedIn.get(earlier);
+    const died = death === undefined ? undefined : this.#deaths.get(death);
+    const most =
+      Number(after.crashes) > 0
+        ? 1
+        : died === undefined
+          ? this.#mostInCell.get(earlier)
+          : Math.ceil(died / 2);
+    if (most !== undefined) this.#mostInCell.set(keyOf(jobId, after.attempt), most);
   }
 
   ended({ jobId, attempt, process }: Run): void {
@@ -166,6 +211,7 @@ export class CellRules {
           if (ended.kind === 'returned' || ended.kind === 'threw') this.#heard.add(key);
           if (ended.kind === 'died' && ended.cause.includes('blocked the event loop'))
             this.#judgeStall(host, work);
+          if (ended.kind === 'died' && !KNOWN_REASON.test(ended.cause)) this.#noteDeath(host, key);
           return ended;
         });
         const abort: typeof run.abort = (reason) => {
@@ -230,6 +276,7 @@ export class CellRules {
 
   /** What a write says of the cells. */
   problems(before: Row | undefined, after: Row, write: RowWrite): string[] {
+    this.#noteMark(before, after, write);
     if (write.transition === 'claim' || before === undefined) return [];
     const key = keyOf(write.jobId, before.attempt);
     const problems: string[] = [];
@@ -247,19 +294,15 @@ export class CellRules {
       problems.push(`its lease is renewed ${this.#world.now - diedAt} ms after its cell died`);
     if (BY_LAPSE.has(write.transition) && before.status === 'running')
       problems.push(...this.#lapseProblems(key));
-    problems.push(...this.#excuseProblems(before, after, write));
+    if (write.transition === 'reclaim') problems.push(...this.#waitProblems(after));
     return problems;
   }
 
-  #excuseProblems(before: Row, after: Row, { transition, jobId }: RowWrite): string[] {
-    if (transition !== 'reclaim') {
-      if (!LEAVES_EXCUSES.has(transition)) this.#excuses.delete(jobId);
-      return [];
-    }
-    const isExcused = Number(after.crashes) === Number(before.crashes);
-    const excuses = isExcused ? (this.#excuses.get(jobId) ?? 0) + 1 : 0;
-    this.#excuses.set(jobId, excuses);
-    return excuses > MOST_EXCUSES ? [`a lapse was excused ${excuses} times in a row`] : [];
+  /** From the second lapse on, jobs that were lost together run again at different times. */
+  #waitProblems(after: Row): string[] {
+    const { to } = after[claimAttribute(Number(after.attempt))] as { readonly to: number };
+    if (Number(after.lapses) >= 2 && after.notBefore === to) this.#withoutWait += 1;
+    return this.#withoutWait > MOST_WITHOUT_WAIT ? ['lost again and again, and runs again at once'] : [];
   }
 
   #lapseProblems(key: string): string[] {

@@ -1,37 +1,54 @@
-import type { JsonValue } from '../../lib/wire/message.ts';
+import { isDataPointer } from '../../lib/protocol/rows/data-pointer.ts';
+import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { of, setting, without } from './alter-writes.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
-type Change = (pointer: Readonly<Record<string, JsonValue>>) => JsonValue;
-
-const changed = (
-  attributes: Readonly<Record<string, JsonValue>> | undefined,
-  name: string,
-  change: Change,
-) => {
-  const pointer = attributes?.[name];
-  return typeof pointer === 'object' && pointer !== null && 'in' in pointer
-    ? { ...attributes, [name]: change(pointer as Readonly<Record<string, JsonValue>>) }
-    : (attributes ?? {});
-};
-
-const inOnePlace = (place: string): string => place.replace(/\.1$/, '.0');
+/** Checkpoints go to other slots than the store chose: to the same key for different ones. */
+const withKeys =
+  (changed: (key: string) => string) =>
+  (write: RowWrite): RowWrite => {
+    if (write.transition === 'putData') return { ...write, jobId: changed(write.jobId) };
+    const pointer = write.set.checkpoint;
+    if (write.transition !== 'checkpoint' || !isDataPointer(pointer)) return write;
+    return setting({ checkpoint: { ...(pointer as object), in: changed(pointer.in) } })(write);
+  };
+const withSlots = (size: number) =>
+  withKeys((key) => key.replace(/\.(\d)$/, (_, slot) => `.${Number(slot) % size}`));
 
 /** What is kept beside the row: mistakes by which a job loses its data, or gets another's. */
 export const dataBugs: readonly PlantedBug[] = [
   {
     name: 'a checkpoint’s data is overwritten in place',
     breaks: /was overwritten|points to other data/,
-    alterWrite: (write) =>
-      of(['replaceData'], (each) => ({ ...each, jobId: inOnePlace(each.jobId) }))(
-        of(['checkpoint'], (each) => ({
-          ...each,
-          set: changed(each.set, 'checkpoint', (pointer) => ({
-            ...pointer,
-            in: inOnePlace(String(pointer.in)),
-          })),
-        }))(write),
-      ),
+    alterWrite: withSlots(1),
+  },
+  {
+    name: 'checkpoints take two slots in turn, also after a lost reply',
+    briefFrom: 577,
+    breaks: /was overwritten|points to other data/,
+    alterWrite: withSlots(2),
+    rates: { requestLost: 5 },
+  },
+  {
+    name: 'an older checkpoint replaces a newer one in its slot',
+    briefFrom: 506,
+    breaks: /was overwritten|points to other data/,
+    alterWrite: of(['putData'], (write) => ('seq' in write.set ? { ...write, when: [[]] } : write)),
+    rates: { requestLate: 5 },
+  },
+  {
+    name: 'claims share their slots, whatever the row points to',
+    briefFrom: 295,
+    breaks: /was overwritten|points to other data/,
+    alterWrite: withKeys((key) => key.replace(/\.\d\.(\d)$/, '.0.$1')),
+    rates: { operatorTakesBack: 3 },
+  },
+  {
+    name: 'a job takes the slots of one that was deleted, and had its id',
+    briefFrom: 3864,
+    breaks: /was overwritten|points to other data/,
+    alterWrite: withKeys((key) => key.replace(/(c|g)\w+(\.\d\.\d)$/, '$1$2')),
+    rates: { rowDeleted: 10, dataVanishes: 0 },
   },
   {
     name: 'the pointer to a checkpoint is written outside the fence',
@@ -49,23 +66,13 @@ export const dataBugs: readonly PlantedBug[] = [
   {
     name: 'data expires under a live job',
     breaks: /expires before its row could/,
-    alterWrite: of(['claim', 'schedule'], (write) => {
-      const soon: Change = (pointer) => ({ ...pointer, until: 1 });
-      return {
-        ...write,
-        set: changed(write.set, 'payload', soon),
-        keep: changed(write.keep, 'payload', soon),
-      };
-    }),
+    alterWrite: of(['putData'], setting({ expiresAt: 1 })),
   },
   {
-    name: 'data expires before its pointer says so',
-    breaks: /failed with budget left: MissingDataError/,
-    alterWrite: of(['putData', 'replaceData'], (write) => ({
-      ...write,
-      set: { ...write.set, expiresAt: Number(write.set.expiresAt) - 44 * 86_400 },
-    })),
-    rates: { weeksPass: 9, dataVanishes: 0 },
+    name: 'a claim does not extend the life of its data',
+    breaks: /data that a claim needs still expires soon/,
+    alterWrite: of(['extendData'], setting({ expiresAt: 1 })),
+    rates: { weeksPass: 9 },
   },
   {
     name: 'crashes are forgiven without progress',
@@ -76,6 +83,6 @@ export const dataBugs: readonly PlantedBug[] = [
   {
     name: 'a failed row stays where sweeps read',
     breaks: /failed, but listed in/,
-    alterWrite: of(['fail', 'quarantine', 'failLapsed'], setting({ leaseShard: 'r0' })),
+    alterWrite: of(['fail', 'quarantine'], setting({ leaseShard: 'r0' })),
   },
 ];

@@ -1,9 +1,16 @@
-import { dataKeys, isDataPointer, ownerOfData, pointersOf } from '../../lib/protocol/rows/data-pointer.ts';
+import {
+  CLAIMED_DATA_SPARE_MS,
+  dataKeys,
+  isDataPointer,
+  ownerOfData,
+  pointersOf,
+} from '../../lib/protocol/rows/data-pointer.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
-import { MOVES_DATA } from './row-rules.ts';
 import type { World } from './world.ts';
 
-const MOVED = ['payload', 'checkpoint', 'progress', 'lastError'];
+const isOlder = (row: Row, than: Row | undefined): boolean =>
+  Number(row.attempt) < Number(than?.attempt) ||
+  (row.attempt === than?.attempt && Number(row.seq) < Number(than?.seq));
 
 /** What must be true of the rows beside jobs: what a job points to is there, whole, unchanged, and for long enough. */
 export class DataRules {
@@ -20,38 +27,37 @@ export class DataRules {
   }
 
   /** Undefined where the write is not to a data row. */
-  dataProblems(before: Row | undefined, after: Row, write: RowWrite): string[] | undefined {
-    const owner = ownerOfData(write.jobId);
+  dataProblems(before: Row | undefined, after: Row, write: RowWrite, now: number): string[] | undefined {
+    // Where it was written, which a planted bug may have changed.
+    const key = String(after.jobId);
+    const owner = ownerOfData(key);
     if (owner === undefined) return undefined;
+    const needed = now + this.#retentionMs + CLAIMED_DATA_SPARE_MS;
+    if (write.transition === 'extendData' && Number(after.expiresAt) * 1000 < needed)
+      return ['data that a claim needs still expires soon'];
     // Not what is there: what TTL took too early may come back by a late repeat, and so may an older one, which nobody takes for it.
-    const last = this.#data.get(write.jobId);
-    if (before === undefined && Number(after.seq) < Number(last?.seq)) return [];
+    const last = this.#data.get(key);
+    if (before === undefined && isOlder(after, last)) return [];
     const known = last?.data;
-    this.#data.set(write.jobId, after);
+    this.#data.set(key, after);
     const job = this.#jobs.get(owner);
     const isPointedTo =
-      job !== undefined &&
-      pointersOf(job).some(([, pointer]) => dataKeys(owner, pointer).includes(write.jobId));
+      job !== undefined && pointersOf(job).some(([, pointer]) => dataKeys(owner, pointer).includes(key));
     return isPointedTo && known !== after.data ? ['data that its job points to was overwritten'] : [];
   }
 
-  /** A write that moves texts changes none of them. */
-  movedProblems(before: Row | undefined, after: Row, { transition }: RowWrite): string[] {
-    if (before === undefined || !MOVES_DATA.has(transition)) return [];
-    return MOVED.flatMap((name) =>
-      this.textOf(before, name) === this.textOf(after, name) ? [] : [`its ${name} was changed by moving it`],
-    );
-  }
-
-  /** `skippedMs`: time in which nobody could renew anything. */
+  /** `skippedMs`: time in which nobody could extend anything. */
   pointerProblems(after: Row, { now, skippedMs }: Pick<World, 'now' | 'skippedMs'>): string[] {
     const jobId = String(after.jobId);
     this.#jobs.set(jobId, after);
     return pointersOf(after).flatMap(([name, pointer]) => {
       const text = this.textOf(after, name);
       if (text === undefined) return [`its ${name} points to data that is not there`];
-      if (Buffer.byteLength(text) !== pointer.bytes) return [`its ${name} points to other data`];
-      return pointer.until * 1000 < now + (skippedMs > 0 ? 0 : this.#retentionMs)
+      const rows = dataKeys(jobId, pointer).map((key) => this.#data.get(key));
+      const isMeant = rows.every((row) => row?.attempt === pointer.attempt && row?.seq === pointer.seq);
+      if (!isMeant || Buffer.byteLength(text) !== pointer.bytes) return [`its ${name} points to other data`];
+      const expiries = rows.map((row) => Number(row?.expiresAt));
+      return Math.min(...expiries) * 1000 < now + (skippedMs > 0 ? 0 : this.#retentionMs)
         ? [`its ${name} expires before its row could`]
         : [];
     });

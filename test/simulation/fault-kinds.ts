@@ -71,6 +71,8 @@ export const faultKinds = {
   weeksPass: 0.05,
   /** A finished row is deleted and its producer sends the same job id again. */
   rowDeleted: 0.1,
+  /** A message that leaves its job's terms open gets to the dead-letter queue before any worker claims its job. */
+  deadLettered: 0.05,
 } as const;
 
 export type FaultKind = keyof typeof faultKinds;

@@ -10,6 +10,7 @@ const LATE_CLAIMS = { ...QUIET, requestLate: 10, hintVanishes: 12, operatorTakes
 export const fenceBugs: readonly PlantedBug[] = [
   {
     name: 'a worker’s writes do not check whose lease it is',
+    briefFrom: 345,
     breaks: STALE,
     alterWrite: of(FENCED, without('leaseOwner', 'attempt')),
   },
@@ -21,7 +22,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the owner is not checked, and a deleted job’s id is used again',
-    briefFrom: 1208,
+    briefFrom: 1992,
     breaks: STALE,
     alterWrite: of(FENCED, without('leaseOwner')),
     rates: { rowDeleted: 10, handlerIgnoresSignal: 3, operatorTakesBack: 3, requestLate: 3 },
@@ -41,7 +42,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'revive starts the attempt anew',
-    briefFrom: 781,
+    briefFrom: 1449,
     breaks: /attempt went from/,
     alterWrite: of(['revive'], setting({ attempt: 0 })),
   },
@@ -54,7 +55,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a claim with unknown outcome releases whatever lease it finds',
-    briefFrom: 344,
+    briefFrom: 653,
     breaks: STALE,
     alterWrite: of(['releaseUnknown'], without('leaseOwner')),
     rates: { requestLost: 3, partitioned: 3, messageDuplicated: 3 },
@@ -80,12 +81,11 @@ export const redundantFences: readonly PlantedBug[] = [
     alterWrite: of(REAPED, without('attempt')),
   },
   {
-    name: 'crashes are charged relatively (the observed lease is gone after the first time)',
+    name: 'lapses are counted relatively (the observed lease is gone after the first time)',
     breaks: /^$/,
     alterWrite: of(['reclaim'], (write) => {
-      const { crashes: _, ...set } = write.set;
-      if ('excuses' in set) return write;
-      return { ...write, set, sum: { ...write.sum, crashes: { of: 'crashes', otherwise: 0, plus: 1 } } };
+      const { lapses: _, ...set } = write.set;
+      return { ...write, set, sum: { ...write.sum, lapses: { of: 'lapses', otherwise: 0, plus: 1 } } };
     }),
   },
 ];

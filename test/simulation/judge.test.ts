@@ -3,7 +3,6 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { Cancelled } from '../../lib/worker/abort-reasons.ts';
 import type { Cells, RunEnd, Work } from '../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../lib/worker/cells/channel.ts';
-import { toRevocation } from '../../lib/worker/cells/revocation.ts';
 import { CellRules } from './cell-rules.ts';
 import { Judge } from './judge.ts';
 import { simulatedSettings } from './scenario.ts';
@@ -11,7 +10,7 @@ import { simulate } from './simulate.ts';
 import { World } from './world.ts';
 
 const jobId = 'job-1';
-const budget = { attempt: 0, errors: 0, crashes: 0, releases: 0, maxAttempts: 3, maxCrashes: 3 };
+const budget = { attempt: 0, errors: 0, crashes: 0, lapses: 0, releases: 0, maxAttempts: 3, maxCrashes: 3 };
 const unfinished = { leaseUntil: 1, leaseShard: 'q0', notBefore: 0 };
 const pending: Row = { jobId, status: 'pending', ...budget, ...unfinished };
 const cancelled: Row = { jobId, status: 'cancelled', ...budget, expiresAt: 1 };
@@ -102,10 +101,7 @@ describe('the judge of cells', () => {
   it('lets a job be stopped on its way into a cell, and not be given one after that', () => {
     const told = stage();
     told.run.abort(new Cancelled());
-    told.rules.sent(told.first, [
-      told.message,
-      { kind: 'abort', run: 1, reason: toRevocation(new Cancelled()) },
-    ]);
+    told.rules.sent(told.first, [told.message, { kind: 'abort', run: 1 }]);
     expect(told.world.violation).toBeUndefined();
     const { world, rules, first, message, run } = stage();
     run.abort(new Cancelled());

@@ -47,11 +47,10 @@ const FENCED = new Set([
   'fail',
   'release',
   'cancelRunning',
-  'tidy',
   'releaseUnknown',
   'restart',
 ]);
-const BY_LAPSE = new Set(['reclaim', 'quarantine', 'failLapsed', 'cancelLapsed']);
+const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
 
 /** Watches every write that the table takes and says which promise it breaks. */
@@ -130,7 +129,7 @@ export class Judge {
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
     if (write.jobId === LEADER_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
-    const ofData = this.#data.dataProblems(before, after, write);
+    const ofData = this.#data.dataProblems(before, after, write, this.#world.now);
     if (ofData !== undefined) {
       if (ofData[0] !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${ofData[0]}`);
       return;
@@ -138,11 +137,10 @@ export class Judge {
     if (this.#world.traced) this.#trace(before, after, write);
     const life = this.#life(write.jobId);
     const problems = [
-      ...this.#data.movedProblems(before, after, write),
       ...this.#data.pointerProblems(after, this.#world),
       ...unchangingProblems(before, after, write),
       ...shapeProblems(after),
-      ...budgetProblems(before, after, life.attemptAtRevival),
+      ...budgetProblems(before, after, { ...life, maxLapses: this.#settings.maxLapses }),
       ...this.#transitionProblems(life, before, after, write),
       ...this.cells.problems(before, after, write),
     ];
@@ -258,6 +256,7 @@ export class Judge {
       (life.lostData && String(row.lastError).startsWith('MissingDataError')) ||
       errors + crashes >= Number(row.maxAttempts) ||
       crashes >= Number(row.maxCrashes) ||
+      Number(row.lapses) >= Math.min(this.#settings.maxLapses, Number(row.maxAttempts)) ||
       releases >= this.#settings.maxReleases
     );
   }
@@ -286,7 +285,7 @@ export class Judge {
       typeof after.leaseUntil === 'number' ? `, lease ends in ${after.leaseUntil - this.#world.now} ms` : '';
     this.#world.note(
       'table',
-      `${write.jobId}: ${write.transition} by ${write.set.changedBy}: ${before?.status ?? 'absent'} → ${after.status}, attempt ${after.attempt}, e${after.errors} c${after.crashes} r${after.releases}${lease}`,
+      `${write.jobId}: ${write.transition} by ${write.set.changedBy}: ${before?.status ?? 'absent'} → ${after.status}, attempt ${after.attempt}, e${after.errors} c${after.crashes} l${after.lapses} r${after.releases}${lease}`,
     );
   }
 }

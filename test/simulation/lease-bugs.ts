@@ -1,6 +1,6 @@
 import { LeaseLost } from '../../lib/worker/abort-reasons.ts';
-import type { Heart, Patient } from '../../lib/worker/run/heart.ts';
-import { readClock } from '../../lib/worker/run/lease-clock.ts';
+import type { Heart, Patient } from '../../lib/worker/run/heart-loop.ts';
+import { type ClockReading, readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -10,12 +10,21 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 /** The lease, renewed in another way. */
 const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): Patient['lease'] => ({
   renew,
-  ask: (sentAt) => lease.ask(sentAt),
   refuse: () => lease.refuse(),
   isHeld: () => lease.isHeld(),
   hasEnded: () => lease.hasEnded(),
   sinceRenewalMs: () => lease.sinceRenewalMs(),
 });
+
+/** Renewed for a year each time, while the heart still beats as often. */
+function heldForAYear(lease: Patient['lease']): Patient['lease'] {
+  let ahead = 0;
+  const renew = ({ wall, monotonic }: ClockReading) => {
+    ahead = YEAR_MS;
+    lease.renew({ wall: wall + ahead, monotonic: monotonic + ahead });
+  };
+  return { ...renewedBy(lease, renew), sinceRenewalMs: () => lease.sinceRenewalMs() + ahead };
+}
 
 /** The heart, whose patients have other leases. */
 const withLeases = (heart: Heart, altered: (lease: Patient['lease']) => Patient['lease']): Heart => ({
@@ -35,27 +44,24 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the reaper allows for no clock skew',
-    briefFrom: 460,
+    briefFrom: 470,
     breaks: /lease taken from|two live leases/,
     reaperSettings: { skewMs: 0 },
     rates: { ...QUIET, partitioned: 5 },
   },
   {
     name: 'the lease is counted from the reply of a heartbeat instead of its sending',
-    briefFrom: 2347,
+    briefFrom: 5292,
     breaks: /lease taken from|two live leases/,
     rates: { ...QUIET, replySlow: 17, partitioned: 5 },
     alterHeart: (heart, process) =>
-      withLeases(heart, (lease) =>
-        renewedBy(lease, (_sentAt, leaseMs) => lease.renew(readClock(process.clock), leaseMs)),
-      ),
+      withLeases(heart, (lease) => renewedBy(lease, () => lease.renew(readClock(process.clock)))),
   },
   {
     name: 'a worker does not stop itself when its lease ends',
-    briefFrom: 3080,
+    briefFrom: 4089,
     breaks: /lease taken from|two live leases/,
-    alterHeart: (heart) =>
-      withLeases(heart, (lease) => renewedBy(lease, (sentAt) => lease.renew(sentAt, YEAR_MS))),
+    alterHeart: (heart) => withLeases(heart, heldForAYear),
     rates: { partitioned: 3 },
   },
   {

@@ -10,7 +10,7 @@ const LOST = /has neither row nor message|nobody has acted/;
 export const lossBugs: readonly PlantedBug[] = [
   {
     name: 'release forgets the index key',
-    briefFrom: 494,
+    briefFrom: 1931,
     breaks: /pending, but leased to nobody/,
     alterWrite: of(['release'], removing('leaseUntil')),
     rates: { shutDown: 3 },
@@ -67,6 +67,12 @@ export const lossBugs: readonly PlantedBug[] = [
     breaks: LOST,
     alterQuery: (request, page) => (request.partition.startsWith('q') ? { rows: [] } : page),
     rates: { ...QUIET, hintVanishes: 12, handlerThrows: 3 },
+  },
+  {
+    name: 'pending jobs without the terms of their type are skipped by the reaper',
+    breaks: LOST,
+    alterQuery: (_, page) => ({ ...page, rows: page.rows.filter(({ leaseMs }) => leaseMs !== undefined) }),
+    rates: { ...QUIET, deadLettered: 20, hintVanishes: 12 },
   },
   {
     name: 'a message is acknowledged before its job is claimed',

@@ -5,17 +5,7 @@ import { simulateMany } from './simulate.ts';
 /** What a network and a machine do to a request, and the requests of workers, reapers in processes and in a chain, and operators. */
 const FAULTS = ['requestLost', 'replyLost', 'requestLate', 'throttled', 'dies'];
 const REQUESTS = [
-  ...[
-    'claim',
-    'schedule',
-    'heartbeat',
-    'checkpoint',
-    'complete',
-    'retry',
-    'restart',
-    'putData',
-    'replaceData',
-  ],
+  ...['claim', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'retry', 'restart', 'putData'],
   ...['reclaim', 'takeLead', 'extendLead', 'armWake', 'requestCancel', 'takeBack', 'query', 'read'],
 ];
 

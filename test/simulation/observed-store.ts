@@ -3,7 +3,7 @@ import { ownerOfData } from '../../lib/protocol/rows/data-pointer.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
-import type { SimulatedServer } from './simulated-server.ts';
+import { endOf, type SimulatedServer } from './simulated-server.ts';
 import { createSimulatedTable, type ResultFilter, type SeenWrite } from './simulated-table.ts';
 import type { Process } from './world.ts';
 
@@ -18,6 +18,9 @@ const REPEATABLE = new Set([
   'reject',
   'restart',
 ]);
+
+/** Offered until they are answered. */
+const ENDS = new Set(['retry', 'fail', 'release', 'cancelRunning']);
 
 const verbs = [
   ...[
@@ -75,7 +78,7 @@ export function createObservedStore(
         const ofJobs = seen.filter(isOfJob);
         const named = Array.isArray(result) ? (given[0] as readonly Named[])[i] : undefined;
         const entry = ofJobs.findLast(({ write }) => isAbout(named, write));
-        if (entry !== undefined) compare(process, verb, entry, outcome as { outcome: string });
+        if (entry !== undefined) compare(process, server, verb, entry, outcome as { outcome: string });
       }
       idle.push(line);
       return result;
@@ -101,9 +104,8 @@ function isAbout(named: Named | undefined, { jobId, when }: RowWrite): boolean {
   return id === undefined || (id === jobId && !isOtherClaim);
 }
 
-/** What is told is told of the job: data is there for it before, and tidying after. */
-const isOfJob = ({ write }: SeenWrite): boolean =>
-  ownerOfData(write.jobId) === undefined && write.transition !== 'tidy';
+/** What is told is told of the job: its data is written for it before, or extended after. */
+const isOfJob = ({ write }: SeenWrite): boolean => ownerOfData(write.jobId) === undefined;
 
 /** The store, and what it wrote in the call that uses it: calls at the same time need one each. */
 interface Line {
@@ -111,14 +113,22 @@ interface Line {
   readonly store: JobStore;
 }
 
-function compare(process: Process, verb: string, seen: SeenWrite, { outcome }: { outcome: string }): void {
-  const { world } = process;
+function compare(
+  { world, name }: Process,
+  server: SimulatedServer,
+  verb: string,
+  { write, ...seen }: SeenWrite,
+  { outcome }: { outcome: string },
+): void {
   if (world.traced && !(verb === 'reapMany' && outcome === 'written'))
-    world.note(process.name, `${verb} ${seen.write.jobId}: ${outcome}`);
-  const about = () =>
-    `${process.name} was told '${outcome}' of its ${seen.write.transition} of ${seen.write.jobId}`;
-  if (POSITIVE.has(outcome) && !seen.applied && !REPEATABLE.has(verb))
-    world.violate(`${about()}, which was never applied`);
-  if (!POSITIVE.has(outcome) && outcome !== 'failed' && outcome !== 'withoutData' && seen.refusedByItself)
-    world.violate(`${about()}, which was applied and stands`);
+    world.note(name, `${verb} ${write.jobId}: ${outcome}`);
+  const about = () => `${name} was told '${outcome}' of its ${write.transition} of ${write.jobId}`;
+  const isEnd = ENDS.has(verb) && server.ends.has(endOf(write));
+  if (POSITIVE.has(outcome)) {
+    if (!seen.applied && !isEnd && !REPEATABLE.has(verb))
+      world.violate(`${about()}, which was never applied`);
+  } else if (outcome !== 'failed' && outcome !== 'withoutData') {
+    if (seen.refusedByItself) world.violate(`${about()}, which was applied and stands`);
+    if (isEnd) world.violate(`${about()}, which an earlier offer had ended`);
+  }
 }

@@ -2,11 +2,11 @@ import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protoc
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
-import type { CellLauncher } from '../../lib/worker/cells/host/cell-process.ts';
+import type { CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
 import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
-import type { CellSlate } from '../../lib/worker/cells/slate.ts';
+import type { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import type { Brake } from '../../lib/worker/run/brake.ts';
-import type { Heart } from '../../lib/worker/run/heart.ts';
+import type { Heart } from '../../lib/worker/run/heart-loop.ts';
 import type { FaultRates } from './fault-kinds.ts';
 import type { Size } from './scenario.ts';
 import type { ResultFilter } from './simulated-table.ts';
@@ -30,9 +30,9 @@ export interface PlantedBug {
   readonly alterQuery?: (request: IndexQuery, page: IndexPage) => IndexPage;
   readonly alterHeart?: (heart: Heart, process: Process) => Heart;
   readonly alterCells?: (cells: Cells, host: Process) => Cells;
-  readonly alterLauncher?: (launch: CellLauncher, host: Process) => CellLauncher;
+  readonly alterLauncher?: (launch: CellPoolOptions['launch'], host: Process) => CellPoolOptions['launch'];
   readonly alterTimers?: (timers: Timers, host: Process) => Timers;
-  readonly alterSlate?: (slate: CellSlate) => CellSlate;
+  readonly alterShared?: (shared: SharedMemory) => SharedMemory;
   readonly alterBrake?: (brake: Brake) => Brake;
   readonly alterWorker?: (ports: Ports) => Ports;
   readonly alterReaper?: (ports: Ports) => Ports;

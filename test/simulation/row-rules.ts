@@ -2,13 +2,13 @@ import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 
 /** What must be true of every row after every write, whoever wrote it. Each function returns the problems it finds. */
 
-const UNCHANGING = ['type', 'payload', 'leaseMs', 'maxAttempts', 'maxCrashes', 'createdAt'] as const;
-/** What points to a text may change where that is; that it stays the same is judged apart. */
-export const MOVES_DATA = new Set(['tidy', 'revive']);
+/** What a row may lack until its first claim. */
+const TERMS = ['leaseMs', 'maxAttempts', 'maxCrashes'] as const;
+const UNCHANGING = ['type', 'payload', ...TERMS, 'createdAt'] as const;
 /** What raises the fencing token. */
 const CLAIMS = new Set(['claim', 'restart']);
-const LAPSES = new Set(['reclaim', 'quarantine', 'failLapsed']);
-const COUNTERS = ['errors', 'crashes', 'releases'] as const;
+const LAPSES = new Set(['reclaim', 'quarantine']);
+const COUNTERS = ['errors', 'crashes', 'lapses', 'releases'] as const;
 const REVIVABLE = new Set(['failed', 'cancelled']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
 
@@ -20,8 +20,9 @@ export function unchangingProblems(before: Row | undefined, after: Row, write: R
   const wanted = attemptBefore + (CLAIMS.has(write.transition) ? 1 : 0);
   if (attempt !== wanted) problems.push(`attempt went from ${attemptBefore} to ${attempt}`);
   if (before === undefined) return problems;
+  const isSetFirst = (name: string) => before[name] === undefined && write.transition === 'claim';
   for (const name of UNCHANGING)
-    if (before[name] !== after[name] && !(name === 'payload' && MOVES_DATA.has(write.transition)))
+    if (before[name] !== after[name] && !isSetFirst(name))
       problems.push(`'${name}' changed from ${before[name]} to ${after[name]}`);
   if (before.status === 'done') problems.push('a done job was changed');
   if (REVIVABLE.has(String(before.status)) && write.transition !== 'revive')
@@ -32,11 +33,7 @@ export function unchangingProblems(before: Row | undefined, after: Row, write: R
 function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
   const problems: string[] = [];
   if (Number(after.checkpointSeq) < Number(before.checkpointSeq)) problems.push('an older checkpoint won');
-  if (
-    after.checkpoint !== before.checkpoint &&
-    write.transition !== 'checkpoint' &&
-    !MOVES_DATA.has(write.transition)
-  )
+  if (after.checkpoint !== before.checkpoint && write.transition !== 'checkpoint')
     problems.push('the checkpoint was lost');
   if (
     write.transition === 'checkpoint' &&
@@ -45,15 +42,15 @@ function keptProblems(before: Row, after: Row, write: RowWrite): string[] {
     problems.push('a checkpoint moved the lease, or was written twice');
   if (
     write.transition === 'checkpoint' &&
-    Number(after.crashes) < Number(before.crashes) &&
+    Number(after.crashes) + Number(after.lapses) < Number(before.crashes) + Number(before.lapses) &&
     (after.checkpoint === before.checkpoint || Number(after.releases) === Number(before.releases))
   )
-    problems.push('crashes were forgiven without progress');
+    problems.push('crashes or lapses were forgiven without progress');
   if (
     LAPSES.has(write.transition) &&
-    (Number(after.crashes) > Number(before.crashes) + 1 || Number(after.releases) < Number(before.releases))
+    (Number(after.lapses) !== Number(before.lapses) + 1 || after.crashes !== before.crashes)
   )
-    problems.push('crashes came back that were forgiven');
+    problems.push('lapses came back that were forgiven');
   if (write.transition === 'heartbeat' && Number(after.leaseUntil) <= Number(before.leaseUntil))
     problems.push('a heartbeat shortened the lease');
   if (write.transition === 'revive' && Number(after.notBefore) < Number(before.notBefore ?? 0))
@@ -84,12 +81,18 @@ export function shapeProblems(row: Row): string[] {
     if (!String(row.leaseShard).startsWith(shard)) problems.push(`${row.status}, but in ${row.leaseShard}`);
   }
   if (row.status === 'running' && typeof row.leaseOwner !== 'string') problems.push('running without owner');
+  if (row.status !== 'pending' && row.status !== 'cancelled')
+    for (const name of TERMS) if (!has(name)) problems.push(`${row.status} without '${name}'`);
   if (row.status === 'pending' && typeof row.notBefore !== 'number') problems.push('pending, due never');
   return problems;
 }
 
 /** A claim is charged at most once; a job whose budget is spent does not go on. */
-export function budgetProblems(before: Row | undefined, after: Row, attemptAtRevival: number): string[] {
+export function budgetProblems(
+  before: Row | undefined,
+  after: Row,
+  { attemptAtRevival, maxLapses }: { readonly attemptAtRevival: number; readonly maxLapses: number },
+): string[] {
   const problems: string[] = [];
   const sum = (row: Row | undefined) => COUNTERS.reduce((total, name) => total + Number(row?.[name] ?? 0), 0);
   const charged = sum(after) - sum(before);
@@ -100,11 +103,14 @@ export function budgetProblems(before: Row | undefined, after: Row, attemptAtRev
     problems.push(`charged ${charged} for ${before?.status} → ${after.status}`);
   if (!revived && sum(after) > Number(after.attempt) - attemptAtRevival)
     problems.push(`${sum(after)} charges for ${Number(after.attempt) - attemptAtRevival} claims`);
-  const [errors, crashes] = [Number(after.errors), Number(after.crashes)];
+  const [errors, crashes, lapses] = [Number(after.errors), Number(after.crashes), Number(after.lapses)];
+  const maxAttempts = Number(after.maxAttempts);
   if (
     !FINISHED.has(String(after.status)) &&
-    (errors + crashes >= Number(after.maxAttempts) || crashes >= Number(after.maxCrashes))
+    (errors + crashes >= maxAttempts ||
+      crashes >= Number(after.maxCrashes) ||
+      lapses >= Math.min(maxLapses, maxAttempts))
   )
-    problems.push(`goes on with ${errors} errors and ${crashes} crashes`);
+    problems.push(`goes on with ${errors} errors, ${crashes} crashes and ${lapses} lapses`);
   return problems;
 }

@@ -97,8 +97,8 @@ export interface PlannedJob {
   readonly leaseMs?: number;
   readonly maxAttempts: number;
   readonly maxCrashes: number;
-  /** Kills whatever it runs in, every time. */
-  readonly poison?: boolean;
+  /** Kills whatever it runs in, every time; or its whole host. */
+  readonly poison?: boolean | 'host';
 }
 
 export interface Scenario {
@@ -201,3 +201,17 @@ function planCrowd(random: SeededRandom): Plan {
     ...random.pick(BRIEF_STAFFS),
   };
 }
+
+/** Ten jobs that one host claims together, of which one kills its whole host every time. Nothing else goes wrong. */
+export const hostKiller: Scenario = {
+  ...{ chaosMs: 1, workers: 1, ...CHAIN, reapersAfterMs: 0, size: 'crowd' },
+  jobs: Array.from({ length: 10 }, (_, n): PlannedJob => {
+    const limits = { leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 };
+    return {
+      jobId: n === 0 ? 'killer' : `neighbor-${n}`,
+      sentAfterMs: 0,
+      ...limits,
+      poison: n === 0 && 'host',
+    };
+  }),
+};

@@ -10,6 +10,7 @@ import { type PlannedTick, planTicks } from './planned-ticks.ts';
 import type { PlantedBug, Ports } from './planted-bug.ts';
 import { type PlannedJob, planScenario, type Scenario, type Size, simulatedSettings } from './scenario.ts';
 import { SimulatedChain } from './simulated-chain.ts';
+import { SimulatedDeadLetters } from './simulated-dead-letters.ts';
 import { SimulatedQueue } from './simulated-queue.ts';
 import { runReaper } from './simulated-reaper.ts';
 import { SimulatedServer } from './simulated-server.ts';
@@ -21,6 +22,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** @default 'full' */
   readonly size?: Size;
+  /** @default - as the seed plans it */
+  readonly scenario?: Scenario;
   readonly bug?: PlantedBug;
   /** Whether ticks of schedules come as well. */
   readonly ticks?: boolean;
@@ -60,23 +63,25 @@ export class Simulation {
   readonly scenario: Scenario;
   readonly #bug: PlantedBug;
   readonly #chain: SimulatedChain;
+  readonly #deadLetters: SimulatedDeadLetters;
   /** The job that each body asks for, or '' for a hint. */
   readonly #jobIds = new Map<string, string>();
   #spawned = 0;
   #stopped = false;
   #finished = false;
 
-  constructor({ seed, size = 'full', bug = NO_BUG, ticks = false, ...options }: SimulationOptions) {
+  constructor({ seed, scenario, bug = NO_BUG, ticks = false, ...options }: SimulationOptions) {
+    const size = scenario?.size ?? options.size ?? 'full';
     this.#bug = bug;
     this.world = new World({
       seed,
-      size,
       maxOffsetMs: simulatedSettings.skewMs / 2,
       // A tick that waits for weeks is too late, and dropped.
       rates: { ...bug.rates, ...(ticks ? { weeksPass: 0 } : undefined) },
       ...options,
+      size,
     });
-    this.scenario = planScenario(seededRandom(derivedSeed(seed, 'scenario')), size);
+    this.scenario = scenario ?? planScenario(seededRandom(derivedSeed(seed, 'scenario')), size);
     this.judge = new Judge(this.world, simulatedSettings);
     this.server = new SimulatedServer(
       this.world,
@@ -84,6 +89,9 @@ export class Simulation {
       { alterWrite: bug.alterWrite ?? ((write) => write), alterQuery: bug.alterQuery ?? ((_, page) => page) },
     );
     this.queue = new SimulatedQueue(this.world, simulatedSettings.visibilityTimeoutMs);
+    this.#deadLetters = new SimulatedDeadLetters(this.world, simulatedSettings, (process) =>
+      this.#portsFor(process),
+    );
     for (const job of this.scenario.jobs) this.#plan(job);
     if (ticks) for (const tick of planTicks(seed, this.scenario.chaosMs)) this.#planTick(tick);
     for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
@@ -157,34 +165,32 @@ export class Simulation {
 
   send(job: PlannedJob): void {
     const notBefore = job.notBeforeMs === undefined ? undefined : this.world.now + job.notBeforeMs;
+    const { jobId, maxAttempts, maxCrashes, leaseMs } = job;
+    const isDead = this.world.fault('deadLettered', 'queue');
+    const terms = isDead ? {} : { maxAttempts, maxCrashes, leaseMs };
     const body = jobBody(
       'simulated',
-      { of: job.jobId, pad: this.#pad(), poison: job.poison },
-      {
-        jobId: job.jobId,
-        maxAttempts: job.maxAttempts,
-        maxCrashes: job.maxCrashes,
-        notBefore,
-        leaseMs: job.leaseMs,
-      },
+      { of: jobId, pad: this.#pad(), poison: job.poison },
+      { jobId, notBefore, ...terms },
     );
-    this.world.note('producer', `sends ${job.jobId}`);
-    this.judge.accept(job.jobId, notBefore ?? 0);
-    this.queue.send(body, 0);
+    this.world.note('producer', `sends ${jobId}`);
+    this.judge.accept(jobId, notBefore ?? 0);
+    if (isDead) this.#deadLetters.send(body);
+    else this.queue.send(body, 0);
   }
 
   spawnWorker(): void {
     if (this.#stopped) return;
-    this.world.spawn(`w${++this.#spawned}`, (process) =>
+    const worker = this.world.spawn(`w${++this.#spawned}`, (process) =>
       runWorker(process, {
         ...(this.#bug.alterWorker ?? unaltered)(this.#portsFor(process)),
         judge: this.judge,
         settings: simulatedSettings,
         bug: this.#bug,
-        // In chaos the next disturbance replaces it; from then on whoever runs it does.
-        onGaveUp: () => this.world.calm && this.spawnWorker(),
       }),
     );
+    // In chaos the next disturbance replaces it.
+    worker.onDeath(() => this.world.at(0, () => this.world.calm && this.spawnWorker()));
   }
 
   spawnReaper(firstWatchAfterMs = 0): void {
@@ -193,6 +199,7 @@ export class Simulation {
       runReaper(process, {
         ...this.#reaperPorts(process),
         settings: this.#reaperSettings,
+        wakeQueue: this.scenario.chain ? this.#chain.wakeQueueFor(process) : undefined,
         firstWatchAfterMs,
       }),
     );
@@ -242,7 +249,7 @@ export class Simulation {
   }
 
   #hasMessage(jobId: string): boolean {
-    return this.queue.holds((body) => this.#jobIn(body) === jobId);
+    return this.#holds((body) => this.#jobIn(body) === jobId);
   }
 
   #isOver(): boolean {
@@ -258,10 +265,14 @@ export class Simulation {
 
   /** Job messages whose job has no row yet: only the queue knows of it. */
   #hasUnknownJobs(): boolean {
-    return this.queue.holds((body) => {
+    return this.#holds((body) => {
       const jobId = this.#jobIn(body);
       return jobId !== undefined && !this.server.rows.has(jobId);
     });
+  }
+
+  #holds(test: (body: string) => boolean): boolean {
+    return this.queue.holds(test) || this.#deadLetters.holds(test);
   }
 
   #jobIn(body: string): string | undefined {

@@ -1,17 +1,19 @@
 import type { Settings } from '../../lib/settings/settings.ts';
 import { serveHost } from '../../lib/worker/cells/cell/serve-host.ts';
+import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
-import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
-import type { CellLauncher, CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
+import { CellPool, type CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
+import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
 import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
+import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import { heapBytes } from '../support/heap-bytes.ts';
 import { silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { simulatedJob } from './simulated-handler.ts';
-import { createSimulatedSlate } from './simulated-slate.ts';
 import type { Process } from './world.ts';
 
 export interface SimulatedCellsParts {
@@ -39,15 +41,15 @@ const PLENTY = 2 ** 40;
 /** The real pool over simulated processes, each of which runs the real code of a cell. */
 export function createSimulatedCells(host: Process, parts: SimulatedCellsParts): Cells {
   const { settings, bug } = parts;
-  const launch: CellLauncher = (orders) => launchCell(host, parts, orders);
+  const launch: CellPoolOptions['launch'] = (orders) => launchCell(host, parts, orders);
   const timers = timersOf(host);
-  const pool = createCellPool({
+  const count = 1 + Number(host.random.chance(0.5));
+  const pool = new CellPool({
     ...{ clock: host.clock, telemetry: silentTelemetry, settings, serviceName: 'simulation' },
     ...{ launch: bug.alterLauncher?.(launch, host) ?? launch, source: 'simulation' },
     timers: bug.alterTimers?.(timers, host) ?? timers,
-    cells: 1 + Number(host.random.chance(0.5)),
-    concurrency: parts.concurrency,
-    memoryBytes: PLENTY,
+    ...{ cells: count, processors: count, concurrency: parts.concurrency },
+    ...{ memoryBytes: PLENTY, memoryForCells: () => PLENTY },
   });
   return parts.judge.cells.watchCells(host, bug.alterCells?.(pool, host) ?? pool);
 }
@@ -70,11 +72,7 @@ const timersOf = (host: Process): Timers => ({
   soon: (run) => host.tick(0, run),
 });
 
-function launchCell(
-  host: Process,
-  { judge, bug }: SimulatedCellsParts,
-  orders: Parameters<CellLauncher>[0],
-): CellProcess {
+function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: CellOrders): CellProcess {
   const { world } = host;
   const { random } = host;
   const heard: ((messages: unknown) => void)[] = [];
@@ -91,18 +89,29 @@ function launchCell(
       await process.clock.sleep(random.integer(START_MS / 2, START_MS));
       if (world.fault('cellStartFails', process.name)) return process.die();
       const registry = createRegistry([simulatedJob(process, judge)]);
-      hear = serveHost({
-        ...{ orders, clock: process.clock, log: silentTelemetry, pulse: { begin() {}, end() {} } },
-        slate: bug.alterSlate?.(slate.cell) ?? slate.cell,
-        registry: () => registry,
+      ({ hear } = serveHost({
+        ...{
+          orders,
+          clock: process.clock,
+          log: silentTelemetry,
+          probe: { beat() {}, fault: () => undefined },
+        },
+        shared: bug.alterShared?.(new SharedMemory(bytes)) ?? new SharedMemory(bytes),
+        registry,
         channel: { say, flush },
-      });
+      }));
       say({ kind: 'ready', types: registry.definitions.map(({ type }) => ({ type })) });
       await new Promise<never>(() => {});
     },
     host,
   );
-  const slate = createSimulatedSlate(cell);
+  const bytes = heapBytes();
+  /** Rises whenever it is looked at while the cell's code could run. */
+  let pulse = 0;
+  const nextPulse = () => {
+    if (cell.isAwake) pulse += 1;
+    return pulse;
+  };
 
   const flush = () => {
     const said = unsaid;
@@ -129,7 +138,8 @@ function launchCell(
 
   return {
     pid: undefined,
-    slate: slate.host,
+    shared: Object.assign(new SharedMemory(bytes), { pulse: nextPulse }),
+    lastWords: () => undefined,
     send(messages) {
       judge.cells.sent(cell, messages);
       cell.tick(random.integer(1, CHANNEL_MS), () => {

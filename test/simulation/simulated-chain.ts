@@ -1,5 +1,6 @@
-import { reapInChain } from '../../lib/reaper/chain.ts';
+import type { WakeQueue } from '../../lib/protocol/ports.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
+import { reap } from '../../lib/reaper/reap.ts';
 import type { Occasion } from '../../lib/reaper/wake.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
@@ -80,14 +81,19 @@ export class SimulatedChain {
   }
 
   #run(process: Process, occasion: Occasion) {
-    const { clock, name } = process;
+    const { clock } = process;
     const deps = {
       ...this.#partsFor(process),
-      ...{ settings: this.#settings, clock, name, telemetry: silentTelemetry, events: silentEvents },
-      chance: { unique: () => `wake${++this.#tokens}` },
-      wakeQueue: { send: (token: string, seconds: number) => this.#send(process, token, seconds * 1000) },
+      ...{ settings: this.#settings, clock, telemetry: silentTelemetry, events: silentEvents },
+      chance: { unique: () => `wake${++this.#tokens}`, random: () => process.chance.random() },
+      name: 'function',
+      wakeQueue: this.wakeQueueFor(process),
     };
-    return reapInChain(deps, occasion, { deadlineAt: clock.now() + TIMEOUT_MS - 10_000 });
+    return reap(deps, occasion, { deadlineAt: clock.now() + TIMEOUT_MS - 10_000 });
+  }
+
+  wakeQueueFor(process: Process): WakeQueue {
+    return { send: (token, seconds) => this.#send(process, token, seconds * 1000) };
   }
 
   #send(process: Process, token: string, delayMs: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';
 
 const SIMULATED_TYPE = 'simulated';
+const MOST_STEPS = 3;
 
 const anything: Schema = {
   '~standard': { version: 1, vendor: 'simulation', validate: (value) => ({ value }) },
@@ -40,21 +41,29 @@ async function work(process: Process, judge: Judge, job: HandlerJob, context: Jo
   const { world, clock, random } = process;
   const { stepMs, overrunMs } = world.pace;
   const ignoresSignal = world.fault('handlerIgnoresSignal', process.name);
-  const { pad, poison } = job.payload as { readonly pad?: string; readonly poison?: boolean };
+  const { pad, poison } = job.payload as { readonly pad?: string; readonly poison?: boolean | 'host' };
   const { at: done } = (job.checkpoint ?? { at: 0 }) as { readonly at: number };
-  const steps = random.integer(0, 3);
+  const steps = random.integer(0, MOST_STEPS);
   const pause = (longestMs: number) =>
     clock.sleep(random.integer(0, longestMs), ignoresSignal ? undefined : context.signal);
   const save = (place: JsonValue) =>
     context.save(place).catch((error: unknown) => {
       if (!ignoresSignal) throw error;
     });
+  if (poison === 'host') {
+    await pause(stepMs);
+    process.machine.die();
+    await new Promise<never>(() => {});
+  }
   // To save what was found is no progress.
   if (job.checkpoint !== undefined) await save(job.checkpoint as JsonValue);
   for (let step = 1; step <= steps; step++) {
     await pause(stepMs);
     if (random.chance(0.5)) await save({ at: done + step, pad: pad ?? null });
   }
+  if (steps === MOST_STEPS && pad !== undefined)
+    // More often than there are slots for it, and not put off by those that fail.
+    for (let n = 1; n <= 10; n++) await context.save({ at: done + steps, n, pad }).catch(() => {});
   if (poison === true || world.fault('handlerKillsProcess', process.name)) {
     process.die();
     await new Promise<never>(() => {});

@@ -1,3 +1,4 @@
+import type { WakeQueue } from '../../lib/protocol/ports.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
@@ -6,15 +7,26 @@ import type { Process } from './world.ts';
 
 export interface ReaperParts extends Pick<ReaperDeps, 'table' | 'store' | 'queue'> {
   readonly settings: Settings;
+  /** Where the deployed reaper is there as well. */
+  readonly wakeQueue?: WakeQueue;
   /** When it starts to look. */
   readonly firstWatchAfterMs: number;
 }
 
 /** A reaper inside a process. */
 export async function runReaper(process: Process, parts: ReaperParts): Promise<void> {
-  const { clock, name, stopping } = process;
+  const { clock, name, stopping, chance } = process;
   const { settings, firstWatchAfterMs, ...ports } = parts;
-  const deps = { ...ports, settings, clock, name, telemetry: silentTelemetry, events: silentEvents };
+  const unique = () => `${name}-${chance.unique()}`;
+  const deps = {
+    ...ports,
+    chance: { ...chance, unique },
+    settings,
+    clock,
+    name,
+    telemetry: silentTelemetry,
+    events: silentEvents,
+  };
   if (firstWatchAfterMs > 0) await clock.sleep(firstWatchAfterMs, stopping).catch(() => {});
   const reaper = createEmbeddedReaper(deps);
   reaper.start();

@@ -20,7 +20,8 @@ export type WriteObserver = (before: Row | undefined, after: Row, write: RowWrit
 /** Where planted bugs get in. */
 export type Alterations = Required<Pick<PlantedBug, 'alterWrite' | 'alterQuery'>>;
 
-export const SLOWEST_PROPAGATION_MS = 20_000;
+/** Longer than the default lease and skew: a lapsed entry may show a row as it was a claim ago. */
+export const SLOWEST_PROPAGATION_MS = 30_000;
 const USUAL_PROPAGATION_MS = 30;
 
 const projected: readonly string[] = [
@@ -33,6 +34,8 @@ const projected: readonly string[] = [
 /** The table as it stands behind the network: rows at once, index entries some time later, versions of a row in order. */
 export class SimulatedServer {
   readonly rows = new Map<string, Row>();
+  /** Ends of claims that were applied, by whichever offer. */
+  readonly ends = new Set<string>();
   readonly #world: World;
   readonly #versions = new Map<string, Version[]>();
   readonly #observe: WriteObserver;
@@ -50,6 +53,7 @@ export class SimulatedServer {
     if (!write.when.some((all) => all.every((clause) => clauseHolds(clause, before))))
       return { applied: false, row: before };
     const after = rowAfter(write, before);
+    this.ends.add(endOf(write));
     this.rows.set(write.jobId, after);
     this.#propagate(write.jobId, after);
     this.#observe(before, after, intended);
@@ -118,3 +122,9 @@ function pick(row: Row, attributes: readonly string[]): Row {
   for (const name of attributes) if (row[name] !== undefined) picked[name] = row[name];
   return picked;
 }
+
+/** Names the end of one claim, whichever call offers it. */
+export const endOf = ({ transition, jobId, when }: RowWrite): string =>
+  JSON.stringify([transition, jobId, when.flat().filter(({ attribute }) => CLAIM.includes(attribute))]);
+
+const CLAIM: readonly string[] = ['leaseOwner', 'attempt'];

@@ -7,7 +7,7 @@ import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { createBrake } from '../../lib/worker/run/brake.ts';
-import { createHeartLoop } from '../../lib/worker/run/heart-loop.ts';
+import { HeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';
@@ -22,8 +22,6 @@ export interface SimulatedWorkerParts {
   readonly judge: Judge;
   readonly settings: Settings;
   readonly bug: PlantedBug;
-  /** No cell of it could be started, and it has ended itself. */
-  onGaveUp(): void;
 }
 
 const POLL_SECONDS = 20;
@@ -35,7 +33,8 @@ const SHARE_OF_CELLS = { full: 0.5, brief: 0.2, crowd: 1 } as const;
 export async function runWorker(process: Process, given: SimulatedWorkerParts): Promise<void> {
   const { store, queue, settings, judge, bug } = given;
   const { clock, chance, name, world } = process;
-  const heart = createHeartLoop({ clock, chance, store, onFailure: () => {} });
+  const clockCheck = trustTheClock;
+  const heart = new HeartLoop({ clock, chance, store, clockCheck, onFailure: () => {} });
   const isProcess = process.random.chance(0.5) || world.size === 'crowd';
   const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
   const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);
@@ -49,7 +48,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
     ...{ settings, clock, chance, queue },
     store: judge.cells.watchClaims(process, store),
-    ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck: trustTheClock },
+    ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck },
     heart: bug.alterHeart?.(heart, process) ?? heart,
     worker: name,
   };
@@ -58,10 +57,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     () => false,
   );
   // No cell could be started: the worker ends, and whoever looks after it starts another.
-  if (!canStart) {
-    process.die();
-    return given.onGaveUp();
-  }
+  if (!canStart) return process.die();
   if (isProcess) await runInProcess(process, parts);
   else await runOnLambda(process, parts);
 }
@@ -103,6 +99,6 @@ async function invoke(
   messages: readonly ReceivedMessage[],
 ): Promise<ReadonlySet<string>> {
   const endsAt = clock.monotonic() + settings.functionTimeoutMs;
-  const { batchItemFailures } = await runBatch(messages, () => endsAt - clock.monotonic());
-  return new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  const remaining = await runBatch(messages, () => endsAt - clock.monotonic());
+  return new Set(remaining.map(({ messageId }) => messageId));
 }

@@ -12,6 +12,9 @@ export const alternativePrices = {
   perExpressGbSecond: 0.00001667,
   /** Lambda durable functions: starts, steps and waits, from the worked examples of the price page. */
   perMillionDurableOperations: 8,
+  /** Fargate on arm64, on demand. */
+  perFargateCpuHour: 0.03238,
+  perFargateGbHour: 0.00356,
   /** RDS for PostgreSQL, db.t4g.small with a standby in a second zone, without storage. */
   perPostgresHour: 0.064,
   /** ElastiCache for Redis OSS, two nodes cache.t4g.small. Long-standing list price; no page of this date was found for it. */

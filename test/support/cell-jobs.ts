@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { appendFileSync, closeSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { url as inspectorUrl } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -78,6 +78,14 @@ export const acts = {
     await sleep(60_000, undefined, { signal }).catch(() => {});
     signal.throwIfAborted();
   },
+  /** Waits for its signal without a look at it, and tells of it. */
+  listen: ({ journal = '' }: Given, { signal }: JobContext) =>
+    new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => {
+        appendFileSync(journal, `${signal.reason}\n`);
+        resolve();
+      });
+    }),
   /** Does one thing after another, each only while it may. */
   async effects({ journal = '' }: Given, { signal }: JobContext) {
     for (;;) {
@@ -112,9 +120,20 @@ export const acts = {
     Date.now = () => 0;
     return { pid: process.pid };
   },
+  /** Leaves its process in a state that harms later jobs, in the way that `place` names. */
+  poison: ({ place = '' }: Given) => {
+    if (place === 'JSON') JSON.stringify = () => 'nonsense';
+    if (place === 'Date') Date.now = () => 0;
+    if (place === 'setTimeout') Object.assign(globalThis, { setTimeout: () => ({ unref() {} }) });
+    if (place === 'descriptors') {
+      execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=400']);
+      for (let n = 0; n < 350; n++) openSync('/dev/null', 'r');
+    }
+    return { pid: process.pid };
+  },
   /** Starts a process that outlives it unless somebody ends it. */
-  child: () => {
-    const child = spawn('sleep', ['1000']);
+  child: ({ place }: Given) => {
+    const child = spawn('sleep', ['1000'], { detached: place === 'detached' });
     return { child: child.pid ?? 0 };
   },
   /** Many lines at once, to see that none is torn by another cell's. */
@@ -196,6 +215,14 @@ const act = defineJob({
   },
 });
 
+const waitsLonger = defineJob({
+  type: 'waitsLonger',
+  backoff: (errors) => errors * 7_000,
+  run() {
+    throw new Error('not yet');
+  },
+});
+
 /** Its schema ends the process. */
 const deadlySchema = defineJob({
   type: 'deadlySchema',
@@ -217,4 +244,4 @@ const stubborn = defineJob({
   },
 });
 
-export const registry = createRegistry([act, deadlySchema, stubborn]);
+export const registry = createRegistry([act, deadlySchema, waitsLonger, stubborn]);

@@ -2,10 +2,10 @@ import { systemClock } from '../../lib/aws/clock.ts';
 import type { RunningJob } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
-import type { Kept, Origin, Run, Suspicion } from '../../lib/worker/cells/cells.ts';
-import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
-import { createLauncher } from '../../lib/worker/cells/host/cell-process.ts';
-import { type Guard, noGuard } from '../../lib/worker/cells/host/guard.ts';
+import type { Kept, Origin, Run } from '../../lib/worker/cells/cells.ts';
+import { CellPool } from '../../lib/worker/cells/host/cell-pool.ts';
+import { launchCell } from '../../lib/worker/cells/host/cell-process.ts';
+import type { Guard } from '../../lib/worker/cells/host/guard.ts';
 import { cellExecArgv } from '../../lib/worker/cells/host/memory.ts';
 import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 import type { Act } from './cell-jobs.ts';
@@ -18,6 +18,7 @@ export interface StageOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly cells?: number;
   readonly concurrency?: number;
+  readonly processors?: number;
   readonly memoryMb?: number;
   /** @default - a share of the memory */
   readonly heapMb?: number;
@@ -25,6 +26,7 @@ export interface StageOptions {
   readonly isDebugged?: boolean;
   readonly guard?: Guard;
   readonly jobs?: URL;
+  readonly loadWithinMs?: number;
   /** Where the files are that host and cells share. */
   readonly folders?: readonly string[];
 }
@@ -34,36 +36,30 @@ export interface StartedRun extends Run {
   readonly saved: Kept[];
   /** Whether its handler has told of progress. */
   readonly hasStarted: () => boolean;
-  /** How often it was asked to make way for a cell's end. */
-  readonly retired: () => number;
 }
 
 /** Real cells, without a store: what they run is given and seen directly. */
 export function cellStage(options: StageOptions = {}) {
   const telemetry = createKeptTelemetry();
-  const settings = resolveSettings({ timeScale: 10, ...options.settings });
+  const settings = resolveSettings(options.settings, { allowShortTimes: true });
   const jobsUrl = (options.jobs ?? JOBS).href;
   const memoryBytes = (options.memoryMb ?? 512) * MIB;
-  const guard = options.guard ?? noGuard;
-  const cells = createCellPool({
+  const { guard } = options;
+  const heapBytes = options.heapMb === undefined ? memoryBytes : (options.heapMb * MIB) / 0.75;
+  const program = {
+    file: CELL.pathname,
+    execArgv: cellExecArgv(process.execArgv, heapBytes, options.isDebugged),
+    environment: { POWERTOOLS_LOG_LEVEL: undefined },
+    folders: options.folders,
+  };
+  const cells = new CellPool({
     ...{ clock: systemClock, telemetry, settings, serviceName: 'test', memoryBytes },
-    launch: createLauncher(
-      {
-        file: CELL.pathname,
-        execArgv: cellExecArgv(
-          process.execArgv,
-          options.heapMb === undefined ? memoryBytes : (options.heapMb * MIB) / 0.75,
-          options.isDebugged,
-        ),
-        environment: { POWERTOOLS_LOG_LEVEL: undefined },
-        folders: options.folders,
-      },
-      guard,
-    ),
-    ...{ jobs: jobsUrl, source: jobsUrl, onClosed: () => guard.close() },
+    launch: (orders) => launchCell(program, orders, guard),
+    ...{ jobs: jobsUrl, source: jobsUrl, onClosed: () => guard?.close() },
+    ...{ processors: options.processors ?? 2, memoryForCells: () => 8 * memoryBytes },
     cells: options.cells ?? 1,
     concurrency: options.concurrency ?? 10,
-    spare: options.spare,
+    ...{ spare: options.spare, loadWithinMs: options.loadWithinMs },
   });
   let jobs = 0;
   const start = (
@@ -71,8 +67,9 @@ export function cellStage(options: StageOptions = {}) {
     given: Readonly<Record<string, unknown>> = {},
     more: {
       readonly leaseMs?: number;
-      readonly suspicion?: Suspicion;
+      readonly maxInCell?: number;
       readonly maxStallMs?: number;
+      readonly isExcusable?: boolean;
       readonly origin?: Origin;
     } = {},
   ): StartedRun => {
@@ -80,11 +77,16 @@ export function cellStage(options: StageOptions = {}) {
     const payload = typeof act === 'string' ? { act, ...given } : act.payload;
     const lease = new LeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
     const saved: Kept[] = [];
-    let retired = 0;
     let hasStarted = false;
     const run = cells.start({
       job: jobOf(`job-${++jobs}`, type, JSON.stringify(payload)),
-      ...{ lease, progressIntervalMs: 1000, suspicion: more.suspicion, origin: more.origin },
+      ...{
+        lease,
+        progressIntervalMs: 1000,
+        maxInCell: more.maxInCell,
+        origin: more.origin,
+        isExcusable: more.isExcusable,
+      },
       maxStallMs: more.maxStallMs ?? settings.maxStallMs,
       async save(kept) {
         saved.push(kept);
@@ -93,17 +95,14 @@ export function cellStage(options: StageOptions = {}) {
       onProgress() {
         hasStarted = true;
       },
-      onRetired() {
-        retired += 1;
-      },
     });
-    return { ...run, lease, saved, retired: () => retired, hasStarted: () => hasStarted };
+    return { ...run, lease, saved, hasStarted: () => hasStarted };
   };
   return { cells, telemetry, settings, start };
 }
 
 const jobOf = (jobId: string, type: string, payload: string): RunningJob => ({
-  ...{ jobId, type, payload, status: 'running', attempt: 1, errors: 0, crashes: 0, releases: 0 },
+  ...{ jobId, type, payload, status: 'running', attempt: 1, errors: 0, crashes: 0, lapses: 0, releases: 0 },
   ...{
     maxAttempts: 5,
     maxCrashes: 3,

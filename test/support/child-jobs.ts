@@ -44,7 +44,7 @@ const wait = defineJob({
 const spin = defineJob({
   type: 'spin',
   payload: z.unknown(),
-  maxStallMs: 500,
+  maxStallMs: 1000,
   run() {
     for (;;);
   },

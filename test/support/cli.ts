@@ -77,6 +77,7 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
       written.stderr += `${question}\n`;
       return options.answer === true;
     },
+    outliveReader: () => () => false,
   };
   const code = await runCli(args, terminal);
   return asRun(code, written.stdout, written.stderr);

@@ -4,11 +4,11 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createMemoryTable, type MemoryTable } from '../../lib/testing/memory-table.ts';
-import { type Console, type ConsoleOptions, startConsole } from '../../lib/tools/console/start-console.ts';
+import { type ConsoleOptions, startConsole } from '../../lib/tools/console/start-console.ts';
 
 /** A console on a table in memory: what is tested is the console, and any row can be put before it. */
 export interface ConsoleStage {
-  readonly console: Console;
+  readonly console: Awaited<ReturnType<typeof startConsole>>;
   readonly table: MemoryTable;
   readonly store: JobStore;
   readonly settings: Settings;

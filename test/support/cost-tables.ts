@@ -2,7 +2,7 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { SECONDS_A_MONTH } from '../../lib/tools/plan/bill.ts';
 import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
 import { jobUnits } from '../../lib/tools/plan/job-units.ts';
-import { beatsOf, MEAN_INTERVAL, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { beatsOf, MEAN_INTERVAL, OWN_TIME, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
 import { reaperBill, sweepsAMinute } from '../../lib/tools/plan/reaper-bill.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
@@ -41,7 +41,9 @@ function coordinationOf(workload: Workload, batchSize: number) {
       .reduce((total, { amount }) => total + amount / MILLION, 0);
   const [claim, complete, queue] = [perJob('claims'), perJob('completions'), perJob('queue (SQS)')];
   const dollars =
-    (claim + complete) * listPrices.perMillionWriteUnits + queue * listPrices.perMillionQueueRequests;
+    (claim + complete) * listPrices.perMillionWriteUnits +
+    queue * listPrices.perMillionQueueRequests +
+    sum(lines.filter(({ what }) => what === OWN_TIME));
   const compute = sum(lines.filter(({ group }) => group === 'compute'));
   return { claim, complete, queue, dollars, compute };
 }
@@ -56,7 +58,7 @@ export function shortJobsTable(): string {
       title,
       formatDollars(dollars),
       compute === 0 ? 'your own' : formatDollars(compute),
-      `${figure(claim)} + ${figure(complete)} write units, ${figure(queue)} queue requests`,
+      `${figure(claim)} + ${figure(complete)} write units, ${figure(queue)} queue requests${compute === 0 ? '' : ', own time'}`,
     ];
   };
   const handler = formatDollars(coordinationOf(shortJobs, 1).compute);
@@ -72,7 +74,11 @@ export function shortJobsTable(): string {
       ours('Leasehold on Lambda, one job an invocation', shortJobs, 1),
       ours('Leasehold on Lambda, batches of 10', shortJobs, 10),
       ours('Leasehold in a process', inProcess, 10),
-      theirs('Step Functions, standard', p.perMillionStateTransitions, '1 state transition, no retry'),
+      theirs(
+        'Step Functions, standard',
+        p.perMillionStateTransitions,
+        '1 state transition at least, no retry',
+      ),
       theirs(
         'Step Functions, express',
         p.perMillionExpressRequests + 0.0625 * 0.1 * MILLION * p.perExpressGbSecond,
@@ -90,26 +96,27 @@ export function shortJobsTable(): string {
 
 const HOURS = [1, 6, 24] as const;
 
-/** Heartbeats of a thousand job-hours. */
+/** Heartbeats of a thousand job-hours, next to the compute of the same hours. */
 export function jobHoursTable(): string {
   const units = totalUnits(jobUnits(shortJobs).heartbeat);
-  const ours = (title: string, settings: Readonly<Record<string, unknown>>) => [
-    `Leasehold, ${title}`,
-    ...HOURS.map((hours) => {
-      const beats = beatsOf(hours * 3_600_000, resolveSettings(settings));
-      return formatDollars((((beats / hours) * 1000 * units) / MILLION) * listPrices.perMillionWriteUnits);
-    }),
-  ];
+  const ours = (given: Readonly<Record<string, unknown>>) => {
+    const settings = resolveSettings(given);
+    const title = `lease ${settings.leaseMs / 1000} s, beat every ${settings.heartbeatMs / 1000} s`;
+    return [
+      `Leasehold, ${title}`,
+      ...HOURS.map((hours) => {
+        const beats = beatsOf(hours * 3_600_000, settings);
+        return formatDollars((((beats / hours) * 1000 * units) / MILLION) * listPrices.perMillionWriteUnits);
+      }),
+    ];
+  };
   const p = alternativePrices;
   return tableOf(
     ['system', ...HOURS.map((hours) => `jobs of ${hours} h`)],
     [
-      ours('lease 30 s, beat every 10 s', {}),
-      ours('lease 60 s, beat every 20 s', { leaseMs: 60_000 }),
-      ours('lease 300 s, beat every 100 s', { leaseMs: 300_000 }),
-      ...[0.05, 0.1, 0.2].map((leaseGrowth) =>
-        ours(`lease grows by ${100 * leaseGrowth}% of the age`, { leaseGrowth }),
-      ),
+      ours({}),
+      ours({ leaseMs: 60_000 }),
+      ours({ leaseMs: 300_000 }),
       [
         'Step Functions, standard, by callback',
         ...HOURS.map((hours) => formatDollars((p.perMillionStateTransitions / MILLION) * (1000 / hours))),
@@ -119,6 +126,14 @@ export function jobHoursTable(): string {
         ...HOURS.map((hours) =>
           formatDollars(((1 + hours * 6) * 1000 * p.perMillionDurableOperations) / MILLION / hours),
         ),
+      ],
+      [
+        '*compute: Lambda, 512 MB*',
+        ...HOURS.map(() => formatDollars(1000 * 3600 * 0.5 * listPrices.perGbSecond)),
+      ],
+      [
+        '*compute: Fargate, ¼ vCPU and 512 MB*',
+        ...HOURS.map(() => formatDollars(1000 * (p.perFargateCpuHour / 4 + p.perFargateGbHour / 2))),
       ],
     ],
     1,
@@ -168,23 +183,10 @@ export function reaperTable(): string {
   );
 }
 
-/** What version 0.1 cost, by its own template and cost page: dashboard, tracing and a watching reaper were always on. */
-const BEFORE: Readonly<Record<string, readonly [idle: number, busy: number]>> = {
-  'claims and completions': [0, 2.5],
-  'queue, 3 requests a job \\*': [0, 1.2],
-  'rows kept for 15 days': [0, 0.09],
-  'the reaper': [0.25, 16.5],
-  alarms: [1.2, 1.2],
-  'custom metrics': [1.5, 2.4],
-  'idle polls of the job queue and the dead-letter queue': [0.53, 0.53],
-  'logs \\*': [0.01, 0.51],
-  'backups, point in time': [0, 0.08],
-  dashboard: [3, 3],
-  'traces \\*': [0, 5],
-};
 const LINES: Readonly<Record<string, RegExp>> = {
   'claims and completions': /^(claims|completions)$/,
   'queue, 3 requests a job \\*': /^queue/,
+  'own time of workers \\*': /^own time/,
   'rows kept for 15 days': /^rows kept/,
   'the reaper': /^reaper:/,
   alarms: /^alarms/,
@@ -192,28 +194,24 @@ const LINES: Readonly<Record<string, RegExp>> = {
   'idle polls of the job queue and the dead-letter queue': /^idle polls of the other/,
   'logs \\*': /^logs of jobs/,
   'backups, point in time': /^backups/,
-  dashboard: /^dashboard/,
-  'traces \\*': /^traces/,
 };
 
-/** Everything on the bill of a month, idle and with a million short jobs, now and in version 0.1. */
+/** Everything on the bill of a month, idle and with a million short jobs. */
 export function billTable(): string {
   const [idle, busy] = [planned(IDLE), planned(shortJobs)];
   const shown = (dollars: number) => (dollars === 0 ? '–' : formatDollars(dollars));
   const rows = Object.entries(LINES).map(([title, pattern]) => {
     const of = (lines: typeof idle) => sum(lines.filter(({ what }) => pattern.test(what)));
-    const [idleBefore = 0, busyBefore = 0] = BEFORE[title] ?? [];
-    return [title, shown(of(idle)), shown(of(busy)), shown(idleBefore), shown(busyBefore)];
+    return [title, shown(of(idle)), shown(of(busy))];
   });
-  const before = (i: 0 | 1) => Object.values(BEFORE).reduce((total, pair) => total + pair[i], 0);
-  const totals = [besidesCompute(IDLE), besidesCompute(shortJobs), before(0), before(1)];
+  const totals = [besidesCompute(IDLE), besidesCompute(shortJobs)];
   const compute = formatDollars(sum(busy.filter(({ group }) => group === 'compute')));
   return tableOf(
-    ['a month', 'idle', 'a million jobs', '0.1, idle', '0.1, a million jobs'],
+    ['a month', 'idle', 'a million jobs'],
     [
       ...rows,
       ['**besides compute**', ...totals.map((dollars) => `**${formatDollars(dollars)}**`)],
-      ['compute: 100 ms at 512 MB, arm64', '–', compute, '–', compute],
+      ['compute: 100 ms at 512 MB, arm64', '–', compute],
     ],
     1,
   );

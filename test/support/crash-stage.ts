@@ -39,7 +39,6 @@ const shortWaits = {
   dispatchLeaseMs: 1000,
   deadlineMarginMs: 200,
   reaperIntervalMs: 1000,
-  leaderLeaseMs: 1000,
 } as const;
 
 export async function setCrashStage(settings: Readonly<Record<string, unknown>> = {}): Promise<CrashStage> {

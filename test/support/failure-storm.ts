@@ -10,7 +10,7 @@ import {
   heartbeatWrite,
   retryWrite,
 } from '../../lib/protocol/writes/worker-writes.ts';
-import { HEART_JITTER } from '../../lib/settings/lease-length.ts';
+import { HEART_JITTER } from '../../lib/settings/heartbeat-timing.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { byLease } from '../../lib/wire/table.ts';
 import { newJob } from './jobs.ts';
@@ -39,7 +39,7 @@ function touched(before: Row | undefined, after: Row): Kind[] {
 
 /** The touches of a job that fails at every attempt, by the real writes: attempt by attempt. */
 function touchesOfFailure(maxAttempts: number): { readonly begin: Kind[]; readonly end: Kind[] }[] {
-  const context = { changedBy: 'w/1', now: 0, shards: 1 };
+  const context = { changedBy: 'w/1', now: 0, shards: 1, expiresAt: 1 };
   const dispatch = planDispatch(1, 1, defaultSettings);
   let row: Row | undefined;
   const write = (each: RowWrite): Kind[] => {
@@ -49,21 +49,24 @@ function touchesOfFailure(maxAttempts: number): { readonly begin: Kind[]; readon
   };
   return Array.from({ length: maxAttempts }, (_, i) => {
     const job = newJob('storm', { maxAttempts });
-    const begin = write(claimWrite({ job, owner: `w/${i}`, skewMs: 0 }, context));
+    const begin = write(claimWrite({ job, owner: `w/${i}`, skewMs: 0, terms: defaultSettings }, context));
     const claim: Claim = { jobId: 'storm', owner: `w/${i}`, attempt: i + 1, startedAt: 0 };
     const errors = i + 1;
     const end = write(
       errors < maxAttempts
         ? retryWrite(claim, { errors, lastError: 'no', dispatch }, context)
-        : failWrite(claim, { errors, lastError: 'no', expiresAt: 1 }, context),
+        : failWrite(claim, { errors, lastError: 'no' }, context),
     );
     return { begin, end };
   });
 }
 
 function touchesOfBeat(): Kind[] {
-  const context = { changedBy: 'w/1', now: 0, shards: 1 };
-  const claimed = rowAfter(claimWrite({ job: newJob('beats'), owner: 'w/1', skewMs: 0 }, context), undefined);
+  const context = { changedBy: 'w/1', now: 0, shards: 1, expiresAt: 1 };
+  const claimed = rowAfter(
+    claimWrite({ job: newJob('beats'), owner: 'w/1', skewMs: 0, terms: defaultSettings }, context),
+    undefined,
+  );
   const claim: Claim = { jobId: 'beats', owner: 'w/1', attempt: 1, startedAt: 0 };
   return touched(claimed, rowAfter(heartbeatWrite(claim, 90_000, context), claimed));
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JobStatus } from '../../lib/protocol/job.ts';
 import {
   dataTransitions,
@@ -5,9 +7,11 @@ import {
   leaderTransitions,
   type Transition,
 } from '../../lib/protocol/transitions.ts';
-import { beatUnits, carriedAtOnce, NEW_INDEX_WRITE_UNITS } from '../../lib/settings/partitions.ts';
+import { carriedAtOnce, NEW_INDEX_WRITE_UNITS } from '../../lib/settings/partitions.ts';
+import { unitsNeeded } from '../../lib/settings/relations.ts';
 import {
   declarations,
+  defaultSettings,
   type SettingDeclaration,
   type SettingName,
   settingNames,
@@ -57,6 +61,47 @@ const otherTable = (
   table(
     ['write', 'provided that', 'after a lost reply'],
     Object.entries(writes).map(([name, { when, proof }]) => [`\`${name}\``, when, proof]),
+  );
+
+/** The table of the construct's props besides the settings. */
+export const propsTable = (): string => {
+  const [, props = ''] = readFileSync(join(CDK, 'props', 'leasehold-jobs-props.ts'), 'utf8').split(
+    'export interface ResourceProps',
+  );
+  return table(
+    ['prop', 'default', 'meaning'],
+    commented(props, /readonly (\w+)/).map(([name, said]) => {
+      const [meaning = '', byDefault = ''] = said.split(' @default ');
+      return [
+        `\`${name}\``,
+        /^[\w'.]+(\(.*\))?$/.test(byDefault) ? `\`${byDefault}\`` : byDefault.replace('- ', ''),
+        meaning,
+      ];
+    }),
+  );
+};
+
+/** The table of the permissions that the construct grants. */
+export const grantsTable = (): string =>
+  table(
+    ['`jobs.grants`', ''],
+    commented(readFileSync(join(CDK, 'leasehold-grants.ts'), 'utf8'), /(\w+)\(grantee/).map(
+      ([name, said]) => [`\`${name}\``, said],
+    ),
+  );
+
+const CDK = join(import.meta.dirname, '..', '..', 'lib', 'cdk');
+
+/** What a source says right before each of these. */
+const commented = (source: string, what: RegExp): [string, string][] =>
+  [...source.matchAll(new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\s*${what.source}`, 'g'))].map(
+    ([, comment = '', name = '']) => [
+      name,
+      comment
+        .replaceAll(/\n\s*\*/g, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ],
   );
 
 /** The table of all settings. */
@@ -128,9 +173,10 @@ export const failureStormTable = (): string =>
 
 /** Running jobs that an index carries from its first minute. */
 export function partitionTable(): string {
+  const { heartbeatMs } = defaultSettings;
   const units = [NEW_INDEX_WRITE_UNITS, 25_000, 100_000];
   const jobs = (shards: number, indexUnits: number) => {
-    const carried = carriedAtOnce(shards, indexUnits) / beatUnits({ maxRunning: 1, heartbeatMs: 10_000 });
+    const carried = carriedAtOnce(shards, indexUnits) / unitsNeeded({ maxRunning: 1, heartbeatMs }).index;
     return (Math.floor(carried / 100) * 100).toLocaleString('en');
   };
   return table(

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { startGuard } from '../../lib/worker/cells/host/guard.ts';
-import { cellStage } from './cell-stage.ts';
+import { cellStage, resultOf } from './cell-stage.ts';
 
-/** A host with a stuck cell, to be killed. Run as a program; tells the pids of its cells. */
+/** A host with a stuck cell and a handler's detached child, to be killed. Run as a program; tells the pids of cells and child. */
 const { cells, start } = cellStage({ guard: startGuard(), settings: { maxStallMs: 3_600_000 }, cells: 2 });
 await cells.ready();
+const { child } = await resultOf(start('child', { place: 'detached' }));
 start('spin');
 start('return', { ms: 600_000 });
 await new Promise((resolve) => setTimeout(resolve, 500));
@@ -18,4 +19,4 @@ const isCell = (pid: string) => {
     return false;
   }
 };
-process.send?.(readdirSync('/proc').filter(isCell).map(Number));
+process.send?.([child, ...readdirSync('/proc').filter(isCell).map(Number)]);

@@ -22,14 +22,10 @@ const sqsEvent = (messages: readonly ReceivedMessage[]): SQSEvent => ({
   })),
 });
 
-/** Invokes a handler with so much time left, and returns the ids of the messages that it did not acknowledge. */
-export async function invoke(
-  handler: SqsHandler,
-  messages: readonly ReceivedMessage[],
-  remainingMs = 60_000,
-): Promise<string[]> {
+/** The context of an invocation with this much time left. */
+export function lambdaContext(remainingMs = 60_000): Context {
   const endsAt = performance.now() + remainingMs;
-  const context: Context = {
+  return {
     callbackWaitsForEmptyEventLoop: false,
     functionName: 'worker',
     functionVersion: '1',
@@ -43,6 +39,14 @@ export async function invoke(
     fail() {},
     succeed() {},
   };
-  const { batchItemFailures } = await handler(sqsEvent(messages), context);
+}
+
+/** Invokes a handler with this much time left, and returns the ids of the messages that it did not acknowledge. */
+export async function invoke(
+  handler: SqsHandler,
+  messages: readonly ReceivedMessage[],
+  remainingMs?: number,
+): Promise<string[]> {
+  const { batchItemFailures } = await handler(sqsEvent(messages), lambdaContext(remainingMs));
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 }

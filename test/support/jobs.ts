@@ -1,4 +1,4 @@
-import type { LeaseEntry } from '../../lib/protocol/job.ts';
+import type { LeaseEntry, RunningEntry } from '../../lib/protocol/job.ts';
 import type { NewJob } from '../../lib/protocol/writes/worker-writes.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 
@@ -17,10 +17,9 @@ export const newJob = (jobId: string, over: Partial<NewJob> = {}): NewJob => ({
 });
 
 /** An entry of the lease index: a running job of worker `w/1`. */
-export const leaseEntry = (over: Partial<LeaseEntry> = {}): LeaseEntry => ({
+export const leaseEntry = (over: Partial<LeaseEntry> = {}): RunningEntry => ({
   jobId: 'j1',
   type: 'report',
-  status: 'running',
   leaseShard: 'r0',
   leaseUntil: 100_000,
   leaseMs: 30_000,
@@ -29,11 +28,13 @@ export const leaseEntry = (over: Partial<LeaseEntry> = {}): LeaseEntry => ({
   attempt: 1,
   errors: 0,
   crashes: 0,
+  lapses: 0,
   releases: 0,
   maxAttempts: 5,
   maxCrashes: 3,
   notBefore: 0,
   dispatches: 0,
   cancelRequested: false,
-  ...over,
+  ...(over as Partial<RunningEntry>),
+  status: (over.status ?? 'running') as 'running',
 });

@@ -6,7 +6,16 @@ import { defineJob } from '../../lib/worker/define-job.ts';
 import { type JournalLine, writeJournal } from './journal.ts';
 
 /** What one attempt does besides its steps. */
-const fates = ['throw', 'giveUp', 'exit', 'kill', 'exhaustMemory', 'spin', 'ignoreSignal'] as const;
+const fates = [
+  'throw',
+  'giveUp',
+  'exit',
+  'kill',
+  'killHost',
+  'exhaustMemory',
+  'spin',
+  'ignoreSignal',
+] as const;
 export type Fate = (typeof fates)[number];
 
 /** A job that does what its payload says, step by step, and keeps a journal of it. */
@@ -21,18 +30,19 @@ export const journalJob = defineJob({
     burnMs: z.optional(z.int()),
     /** What an attempt leaves in memory for good. */
     leakMb: z.optional(z.int()),
-    /** How long an attempt that ignores its signal goes on. */
+    /** How long an attempt that ignores its signal goes on, or lives next to its neighbors before it kills their host. */
     overrunMs: z.optional(z.int()),
     /** The journal's file, where the environment cannot name it. */
     journal: z.optional(z.string()),
   }),
   checkpoint: z.object({ step: z.int() }),
-  async run({ jobId, attempt, payload, checkpoint }, { signal, save }) {
+  async run({ jobId, attempt, payload, checkpoint }, { signal, save, log }) {
     const write = (line: Pick<JournalLine, 'event' | 'step' | 'reason'>) =>
       writeJournal({ jobId, attempt, ...line }, payload.journal);
     const fate = payload.fates?.[String(attempt)];
     const heed = fate === 'ignoreSignal' ? undefined : signal;
     write({ event: 'start', step: checkpoint?.step ?? 0 });
+    log.info('started');
     signal.addEventListener('abort', () => write({ event: 'abort', reason: codeOf(signal.reason) }));
     for (let step = checkpoint?.step ?? 0; step < payload.steps; step++) {
       await sleep(payload.stepMs, undefined, { signal: heed }).catch(() => {});
@@ -71,6 +81,10 @@ async function meet(fate: Fate | undefined, overrunMs: number): Promise<void> {
       return process.exit(1);
     case 'kill':
       process.kill(process.pid, 'SIGKILL');
+      return;
+    case 'killHost':
+      await sleep(overrunMs);
+      process.kill(process.ppid, 'SIGKILL');
       return;
     case 'exhaustMemory':
       return exhaustMemory();

@@ -2,7 +2,7 @@ import { connect } from '../../lib/aws/connect.ts';
 import { createTableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
 import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
-import { type Console, startConsole } from '../../lib/tools/console/start-console.ts';
+import { startConsole } from '../../lib/tools/console/start-console.ts';
 import { consoleWorkers } from '../../lib/tools/dev/console-workers.ts';
 import { demoSettings } from '../../lib/tools/dev/demo/settings.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
@@ -11,7 +11,7 @@ import { type LocalStack, startLocalStack } from '../../lib/tools/dev/stack.ts';
 /** The local stack with its console, as `leasehold dev` starts them, on engines of its own. */
 export interface LocalConsole {
   readonly stack: LocalStack;
-  readonly console: Console;
+  readonly console: Awaited<ReturnType<typeof startConsole>>;
   readonly store: JobStore;
   stop(): Promise<void>;
 }

@@ -2,7 +2,9 @@ import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
-import type { SlotEntry } from '../../lib/worker/cells/slate.ts';
+import type { Words } from '../../lib/worker/cells/last-words.ts';
+import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
+import { heapBytes } from './heap-bytes.ts';
 
 export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };
 
@@ -12,22 +14,17 @@ export function puppetCell(orders?: CellOrders) {
   let exit: (ending: CellExit) => void = () => {};
   const disconnected = Promise.withResolvers<void>();
   /** What it shows. */
-  const shown = { pulse: 0, memory: 0, lastWords: undefined as string | undefined };
-  const signs = new Map<number, { started: number; progress: number }>();
+  const shown = { pulse: 0, memory: 0, lastWords: undefined as Words | undefined };
+  const bytes = heapBytes();
+  /** Its own side of the memory that it shares with its host. */
+  const shared = new SharedMemory(bytes);
   /** What was done to it. */
   const done = { ended: 0, forgotten: 0, looks: 0 };
   const heard: ToCell[] = [];
-  const written = new Map<number, SlotEntry>();
   const process: CellProcess = {
     pid: 4711,
-    slate: {
-      descriptor: -1,
-      write: (slot, entry) => void written.set(slot, entry),
-      signs: () => ({ pulse: shown.pulse }),
-      slotSigns: (slot) => signs.get(slot) ?? { started: 0, progress: 0 },
-      lastWords: () => shown.lastWords,
-      close() {},
-    },
+    shared: Object.assign(new SharedMemory(bytes), { pulse: () => shown.pulse }),
+    lastWords: () => shown.lastWords,
     send: (messages) => void heard.push(...messages),
     end() {
       done.ended += 1;
@@ -49,12 +46,12 @@ export function puppetCell(orders?: CellOrders) {
   };
   const runs = () => heard.flatMap((each) => (each.kind === 'run' ? [each] : []));
   return {
-    ...{ orders, process, shown, signs, done, heard, written, runs },
+    ...{ orders, process, shown, shared, done, heard, runs },
     say: (...messages: FromCell[]) => hear(messages),
     /** Its handler of this run has been started, or has told of progress so many times since. */
     begin(run: number, progress = 0) {
       const slot = runs().find((each) => each.run === run)?.slot ?? -1;
-      signs.set(slot, { started: run, progress });
+      shared.begin(slot, run, progress);
     },
     exit: (ending: CellExit = KILLED) => exit(ending),
     disconnect: () => disconnected.resolve(),

@@ -1,10 +1,10 @@
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createHandClock } from '../../lib/testing/hand-clock.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
-import type { PayloadCheck, RunEnd, Suspicion, Work } from '../../lib/worker/cells/cells.ts';
-import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
+import type { RunEnd, Work } from '../../lib/worker/cells/cells.ts';
+import { CellPool, type CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
 import { type PuppetCell, puppetCell, settled } from './puppet-cell.ts';
-import { stubWork } from './stub-cell.ts';
+import { stubWork } from './stub-work.ts';
 
 const MIB = 1024 * 1024;
 export const MEMORY_BYTES = 512 * MIB;
@@ -19,9 +19,10 @@ export function puppetPool(
   const ticking = { every: undefined as number | undefined, started: 0 };
   let beat = () => {};
   let closed = 0;
-  const cells = createCellPool({
+  const cells = new CellPool({
     ...{ clock, telemetry, settings: resolveSettings(), serviceName: 'test', source: 'file:///jobs.js' },
-    ...{ cells: 1, concurrency: 10, memoryBytes: MEMORY_BYTES },
+    ...{ cells: 1, concurrency: 10, processors: 1 },
+    ...{ memoryBytes: MEMORY_BYTES, memoryForCells: () => 20 * MEMORY_BYTES },
     timers: {
       every(ms, run) {
         beat = run;
@@ -53,19 +54,12 @@ export function puppetPool(
   };
   const start = (jobId: string, work: Partial<Work> = {}) => {
     const ends: RunEnd[] = [];
-    const retired: (Suspicion | undefined)[] = [];
-    const onRetired = (suspicion?: Suspicion) => void retired.push(suspicion);
-    const run = cells.start(stubWork({ jobId, onRetired, ...work }));
+    const run = cells.start(stubWork({ jobId, ...work }));
     void run.end.then((end) => ends.push(end));
-    return { ...run, ends, retired };
-  };
-  const check = () => {
-    const answers: PayloadCheck[] = [];
-    void cells.check('work', '{}').then((answer) => answers.push(answer));
-    return answers;
+    return { ...run, ends };
   };
   return {
-    ...{ cells, clock, telemetry, puppets, at, ready, start, check, ticking, closed: () => closed },
+    ...{ cells, clock, telemetry, puppets, at, ready, start, ticking, closed: () => closed },
     /** The jobs that a cell was given and has not said an end of, in their order. */
     jobsOf: (index: number) =>
       at(index)

@@ -12,7 +12,7 @@ import { configurationFromEnvironment } from '../../lib/settings/environment.ts'
 
 /** A reaper alone in its process. Run as a program. */
 const { resources, settings } = configurationFromEnvironment(process.env);
-const clockGuard = createClockGuard(settings);
+const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
 const client = createDynamoDbClient({ clock, clockGuard });
 const table = createDynamoDbTable({ client, tableName: resources.tableName });
 const name = `reaper/${systemChance.unique()}`;
@@ -25,9 +25,9 @@ const reaper = createEmbeddedReaper({
   telemetry,
   events: noEvents,
   clock,
+  chance: systemChance,
   settings,
   clockGuard,
-  flush: telemetry.flush,
 });
 reaper.start();
 process.send?.('started');

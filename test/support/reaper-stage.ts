@@ -1,7 +1,7 @@
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import type { Chance, Clock, Hint, JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
-import type { WatchDeps } from '../../lib/reaper/watch.ts';
+import type { ReapDeps } from '../../lib/reaper/reap.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createHandChance } from '../../lib/testing/hand-chance.ts';
 import { createKeptTelemetry, type KeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
@@ -10,14 +10,14 @@ import { newJob } from './jobs.ts';
 
 /** A reaper's surroundings, with everything it sends kept for looking at. */
 export interface ReaperStage {
-  readonly deps: WatchDeps;
+  readonly deps: ReapDeps;
   readonly store: JobStore;
   readonly settings: Settings;
   readonly hints: Hint[];
   readonly events: LeaseholdEvent[];
   readonly telemetry: KeptTelemetry;
   /** Claims a job and lets its worker say nothing more. */
-  claim(jobId: string, options?: { leaseMs?: number; maxCrashes?: number }): Promise<RunningJob>;
+  claim(jobId: string, options?: { leaseMs?: number; maxAttempts?: number }): Promise<RunningJob>;
 }
 
 /** Sets the stage on any table and clock. */
@@ -27,10 +27,10 @@ export function reaperStage(options: {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly chance?: Chance;
-  readonly more?: Partial<WatchDeps>;
+  readonly more?: Partial<ReapDeps>;
 }): ReaperStage {
   const { table, clock, name = 'reaper/1', chance = createHandChance() } = options;
-  const settings = resolveSettings({ shards: 4, ...options.settings });
+  const settings = resolveSettings({ shards: 4, ...options.settings }, { allowShortTimes: true });
   const store = createJobStore({ table, clock, chance, settings, actor: name });
   const hints: Hint[] = [];
   const events: LeaseholdEvent[] = [];
@@ -41,7 +41,7 @@ export function reaperStage(options: {
       return { sent: more.length, failed: [] };
     },
   };
-  const deps: WatchDeps = {
+  const deps: ReapDeps = {
     name,
     table,
     store,
@@ -49,6 +49,7 @@ export function reaperStage(options: {
     telemetry,
     events: { publish: async (more) => void events.push(...more) },
     clock,
+    chance,
     settings,
     ...options.more,
   };
@@ -59,8 +60,8 @@ export function reaperStage(options: {
     hints,
     events,
     telemetry,
-    async claim(jobId, { leaseMs = settings.leaseMs, maxCrashes = settings.maxCrashes } = {}) {
-      const job = newJob(jobId, { type: 'email', leaseMs, maxAttempts: settings.maxAttempts, maxCrashes });
+    async claim(jobId, { leaseMs = settings.leaseMs, maxAttempts = settings.maxAttempts } = {}) {
+      const job = newJob(jobId, { type: 'email', leaseMs, maxAttempts, maxCrashes: settings.maxCrashes });
       const outcome = await store.claim({ job, owner: `worker/${chance.unique()}` });
       if (outcome.outcome !== 'claimed')
         throw new Error(`job '${jobId}' was not claimed: ${outcome.outcome}`);

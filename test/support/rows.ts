@@ -1,4 +1,5 @@
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
+import { ROW_FORMAT } from '../../lib/wire/table.ts';
 
 /** A complete pending row as the table keeps it, with attributes of every status; `undefined` leaves one out. */
 export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {
@@ -7,6 +8,7 @@ export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {
     type: 'report',
     status: 'pending',
     payload: '{"n":1}',
+    format: ROW_FORMAT,
     leaseShard: 'q0',
     leaseUntil: 100_000,
     leaseMs: 30_000,
@@ -14,6 +16,7 @@ export const row = (over: Readonly<Record<string, unknown>> = {}): Row => {
     attempt: 1,
     errors: 0,
     crashes: 0,
+    lapses: 0,
     releases: 0,
     maxAttempts: 5,
     maxCrashes: 3,

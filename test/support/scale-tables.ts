@@ -1,5 +1,11 @@
-import { shardsNeeded } from '../../lib/settings/relations.ts';
-import { resolveSettings } from '../../lib/settings/settings.ts';
+import { carriedAtOnce } from '../../lib/settings/partitions.ts';
+import {
+  PARTITION_WRITE_UNITS,
+  shardsNeeded,
+  UNITS_PER_START,
+  USABLE_SHARE,
+} from '../../lib/settings/relations.ts';
+import { declarations, resolveSettings } from '../../lib/settings/settings.ts';
 import { jobUnits } from '../../lib/tools/plan/job-units.ts';
 import { beatsOf } from '../../lib/tools/plan/plan.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
@@ -10,6 +16,9 @@ import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 const REQUEST_CPU_MS = 0.9;
 /** Of an empty page, read eventually consistent. */
 const QUERY_READ_UNITS = 0.5;
+/** A short handler, and what its invocation with 512 MB takes besides. */
+const HANDLER_MS = 100;
+const OWN_MS = 41;
 const HOUR_MS = 3_600_000;
 const MILLION = 1e6;
 const { heartbeat } = jobUnits({ payloadBytes: 200, resultBytes: 64, checkpointBytes: 0 });
@@ -20,6 +29,8 @@ const INDEX_UNITS = totalUnits(heartbeat) - heartbeat.table;
 const beatsASecond = (settings: Readonly<Record<string, number>> = {}) =>
   (beatsOf(HOUR_MS, resolveSettings(settings)) * 1000) / HOUR_MS;
 
+const usual = resolveSettings();
+const seconds = (ms: number) => `${ms / 1000} s`;
 const thousands = (value: number) => (Math.round(value / 1000) * 1000).toLocaleString('en');
 const rate = (value: number) => value.toFixed(2);
 const rowOf = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
@@ -40,11 +51,10 @@ export function runningJobTable(): string {
   return tableOf(
     ['', 'per running job', 'a million'],
     [
-      ['heartbeats, every 10 s, up to a fifth early', ...one(beats)],
+      [`heartbeats, every ${seconds(usual.heartbeatMs)}, up to a fifth early`, ...one(beats)],
       [`write units of the table, ${TABLE_UNITS} a beat`, ...one(beats * TABLE_UNITS)],
       [`write units of the index, ${INDEX_UNITS} a beat`, ...one(beats * INDEX_UNITS)],
       ['the same with a lease of 60 s', ...both(beatsASecond({ leaseMs: 60_000 }))],
-      ['the same with `leaseGrowth` 0.1, jobs of an hour', ...both(beatsASecond({ leaseGrowth: 0.1 }))],
     ],
     (column) => column === 0,
   );
@@ -52,33 +62,34 @@ export function runningJobTable(): string {
 
 /** Shards in the long run, by the relation that is checked at synth. */
 export function shardsTable(): string {
-  const { shards: usual } = resolveSettings();
+  const leases = [usual.leaseMs, 30_000, 60_000, 300_000];
   return tableOf(
-    ['running jobs', 'lease 30 s', 'lease 60 s', 'lease 300 s'],
-    [1000, 34_000, 100_000, MILLION].map((maxRunning) => [
+    ['running jobs', ...leases.map((leaseMs) => `lease ${seconds(leaseMs)}`)],
+    [1000, 17_000, 100_000, MILLION].map((maxRunning) => [
       maxRunning.toLocaleString('en'),
-      ...[10_000, 20_000, 100_000].map((heartbeatMs) => {
-        const shards = shardsNeeded({ maxRunning, heartbeatMs });
-        return shards === usual ? `${shards} (default)` : String(shards);
+      ...leases.map((leaseMs) => {
+        const shards = shardsNeeded({ maxRunning, heartbeatMs: resolveSettings({ leaseMs }).heartbeatMs });
+        if (shards > declarations.shards.max) return 'too many';
+        return shards === usual.shards ? `${shards} (default)` : String(shards);
       }),
     ]),
   );
 }
 
-/** Write units a second that running jobs take of the table and of the index, at a lease of 30 s. */
+/** Write units a second that running jobs take of the table and of the index, at the default lease. */
 export function tableUnitsTable(): string {
   const units = (running: number, each: number) => `${thousands(running * beatsASecond() * each)} /s`;
-  const less = beatsASecond({ leaseMs: 60_000, leaseGrowth: 0.1 }) * INDEX_UNITS * MILLION;
+  const indexWith = (leaseMs: number) => thousands(beatsASecond({ leaseMs }) * INDEX_UNITS * MILLION);
   const rows: [number, string][] = [
-    [18_000, 'nothing'],
-    [180_000, 'raise gradually, or set `warmThroughput` before a launch'],
+    [9_000, 'nothing'],
+    [90_000, 'raise gradually, or set `warmThroughput` before a launch'],
     [
       MILLION,
-      `a quota of 250,000 for the index; or lease 60 s and \`leaseGrowth\` 0.1, then ${thousands(less)} for jobs of an hour`,
+      `a longer lease: the index takes ${indexWith(60_000)} /s at 60 s, ${indexWith(300_000)} /s at 5 minutes`,
     ],
   ];
   return tableOf(
-    ['running jobs, lease 30 s', 'table', 'index', 'what to do'],
+    [`running jobs, lease ${seconds(usual.leaseMs)}`, 'table', 'index', 'what to do'],
     rows.map(([running, todo]) => [
       running === MILLION ? running.toLocaleString('en') : `up to ${running.toLocaleString('en')}`,
       units(running, TABLE_UNITS),
@@ -89,9 +100,42 @@ export function tableUnitsTable(): string {
   );
 }
 
+/** Starts a second of short jobs at which each limit of the default stack is reached. */
+export function startsTable(): string {
+  const perInvocation = (concurrency: number) => concurrency / ((HANDLER_MS + OWN_MS) / 1000);
+  const rows: [string, number, string][] = [
+    [
+      `${usual.workerConcurrency} invocations at once, handlers of ${HANDLER_MS} ms`,
+      perInvocation(usual.workerConcurrency),
+      '`workerConcurrency`, `batchConcurrency`',
+    ],
+    [
+      `a new index: ${usual.shards} keys on four partitions`,
+      carriedAtOnce(usual.shards) / UNITS_PER_START,
+      '`shards` and `warmThroughput`, or half an hour',
+    ],
+    [
+      `${usual.shards} shards, once each has a partition`,
+      (usual.shards * PARTITION_WRITE_UNITS * USABLE_SHARE) / UNITS_PER_START,
+      '`shards`',
+    ],
+    [
+      'a thousand concurrent executions of an account',
+      perInvocation(1000),
+      'the quota, `batchConcurrency`, containers',
+    ],
+    ['40,000 write units of the table', 40_000 / UNITS_PER_START, 'the quota'],
+  ];
+  return tableOf(
+    ['what limits', 'jobs a second', 'what raises it'],
+    rows.map(([what, starts, raise]) => [what, (Math.floor(starts / 10) * 10).toLocaleString('en'), raise]),
+    (column) => column !== 1,
+  );
+}
+
 /** What a sweep of all keys reads, and its share of the time until the next one. */
 export function sweepTable(): string {
-  const { leaseMs, skewMs, heartbeatMs } = resolveSettings();
+  const { leaseMs, skewMs, heartbeatMs } = usual;
   return tableOf(
     [
       'shards',

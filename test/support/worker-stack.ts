@@ -6,7 +6,7 @@ import { sweep } from '../../lib/reaper/sweep.ts';
 import { toEnvironment } from '../../lib/settings/environment.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
-import type { Resources } from '../../lib/wire/environment.ts';
+import { type Resources, SHORT_TIMES_VARIABLE } from '../../lib/wire/environment.ts';
 import { jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
@@ -18,7 +18,6 @@ process.env.POWERTOOLS_LOG_LEVEL ??= 'SILENT';
 
 /** Leases short enough for a test, long enough for a busy two-core machine. */
 const shortLeases = {
-  timeScale: 100,
   leaseMs: 1500,
   skewMs: 100,
   dispatchLeaseMs: 3000,
@@ -65,7 +64,7 @@ export interface WorkerStack extends Omit<Stage, 'direct'> {
 }
 
 export async function startWorkerStack(given: Readonly<Record<string, unknown>> = {}): Promise<WorkerStack> {
-  const settings = resolveSettings({ ...shortLeases, ...given });
+  const settings = resolveSettings({ ...shortLeases, ...given }, { allowShortTimes: true });
   const { direct, ...stage } = await openStage({
     queueAttributes: { VisibilityTimeout: String(Math.ceil(settings.visibilityTimeoutMs / 1000)) },
   });
@@ -113,6 +112,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
     direct: observer,
     environment: {
       ...toEnvironment({ resources: { ...resources, queueUrl: direct.queueUrl }, settings }),
+      [SHORT_TIMES_VARIABLE]: 'true',
       AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
       AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
     },

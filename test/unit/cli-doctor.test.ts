@@ -15,6 +15,7 @@ import {
 } from '../../lib/tools/cli/doctor/row-checks.ts';
 import {
   checkClock,
+  checkConcurrency,
   checkReaper,
   checkSettings,
   checkTable,
@@ -22,15 +23,18 @@ import {
 import { byLease } from '../../lib/wire/table.ts';
 
 const NOW = 1_800_000_000_000;
-const at = { changedBy: 'w/1', now: NOW, shards: 8 };
+const at = { changedBy: 'w/1', now: NOW, shards: 8, expiresAt: NOW / 1000 };
 const job = { jobId: 'j', type: 'email', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-const running = rowAfter(claimWrite({ job, owner: 'w/1', skewMs: 2000 }, at), undefined);
+const running = rowAfter(
+  claimWrite({ job, owner: 'w/1', skewMs: 2000, terms: defaultSettings }, at),
+  undefined,
+);
 const pending = rowAfter(
   scheduleWrite(job, { notBefore: NOW, leaseUntil: NOW + 60_000, dispatches: 1 }, at),
   undefined,
 );
 const done = rowAfter(
-  completeWrite({ jobId: 'j', owner: 'w/1', attempt: 1, startedAt: NOW }, { expiresAt: NOW / 1000 }, at),
+  completeWrite({ jobId: 'j', owner: 'w/1', attempt: 1, startedAt: NOW }, undefined, at),
   running,
 );
 const context: RowContext = { now: NOW, settings: defaultSettings, changedBy: () => 'doctor/1' };
@@ -65,9 +69,13 @@ describe('checks of rows', () => {
   it('find leases and due times that are absurdly far ahead', () => {
     const findings = (row: Row) =>
       Object.values(rowChecks).flatMap((check) => check(row, context)?.says ?? []);
-    expect(findings({ ...running, leaseUntil: NOW + 3_600_000 })).toEqual([]);
+    const longestMs = job.leaseMs + defaultSettings.skewMs;
+    expect(findings({ ...running, leaseUntil: NOW + longestMs })).toEqual([]);
+    expect(findings({ ...running, leaseUntil: NOW + longestMs + 1 })).toEqual([
+      expect.stringMatching(/^'j' is leased for another .* clock is or was ahead/),
+    ]);
     expect(findings({ ...running, leaseUntil: NOW + 400 * 86_400_000 })).toEqual([
-      expect.stringMatching(/^'j' is leased for another 400 d; no lease is longer than 1 h/),
+      expect.stringMatching(/^'j' is leased for another 400 d/),
     ]);
     const far = NOW + 400 * 86_400_000;
     expect(findings({ ...pending, notBefore: far, leaseUntil: far })).toEqual([
@@ -137,12 +145,9 @@ describe('checks of rows', () => {
     expect(await repaired(row, finishedOutOfPlace)).not.toHaveProperty('leaseUntil');
   });
 
-  it('find a failed row that no list shows, as version 0.1 left it, and put it among the failures', async () => {
+  it('find a failed row that no list shows, and put it among the failures', async () => {
     const failed = { ...done, status: 'failed', finishedAt: NOW - 5, lastError: 'boom' };
-    for (const row of [
-      { ...failed, failedAt: NOW - 5 },
-      { ...failed, leaseShard: 'r1', leaseUntil: NOW },
-    ]) {
+    for (const row of [failed, { ...failed, leaseShard: 'r1', leaseUntil: NOW }]) {
       expect(finishedOutOfPlace(row, context)?.says).toContain('no list of failures shows it');
       const mended = await repaired(row, finishedOutOfPlace);
       expect(mended).toMatchObject({
@@ -150,17 +155,33 @@ describe('checks of rows', () => {
         leaseShard: expect.stringMatching(/^f[0-7]$/),
         leaseUntil: NOW - 5,
       });
-      expect(mended).not.toHaveProperty('failedAt');
       expect(finishedOutOfPlace(mended as Row, context)).toBeUndefined();
     }
   });
 
   it('mend numbers that are missing or were stored as text', async () => {
-    const row = { ...without(pending, 'errors', 'leaseMs', 'changedBy'), attempt: '3' };
+    const row = { ...without(running, 'errors', 'leaseMs', 'changedBy'), attempt: '3' };
     expect(unreadable(row, context)?.says).toContain("'attempt' is '3' (string)");
     const mended = await repaired(row, unreadable);
-    expect(mended).toMatchObject({ attempt: 3, errors: 0, leaseMs: 30_000, status: 'pending' });
-    expect(parseJob(mended as Row).status).toBe('pending');
+    expect(mended).toMatchObject({ attempt: 3, errors: 0, leaseMs: 20_000, status: 'running' });
+    expect(parseJob(mended as Row).status).toBe('running');
+  });
+
+  it('accept a job without the terms of its type until its first claim, and set none', async () => {
+    const unset = without(pending, 'leaseMs', 'maxAttempts', 'maxCrashes');
+    for (const check of Object.values(rowChecks)) {
+      expect(check(unset, context)).toBeUndefined();
+      expect(
+        check(
+          { ...without(unset, 'leaseUntil'), status: 'cancelled', finishedAt: NOW, expiresAt: NOW / 1000 },
+          context,
+        ),
+      ).toBeUndefined();
+    }
+    const mended = await repaired({ ...without(unset, 'errors'), maxAttempts: '7' }, unreadable);
+    expect(mended).toMatchObject({ errors: 0, maxAttempts: 7 });
+    expect(mended).not.toHaveProperty('leaseMs');
+    expect(unreadable(without(running, 'maxCrashes'), context)?.says).toContain("'maxCrashes' is missing");
   });
 
   it('mend an expiry in milliseconds, which DynamoDB would never reach', async () => {
@@ -186,6 +207,18 @@ describe('checks of rows', () => {
 });
 
 describe('checks of the system', () => {
+  it('warn of an account whose concurrency ran out, and of none that cannot be asked', () => {
+    expect(checkConcurrency(undefined)).toEqual([]);
+    expect(checkConcurrency(0)).toEqual([]);
+    expect(checkConcurrency(7)).toMatchObject([
+      {
+        severity: 'warning',
+        says: expect.stringContaining('refused 7'),
+        next: expect.stringContaining('limit'),
+      },
+    ]);
+  });
+
   it('tell every setting that is out of its limits or breaks a relation', () => {
     expect(checkSettings({})).toEqual([]);
     expect(
@@ -222,15 +255,19 @@ describe('checks of the system', () => {
   });
 
   it('tell a reaper that never ran, fell silent, or leaves lapsed leases behind', () => {
-    const leader = { leader: 'r/1', leaderUntil: 0, term: 3, ledAt: NOW };
+    const leader = { holder: 'r/1', term: 3, ledAt: NOW };
     const idle = { leader, oldestRunning: undefined, oldestPending: undefined };
     const worst = recoveryBound({ ...defaultSettings, leaseMs: 0 }).worstMs;
     expect(checkReaper(idle, NOW, defaultSettings)).toEqual([]);
     expect(checkReaper({ ...idle, leader: undefined }, NOW, defaultSettings)[0]?.says).toContain(
       'no reaper has ever',
     );
-    expect(checkReaper(idle, NOW + 195_000, defaultSettings)).toEqual([]);
-    expect(checkReaper(idle, NOW + 195_001, defaultSettings)[0]?.says).toContain('last sign of a reaper');
+    for (const shards of [100_000, 0, 1.5, '8'])
+      expect(
+        checkReaper({ ...idle, leader: { ...idle.leader, shards } }, NOW, defaultSettings)[0]?.says,
+      ).toContain(`has shards ${JSON.stringify(shards)}; allowed is a whole number from 1 to 256`);
+    expect(checkReaper(idle, NOW + 180_000, defaultSettings)).toEqual([]);
+    expect(checkReaper(idle, NOW + 180_001, defaultSettings)[0]?.says).toContain('last sign of a reaper');
     expect(checkReaper({ ...idle, oldestRunning: NOW - worst }, NOW, defaultSettings)).toEqual([]);
     expect(checkReaper({ ...idle, oldestRunning: NOW - worst - 1 }, NOW, defaultSettings)[0]?.says).toContain(
       'a running job',

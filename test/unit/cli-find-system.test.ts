@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { clientConfig, findSystem } from '../../lib/tools/cli/find-system.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { clientConfig } from '../../lib/aws/client-defaults.ts';
+import { findSystem } from '../../lib/tools/cli/find-system.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
+import { runInProcess } from '../support/cli.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -77,4 +79,38 @@ it('passes over a local stack whose process is gone', () => {
   expect(findSystem({}, {}, folder).foundBy).toBe('local stack');
   writeState(JSON.stringify({ ...local, pid: 2 ** 30 }));
   expect(() => findSystem({}, {}, folder)).toThrow("start the local stack with 'leasehold dev'");
+});
+
+it('refuses the state of another user, and one that any user can write', () => {
+  writeState(JSON.stringify(local));
+  const file = join(folder, LOCAL_STATE_FILE);
+  for (const path of [file, dirname(file)]) {
+    chmodSync(path, 0o777);
+    expect(() => findSystem({}, {}, folder)).toThrow(`any user can write to ${path}`);
+    chmodSync(path, 0o755);
+  }
+  const me = process.getuid?.() ?? 0;
+  const getuid = vi.spyOn(process, 'getuid').mockReturnValue(me + 1);
+  try {
+    expect(() => findSystem({}, {}, join(folder, 'below'))).toThrow(`belongs to user ${me}`);
+  } finally {
+    getuid.mockRestore();
+  }
+});
+
+it('takes only the variables of a local stack from its state, and prints them so that a shell takes them as text', async () => {
+  const environment = {
+    ...{ NODE_OPTIONS: '--import=evil', PATH: '/evil', LEASEHOLD_EVIL: 'x', AWS_REGION: ['x'] },
+    AWS_ACCESS_KEY_ID: "'; touch evil; '",
+    LEASEHOLD_DONE_EVENTS: '*',
+    LEASEHOLD_QUEUE_URL: 'http://127.0.0.1:9/q',
+  };
+  writeState(JSON.stringify({ ...local, environment }));
+  const { stdout } = await runInProcess(['env'], { directory: folder });
+  expect(stdout.trim().split('\n')).toEqual([
+    `AWS_ACCESS_KEY_ID=''\\''; touch evil; '\\'''`,
+    "LEASEHOLD_DONE_EVENTS='*'",
+    'LEASEHOLD_QUEUE_URL=http://127.0.0.1:9/q',
+  ]);
+  expect(findSystem({}, {}, folder).environment).not.toHaveProperty('NODE_OPTIONS');
 });

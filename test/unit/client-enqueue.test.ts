@@ -28,6 +28,12 @@ it('a job for a transaction brings what does not fit its row as an item of its o
   expect(await small.wasWritten()).toBe(false);
 });
 
+it('a job for a transaction is refused where the reaper row names shards that no reaper sweeps', async () => {
+  const parts = createParts();
+  parts.table.put({ jobId: 'leader:reaper', shards: 100_000 });
+  await expect(enqueueItems(parts, 'ship', 1)).rejects.toThrow("'leasehold doctor' tells what is wrong");
+});
+
 it('the rejected message is found by the id that it named', async () => {
   const { store, found } = createParts();
   const rejected = {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { WaitTimedOutError } from '../../lib/client/errors.ts';
-import { waitForEnd } from '../../lib/client/wait-for.ts';
+import { waitForEnd, watchJob } from '../../lib/client/wait-for.ts';
+import { claimOf } from '../../lib/protocol/job.ts';
 import { createTestStack } from '../../lib/testing/test-stack.ts';
 import { newJob } from '../support/jobs.ts';
 
@@ -52,4 +53,29 @@ it('a wait ends with the first look after the end of the job', async () => {
   expect(await ended).toMatchObject({ status: 'done', result: 'yes' });
   expect(looks).toHaveLength(9);
   expect(clock.sleepers).toBe(0);
+});
+
+it('watching a job yields it when its status or progress has changed, and ends with it, for as many looks as a wait', async () => {
+  const { clock, store, looks, parts, asleep } = createWait();
+  const seen: unknown[] = [];
+  const watching = (async () => {
+    for await (const { status, progress, result } of watchJob(parts, 'a'))
+      seen.push([status, progress, result]);
+  })();
+  await asleep();
+  const claimed = await store.claim({ job: newJob('a'), owner: 'worker/1' });
+  if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+  const claim = claimOf(claimed.job);
+  await clock.advance(1_000);
+  await store.checkpoint(claim, { seq: 1, progress: { percent: 50 } });
+  await clock.advance(30_000);
+  expect(seen).toEqual([
+    ['running', undefined, undefined],
+    ['running', { percent: 50 }, undefined],
+  ]);
+  await store.complete(claim, 'yes', { percent: 100 });
+  await clock.advance(5_000);
+  await watching;
+  expect(seen.at(-1)).toEqual(['done', { percent: 100 }, 'yes']);
+  expect(looks.length).toBeLessThanOrEqual(7 + 36 / 5);
 });

@@ -6,7 +6,16 @@ import type { JobSummary, SeriesPoint } from '../../lib/tools/console/page-messa
 
 const NOW = 1_000_000;
 const job = (more: Partial<JobSummary> = {}): JobSummary => ({
-  ...{ jobId: 'a', type: 'resize', status: 'running', attempt: 1, errors: 0, crashes: 0, releases: 0 },
+  ...{
+    jobId: 'a',
+    type: 'resize',
+    status: 'running',
+    attempt: 1,
+    errors: 0,
+    crashes: 0,
+    lapses: 0,
+    releases: 0,
+  },
   ...{ changedAt: NOW, leaseUntil: NOW + 1_000 },
   ...more,
 });

@@ -1,9 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
+import { middy } from '../../lib/aws/lambda/middy.ts';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { LOG_LINE_BYTES } from '../../lib/tools/plan/operations-bill.ts';
-import { planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { OWN_TIME, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
+import { lambdaContext } from '../support/invoke.ts';
 
 const MILLION_A_MONTH = 1e6 / (30.4375 * 86_400);
 const short: Workload = {
@@ -26,8 +28,8 @@ describe('the bill of a month, without free tiers', () => {
   });
 
   it.each([
-    ['one at a time on Lambda', short, {}, 4.3],
-    ['in batches of ten on Lambda', short, { batchSize: 10 }, 3.4],
+    ['one at a time on Lambda', short, {}, 4.5],
+    ['in batches of ten on Lambda', short, { batchSize: 10 }, 3.6],
     ['in a process', { ...short, host: { kind: 'process' } } as Workload, {}, 3.4],
   ])('is bounded for a million short jobs %s, besides compute', (_, workload, settings, dollars) => {
     expect(perMillion(workload, settings)).toBeLessThanOrEqual(dollars);
@@ -58,6 +60,35 @@ describe('the bill of a month, without free tiers', () => {
   });
 });
 
+it('counts the hand-overs of jobs that outlast an invocation, and none in a process', () => {
+  const amountOf = (workload: Workload) =>
+    planFor(workload, resolveSettings(), listPrices).lines.find(({ what }) => what === 'hand-overs')?.amount;
+  const hour = { ...short, durationMs: 3_600_000 };
+  // Three times a release and a claim, of 3 units each.
+  expect(amountOf(hour)).toBeCloseTo(18e6, -1);
+  expect(amountOf({ ...hour, host: { kind: 'process' } })).toBeUndefined();
+  expect(amountOf({ ...short, durationMs: 900_000 })).toBeUndefined();
+});
+
+it('counts the time that workers spend on Lambda for themselves, more with a smaller share of a core', () => {
+  const ownSeconds = (memoryMb: number) =>
+    (planFor({ ...short, host: { kind: 'lambda', memoryMb } }, resolveSettings(), listPrices).lines.find(
+      ({ what }) => what === OWN_TIME,
+    )?.amount ?? 0) /
+    (memoryMb / 1024) /
+    1e6;
+  expect(ownSeconds(1769)).toBeCloseTo(0.026, 4);
+  expect(ownSeconds(512)).toBeCloseTo(0.0407, 4);
+});
+
+it('has endpoints of a VPC and a key of your own where they are asked for', () => {
+  const dollarsOf = (what: string, watching = {}) =>
+    planFor(IDLE, resolveSettings(), listPrices, watching).lines.find((line) => line.what === what)?.dollars;
+  expect(dollarsOf('VPC endpoints')).toBeUndefined();
+  expect(dollarsOf('VPC endpoints', { vpcZones: 2 })).toBeCloseTo(29.22, 2);
+  expect(dollarsOf('customer-managed key', { customerKey: true })).toBeCloseTo(1.08, 2);
+});
+
 it('has two lines of metrics for an invocation that lasts longer than 10 s', () => {
   const loggedGb = (durationMs: number) =>
     planFor({ ...short, durationMs }, resolveSettings(), listPrices).lines.find(
@@ -68,24 +99,27 @@ it('has two lines of metrics for an invocation that lasts longer than 10 s', () 
 });
 
 describe('what a job leaves in the log', () => {
-  it('is as long as the bill says', () => {
+  it('is as long as the bill says', async () => {
     vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
     const written: string[] = [];
     for (const name of ['log', 'info'] as const)
       vi.spyOn(console, name).mockImplementation((line: string) => void written.push(line));
     const telemetry = createPowertoolsTelemetry({ serviceName: 'Leasehold-Jobs', metricsByType: true });
-    telemetry.nameRequest({ awsRequestId: crypto.randomUUID() });
-    const name = { jobId: crypto.randomUUID(), type: 'send-invoice', attempt: 1 };
-    telemetry.info('run ended', { ...name, outcome: 'done', durationMs: 104 });
-    telemetry.count('JobsClaimed');
-    telemetry.count('JobsDone');
-    telemetry.timeOfType?.('WaitTime', 'send-invoice', 51);
-    telemetry.timeOfType?.('RunTime', 'send-invoice', 104);
-    telemetry.flush();
+    const invoke = middy()
+      .use(telemetry.middleware)
+      .handler(() => {
+        const name = { jobId: crypto.randomUUID(), type: 'send-invoice', attempt: 1 };
+        telemetry.info('run ended', { ...name, outcome: 'done', durationMs: 104 });
+        telemetry.count('JobsClaimed');
+        telemetry.count('JobsDone');
+        telemetry.timeOfType?.('WaitTime', 'send-invoice', 51);
+        telemetry.timeOfType?.('RunTime', 'send-invoice', 104);
+      });
+    await invoke({}, { ...lambdaContext(), awsRequestId: crypto.randomUUID() });
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
     // Powertools indents what it writes while POWERTOOLS_DEV is set.
-    const [line = '', emf = '', ofType = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
+    const [line = '', ofType = '', emf = ''] = written.map((text) => JSON.stringify(JSON.parse(text)));
     const near = (bytes: number, told: number) => Math.abs(bytes + 26 - told) < 0.12 * told;
     expect(near(Buffer.byteLength(line), LOG_LINE_BYTES.job), `${line.length} bytes`).toBe(true);
     expect(near(Buffer.byteLength(ofType), LOG_LINE_BYTES.type), `${ofType.length} bytes`).toBe(true);

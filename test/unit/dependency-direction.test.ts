@@ -16,11 +16,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'client/producer': ['worker', 'aws', 'protocol', 'settings', 'wire'],
   client: ['tools/plan', 'tools/inspect', 'client/producer', 'worker', 'aws', 'protocol', 'settings', 'wire'],
   testing: ['reaper', 'worker', 'protocol', 'settings', 'wire'],
-  cdk: ['client/schedules', 'settings', 'wire'],
+  cdk: ['tools/bundle', 'client/schedules', 'settings', 'wire'],
+  'tools/bundle': ['client/schedules', 'worker', 'settings', 'wire'],
   'tools/inspect': ['protocol', 'settings', 'wire'],
   'tools/plan': ['protocol', 'settings', 'wire'],
   'tools/console': ['client', 'tools/inspect', 'protocol', 'settings', 'wire'],
   'tools/dev': [
+    'tools/bundle',
     'tools/console',
     'tools/inspect',
     'client',
@@ -34,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'tools/cli': [
     'tools/dev',
+    'tools/bundle',
     'tools/console',
     'tools/plan',
     'tools/inspect',
@@ -133,16 +136,30 @@ describe('the direction of dependencies', () => {
     for (const folder of Object.keys(MAY_IMPORT)) expect(reaches(folder)).not.toContain(folder);
   });
 
+  it('is drawn in the docs: every arrow is allowed, and all that is allowed is reached by arrows', () => {
+    const page = readFileSync(join(root, 'docs/internals/architecture.md'), 'utf8');
+    const arrows = [...page.matchAll(/^ {4}(\S+) --> (\S+)$/gm)].map(([, from = '', to = '']) => ({
+      from,
+      to,
+    }));
+    const reached = (part: string): readonly string[] =>
+      arrows.filter(({ from }) => from === part).flatMap(({ to }) => [to, ...reached(to)]);
+    for (const { from, to } of arrows) expect(MAY_IMPORT[from], `${from} --> ${to}`).toContain(to);
+    for (const [part, allowed] of Object.entries(MAY_IMPORT))
+      expect(reached(part)).toEqual(expect.arrayContaining([...allowed]));
+  });
+
   it.each(ONLY_IN)('only $folders import $packages', ({ packages, folders }) => {
     const importers = imports.filter(({ specifier, typesOnly }) => packages.test(specifier) && !typesOnly);
     expect(importers.length).toBeGreaterThan(0);
     expect(importers.filter(({ folder }) => !folders.includes(folder))).toEqual([]);
   });
 
-  it('leaves middy, which CommonJS cannot load, to the deployed functions', () => {
-    const uses = ({ specifier }: Import) => specifier.startsWith('@middy/');
-    expect(importsIn('functions/*/index.ts').filter(uses).length).toBeGreaterThan(0);
-    expect(imports.filter(uses)).toEqual([]);
+  it('imports middy in one file, which the build bundles because CommonJS cannot load the package', () => {
+    const importers = globSync('{lib,functions}/**/*.ts').filter((file) =>
+      importsIn(file).some(({ specifier }) => specifier.startsWith('@middy/')),
+    );
+    expect(importers).toEqual(['lib/aws/lambda/middy.ts']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createProducer } from '../../lib/client/producer/index.ts';
 import { LeaseholdError } from '../../lib/index.ts';
@@ -8,11 +8,14 @@ import { createRegistry } from '../../lib/worker/registry.ts';
 
 const registry = createRegistry([defineJob({ type: 'greet', payload: z.unknown(), run: () => undefined })]);
 
-it.each(['', 'jobs'])(
-  'a producer refuses the queue %j at once, and names the variable to look at',
-  (queue) => {
-    expect(() => createProducer({ registry, queue })).toThrow(LeaseholdError);
-    expect(() => createProducer({ registry, queue })).toThrow(/QueueUrl.*LEASEHOLD_QUEUE_URL/);
+it.each([undefined, '', 'jobs'])(
+  'a producer refuses the queue %j when it first sends, not when a build loads it, and names the variable',
+  async (queue) => {
+    vi.stubEnv('LEASEHOLD_QUEUE_URL', '');
+    const sent = createProducer({ registry, queue }).send('greet', {});
+    await expect(sent).rejects.toThrow(LeaseholdError);
+    await expect(sent).rejects.toThrow(/LEASEHOLD_QUEUE_URL.*QueueUrl/);
+    vi.unstubAllEnvs();
   },
 );
 

@@ -16,10 +16,10 @@ it('tells of each request to the table that broke, and of no refusal', async () 
   await expect(table.query({ partition: 'r0', limit: 1 } as never)).rejects.toThrow('AccessDenied');
   expect(failures).toBe(2);
   const refused = {
-    transition: 'keepBreaker',
+    transition: 'renewWake',
     jobId: 'a',
     when: [[{ attribute: 'jobId', is: 'present' }]],
-    set: { breakerOpen: true },
+    set: { wakeAt: 1 },
     returns: 'nothing',
   } as const;
   expect(await table.apply(refused)).toMatchObject({ applied: false });

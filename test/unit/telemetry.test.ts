@@ -21,6 +21,27 @@ describe('telemetry', () => {
     expect(lines.join()).toContain('told');
   });
 
+  it.each([
+    ['INFO', undefined],
+    ['WARN', 'WARN'],
+    ['ERROR', 'ERROR'],
+  ])('writes metrics that Lambda lets through at level %s', (lambdaLevel, level) => {
+    vi.stubEnv('AWS_LAMBDA_LOG_LEVEL', lambdaLevel);
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'test', metricsByType: true });
+    for (const _round of [1, 2]) {
+      telemetry.count('JobsDone');
+      telemetry.timeOfType?.('RunTime', 'mail', 100);
+      telemetry.flush();
+    }
+    vi.unstubAllEnvs();
+    log.mockRestore();
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told.map((line) => line.level)).toEqual([level, level, level, level]);
+    for (const { timestamp } of told) expect(timestamp === undefined).toBe(level === undefined);
+  });
+
   it('takes no harm from a value that is no number', () => {
     const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
     expect(() => telemetry.gauge('ClockOffset', undefined as never)).not.toThrow();

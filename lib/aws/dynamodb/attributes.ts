@@ -3,10 +3,7 @@ import { convertToAttr, convertToNative } from '@aws-sdk/util-dynamodb';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { setOwn } from '../../wire/defined.ts';
 
-/**
- * Rows and values as the wire has them, for batches: the document client does the same for everything else, but copies each
- * request and reply to do so (docs/decisions/0024-document-client-but-for-batches.md).
- */
+// For batches: the document client copies every request (docs/decisions/0020-document-client-but-for-batches.md).
 
 type Item = Record<string, AttributeValue>;
 
@@ -31,7 +28,7 @@ export function toItem(row: Row): Item {
 
 function fromValue(value: AttributeValue): unknown {
   if (value.S !== undefined) return value.S;
-  // Whatever its size: one number beyond the safe range, in one hand-edited row, must not make a page unreadable.
+  // One unsafe number in a hand-edited row must not make a page unreadable.
   if (value.N !== undefined) return Number(value.N);
   return convertToNative(value, { wrapNumbers: Number });
 }

@@ -2,26 +2,22 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Clause, Row, RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
-/** One statement of a BatchExecuteStatement. */
-interface BatchStatement {
-  readonly Statement: string;
-  readonly Parameters: AttributeValue[];
-  readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
-}
+type BatchStatement = ReturnType<typeof statementOf>;
 
-/** A write, and how a batch says it. */
+const statementOf = (Statement: string, Parameters: AttributeValue[]) => ({
+  Statement,
+  Parameters,
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+});
+
 export interface BatchedWrite {
   readonly write: RowWrite;
   readonly statement: BatchStatement;
-  /** The row that it leaves, where that is known beforehand. */
+  /** If known in advance. */
   readonly row?: Row;
 }
 
-/**
- * The write as PartiQL, or undefined if PartiQL cannot express it with the same meaning on every engine; such a write
- * goes by UpdateItem. A write to an absent row becomes an INSERT, which refuses to overwrite; any other becomes an UPDATE, which
- * never creates.
- */
+/** Undefined if engines disagree on the PartiQL. INSERT never overwrites, UPDATE never creates. */
 export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite | undefined {
   if (write.when.some((all) => all.some(isRowAbsent))) {
     const row = insertedRow(write);
@@ -33,7 +29,7 @@ export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite |
 
 const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' && clause.is === 'absent';
 
-/** The row that a write to an absent one leaves: every attribute is known beforehand, sums have nothing to start from. */
+/** Sums start from nothing, so every attribute is known. */
 export function insertedRow(write: RowWrite): Row {
   const row: Record<string, unknown> = { jobId: write.jobId, ...write.keep, ...write.set };
   const { sum = {} } = write;
@@ -46,17 +42,14 @@ export function insertedRow(write: RowWrite): Row {
 
 function insertStatement(row: Row, tableName: string): BatchStatement {
   const names = Object.keys(row);
-  return {
-    Statement: `INSERT INTO "${tableName}" VALUE ${membersText(names)}`,
-    Parameters: names.map((name) => toValue(row[name])),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  };
+  const values = names.map((name) => toValue(row[name]));
+  return statementOf(`INSERT INTO "${tableName}" VALUE ${membersText(names)}`, values);
 }
 
 let lastNames: readonly string[] = [];
 let lastMembers = '{}';
 
-/** The rows of claims have the same attributes nearly always, so the last text is mostly the next one, too. */
+/** Claims usually have the same attributes, so the last text is reused. */
 function membersText(names: readonly string[]): string {
   if (names.length !== lastNames.length || names.some((name, i) => name !== lastNames[i])) {
     lastNames = names;
@@ -65,14 +58,14 @@ function membersText(names: readonly string[]): string {
   return lastMembers;
 }
 
-/** Engines agree on one comma-separated SET, at most one REMOVE of one attribute, IS MISSING and plain comparisons. */
+/** Engines agree only on one SET, one REMOVE of one attribute, IS MISSING and plain comparisons. */
 function updateStatement(write: RowWrite, tableName: string): BatchStatement | undefined {
   const [all, ...others] = write.when;
   const [removed, ...more] = write.remove ?? [];
   if (all === undefined || others.length + more.length > 0 || hasAny(write.sum) || hasAny(write.keep))
     return undefined;
   const parameters: AttributeValue[] = [];
-  // Built by hand: a mass reclaim makes one for every job.
+  // Hand-built for speed in a mass reclaim.
   let text = '';
   for (const name of Object.keys(write.set)) {
     text += `${text === '' ? '' : ', '}"${name}" = ?`;
@@ -91,15 +84,10 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
     text += ` AND "${clause.attribute}" ${comparison} ?`;
     parameters.push(toValue(clause.value));
   }
-  return {
-    Statement: `UPDATE "${tableName}" SET ${text}`,
-    Parameters: parameters,
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  };
+  return statementOf(`UPDATE "${tableName}" SET ${text}`, parameters);
 }
 
 const hasAny = (attributes: object | undefined): boolean =>
   attributes !== undefined && Object.keys(attributes).length > 0;
 
-/** What PartiQL can say of one attribute on every engine. */
 const COMPARISONS: Readonly<Partial<Record<Clause['is'], string>>> = { equal: '=', below: '<', atMost: '<=' };

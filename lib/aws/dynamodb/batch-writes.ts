@@ -4,18 +4,16 @@ import {
   type DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
 import type { BatchResult } from '../../protocol/writes/row-write.ts';
-import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { type BatchedWrite, insertedRow } from './batch-statement.ts';
 import { statementError, storeError } from './errors.ts';
 import type { SingleRows } from './single-rows.ts';
 
-/** DynamoDB accepts at most this many statements in one request. */
+/** Limit of DynamoDB. */
 const MAX_STATEMENTS = 25;
-/** And so many characters at once arrive well within a request's time. A single statement may have more. */
+/** Arrives well within the request timeout; a single statement may be larger. */
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** Where the request that begins with this write ends. */
 export function endOfRequest(batched: readonly BatchedWrite[], start: number): number {
   const most = Math.min(batched.length, start + MAX_STATEMENTS);
   let characters = 0;
@@ -32,7 +30,7 @@ const charactersOf = ({ statement }: BatchedWrite): number => {
   return sum;
 };
 
-/** Sends one batch. What it cannot decide is decided row by row. */
+/** Falls back to single rows for what a batch cannot decide. */
 export async function applyBatch(
   client: DynamoDBClient,
   rows: SingleRows,
@@ -41,11 +39,9 @@ export async function applyBatch(
   let responses: readonly BatchStatementResponse[];
   try {
     const Statements = batch.map(({ statement }) => statement);
-    const command = new BatchExecuteStatementCommand({ Statements });
-    responses =
-      (await client.send(asPlainJson(command, 'DynamoDB_20120810.BatchExecuteStatement'))).Responses ?? [];
+    responses = (await client.send(new BatchExecuteStatementCommand({ Statements }))).Responses ?? [];
   } catch (error) {
-    // Refused as a whole, so nothing is applied yet: the batch is an optimisation, never the only path.
+    // A batch refused as a whole applied nothing.
     if (error instanceof Error && error.name === 'ValidationException')
       return Promise.all(batch.map(({ write }) => rows.applySafely(write)));
     const failure = storeError('BatchExecuteStatement', error);
@@ -61,7 +57,7 @@ async function outcomeOf(
 ): Promise<BatchResult> {
   if (response === undefined) return rows.applySafely(write);
   const failure = response.Error;
-  // PartiQL brings no row back; after an INSERT the row is exactly what was written.
+  // PartiQL returns no row; after an INSERT it is the row written.
   if (failure === undefined) return { applied: true, row: row ?? insertedRow(write) };
   switch (failure.Code) {
     case 'ConditionalCheckFailed':
@@ -69,7 +65,7 @@ async function outcomeOf(
         ? rows.readRefusing(write.jobId)
         : { applied: false, row: fromItem(failure.Item) };
     case 'DuplicateItem':
-    // The row exists, so a claim may still hold by its other alternative: only UpdateItem can say both at once.
+    // The row exists, but another alternative of the condition may hold, which only UpdateItem can check.
     case 'ValidationError':
       return rows.applySafely(write);
     default:

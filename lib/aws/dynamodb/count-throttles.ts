@@ -1,38 +1,61 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { isThrottled } from './errors.ts';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import { isThrottled, throttleReason } from './errors.ts';
 
 interface BatchReply {
-  readonly Responses?: readonly { readonly Error?: { readonly Code?: string } }[];
+  readonly Responses?: readonly { readonly Error?: { readonly Code?: string; readonly Message?: string } }[];
   readonly UnprocessedKeys?: object;
 }
 
-/** What a reply of success leaves undone for load: statements of a batch, and rows that were not read. */
-function leftUndone(output: object = {}): number {
+/** Successful replies can leave statements or reads undone. */
+function leftUndone(output: object = {}): string[] {
   const { Responses, UnprocessedKeys = {} } = output as BatchReply;
-  const statements = Array.isArray(Responses)
-    ? Responses.filter(({ Error: error }) => isThrottled({ name: error?.Code })).length
-    : 0;
-  return statements + (Object.keys(UnprocessedKeys).length > 0 ? 1 : 0);
+  const statements = (Array.isArray(Responses) ? Responses : [])
+    .map(({ Error: error }) => ({ name: error?.Code, message: error?.Message }))
+    .filter(isThrottled)
+    .map(throttleReason);
+  const [table] = Object.keys(UnprocessedKeys);
+  return table === undefined ? statements : [...statements, `unprocessed keys of ${table}`];
 }
 
-/**
- * Tells of each attempt that DynamoDB refused for load, whether or not the SDK's next one succeeds. Everybody who uses the
- * table does so by such a client, so this sees what DynamoDB counts as throttle events of the table and its index.
- */
-export function countThrottles(client: DynamoDBClient, throttled: (requests: number) => void): void {
+/** One reason for each throttled request or statement. */
+export type OnThrottled = (reasons: readonly string[]) => void;
+
+/** Reports every throttled attempt, even if the SDK's retry succeeds, as DynamoDB's own metric does. */
+export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       try {
         const reply = await next(args);
         const undone = leftUndone(reply.output);
-        if (undone > 0) throttled(undone);
+        if (undone.length > 0) throttled(undone);
         return reply;
       } catch (error) {
-        if (isThrottled(error)) throttled(1);
+        if (isThrottled(error)) throttled([throttleReason(error)]);
         throw error;
       }
     },
-    // Outside of what reads a reply, inside of what repeats a request.
+    // Inside the SDK's retries, outside its deserializer.
     { step: 'deserialize', name: 'leaseholdThrottles', priority: 'high' },
   );
+}
+
+/** How long a reason is not logged again: throttling comes in thousands. */
+const LOG_AGAIN_AFTER_MS = 60_000;
+
+/** Counts all throttles, and logs each reason once a minute. */
+export function reportThrottles(
+  telemetry: Pick<Telemetry, 'count' | 'warn'>,
+  clock: Pick<Clock, 'now'>,
+): OnThrottled {
+  const loggedAt = new Map<string, number>();
+  return (reasons) => {
+    telemetry.count('RequestsThrottled', reasons.length);
+    const now = clock.now();
+    for (const reason of new Set(reasons)) {
+      if (now - (loggedAt.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_AGAIN_AFTER_MS) continue;
+      loggedAt.set(reason, now);
+      telemetry.warn('DynamoDB throttled', { reason });
+    }
+  };
 }

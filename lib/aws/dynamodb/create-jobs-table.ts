@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { type IndexDefinition, jobsTable } from '../../wire/table.ts';
 
-/** The jobs table as the API takes it, from the same definition that the stack deploys. @internal */
+/** The same definition that the stack deploys. @internal */
 export function jobsTableInput(tableName: string): CreateTableCommandInput {
   const indexes: readonly IndexDefinition[] = jobsTable.indexes;
   const keys = [jobsTable.partitionKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])];
@@ -27,7 +27,7 @@ export function jobsTableInput(tableName: string): CreateTableCommandInput {
   };
 }
 
-/** Creates the table on a local engine; one that is there already (kept data) is used as it is. */
+/** Keeps an existing table with its data. */
 export async function createJobsTable(client: DynamoDBClient, tableName: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand(jobsTableInput(tableName)));

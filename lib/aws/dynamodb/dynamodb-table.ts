@@ -2,7 +2,6 @@ import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { inParallel } from '../../protocol/in-parallel.ts';
 import type { Table } from '../../protocol/ports.ts';
 import type { BatchResult, RowWrite } from '../../protocol/writes/row-write.ts';
-import { asPlainJson } from '../plain-json.ts';
 import { fromItem } from './attributes.ts';
 import { type BatchedWrite, batchedWrite } from './batch-statement.ts';
 import { applyBatch, endOfRequest } from './batch-writes.ts';
@@ -12,20 +11,19 @@ import { isEmptyRange, queryInput } from './index-query.ts';
 import { readMany } from './read-many.ts';
 import { createSingleRows } from './single-rows.ts';
 
-/** From here on a batch is cheaper than single updates: below, they run in parallel and answer sooner. */
+/** Fewer writes are faster as parallel updates. */
 const SMALLEST_BATCH = 3;
 
-/** Single updates under way at once. Batches follow each other: one keeps the table busy for 25 rows, and others use it too. */
+/** Batches run one after another: each keeps the table busy for 25 rows. */
 const SINGLES_AT_ONCE = 8;
 
 export interface DynamoDbTableOptions {
   readonly client: DynamoDBClient;
   readonly tableName: string;
-  /** How `applyMany` writes: in batches of 25, or by parallel UpdateItem, which is the reference. */
+  /** False uses parallel UpdateItem, the reference. */
   readonly batches?: boolean;
 }
 
-/** The jobs table on DynamoDB. */
 export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   const { client, tableName, batches = true } = options;
   const documents = documentClientOf(client);
@@ -33,7 +31,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   const { read, apply } = rows;
   const sendQuery = async (input: ReturnType<typeof queryInput>) => {
     try {
-      return await client.send(asPlainJson(new QueryCommand(input), 'DynamoDB_20120810.Query'));
+      return await client.send(new QueryCommand(input));
     } catch (error) {
       throw storeError('Query', error);
     }
@@ -70,22 +68,22 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
     },
 
     async count({ atMost, ...range }) {
-      if (isEmptyRange(range)) return { count: 0, complete: true };
+      if (isEmptyRange(range)) return { count: 0 };
       const input = queryInput({ ...range, limit: atMost }, tableName);
       const reply = await sendQuery({ ...input, Select: 'COUNT' });
       const cursor = reply.LastEvaluatedKey && fromItem(reply.LastEvaluatedKey);
-      return { count: reply.Count ?? 0, complete: cursor === undefined, cursor };
+      return { count: reply.Count ?? 0, cursor };
     },
   };
 }
 
-/** Which writes go into batches, and the places of those that go alone; without a table to name, all do. */
+/** Without a table name, all writes go alone. */
 function sortWrites(writes: readonly RowWrite[], tableName: string | undefined) {
   const batched: (BatchedWrite & { readonly place: number })[] = [];
   const single: number[] = [];
   const seen = new Set<string>();
   for (const [place, write] of writes.entries()) {
-    // A batch that names a row twice is refused whole, so only the first write to each goes into one.
+    // DynamoDB refuses a batch that names a row twice.
     const again = seen.has(write.jobId);
     seen.add(write.jobId);
     const one = again || tableName === undefined ? undefined : batchedWrite(write, tableName);

@@ -3,20 +3,19 @@ import type { IndexQuery } from '../../protocol/ports.ts';
 import { byLease } from '../../wire/table.ts';
 import { toItem } from './attributes.ts';
 
-/** DynamoDB refuses a range whose ends are in the wrong order, rather than finding nothing in it. */
+/** DynamoDB rejects a reversed range instead of finding nothing. */
 export const isEmptyRange = ({
   after = Number.NEGATIVE_INFINITY,
   upTo = Number.POSITIVE_INFINITY,
 }: Pick<IndexQuery, 'after' | 'upTo'>): boolean => after >= upTo;
 
-/** The request for one page of the index. */
 export function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
   const names: Record<string, string> = { '#partition': byLease.partitionKey.name };
   const values: Record<string, unknown> = { ':partition': request.partition };
   const conditions = ['#partition = :partition'];
   if (request.after !== undefined && request.upTo !== undefined) {
     conditions.push('#sort BETWEEN :after AND :upTo');
-    // Sort keys are whole milliseconds, so "above" is "from the next one on".
+    // Sort keys are whole milliseconds.
     Object.assign(values, { ':after': request.after + 1, ':upTo': request.upTo });
   } else if (request.upTo !== undefined) {
     conditions.push('#sort <= :upTo');

@@ -4,13 +4,13 @@ import { ThrottledError } from '../../protocol/errors.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { storeError } from './errors.ts';
 
-/** DynamoDB takes at most this many keys in one request. */
+/** Limit of DynamoDB. */
 const MAX_READS = 100;
-/** First and longest wait for a request of which DynamoDB has read nothing at all. */
+/** For requests of which DynamoDB read nothing. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 400;
 
-/** Reads rows consistently, 100 a request, in the order given. What DynamoDB leaves out of a reply is asked for again. */
+/** Consistent reads in the given order; repeats unprocessed keys. */
 export async function readMany(
   documents: DynamoDBDocumentClient,
   tableName: string,

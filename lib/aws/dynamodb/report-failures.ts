@@ -1,6 +1,6 @@
 import type { Table } from '../../protocol/ports.ts';
 
-/** The same table, which tells of every request that broke: refused, throttled or unanswered after the client's own retries. */
+/** Reports every request that still failed after the client's retries. */
 export function reportFailures(table: Table, failed: (requests: number) => void): Table {
   const reported =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>

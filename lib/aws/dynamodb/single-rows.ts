@@ -5,17 +5,9 @@ import { fromItem } from './attributes.ts';
 import { storeError, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
-/** Reads and writes one row at a time. */
-export interface SingleRows {
-  read(jobId: string): Promise<Row | undefined>;
-  apply(write: RowWrite): Promise<WriteResult>;
-  /** As `apply`; a failure is an outcome, for one write among many. */
-  applySafely(write: RowWrite): Promise<BatchResult>;
-  /** The row that refused a statement; without it a refusal cannot be told from an own success. */
-  readRefusing(jobId: string): Promise<BatchResult>;
-}
+export type SingleRows = ReturnType<typeof createSingleRows>;
 
-export function createSingleRows(documents: DynamoDBDocumentClient, tableName: string): SingleRows {
+export function createSingleRows(documents: DynamoDBDocumentClient, tableName: string) {
   const read = async (jobId: string): Promise<Row | undefined> => {
     try {
       const reply = await documents.send(
@@ -33,7 +25,7 @@ export function createSingleRows(documents: DynamoDBDocumentClient, tableName: s
       return { applied: true, row: reply.Attributes ?? {} };
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw writeError(write, error);
-      // The document client leaves an error's row as the wire has it; some engines do not send it.
+      // The document client leaves it marshalled, and some engines omit it.
       const row = error.Item === undefined ? await read(write.jobId) : fromItem(error.Item);
       return { applied: false, row };
     }
@@ -42,8 +34,10 @@ export function createSingleRows(documents: DynamoDBDocumentClient, tableName: s
   return {
     read,
     apply,
-    applySafely: (write) => apply(write).catch(failed),
-    readRefusing: (jobId) => read(jobId).then((row): BatchResult => ({ applied: false, row }), failed),
+    applySafely: (write: RowWrite): Promise<BatchResult> => apply(write).catch(failed),
+    /** Tells a refusal from a success of our own. */
+    readRefusing: (jobId: string): Promise<BatchResult> =>
+      read(jobId).then((row) => ({ applied: false, row }), failed),
   };
 }
 

@@ -1,25 +1,14 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import type { Cursor } from '../../protocol/ports.ts';
-import type { Row } from '../../protocol/writes/row-write.ts';
+import type { Cursor, IndexPage } from '../../protocol/ports.ts';
 import { documentClientOf } from './client.ts';
 import { storeError } from './errors.ts';
 
-/** Looks at the table as a whole, for operators: nothing here is on the path of a job. */
-export interface TableInspection {
-  /** Reads a page of the whole table, eventually consistent: costs by the bytes of every row it passes. */
-  scan(request: {
-    readonly cursor?: Cursor;
-    readonly limit?: number;
-    /** Only rows with this status are returned; the others cost the same. */
-    readonly status?: string;
-  }): Promise<{ readonly rows: readonly Row[]; readonly cursor?: Cursor }>;
-  describe(): Promise<TableDescription>;
-}
+export type TableInspection = ReturnType<typeof createTableInspection>;
 
 export interface TableDescription {
   readonly status: string;
-  /** DynamoDB counts these about every six hours. */
+  /** Updated about every six hours. */
   readonly rows: number;
   readonly bytes: number;
   readonly indexes: readonly {
@@ -36,14 +25,24 @@ const onlyWith = (status: string) => ({
   ExpressionAttributeValues: { ':status': status },
 });
 
+/** For operators; never on a job's path. */
 export function createTableInspection(options: {
   readonly client: DynamoDBClient;
   readonly tableName: string;
-}): TableInspection {
+}) {
   const { client, tableName: TableName } = options;
   const documents = documentClientOf(client);
   return {
-    async scan({ cursor, limit, status }) {
+    /** Eventually consistent; every row passed costs its bytes, even if `status` filters it out. */
+    async scan({
+      cursor,
+      limit,
+      status,
+    }: {
+      readonly cursor?: Cursor;
+      readonly limit?: number;
+      readonly status?: string;
+    }): Promise<IndexPage> {
       try {
         const reply = await documents.send(
           new ScanCommand({
@@ -59,7 +58,7 @@ export function createTableInspection(options: {
       }
     },
 
-    async describe() {
+    async describe(): Promise<TableDescription> {
       try {
         const { Table: table } = await client.send(new DescribeTableCommand({ TableName }));
         return {

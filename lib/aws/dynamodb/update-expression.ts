@@ -1,7 +1,7 @@
 import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
 
-/** Collects names and values: every attribute is referred to as `#name`, because `status` and `type` are reserved words. */
+/** `status` and `type` are reserved words, so every attribute is a `#name`. */
 class Placeholders {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
@@ -21,7 +21,7 @@ class Placeholders {
 
 const returnValues = { nothing: 'NONE', changed: 'UPDATED_NEW', row: 'ALL_NEW' } as const;
 
-/** The write as one UpdateItem with plain values, which on refusal brings back the row that refused it. */
+/** One UpdateItem that returns the row if it is refused. */
 export function updateExpression(write: RowWrite, tableName: string) {
   const at = new Placeholders();
   const sets = [
@@ -39,7 +39,7 @@ export function updateExpression(write: RowWrite, tableName: string) {
   return {
     TableName: tableName,
     Key: { jobId: write.jobId },
-    UpdateExpression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
+    UpdateExpression: [clauseOf('SET', sets), clauseOf('REMOVE', removes)].filter(Boolean).join(' '),
     ConditionExpression: condition.length === 1 ? condition[0] : condition.map((c) => `(${c})`).join(' OR '),
     ExpressionAttributeNames: at.names,
     ExpressionAttributeValues: at.values,
@@ -47,6 +47,10 @@ export function updateExpression(write: RowWrite, tableName: string) {
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } satisfies UpdateCommandInput;
 }
+
+/** DynamoDB rejects a clause without actions. */
+const clauseOf = (keyword: string, actions: readonly string[]): string =>
+  actions.length > 0 ? `${keyword} ${actions.join(', ')}` : '';
 
 function conditionOf(clause: Clause, at: Placeholders): string {
   const name = at.name(clause.attribute);
@@ -61,8 +65,6 @@ function conditionOf(clause: Clause, at: Placeholders): string {
       return `${name} = ${at.value(clause.value)}`;
     case 'below':
       return `${name} < ${at.value(clause.value)}`;
-    case 'absentOrAtMost':
-      return `(attribute_not_exists(${name}) OR ${name} <= ${at.value(clause.value)})`;
     case 'atMost':
       return `${name} <= ${at.value(clause.value)}`;
   }

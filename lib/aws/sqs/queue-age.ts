@@ -1,7 +1,7 @@
 import type { CloudWatchClientConfig } from '@aws-sdk/client-cloudwatch';
 import type { Clock } from '../../protocol/ports.ts';
 
-/** SQS tells it once a minute, and CloudWatch a few minutes later. */
+/** SQS reports once a minute, and CloudWatch lags a few minutes. */
 const LOOK_BACK_MS = 600_000;
 const TOLD_EVERY_MS = 60_000;
 
@@ -11,16 +11,9 @@ export interface QueueAgeOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/**
- * How old the oldest message of a queue is, in milliseconds. SQS tells it to CloudWatch alone, which charges for each look: one a
- * minute at most is made. Undefined where CloudWatch knows nothing of the queue, may not be asked, or has no part in it.
- */
-export function createQueueAge({
-  queueUrl,
-  config,
-  clock,
-}: QueueAgeOptions): () => Promise<number | undefined> {
-  // A stand-in for SQS has no CloudWatch beside it, unless one is named.
+/** Age of the oldest message, asked at most once a minute because CloudWatch bills per request. */
+export function createQueueAge({ queueUrl, config, clock }: QueueAgeOptions) {
+  // An SQS emulator has no CloudWatch.
   if (!isOnAws(queueUrl) && config.endpoint === undefined) return async () => undefined;
   let asked: { readonly at: number; readonly age: Promise<number | undefined> } | undefined;
   return () => {
@@ -31,15 +24,15 @@ export function createQueueAge({
   };
 }
 
-const isOnAws = (queueUrl: string): boolean =>
-  URL.canParse(queueUrl) && /\.amazonaws\.com(\.cn)?$/.test(new URL(queueUrl).hostname);
+/** AWS domains differ by partition; emulators use plain HTTP. */
+export const isOnAws = (queueUrl: string): boolean => queueUrl.startsWith('https:');
 
 async function askCloudWatch(
   queueUrl: string,
   config: CloudWatchClientConfig,
   now: number,
 ): Promise<number | undefined> {
-  // Loaded when it is needed, which is seldom.
+  // Rarely needed.
   const { CloudWatchClient, GetMetricStatisticsCommand } = await import('@aws-sdk/client-cloudwatch');
   const client = new CloudWatchClient({ maxAttempts: 2, ...config });
   try {
@@ -54,12 +47,8 @@ async function askCloudWatch(
         Statistics: ['Maximum'],
       }),
     );
-    const told = Datapoints.map(({ Timestamp, Maximum }) => ({
-      at: Timestamp?.getTime() ?? 0,
-      seconds: Maximum,
-    }));
-    const seconds = told.sort((a, b) => b.at - a.at)[0]?.seconds;
-    return seconds === undefined ? undefined : seconds * 1000;
+    const [latest] = Datapoints.sort((a, b) => Number(b.Timestamp) - Number(a.Timestamp));
+    return latest?.Maximum && latest.Maximum * 1000;
   } finally {
     client.destroy();
   }

@@ -1,10 +1,10 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 
-/** Loaded when it is needed: the command line's help and completion must not wait for an SDK. */
+/** Keeps CLI help and completion from loading an SDK. */
 const sdk = () => import('@aws-sdk/client-sqs');
 
-/** A queue as SQS describes it. The counts are approximate. */
+/** Counts are approximate. */
 export interface QueueDescription {
   readonly arn: string;
   readonly visible: number;
@@ -14,14 +14,13 @@ export interface QueueDescription {
   readonly retentionMs: number;
   readonly maxMessageBytes: number;
   readonly isFifo: boolean;
-  /** The access policy as JSON text. */
+  /** JSON. */
   readonly policy?: string;
   readonly redrive?: { readonly deadLetterArn: string; readonly maxReceiveCount: number };
 }
 
 export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
 
-/** Reads a queue's counts and settings. */
 export async function describeQueue(client: SQSClient, queueUrl: string): Promise<QueueDescription> {
   try {
     const { GetQueueAttributesCommand } = await sdk();
@@ -57,7 +56,7 @@ function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
   };
 }
 
-/** The URL of a queue of the same account and region, by its ARN. */
+/** Only in the same account and region. */
 export async function queueUrlOf(client: SQSClient, arn: string): Promise<string> {
   try {
     const { GetQueueUrlCommand } = await sdk();

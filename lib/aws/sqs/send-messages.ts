@@ -1,12 +1,11 @@
 import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { Clock, SentMessage } from '../../protocol/ports.ts';
-import { asPlainJson } from '../plain-json.ts';
 
-/** SQS takes at most this many entries, and this many bytes, in one request. */
+/** Limits of SQS. */
 export const MAX_ENTRIES = 10;
 const MAX_REQUEST_BYTES = 256 * 1024;
-/** Rounds of sending: the first, and repeats of the entries that SQS refused for a passing reason. */
+/** Including retries of entries that SQS refused temporarily. */
 const SEND_ROUNDS = 3;
 const PAUSE_BETWEEN_ROUNDS_MS = 100;
 const REQUESTS_AT_ONCE = 8;
@@ -23,27 +22,21 @@ interface OutgoingMessage {
   readonly awsTraceHeader?: string;
 }
 
-/** Final is what another round would not change: the sender's own fault, or a queue that left the SDK's repeats unanswered. */
+/** Final: the sender's fault, or no answer after the SDK's retries. */
 type Sending = SentMessage & { readonly isFinal?: boolean };
 
-/** Sends messages, ten a request; entries that SQS refused for a reason that is not their own are sent again. */
+/** Ten per request; retries entries that SQS refused temporarily. */
 export async function sendMessages(
   to: SqsQueueOptions,
   messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {
-  const outcomes: Sending[] = messages.map(() => ({
-    outcome: 'failed',
-    reason: 'not sent',
-    isFinal: false,
-  }));
+  const outcomes: Sending[] = messages.map(() => ({ outcome: 'failed', reason: 'not sent' }));
   let open = messages.map((_, i) => i);
   for (let round = 0; round < SEND_ROUNDS && open.length > 0; round++) {
     if (round > 0) await to.clock.sleep(PAUSE_BETWEEN_ROUNDS_MS * round);
     await eachBatch(open, messages, async (batch) => {
-      const replies = await sendBatch(
-        to,
-        batch.map((i) => messages[i] as OutgoingMessage),
-      );
+      const some = batch.map((i) => messages[i] as OutgoingMessage);
+      const replies = await sendBatch(to, some);
       for (const [k, i] of batch.entries()) outcomes[i] = replies[k] as Sending;
     });
     open = open.filter((i) => {
@@ -63,7 +56,7 @@ const systemAttributesOf = (awsTraceHeader: string | undefined) =>
     ? undefined
     : { AWSTraceHeader: { DataType: 'String', StringValue: awsTraceHeader } };
 
-/** Sends one batch and returns an outcome for each entry; a request that fails as a whole fails every entry. */
+/** A request that fails as a whole fails every entry. */
 async function sendBatch(
   { client, queueUrl }: SqsQueueOptions,
   batch: readonly OutgoingMessage[],
@@ -78,7 +71,7 @@ async function sendBatch(
         MessageSystemAttributes: systemAttributesOf(awsTraceHeader),
       })),
     });
-    const reply = await client.send(asPlainJson(command, 'AmazonSQS.SendMessageBatch'));
+    const reply = await client.send(command);
     const sent = new Map(reply.Successful?.map((entry) => [entry.Id, entry.MessageId]));
     const failed = new Map(reply.Failed?.map((entry) => [entry.Id, entry]));
     return batch.map((_, i) => {
@@ -102,7 +95,7 @@ async function sendBatch(
   }
 }
 
-/** Cuts the chosen messages into requests that SQS takes, by number and by bytes, and runs several at once. */
+/** Splits by count and bytes, and sends several batches at once. */
 async function eachBatch(
   chosen: readonly number[],
   messages: readonly OutgoingMessage[],

@@ -8,13 +8,11 @@ import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
-import { asPlainJson } from '../plain-json.ts';
 import { MAX_ENTRIES, type SqsQueueOptions, sendMessages } from './send-messages.ts';
 
-/** Beyond the wait that was asked for. A poll that a broken network swallowed must not keep a worker from its next one. */
+/** Beyond the requested wait: a poll lost in the network must not block the next. */
 const ANSWER_MS = 2000;
 
-/** The job queue on SQS. */
 export function createSqsQueue(options: SqsQueueOptions): JobQueue {
   const { client, queueUrl } = options;
   const changeVisibility: JobQueue['changeVisibility'] = (messages, seconds) =>
@@ -42,7 +40,7 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
     async receive({ max, waitSeconds, signal }) {
       if (signal?.aborted) return [];
       const polling = poll(options, Math.min(max, MAX_ENTRIES), waitSeconds);
-      // Not by options of the request: with some, the SDK puts its middleware together anew for each.
+      // An `abortSignal` option would make the SDK rebuild its middleware.
       const patienceMs = waitSeconds * 1000 + ANSWER_MS;
       const messages = await waitAtMost(patienceMs, polling, options.clock, signal);
       if (messages !== undefined) return messages;
@@ -53,12 +51,7 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
 
     async delete(messages) {
       await inBatches(messages, 'DeleteMessageBatch', (Entries) =>
-        client.send(
-          asPlainJson(
-            new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }),
-            'AmazonSQS.DeleteMessageBatch',
-          ),
-        ),
+        client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries })),
       );
     },
 
@@ -79,7 +72,7 @@ async function poll(
     MessageAttributeNames: [TRACEPARENT],
   });
   try {
-    const { Messages = [] } = await client.send(asPlainJson(command, 'AmazonSQS.ReceiveMessage'));
+    const { Messages = [] } = await client.send(command);
     return Messages.map((message) => ({
       messageId: message.MessageId ?? '',
       receiptHandle: message.ReceiptHandle ?? '',
@@ -107,7 +100,7 @@ async function inBatches(
     try {
       await send(batch.map(({ receiptHandle }, i) => ({ Id: String(i), ReceiptHandle: receiptHandle })));
     } catch (error) {
-      // The other batches may well succeed.
+      // Other batches may still succeed.
       failure ??= new QueueUnavailableError(operation, error);
     }
   }

@@ -13,6 +13,8 @@ const FIVE_MINUTES = Duration.minutes(5);
 export type AlarmProps = Pick<
   ResourceProps,
   | 'alarmTopic'
+  | 'pageTopic'
+  | 'ticketTopic'
   | 'runbookUrl'
   | 'failureAlarmThreshold'
   | 'crashAlarmThreshold'
@@ -24,7 +26,7 @@ export type AlarmProps = Pick<
   | 'compositeAlarm'
 >;
 
-/** Every alarm that is defined, by construct id. */
+/** By construct id. */
 export const alarmDefinitions = (
   watched: Watched,
   props: AlarmProps,
@@ -38,7 +40,6 @@ export const alarmDefinitions = (
   ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
 });
 
-/** What became of jobs. */
 function jobAlarms(
   { metered }: Watched,
   { crashAlarmThreshold = 3, failureAlarmThreshold = 1 }: AlarmProps,
@@ -62,7 +63,6 @@ function jobAlarms(
   };
 }
 
-/** Whether workers get to the table, and start what they receive. */
 function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
   const { storeFailureAlarmThreshold = 3, throttleAlarmThreshold = 10, returnedAlarmThreshold = 20 } = props;
   const perFiveMinutes = { period: FIVE_MINUTES };
@@ -70,6 +70,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
     StoreFailures: {
       title: 'the table or the queue cannot be used',
       anchor: 'store-failures',
+      pages: true,
       says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
@@ -85,6 +86,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
     MessagesReturned: {
       title: 'messages go back to the queue',
       anchor: 'messages-returned',
+      pages: true,
       says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
       metric: metered.metricMessagesReturned(perFiveMinutes),
       threshold: returnedAlarmThreshold,
@@ -92,7 +94,6 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
   };
 }
 
-/** Whether jobs get to workers. */
 function queueAlarms(
   watched: Watched,
   { queueAgeAlarmThreshold = Duration.hours(1) }: AlarmProps,
@@ -100,8 +101,8 @@ function queueAlarms(
   const { queue, deadLetterQueue } = watched;
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
-    QueueStalled: queueStalled(watched),
-    // SQS leaves messages out that were received three times: a backstop for slow workers, not for broken ones.
+    QueueStalled: { ...queueStalled(watched), pages: true },
+    // SQS excludes messages received three times, so this catches slow workers, not broken ones.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     QueueAge: {
       title: 'jobs wait too long',
@@ -114,7 +115,7 @@ function queueAlarms(
       title: 'dead letters stay',
       anchor: 'dead-letters',
       says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
-      // SQS reports each of the two only while there are such messages.
+      // SQS reports each metric only while it has such messages.
       metric: new MathExpression({
         expression: 'FILL(waiting, 0) + FILL(taken, 0)',
         usingMetrics: {
@@ -122,7 +123,7 @@ function queueAlarms(
             ...perFiveMinutes,
             statistic: Stats.MINIMUM,
           }),
-          // Those that its consumer keeps taking and failing with.
+          // Messages that the consumer keeps receiving and failing.
           taken: deadLetterQueue.metricApproximateNumberOfMessagesNotVisible({
             ...perFiveMinutes,
             statistic: Stats.MINIMUM,
@@ -141,21 +142,22 @@ const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> =
   WorkerErrors: {
     title: 'the worker function fails',
     anchor: 'worker-errors',
+    pages: true,
     says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
     metric: worker.metricErrors({ period: FIVE_MINUTES }),
     threshold: 1,
   },
 });
 
-/** Whether somebody looks after the leases, with a clock that can be trusted. */
 function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string, AlarmDefinition> {
   const silentMinutes = Math.max(5, (3 * settings.reaperIntervalMs) / MINUTE.toMilliseconds());
   return {
     DeadMan: {
       title: 'the reaper is silent',
       anchor: 'dead-man',
-      says: `No sweep of all leases was seen for ${silentMinutes} minutes: jobs of dead workers are not reclaimed, or jobs that wait for their time are not started.`,
-      // A queue has metrics a while after it was first used, so that a new deployment is quiet until reapers have run.
+      pages: true,
+      says: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and jobs whose time has come are not started.`,
+      // SQS publishes metrics only some time after first use, so a new deployment stays quiet until reapers have run.
       metric: new MathExpression({
         expression: 'IF(queue >= 0, FILL(sweeps, 0))',
         usingMetrics: {
@@ -171,10 +173,10 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       threshold: 1,
       comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
       periods: silentMinutes,
-      // Whoever pauses the reaper knows that it does not sweep: the alarm shows it, and wakes nobody.
+      // Pausing the reaper is deliberate: the alarm shows it without notifying.
       silent: !settings.reaperEnabled,
     },
-    // What throttled ticks and wakes that Lambda drops come to: sweeps that were promised and did not happen.
+    // Covers throttled ticks and dropped wakes: promised sweeps that did not happen.
     ReaperLate: {
       title: 'the reaper is late',
       anchor: 'reaper-late',
@@ -193,13 +195,13 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
   };
 }
 
-/** Whether recurring jobs get to the queue. One more metric, where there are any. */
 function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, AlarmDefinition> {
   if (scheduleDeadLetterQueue === undefined) return {};
   return {
     TicksUndelivered: {
       title: 'recurring jobs are not started',
       anchor: 'ticks-undelivered',
+      pages: true,
       says: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
       metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({
         period: FIVE_MINUTES,

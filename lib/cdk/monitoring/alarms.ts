@@ -1,3 +1,4 @@
+import { Annotations } from 'aws-cdk-lib';
 import {
   Alarm,
   AlarmRule,
@@ -7,20 +8,27 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { type AlarmProps, alarmDefinitions } from './alarm-definitions.ts';
 import type { Watched } from './watched.ts';
 
 const DEFAULT_RUNBOOK = 'docs/runbook.md';
 
-/** The alarms, by construct id. Each description names its paragraph of the runbook. */
+/** By construct id; each description links to its runbook section. */
 export function createAlarms(
   scope: Construct,
   watched: Watched,
   props: AlarmProps,
 ): Readonly<Record<string, Alarm>> {
   const home = new Construct(scope, 'Alarms');
-  const { alarmTopic, runbookUrl = DEFAULT_RUNBOOK } = props;
+  const {
+    alarmTopic,
+    pageTopic = alarmTopic,
+    ticketTopic = alarmTopic,
+    runbookUrl = DEFAULT_RUNBOOK,
+  } = props;
+  if (pageTopic === undefined || ticketTopic === undefined) warnOfSilence(scope);
   const { serviceName } = watched.metered;
   const definitions = alarmDefinitions(watched, props);
   const alarms = Object.entries(definitions).map(([id, definition]): [string, Alarm] => {
@@ -36,24 +44,27 @@ export function createAlarms(
     });
     return [id, alarm];
   });
-  const audible =
-    props.compositeAlarm === true
-      ? [
-          compositeOf(
-            home,
-            serviceName,
-            alarms.filter(([id]) => definitions[id]?.silent !== true),
-          ),
-        ]
-      : alarms.map(([, alarm]) => alarm);
-  if (alarmTopic !== undefined)
-    for (const alarm of audible) {
-      const action = new SnsAction(alarmTopic);
-      alarm.addAlarmAction(action);
-      alarm.addOkAction(action);
-    }
+  if (props.compositeAlarm === true) {
+    const audible = alarms.filter(([id]) => definitions[id]?.silent !== true);
+    notify(compositeOf(home, serviceName, audible), alarmTopic);
+  } else
+    for (const [id, alarm] of alarms)
+      notify(alarm, definitions[id]?.pages === true ? pageTopic : ticketTopic);
   return Object.fromEntries(alarms);
 }
+
+function notify(alarm: Alarm | CompositeAlarm, topic: ITopic | undefined): void {
+  if (topic === undefined) return;
+  const action = new SnsAction(topic);
+  alarm.addAlarmAction(action);
+  alarm.addOkAction(action);
+}
+
+const warnOfSilence = (scope: Construct) =>
+  Annotations.of(scope).addWarningV2(
+    'leasehold:alarms',
+    "some alarms notify no one. Set 'alarmTopic' to an SNS topic that people read, or 'pageTopic' and 'ticketTopic'; for a system that no one operates, acknowledge this warning",
+  );
 
 const compositeOf = (home: Construct, serviceName: string, alarms: readonly [string, Alarm][]) =>
   new CompositeAlarm(home, 'Any', {

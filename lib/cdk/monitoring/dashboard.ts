@@ -27,11 +27,11 @@ const seconds = (ms: number): string => `${(ms / 1000).toLocaleString('en')} s`;
 
 export interface DashboardSubject extends Watched {
   readonly alarms: Readonly<Record<string, Alarm>>;
-  /** Undefined for a worker function of the user's own, whose log group is not known. */
+  /** Undefined for a custom worker function. */
   readonly workerLogs: string | undefined;
 }
 
-/** In the order of an operator's questions: do jobs run, how long do they wait, what fails, what crashed; the rest last. */
+/** In the order of an operator's questions. */
 export function createDashboard(scope: Construct, subject: DashboardSubject): Dashboard {
   return new Dashboard(scope, 'Dashboard', {
     defaultInterval: Duration.hours(3),
@@ -49,7 +49,6 @@ export function createDashboard(scope: Construct, subject: DashboardSubject): Da
   });
 }
 
-/** Graphs side by side, sharing the width. */
 const row = (...graphs: GraphWidgetProps[]): IWidget[] =>
   graphs.map((graph) => new GraphWidget({ width: COLUMNS / graphs.length, height: 6, ...graph }));
 
@@ -92,7 +91,6 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
   ];
 }
 
-/** Are jobs running? */
 function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   const counts = { period: MINUTE };
   return [
@@ -108,7 +106,6 @@ function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   ];
 }
 
-/** How long do they wait? */
 function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidgetProps[] {
   const state = { period: MINUTE, statistic: Stats.MAXIMUM };
   return [
@@ -124,7 +121,7 @@ function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidge
   ];
 }
 
-/** How long each type waits and runs, where that is measured. Which types there are, CloudWatch finds out. */
+/** CloudWatch finds the types itself. */
 const typeGraphs = ({ metered, settings }: DashboardSubject): GraphWidgetProps[] =>
   settings.metricsByType
     ? Object.keys(typeMetrics).map((name) =>
@@ -139,7 +136,6 @@ const typeGraphs = ({ metered, settings }: DashboardSubject): GraphWidgetProps[]
       )
     : [];
 
-/** What fails? */
 function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   const counts = { period: MINUTE };
   return [
@@ -159,24 +155,18 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   ];
 }
 
-/** A question to the worker's log, where it is known. */
 const askLog = (
   { workerLogs }: DashboardSubject,
   title: string,
   width: number,
   filter: string,
   by: string,
-) =>
-  workerLogs === undefined
-    ? []
-    : [
-        new LogQueryWidget({
-          ...{ title, width, height: 6, logGroupNames: [workerLogs] },
-          queryLines: [`filter ${filter}`, `stats count(*) as runs by ${by}`, 'sort runs desc', 'limit 20'],
-        }),
-      ];
+) => {
+  if (workerLogs === undefined) return [];
+  const queryLines = [`filter ${filter}`, `stats count(*) as runs by ${by}`, 'sort runs desc', 'limit 20'];
+  return [new LogQueryWidget({ title, width, height: 6, logGroupNames: [workerLogs], queryLines })];
+};
 
-/** Which types fail, from the line that each run leaves. */
 const failuresByType = (subject: DashboardSubject): IWidget[] =>
   askLog(
     subject,
@@ -186,11 +176,9 @@ const failuresByType = (subject: DashboardSubject): IWidget[] =>
     'type, outcome',
   );
 
-/** Why cells died, from the line that the host leaves. */
 const crashesByCause = (subject: DashboardSubject): IWidget[] =>
   askLog(subject, 'Crashes by type and cause', COLUMNS, 'message = "attempt crashed"', 'type, cause');
 
-/** What crashed, and was it reclaimed in time? */
 function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[] {
   const delayBound = reclaimDelayBound(settings);
   return [
@@ -202,7 +190,6 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
       metered.metricBrakeOn({ period: MINUTE }),
       metered.metricJobsReclaimed({ period: MINUTE }),
       metered.metricJobsQuarantined({ period: MINUTE }),
-      metered.metricBreakerOpen({ period: MINUTE, label: 'breaker open' }),
     ]),
     graph(
       'Reclaim delay, ms',

@@ -10,23 +10,23 @@ import {
   type TypeMetricName,
 } from '../../wire/metrics.ts';
 
-/** One method for each metric of the contract: a metric without one fails compilation. */
+/** A metric without a method fails compilation. */
 type MetricMethods = { [name in MetricName as `metric${name}`]: (options?: MetricOptions) => Metric };
 
-/** Metrics that are a state: the sum of their samples means nothing. */
-const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset', 'BreakerOpen'];
+/** Gauges, for which a sum is meaningless. */
+const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset'];
 
 const statisticOf = (name: MetricName, unit: MetricUnit): string => {
   if (states.includes(name)) return Stats.MAXIMUM;
   return unit === 'Count' ? Stats.SUM : Stats.p(99);
 };
 
-/** A construct with Leasehold's metrics: counts as sums, durations as p99, states as maxima, unless told otherwise. */
+/** A construct with Leasehold's metrics: counts as sums, durations as p99, gauges as maxima. */
 export abstract class MeteredConstruct extends Construct implements MetricMethods {
-  /** The value of the metrics' dimension. */
+  /** The value of the metric dimension `service`. */
   abstract readonly serviceName: string;
 
-  /** Any of the metrics by name. */
+  /** Any metric by name. */
   metric(name: MetricName, options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: METRIC_NAMESPACE,
@@ -37,7 +37,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     });
   }
 
-  /** A time of one job type, where the prop `metricsByType` has it measured. */
+  /** A duration of one job type, if the prop `metricsByType` is on. */
   metricOfType(name: TypeMetricName, type: string, options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: METRIC_NAMESPACE,
@@ -48,12 +48,12 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     });
   }
 
-  /** Claims that were granted a lease. */
+  /** Claims that got a lease. */
   metricJobsClaimed(options?: MetricOptions): Metric {
     return this.metric('JobsClaimed', options);
   }
 
-  /** Jobs completed by the holder of their lease. */
+  /** Jobs completed by their lease holder. */
   metricJobsDone(options?: MetricOptions): Metric {
     return this.metric('JobsDone', options);
   }
@@ -63,47 +63,47 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsRetried', options);
   }
 
-  /** Jobs that failed for good, for any reason. */
+  /** Jobs that failed for good. */
   metricJobsFailed(options?: MetricOptions): Metric {
     return this.metric('JobsFailed', options);
   }
 
-  /** Jobs ended by an operator. */
+  /** Jobs cancelled by an operator. */
   metricJobsCancelled(options?: MetricOptions): Metric {
     return this.metric('JobsCancelled', options);
   }
 
-  /** Jobs reclaimed after their lease had lapsed. */
+  /** Jobs reclaimed after their lease lapsed. */
   metricJobsReclaimed(options?: MetricOptions): Metric {
     return this.metric('JobsReclaimed', options);
   }
 
-  /** Jobs that their worker released. */
+  /** Jobs released by their worker. */
   metricJobsReleased(options?: MetricOptions): Metric {
     return this.metric('JobsReleased', options);
   }
 
-  /** Jobs that failed because they kept killing their worker. */
+  /** Jobs that failed by killing their workers. */
   metricJobsQuarantined(options?: MetricOptions): Metric {
     return this.metric('JobsQuarantined', options);
   }
 
-  /** Jobs started again by the host whose cell died under them. */
+  /** Jobs restarted by the host whose cell died. */
   metricJobsRestarted(options?: MetricOptions): Metric {
     return this.metric('JobsRestarted', options);
   }
 
-  /** Attempts that ended because their cell or their worker died. */
+  /** Attempts whose cell or worker died. */
   metricJobsCrashed(options?: MetricOptions): Metric {
     return this.metric('JobsCrashed', options);
   }
 
-  /** Requests that DynamoDB refused for load, the SDK's own retries among them. */
+  /** Requests throttled by DynamoDB, including the SDK's retries. */
   metricRequestsThrottled(options?: MetricOptions): Metric {
     return this.metric('RequestsThrottled', options);
   }
 
-  /** Sweeps that came more than 5 s after they were promised, and reclaims beyond the bound. */
+  /** Sweeps more than 5 s late, and reclaims beyond the bound. */
   metricReaperLate(options?: MetricOptions): Metric {
     return this.metric('ReaperLate', options);
   }
@@ -118,7 +118,7 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('CellsUnready', options);
   }
 
-  /** Times that a host stopped taking jobs because their cells kept dying. */
+  /** Times a host paused because cells kept dying. */
   metricBrakeOn(options?: MetricOptions): Metric {
     return this.metric('BrakeOn', options);
   }
@@ -128,42 +128,42 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('HintsSent', options);
   }
 
-  /** Attempts that ended because their lease was lost. */
+  /** Attempts that lost their lease. */
   metricLeasesLost(options?: MetricOptions): Metric {
     return this.metric('LeasesLost', options);
   }
 
-  /** Writes of a stale claim that were refused. */
+  /** Refused writes of stale claims. */
   metricWritesFenced(options?: MetricOptions): Metric {
     return this.metric('WritesFenced', options);
   }
 
-  /** Results accepted after the worker had given its lease up. */
+  /** Results accepted after the worker had given up its lease. */
   metricLateCompletions(options?: MetricOptions): Metric {
     return this.metric('LateCompletions', options);
   }
 
-  /** Messages stored as failed rows because they cannot be run. */
+  /** Messages that cannot run, stored as failed rows. */
   metricMessagesRejected(options?: MetricOptions): Metric {
     return this.metric('MessagesRejected', options);
   }
 
-  /** Requests to the table, and hints to the queue, that failed after the SDK’s own retries, and rows of a newer version. */
+  /** Table requests and queue hints that failed after the SDK's retries, and rows of a newer version. */
   metricStoreFailures(options?: MetricOptions): Metric {
     return this.metric('StoreFailures', options);
   }
 
-  /** Messages that went back to the queue unclaimed. */
+  /** Messages returned to the queue unclaimed. */
   metricMessagesReturned(options?: MetricOptions): Metric {
     return this.metric('MessagesReturned', options);
   }
 
-  /** Ticks of schedules that came too late and made no job. */
+  /** Schedule ticks too late to create a job. */
   metricTicksLate(options?: MetricOptions): Metric {
     return this.metric('TicksLate', options);
   }
 
-  /** Meetings with rows of a newer version. */
+  /** Encounters with rows of a newer version. */
   metricRowsTooNew(options?: MetricOptions): Metric {
     return this.metric('RowsTooNew', options);
   }
@@ -173,12 +173,12 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('ReclaimDelay', options);
   }
 
-  /** Time one sweep took. */
+  /** Time that a sweep took that the schedule started. */
   metricSweepDuration(options?: MetricOptions): Metric {
     return this.metric('SweepDuration', options);
   }
 
-  /** Running jobs whose lease is live. */
+  /** Running jobs with a live lease. */
   metricLeasesLive(options?: MetricOptions): Metric {
     return this.metric('LeasesLive', options);
   }
@@ -188,13 +188,8 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('OldestLapsedLease', options);
   }
 
-  /** How far this clock is ahead of DynamoDB’s. */
+  /** How far this clock is ahead of DynamoDB's. */
   metricClockOffset(options?: MetricOptions): Metric {
     return this.metric('ClockOffset', options);
-  }
-
-  /** 1 while the breaker is open: so many leases lapsed at once that reclaims are rate-limited. */
-  metricBreakerOpen(options?: MetricOptions): Metric {
-    return this.metric('BreakerOpen', options);
   }
 }

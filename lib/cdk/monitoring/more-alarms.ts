@@ -8,7 +8,6 @@ import type { AlarmDefinition, Watched } from './watched.ts';
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-/** What the others see as well, only later or with less detail: AWS's own counts. Nine more metrics, eight without a worker. */
 export function moreAlarms({
   metered,
   settings,

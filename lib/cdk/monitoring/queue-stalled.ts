@@ -6,18 +6,16 @@ import type { AlarmDefinition, Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
-/** A message is polled for, its claim is written within 10 s, and CloudWatch may show it a minute or two later than SQS's own metrics. */
+/** CloudWatch may show a claim two minutes later than SQS's metrics. */
 const LATE_METRIC_MINUTES = 3;
 
-/** Whether jobs wait although nobody is busy with them. */
 export const queueStalled = (watched: Watched): AlarmDefinition =>
   watched.functions.worker === undefined ? nobodyReceives(watched.queue) : nothingStarts(watched);
 
 /**
- * A worker function that is not invoked writes nothing, and without concurrency its messages are not even visible: Lambda takes
- * them and tries again until their visibility timeout (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html).
- * So this asks for any message that is not deleted, and for claims. A healthy system has such a message and no claim for as long
- * as one invocation lasts, or as the delay of a hint.
+ * Without concurrency, Lambda hides messages until their visibility timeout
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html), so this counts every undeleted
+ * message against claims.
  */
 function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
   const { functionTimeoutMs, batchWindowMs } = settings;
@@ -41,12 +39,12 @@ function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
   };
 }
 
-/** Containers need not write their metrics where CloudWatch reads them, so only the queue is asked. */
+/** Containers may not publish metrics to CloudWatch, so only the queue counts. */
 const nobodyReceives = (queue: IQueue): AlarmDefinition => ({
   title: 'jobs wait and nobody takes them',
   anchor: 'queue-stalled',
   says: 'Messages have waited for 10 minutes, and none was received.',
-  // SQS reports no number of receptions for a queue that nobody asks.
+  // SQS reports no receives for a queue that is not polled.
   metric: new MathExpression({
     expression: 'IF(FILL(waiting, 0) > 0 AND FILL(received, 0) == 0, 1, 0)',
     usingMetrics: {

@@ -6,11 +6,9 @@ import type { Settings } from '../../settings/settings.ts';
 import type { FunctionName } from '../bundling.ts';
 import type { MeteredConstruct } from './metered-construct.ts';
 
-/** What alarms and dashboard look at. */
 export interface Watched {
   readonly metered: MeteredConstruct;
   readonly settings: Settings;
-  /** The worker is undefined where only containers work. */
   readonly functions: Readonly<Record<Exclude<FunctionName, 'worker'>, LambdaFunction>> & {
     readonly worker: LambdaFunction | undefined;
   };
@@ -18,22 +16,22 @@ export interface Watched {
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
   readonly table: TableV2;
-  /** Undefined where there are no recurring jobs. */
+  /** Undefined without recurring jobs. */
   readonly scheduleDeadLetterQueue?: IQueue;
 }
 
-/** One alarm, before it is made. */
 export interface AlarmDefinition {
-  /** What people call it: the end of the alarm's name. */
+  /** The end of the alarm's name. */
   readonly title: string;
-  /** The paragraph of the runbook. */
+  /** The section of the runbook. */
   readonly anchor: string;
   readonly says: string;
   readonly metric: IMetric;
-  /** Goes off at this value, or below it for a dead man. */
+  /** Fires at this value, or below it for a dead man's switch. */
   readonly threshold: number;
   readonly comparison?: ComparisonOperator;
-  /** Periods in a row. */
   readonly periods?: number;
   readonly silent?: boolean;
+  /** Whether it cannot wait until the morning. */
+  readonly pages?: boolean;
 }

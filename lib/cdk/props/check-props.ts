@@ -1,20 +1,30 @@
 import { Token } from 'aws-cdk-lib';
+import { settingNames } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
+import { VARIABLE_PREFIX } from '../../wire/environment.ts';
 import { quoted } from '../../wire/message.ts';
 import { didYouMean } from '../../wire/nearest.ts';
-import type { LeaseholdJobsProps, ResourceProps } from './leasehold-jobs-props.ts';
-import { deployedSettings, propOf } from './settings-from-props.ts';
+import { type LeaseholdJobsProps, ownFunctionProps, type ResourceProps } from './leasehold-jobs-props.ts';
+import { propOf } from './settings-from-props.ts';
 
 const resourceProps = {
   serviceName: true,
   jobs: true,
+  bundling: true,
   worker: true,
   workerFunction: true,
   schedules: true,
-  workerMemorySize: true,
+  workerFunctionProps: true,
+  reaperMemorySize: true,
   reaperReservedConcurrency: true,
-  workerEnvironment: true,
+  workerDeployment: true,
+  vpc: true,
+  vpcSubnets: true,
+  securityGroups: true,
+  fips: true,
   encryptionKey: true,
+  logEncryptionKey: true,
+  environmentEncryptionKey: true,
   billing: true,
   warmThroughput: true,
   workerPollers: true,
@@ -24,6 +34,8 @@ const resourceProps = {
   logRetention: true,
   eventBus: true,
   alarmTopic: true,
+  pageTopic: true,
+  ticketTopic: true,
   failureAlarmThreshold: true,
   crashAlarmThreshold: true,
   storeFailureAlarmThreshold: true,
@@ -37,7 +49,6 @@ const resourceProps = {
   tracing: true,
 } as const satisfies Record<keyof ResourceProps, true>;
 
-/** Why a FIFO queue or a replicated table is refused, wherever one is asked for. */
 export const refusals = {
   fifo: 'FIFO queues are refused: they have no delay per message, which every retry and scheduled job needs, and a group would wait behind its crashed job. The row, not the queue, keeps a job from running twice; send a jobId of your own to deduplicate',
   replicas:
@@ -53,12 +64,12 @@ const refusedProps: Readonly<Record<string, string>> = {
   replicaRegions: refusals.replicas,
 };
 
-/** Lambda polls a queue with five pollers, each of which may hold a wake; and the schedule starts one. */
-const LEAST_REAPER_CONCURRENCY = 6;
+/** Each of Lambda's five pollers may hold a wake, and the schedule starts one more. */
+export const LEAST_REAPER_CONCURRENCY = 6;
 
-const knownProps = [...deployedSettings.map(propOf), ...Object.keys(resourceProps)];
+const knownProps = [...settingNames.map(propOf), ...Object.keys(resourceProps)];
 
-/** Refuses unknown props (a misspelled one would silently keep its default) and conflicting ones. */
+/** Rejects unknown props, because a misspelled one would silently keep its default, and conflicting ones. */
 export function checkProps(props: LeaseholdJobsProps): void {
   const problems = Object.entries(props)
     .filter(([name, value]) => value !== undefined && !knownProps.includes(name))
@@ -68,15 +79,45 @@ export function checkProps(props: LeaseholdJobsProps): void {
         `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
     );
   problems.push(...workerProblems(props), ...alarmProblems(props), ...pollerProblems(props));
+  if (props.vpc === undefined)
+    problems.push(
+      ...(['vpcSubnets', 'securityGroups'] as const)
+        .filter((name) => props[name] !== undefined)
+        .map((name) => `prop '${name}' has no effect without a 'vpc'. Add the VPC or remove it`),
+    );
+  if (props.compositeAlarm === true && (props.pageTopic ?? props.ticketTopic) !== undefined)
+    problems.push(
+      `prop 'compositeAlarm' makes one alarm for all, which cannot tell pages from tickets. Give 'alarmTopic' alone, or remove 'compositeAlarm'`,
+    );
   const reserved = props.reaperReservedConcurrency;
   if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
     problems.push(
       `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
     );
+  problems.push(...functionProblems(props));
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/** Thresholds that count something. */
+function functionProblems({ functionTimeout, workerFunctionProps = {} }: LeaseholdJobsProps): string[] {
+  const { environment = {}, timeout } = workerFunctionProps;
+  const problems = Object.keys(environment)
+    .filter((name) => name.startsWith(VARIABLE_PREFIX))
+    .map(
+      (name) =>
+        `prop 'workerFunctionProps.environment' has ${name}; variables that begin with ${VARIABLE_PREFIX} are Leasehold's own. Set the prop of that name instead, or remove it`,
+    );
+  for (const name of ownFunctionProps)
+    if (Object.hasOwn(workerFunctionProps, name))
+      problems.push(
+        `prop 'workerFunctionProps' has '${name}', which Leasehold sets itself. Remove it, or give a 'workerFunction' of your own`,
+      );
+  if (timeout !== undefined && functionTimeout !== undefined)
+    problems.push(
+      `props 'functionTimeout' and 'workerFunctionProps.timeout' are both given, and they are the same time. Remove one`,
+    );
+  return problems;
+}
+
 const thresholds = [
   'failureAlarmThreshold',
   'crashAlarmThreshold',
@@ -87,7 +128,7 @@ const thresholds = [
 
 const LEAST_QUEUE_AGE_SECONDS = 60;
 
-/** An alarm at zero would never end, and one at a part of something is a mistake. */
+/** An alarm at zero would never clear. */
 function alarmProblems(props: LeaseholdJobsProps): string[] {
   const problems = thresholds.flatMap((name) => {
     const value = props[name];
@@ -113,7 +154,7 @@ function alarmProblems(props: LeaseholdJobsProps): string[] {
   return problems;
 }
 
-/** What Lambda takes: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html */
+/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html */
 const POLLERS = {
   minimumPollers: { least: 2, most: 200 },
   maximumPollers: { least: 2, most: 2000 },
@@ -137,10 +178,8 @@ function pollerProblems({ workerPollers = {} }: LeaseholdJobsProps): string[] {
   return problems;
 }
 
-/** Props that only shape the function that is built from `jobs`. */
-const ofBuiltWorker = ['workerMemorySize', 'workerEnvironment'] as const;
+const ofBuiltWorker = ['bundling', 'workerFunctionProps', 'workerDeployment'] as const;
 
-/** Props that only shape a worker function, or what feeds it. */
 const ofWorkerFunction = [
   'jobs',
   'workerFunction',

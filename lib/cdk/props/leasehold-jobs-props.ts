@@ -1,225 +1,169 @@
 import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { ILambdaDeploymentConfig } from 'aws-cdk-lib/aws-codedeploy';
 import type { Billing, WarmThroughput } from 'aws-cdk-lib/aws-dynamodb';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Function as LambdaFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
+import type {
+  FunctionOptions,
+  Function as LambdaFunction,
+  ProvisionedPollerConfig,
+} from 'aws-cdk-lib/aws-lambda';
+import type { ICommandHooks } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Schedules } from '../../client/schedules/schedule.ts';
+import type { BundlingOptions } from '../../tools/bundle/bundling.ts';
 import type { SettingProps } from './setting-props.ts';
+
+/** What Leasehold sets on the worker function itself: its promises rest on these. */
+export const ownFunctionProps = [
+  'role',
+  'recursiveLoop',
+  'environmentEncryption',
+  'logGroup',
+  'logRetention',
+  'logRetentionRole',
+  'logRetentionRetryOptions',
+  'logRemovalPolicy',
+  'logFormat',
+  'loggingFormat',
+  'applicationLogLevel',
+  'applicationLogLevelV2',
+  'systemLogLevel',
+  'systemLogLevelV2',
+] as const;
+
+/** Props of the worker function: those of any Lambda function, except for what Leasehold sets. */
+export type WorkerFunctionProps = Omit<FunctionOptions, (typeof ownFunctionProps)[number]>;
+
+/** How a jobs module is bundled for a deployment. */
+export interface WorkerBundling extends BundlingOptions {
+  /** Commands to run after bundling, such as one that copies a file next to the bundle. @default - none */
+  readonly commandHooks?: Pick<ICommandHooks, 'afterBundling'>;
+}
 
 /** What a deployment chooses besides its settings. Every prop but `jobs` has a default. */
 export interface ResourceProps {
   /**
-   * Tells this deployment's metrics, logs and events from another's: the value of the metric dimension `service`.
-   *
-   * @default - the stack's name and the construct's path in it, such as `Leasehold-Jobs`
+   * The value of the metric dimension `service`; also in logs and events.
+   * @default - stack name and construct path, such as `Leasehold-Jobs`
    */
   readonly serviceName?: string;
-
-  /**
-   * Your jobs module: the file that says `export const registry = createRegistry([...])`. The worker function is built from it.
-   * Required, unless there is a `workerFunction`, or no function at all.
-   */
+  /** The file that exports your `registry`. Required unless you set `workerFunction` or `worker: 'none'`. */
   readonly jobs?: string;
-
-  /**
-   * `'none'` deploys no worker function and nothing that feeds one: for containers that run `leasehold work`, with the
-   * construct's `environment` and `grants.work`.
-   *
-   * @default - a worker function, built from `jobs` or your own
-   */
+  /** How `jobs` is bundled, in the terms of NodejsFunction. @default - into one file, with all packages */
+  readonly bundling?: WorkerBundling;
+  /** `'none'` deploys no worker function: for containers that run `leasehold work`. @default - a worker function */
   readonly worker?: 'none';
-
   /**
-   * A function of your own instead of the one built from `jobs`. It is given the environment, the permissions and
-   * the queue; its timeout must be `functionTimeout`, and its Node 22 or newer.
-   *
-   * @default - a function is built from `jobs`
+   * Replaces the function built from `jobs`. Its timeout must be `functionTimeout`, and its Node 22 or newer.
+   * @default - built from `jobs`
    */
   readonly workerFunction?: LambdaFunction;
-
-  /**
-   * Recurring jobs, by name: when, of which type, and with which payload. A jobs module that exports the same object as
-   * `schedules` has them in `leasehold dev`, too.
-   *
-   * @default - none
-   */
+  /** Recurring jobs by name. `leasehold dev` runs those that the jobs module exports as `schedules`. @default - none */
   readonly schedules?: Schedules;
-
   /**
-   * Memory of the worker in MB. CPU grows with it: 1769 MB are one core.
-   *
-   * @default 512
+   * Props of the Lambda function built from `jobs`: memory (1769 MB is one core), timeout, architecture, VPC, layers, ephemeral
+   * storage, tracing, variables. `NODE_OPTIONS` extends Leasehold's; `LEASEHOLD_*` is refused.
+   * @default - 512 MB, `functionTimeout`, arm64, and the props of all functions
    */
-  readonly workerMemorySize?: number;
-
+  readonly workerFunctionProps?: WorkerFunctionProps;
+  /** Reaper memory in MB. CPU grows with it, and so do the jobs it can reclaim per second. @default 512 */
+  readonly reaperMemorySize?: number;
   /**
-   * Concurrency that is kept for the reaper, so that no other function of the account can starve it. It is taken from what
-   * all others share.
-   *
-   * @default - none is kept
+   * Concurrency reserved for the reaper, so that other functions cannot starve it. Lambda keeps 100 unreserved.
+   * @default - none
    */
   readonly reaperReservedConcurrency?: number;
-
   /**
-   * Variables for your handlers, besides Leasehold's own.
-   *
-   * @default - none
+   * Shifts new worker code in steps and rolls back on alarms: `LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES`.
+   * @default - all at once
    */
-  readonly workerEnvironment?: Readonly<Record<string, string>>;
-
+  readonly workerDeployment?: ILambdaDeploymentConfig;
   /**
-   * Encrypts the table and both queues of messages.
-   *
-   * @default - keys that DynamoDB and SQS own
+   * The VPC of all functions. They need endpoints or a NAT gateway for DynamoDB, SQS and EventBridge.
+   * @default - no VPC
    */
+  readonly vpc?: IVpc;
+  /** The subnets of all functions. @default - the private subnets of `vpc` */
+  readonly vpcSubnets?: SubnetSelection;
+  /** The security groups of all functions. @default - one per function that allows its requests */
+  readonly securityGroups?: ISecurityGroup[];
+  /** Whether all functions use AWS's FIPS endpoints. @default false */
+  readonly fips?: boolean;
+  /** Encrypts the table, the job queue and the dead-letter queue. @default - AWS owned keys */
   readonly encryptionKey?: IKey;
-
   /**
-   * How the table and its index are paid for: `Billing.onDemand` with a maximum, or `Billing.provisioned` for a steady load.
-   *
+   * Encrypts the functions' logs. An imported key must allow `logs.<region>.amazonaws.com`.
+   * @default - an AWS owned key
+   */
+  readonly logEncryptionKey?: IKey;
+  /** Encrypts the functions' variables. @default - an AWS owned key */
+  readonly environmentEncryptionKey?: IKey;
+  /**
+   * `Billing.onDemand` with a maximum, or `Billing.provisioned` for a steady load; applies to the index too.
    * @default Billing.onDemand()
    */
   readonly billing?: Billing;
-
   /**
-   * What the table can take at once, before its first load; the index gets twice the writes. Costs once. Without it a new
-   * index has about four partitions, on which the keys of all shards are spread.
-   *
-   * @default - DynamoDB's own: 4,000 write units a second, growing with the load
+   * Capacity before the first load, charged once; the index gets twice the writes.
+   * @default - 4,000 write units a second, growing with the load
    */
   readonly warmThroughput?: WarmThroughput;
-
   /**
-   * Pollers of the job queue that are always there, for a load that rises within seconds. Each is billed by the hour. They take
-   * the place of `workerConcurrency`, which Lambda does not allow beside them.
-   *
-   * @default - Lambda scales the pollers itself
+   * Permanent pollers, billed by the hour, for a load that rises in seconds. They replace `workerConcurrency`.
+   * @default - scaled by Lambda
    */
   readonly workerPollers?: ProvisionedPollerConfig;
-
-  /**
-   * Whether the table can be restored to any second of the last 35 days.
-   *
-   * @default true
-   */
+  /** Whether you can restore the table to any second of the last 35 days. @default true */
   readonly pointInTimeRecovery?: boolean;
-
-  /**
-   * Whether DynamoDB refuses to delete the table until this is switched off.
-   *
-   * @default - true, unless `removalPolicy` is DESTROY
-   */
+  /** Whether DynamoDB refuses to delete the table. @default - true, unless `removalPolicy` is DESTROY */
   readonly deletionProtection?: boolean;
-
-  /**
-   * What happens to everything that holds data (table, queues, logs) when it leaves the stack.
-   *
-   * @default RemovalPolicy.RETAIN
-   */
+  /** What happens to the table, queues and logs when they leave the stack. @default RemovalPolicy.RETAIN */
   readonly removalPolicy?: RemovalPolicy;
-
-  /**
-   * How long CloudWatch keeps the functions' logs.
-   *
-   * @default RetentionDays.ONE_MONTH
-   */
+  /** How long CloudWatch keeps the functions' logs. @default RetentionDays.ONE_MONTH */
   readonly logRetention?: RetentionDays;
-
-  /**
-   * The bus that events go to.
-   *
-   * @default - the account's default bus
-   */
+  /** The bus for events. @default - the account's default bus */
   readonly eventBus?: IEventBus;
-
   /**
-   * Notified of every alarm, and of its end. CloudWatch must be able to publish there: not to a topic that is encrypted with the
-   * AWS managed key `alias/aws/sns`, whose policy does not allow it.
-   *
-   * @default - alarms change their state and notify nobody
+   * Gets every alarm and its end. CloudWatch cannot publish to a topic encrypted with `alias/aws/sns`.
+   * @default - alarms notify no one
    */
   readonly alarmTopic?: ITopic;
-
   /**
-   * Failed jobs in five minutes from which the alarm JobsFailed goes off.
-   *
-   * @default 1
+   * Gets urgent alarms instead of `alarmTopic`: jobs are not started, not reclaimed, or cannot be stored.
+   * @default - alarmTopic
    */
+  readonly pageTopic?: ITopic;
+  /** Gets all other alarms instead of `alarmTopic`. @default - alarmTopic */
+  readonly ticketTopic?: ITopic;
+  /** Failed jobs in five minutes that trigger the alarm JobsFailed. @default 1 */
   readonly failureAlarmThreshold?: number;
-
-  /**
-   * Attempts within five minutes whose worker or cell died, at which the alarm Crashes goes off.
-   *
-   * @default - 3, at which a host may also stop taking jobs
-   */
+  /** Crashed attempts in five minutes that trigger the alarm Crashes. @default 3 */
   readonly crashAlarmThreshold?: number;
-
-  /**
-   * Requests to the table, and hints to the queue, that fail within five minutes, at which the alarm StoreFailures goes off.
-   *
-   * @default 3
-   */
+  /** Failed table requests and queue hints in five minutes that trigger the alarm StoreFailures. @default 3 */
   readonly storeFailureAlarmThreshold?: number;
-
-  /**
-   * Requests that DynamoDB refuses for load in five minutes, twice in a row, at which the alarm Throttled goes off.
-   *
-   * @default 10
-   */
+  /** Throttled requests in two consecutive periods of five minutes that trigger the alarm Throttled. @default 10 */
   readonly throttleAlarmThreshold?: number;
-
-  /**
-   * Messages that go back to the queue unclaimed within five minutes, at which the alarm MessagesReturned goes off.
-   *
-   * @default 20
-   */
+  /** Messages returned unclaimed in five minutes that trigger the alarm MessagesReturned. @default 20 */
   readonly returnedAlarmThreshold?: number;
-
-  /**
-   * Age of the oldest message at which the alarm QueueAge goes off.
-   *
-   * @default Duration.hours(1)
-   */
+  /** Age of the oldest message that triggers the alarm QueueAge. @default Duration.hours(1) */
   readonly queueAgeAlarmThreshold?: Duration;
-
   /**
-   * Alarms on what the others see as well, only later or with less detail: AWS's own counts of dropped and
-   * failed reapers and of throttling, and each late reclaim. Nine more metrics, $0.10 a month each.
-   *
+   * Adds alarms on AWS's own counts of reaper failures and throttling. Nine metrics at $0.10 a month each.
    * @default false
    */
   readonly moreAlarms?: boolean;
-
-  /**
-   * One alarm above all others, which alone tells `alarmTopic`. $0.50 a month.
-   *
-   * @default false
-   */
+  /** Adds one alarm above all others, which alone notifies `alarmTopic`. $0.50 a month. @default false */
   readonly compositeAlarm?: boolean;
-
-  /**
-   * The URL of the runbook, for the alarms' descriptions; the paragraph's anchor is appended.
-   *
-   * @default 'docs/runbook.md'
-   */
+  /** The runbook's URL for alarm descriptions; the section's anchor is appended. @default 'docs/runbook.md' */
   readonly runbookUrl?: string;
-
-  /**
-   * A dashboard of the system. $3.00 a month beyond the first three of an account.
-   *
-   * @default false
-   */
+  /** Adds a dashboard. $3.00 a month beyond an account's first three. @default false */
   readonly dashboard?: boolean;
-
-  /**
-   * Whether X-Ray traces the functions. $5.00 for a million traces that are recorded.
-   *
-   * @default false
-   */
+  /** Whether X-Ray traces the functions. $5.00 per million recorded traces. @default false */
   readonly tracing?: boolean;
 }
 
-/** Props of LeaseholdJobs: the settings, and what is deployed around them. */
+/** Props of LeaseholdJobs: its settings and the resources around them. */
 export interface LeaseholdJobsProps extends SettingProps, ResourceProps {}

@@ -1,21 +1,20 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { Stack, Token } from 'aws-cdk-lib';
+import { Annotations, Stack, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { quoted } from '../../wire/message.ts';
 
-/** Where CDK keeps what one synth must know of the last; it is meant to be committed. */
+/** CDK's memory between synths; commit it. */
 const CONTEXT_FILE = 'cdk.context.json';
 
-/** Something that remembers its shards. */
 export interface Sharded {
-  /** Undefined where the account is not known at synth, so that nothing can be deployed from it. */
+  /** Undefined if the account is unknown at synth, so that nothing can be deployed. */
   readonly shardsKey: string | undefined;
   readonly settings: Pick<Settings, 'shards'>;
 }
 
-/** The context key under which a deployment's highest number of shards is kept. */
+/** The context key of a deployment's highest number of shards. */
 export function shardsKeyOf(scope: Construct, serviceName: string): string | undefined {
   const { account, region } = Stack.of(scope);
   return Token.isUnresolved(account) || Token.isUnresolved(region)
@@ -23,7 +22,6 @@ export function shardsKeyOf(scope: Construct, serviceName: string): string | und
     : `leasehold-shards:account=${account}:region=${region}:${serviceName}`;
 }
 
-/** Refuses fewer shards than were deployed before. */
 export function refuseFewerShards(scope: Construct, { shardsKey, settings }: Sharded): void {
   if (shardsKey === undefined) return;
   const highest: unknown = scope.node.tryGetContext(shardsKey);
@@ -38,17 +36,25 @@ export function refuseFewerShards(scope: Construct, { shardsKey, settings }: Sha
     ]);
 }
 
-/** Keeps the number when the CDK CLI synthesizes the app: it says where to by a variable. Tests of a template keep nothing. */
+/** Runs only under the CDK CLI, not in template tests. */
 export function rememberShardsAtSynth(deployed: Construct & Sharded): void {
   deployed.node.addValidation({
     validate: () => {
-      if (process.env.CDK_OUTDIR !== undefined) rememberShards([deployed]);
+      if (process.env.CDK_OUTDIR === undefined) return [];
+      try {
+        rememberShards([deployed]);
+      } catch (error) {
+        Annotations.of(deployed).addWarningV2(
+          'leasehold:shards',
+          `the number of shards could not be kept: ${error instanceof Error ? error.message : error}. Add "${deployed.shardsKey}": ${deployed.settings.shards} to ${CONTEXT_FILE} in version control, so that synth can refuse fewer`,
+        );
+      }
       return [];
     },
   });
 }
 
-/** Keeps the number of shards for the next synth. Files without changes are left alone. @internal */
+/** Leaves a file without changes alone. @internal */
 export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
   const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const news = deployed.filter(({ shardsKey, settings }) => {

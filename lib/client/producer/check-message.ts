@@ -4,11 +4,11 @@ import { messageLimits } from '../../settings/message-limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { type JobMessage, jobBody, parseMessage, quoted, type SendOptions } from '../../wire/message.ts';
-import { currentTrace } from '../../worker/cells/cell/current-trace.ts';
-import { checkText } from '../../worker/cells/cell/handler-job.ts';
+import { checkText } from '../../worker/check-schema.ts';
+import { currentTrace } from '../../worker/current-trace.ts';
 import { type Registry, UnknownTypeError } from '../../worker/registry.ts';
 
-/** A message that no worker would run was not sent. */
+/** No worker would run the message, so it was not sent. */
 export class MessageRefusedError extends LeaseholdError {
   static override readonly name: string = 'MessageRefusedError';
   constructor(type: string, reason: string) {
@@ -16,15 +16,12 @@ export class MessageRefusedError extends LeaseholdError {
   }
 }
 
-/** A message that a worker will run. */
 export interface CheckedMessage {
   readonly jobId: string;
   readonly body: string;
-  /** As the worker will read it. */
+  /** As the worker will parse it. */
   readonly message: JobMessage;
-  /** When it was checked. */
   readonly at: number;
-  /** Of the job whose handler sends it. */
   readonly awsTraceHeader?: string;
 }
 
@@ -34,7 +31,7 @@ export interface MessageCheckParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Checks a job as its worker will; throws what to change. */
+/** Checks a job as its worker will. */
 export async function checkMessage(
   { registry, settings, clock }: MessageCheckParts,
   type: string,
@@ -47,7 +44,7 @@ export async function checkMessage(
       type,
       registry.definitions.map((each) => each.type),
     );
-  // An id from the start: a send that is repeated after a lost reply is then the same job, not a second one.
+  // Fixed before sending, so that a retry after a lost reply is the same job.
   const jobId = options.jobId ?? randomUUID();
   const trace = currentTrace();
   const traceparent = options.traceparent ?? trace?.traceparent;
@@ -57,7 +54,7 @@ export async function checkMessage(
   if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
   const { message } = parsed;
   if (message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
-  // What is checked is what will arrive: the JSON, in which a Date is a string and an undefined is gone.
+  // Checks the JSON that will arrive, in which a Date is a string.
   const checked = definition && (await checkText(definition.payload, message.payload));
   if (checked?.ok === false) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
   return { jobId, body, message, at, awsTraceHeader: trace?.awsTraceHeader };

@@ -1,83 +1,90 @@
 import '../../node-version.ts';
 import { systemClock } from '../../aws/clock.ts';
+import type { AwsOptions } from '../../aws/connect.ts';
 import { createSqsClient } from '../../aws/sqs/client.ts';
 import { createSqsQueue } from '../../aws/sqs/sqs-queue.ts';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../../protocol/ports.ts';
 import { defaultSettings, type Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
-import { resourceVariables } from '../../wire/environment.ts';
-import { quoted, type SendOptions } from '../../wire/message.ts';
+import { defined } from '../../wire/defined.ts';
+import type { SendOptions } from '../../wire/message.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import type { PayloadIn, Registry, TypeIn } from '../../worker/registry.ts';
 import { checkMessage, MessageRefusedError } from './check-message.ts';
+import { queueProblem, queueUrlOf } from './queue-url.ts';
 
 export { MessageRefusedError };
 
-/** A job that SQS has taken. */
+/** A job that SQS accepted. */
 export interface Sent<Type extends string = string> {
   readonly type: Type;
-  /** The id under which the job is found: the one asked for, else a new one. */
   readonly jobId: string;
   readonly messageId: string;
 }
 
 /** One job to send. */
 export type Outgoing<R extends Registry> = {
-  [Type in TypeIn<R>]: {
-    readonly type: Type;
-    readonly payload: PayloadIn<R, Type>;
-    readonly options?: SendOptions;
-  };
+  [Type in TypeIn<R>]: { readonly type: Type; readonly options?: SendOptions } & (undefined extends PayloadIn<
+    R,
+    Type
+  >
+    ? { readonly payload?: PayloadIn<R, Type> }
+    : { readonly payload: PayloadIn<R, Type> });
 }[TypeIn<R>];
 
-/** What became of one job of `sendMany`. */
+/** Payload and options of a job; a type without a schema needs no payload. */
+export type JobArguments<R extends Registry, Type extends TypeIn<R>> =
+  undefined extends PayloadIn<R, Type>
+    ? [payload?: PayloadIn<R, Type>, options?: SendOptions]
+    : [payload: PayloadIn<R, Type>, options?: SendOptions];
+
+/** The outcome of one job of `sendMany`. */
 export type SendOutcome =
   | ({ readonly outcome: 'sent' } & Omit<Sent, 'type'>)
   | { readonly outcome: 'failed'; readonly reason: string };
 
 /** Sends jobs. */
 export interface Producer<R extends Registry> {
-  /** Sends one job, or throws: nothing is sent that a worker would reject. */
-  send<Type extends TypeIn<R>>(
-    type: Type,
-    payload: PayloadIn<R, Type>,
-    options?: SendOptions,
-  ): Promise<Sent<Type>>;
-  /** Sends many, 10 a request. Throws before sending any if one of them would be rejected. */
+  /** Sends one job; throws if a worker would reject it. */
+  send<Type extends TypeIn<R>>(type: Type, ...job: JobArguments<R, Type>): Promise<Sent<Type>>;
+  /** Sends jobs, 10 per request. Throws before sending if a worker would reject any. */
   sendMany(jobs: readonly Outgoing<R>[]): Promise<readonly SendOutcome[]>;
 }
 
-/** What a producer is made of. */
-export interface ProducerOptions<R extends Registry> {
-  /** Checks types and payloads before they are sent. @default - the worker checks them */
+/** Options of a producer. */
+export interface ProducerOptions<R extends Registry> extends AwsOptions {
+  /** Checks types and payloads before sending. @default - the worker checks them */
   readonly registry?: R;
-  /** The job queue: its URL, or a queue that is put together already. */
-  readonly queue: string | Pick<JobQueue, 'sendJobs'>;
-  /** The worker's limits. @default - the default settings */
+  /** A queue URL, or a queue. @default - `LEASEHOLD_QUEUE_URL` */
+  readonly queue?: string | Pick<JobQueue, 'sendJobs'>;
+  /** Must match the workers' settings. @default - the default settings */
   readonly settings?: Settings;
   readonly clock?: Pick<Clock, 'now'>;
 }
 
-/** Sends the same messages as a plain `SendMessage` would, with types and checks from the registry. */
-export function createProducer<R extends Registry = Registry>(options: ProducerOptions<R>): Producer<R> {
+/**
+ * Sends what a plain `SendMessage` would, typed and checked by the registry. The first `send` looks up the queue, so a build can
+ * load the module without one.
+ */
+export function createProducer<R extends Registry = Registry>(options: ProducerOptions<R> = {}): Producer<R> {
   const { registry, settings = defaultSettings, clock = systemClock } = options;
-  const queue = typeof options.queue === 'string' ? queueAt(options.queue) : options.queue;
+  let opened: Pick<JobQueue, 'sendJobs'> | undefined;
+  const queue = () => {
+    opened ??= typeof options.queue === 'object' ? options.queue : queueAt(options.queue, options);
+    return opened;
+  };
 
   const messageFor = async (type: string, payload: unknown, own?: SendOptions) => {
-    const { jobId, body, message, at, awsTraceHeader } = await checkMessage(
-      { registry, settings, clock },
-      type,
-      payload,
-      own,
-    );
+    const checked = await checkMessage({ registry, settings, clock }, type, payload, own);
+    const { jobId, body, message, at, awsTraceHeader } = checked;
     return { jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
   };
 
   return {
-    async send(type, payload, sendOptions) {
+    async send(type, ...[payload, sendOptions]) {
       const message = await messageFor(type, payload, sendOptions);
-      const [sent] = await queue.sendJobs([message]);
+      const [sent] = await queue().sendJobs([message]);
       if (sent?.outcome !== 'sent')
         throw sent?.error ?? new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
       return { type, messageId: sent.messageId, jobId: message.jobId };
@@ -86,29 +93,24 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
       const messages = await Promise.all(
         jobs.map(({ type, payload, options: own }) => messageFor(type, payload, own)),
       );
-      const sent: readonly SentMessage[] = await queue.sendJobs(messages);
+      const sent: readonly SentMessage[] = await queue().sendJobs(messages);
       return sent.map((each, i) =>
         each.outcome === 'sent'
-          ? {
-              outcome: 'sent',
-              messageId: each.messageId,
-              jobId: messages[i]?.jobId ?? each.messageId,
-            }
+          ? { outcome: 'sent', messageId: each.messageId, jobId: messages[i]?.jobId ?? each.messageId }
           : { outcome: 'failed', reason: each.reason },
       );
     },
   };
 }
 
-function queueAt(queueUrl: string): JobQueue {
-  if (!URL.canParse(queueUrl))
-    throw new SettingsError([
-      `the producer's queue is ${quoted(queueUrl)}; it must be the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints as ${resourceVariables.queueUrl}`,
-    ]);
-  return createSqsQueue({ client: createSqsClient({}, { polls: false }), queueUrl, clock: systemClock });
+function queueAt(given: string | undefined, { region, credentials, endpoint }: AwsOptions): JobQueue {
+  const queueUrl = queueUrlOf(given);
+  if (!URL.canParse(queueUrl ?? '')) throw new SettingsError([queueProblem('producer', queueUrl)]);
+  const client = createSqsClient(defined({ region, credentials, endpoint }), { polls: false });
+  return createSqsQueue({ client, queueUrl: queueUrl ?? '', clock: systemClock });
 }
 
-/** A delay that SQS can keep needs no row until the job is due; the worker keeps longer ones. */
+/** The worker stores jobs with longer delays. */
 function delayOf(notBefore: number | undefined, now: number): { delaySeconds?: number } {
   const delayMs = (notBefore ?? now) - now;
   return delayMs > 0 && delayMs <= MAX_HINT_DELAY_MS ? { delaySeconds: Math.ceil(delayMs / 1000) } : {};

@@ -1,16 +1,15 @@
 import { type LocalTime, localTimeAt, utcOf } from './time-zone.ts';
 
-/** A cron expression of EventBridge Scheduler: which minutes, hours, days, months and years. */
+/** A cron expression of EventBridge Scheduler. */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
   readonly months: readonly number[];
   readonly years: readonly number[];
-  /** The days of a month that match, in order. */
+  /** Matching days, in order. */
   daysIn(year: number, month: number): readonly number[];
 }
 
-/** What is wrong with an expression, for the message that refuses it. */
 export class CronProblem extends Error {}
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -19,7 +18,7 @@ const FIELDS = 'minutes hours day-of-month month day-of-week year';
 const FIRST_YEAR = 1970;
 const LAST_YEAR = 2199;
 
-/** Reads the six fields; throws a `CronProblem` that says which one is wrong and what it may be. */
+/** Throws a `CronProblem` that names the wrong field. */
 export function parseCron(text: string): Cron {
   const fields = text.trim().split(/\s+/);
   const [minute = '', hour = '', day = '', month = '', weekday = '', year = ''] = fields;
@@ -44,7 +43,6 @@ export function parseCron(text: string): Cron {
   };
 }
 
-/** The first tick after a moment, or undefined where none is left. */
 export function nextCronTick(cron: Cron, timeZone: string, after: number): number | undefined {
   const from = localTimeAt(after, timeZone);
   for (const year of cron.years.filter((each) => each >= from.year))
@@ -59,7 +57,7 @@ export function nextCronTick(cron: Cron, timeZone: string, after: number): numbe
   return undefined;
 }
 
-/** A time that the clocks skip has no tick, and one that they show twice has one: the first. */
+/** Skipped local times have no tick; repeated ones have one, the first. */
 function firstOn(
   { hours, minutes }: Cron,
   timeZone: string,
@@ -74,7 +72,7 @@ function firstOn(
   return undefined;
 }
 
-/** The plain cron that most people know, as EventBridge writes it. */
+/** Classic five-field cron in EventBridge's form. */
 function sixFields([
   minute = '*',
   hour = '*',
@@ -87,7 +85,6 @@ function sixFields([
   return [minute, hour, days[0], month, days[1], '*'].join(' ');
 }
 
-/** Values of a field that is a list of numbers, ranges and steps. */
 function values(
   field: string,
   text: string,
@@ -136,7 +133,7 @@ function daysOfMonth(text: string): Cron['daysIn'] {
   return (year, month) => days.filter((day) => day <= lengthOf(year, month));
 }
 
-/** The working day nearest to a date, within its month. */
+/** Within the same month. */
 function weekdayNearest(year: number, month: number, day: number): number {
   const weekday = weekdayOf(year, month, day);
   if (weekday === 7) return day > 1 ? day - 1 : day + 2;

@@ -15,10 +15,9 @@ const KEYS: readonly string[] = [
   'lateAfterMs',
 ] satisfies (keyof Schedule)[];
 
-/** A tick, for trying out whether its message would be accepted. */
+/** Any tick, to check its message. */
 const SOME_TIME = 1_767_225_600_000;
 
-/** Everything that is wrong with schedules, each with its value, what is allowed, and what to do. */
 export function scheduleProblems(schedules: unknown, settings: Settings): string[] {
   if (!isRecord(schedules))
     return [
@@ -81,7 +80,7 @@ function cronProblems(cron: unknown, timeZone: string | undefined): string[] {
   return never ? [`'cron' is ${quoted(cron)}, a time that never comes; check day, month and year`] : [];
 }
 
-/** A tick's message is judged by the very parser that the worker will use. */
+/** Uses the worker's own parser. */
 function messageProblems(name: string, schedule: Schedule, settings: Settings): string[] {
   let body: string;
   try {

@@ -1,4 +1,4 @@
-/** A time as a clock on the wall shows it. Months count from 1. */
+/** Months count from 1. */
 export interface LocalTime {
   readonly year: number;
   readonly month: number;
@@ -25,7 +25,6 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Whether this is the name of a time zone, such as Europe/Berlin. */
 export function isTimeZone(name: unknown): name is string {
   if (typeof name !== 'string' || !NAME.test(name)) return false;
   try {
@@ -36,7 +35,6 @@ export function isTimeZone(name: unknown): name is string {
   }
 }
 
-/** What a clock in the zone shows at an instant. */
 export function localTimeAt(at: number, timeZone: string): LocalTime {
   const shown = Object.fromEntries(
     formatOf(timeZone)
@@ -50,11 +48,11 @@ export function localTimeAt(at: number, timeZone: string): LocalTime {
 const wallMs = ({ year, month, day, hour, minute }: LocalTime): number =>
   Date.UTC(year, month - 1, day, hour, minute);
 
-/** The first instant at which clocks in the zone show this time; undefined where they skip it. */
+/** The first such instant; undefined if clocks skip it. */
 export function utcOf(time: LocalTime, timeZone: string): number | undefined {
   const wall = wallMs(time);
   if (timeZone === UTC) return wall;
-  // What the zone is away from UTC changes by at most one step within these two days.
+  // The offset changes at most once within these two days.
   const offsets = [wall - DAY_MS, wall + DAY_MS].map((near) => wallMs(localTimeAt(near, timeZone)) - near);
   const candidates = offsets
     .map((offset) => wall - offset)

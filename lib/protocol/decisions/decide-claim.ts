@@ -1,27 +1,25 @@
 import type { MissingDataError, NewerFormatError } from '../errors.ts';
 import type { Job, RunningJob } from '../job.ts';
 
-/** Why a claim was refused. All but `cancelRequested` are acknowledged as they are: the row is safe. */
 type ClaimRefusal =
-  /** A hint for a row that is not there (any more). */
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'finished'; readonly job: Job }
   | { readonly outcome: 'cancelled'; readonly job: Job }
   /** Another claim has the lease, live or lapsed: only the reaper reclaims. */
   | { readonly outcome: 'held'; readonly job: RunningJob }
   | { readonly outcome: 'notYet'; readonly job: Job; readonly notBefore: number }
-  /** Pending, but an operator wants it ended: whoever meets it does so. */
+  /** Pending with a cancellation request, which the caller carries out. */
   | { readonly outcome: 'cancelRequested'; readonly job: Job }
-  /** Pending and due as it looks now: it changed between the write and the look. Its own next hint will do. */
+  /** The row changed between the write and the read; its next hint will retry. */
   | { readonly outcome: 'contended'; readonly job: Job }
-  /** Granted, but its payload or checkpoint is gone, so that it was failed for good. */
+  /** Granted, then failed for good because its payload or checkpoint is gone. */
   | { readonly outcome: 'withoutData'; readonly job: RunningJob; readonly error: MissingDataError }
-  /** A newer version wrote the row: it is left alone. */
+  /** A newer version wrote the row. */
   | { readonly outcome: 'newer'; readonly error: NewerFormatError };
 
 export type ClaimOutcome = { readonly outcome: 'claimed'; readonly job: RunningJob } | ClaimRefusal;
 
-/** Reads the outcome of a refused claim off the row as it is. A lost reply shows as a lease that is already mine. */
+/** Explains a refused claim from the current row; a lease that is already mine means a lost reply. */
 export function decideClaim(
   job: Job | undefined,
   mine: { readonly owner: string; readonly now: number; readonly skewMs: number },

@@ -6,12 +6,10 @@ import { type Dispatch, type DispatchSettings, planDispatch } from './dispatch.t
 
 type Spent = ClaimCounts & Budgets;
 
-/** What follows when a handler threw. */
 export type FailureVerdict =
   | { readonly kind: 'retry'; readonly errors: number; readonly dispatch: Dispatch }
   | { readonly kind: 'fail'; readonly errors: number };
 
-/** Charges the error, and retries while both budgets last, unless the error says that another attempt cannot help. */
 export function decideFailure(
   job: Spent,
   context: {
@@ -19,20 +17,17 @@ export function decideFailure(
     readonly random: number;
     readonly retryable: boolean;
     readonly backoff: Backoff;
+    /** The handler's choice, instead of `backoff`. */
+    readonly waitMs?: number;
     readonly settings: DispatchSettings;
   },
 ): FailureVerdict {
   const errors = job.errors + 1;
   if (!context.retryable || errors + job.crashes >= job.maxAttempts) return { kind: 'fail', errors };
-  const wait = backoffMs(errors, context.backoff, context.random);
-  return {
-    kind: 'retry',
-    errors,
-    dispatch: planDispatch(context.now, context.now + wait, context.settings),
-  };
+  const wait = context.waitMs ?? backoffMs(errors, context.backoff, context.random);
+  return { kind: 'retry', errors, dispatch: planDispatch(context.now, context.now + wait, context.settings) };
 }
 
-/** What follows when a worker releases a job. */
 export type ReleaseVerdict =
   | {
       readonly kind: 'release';
@@ -43,13 +38,9 @@ export type ReleaseVerdict =
     }
   | { readonly kind: 'fail'; readonly errors: number; readonly lastError: string };
 
-/** `lastError` of a run that was cut off by its invocation's deadline with nothing to show for it. */
 const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
 
-/**
- * A release at the deadline without a new checkpoint is charged as an error, or the job could be released forever.
- * Any other is free, up to `maxReleases`.
- */
+/** A deadline release without a new checkpoint counts as an error; otherwise the job could be released forever. */
 export function decideRelease(
   job: Spent,
   context: {

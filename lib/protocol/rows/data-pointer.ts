@@ -1,52 +1,54 @@
 import type { JsonValue } from '../../wire/message.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/**
- * Where a text is kept that would make a job's row too large: in rows of its own. The pointer stands in the attribute in the
- * text's place, so that a row has the one or the other, and no write can mix the two.
- */
-export interface DataPointer {
-  /** The key of the data row, after the job's id and `#`. Further parts end in `~1`, `~2` and so on. */
+/** Replaces a text that is too large for the job's row; an attribute holds either the text or its pointer. */
+export interface DataPointer extends Partial<DataVersion> {
+  /** Key of the data row after `<jobId>#`; further parts end in `~1`, `~2` and so on. */
   readonly in: string;
   readonly parts: number;
-  /** The size of the text. */
   readonly bytes: number;
-  /** Epoch seconds: when DynamoDB may delete the data rows. */
-  readonly until: number;
   /** The beginning of an error's text. */
   readonly head?: string;
-  /** Which of the checkpoints that take turns in this place is meant. */
-  readonly seq?: number;
 }
 
-/** What an attribute holds: the text itself, or where it is. */
+/** Orders the texts that replace each other in one data row: the writing claim, and the text's number within it. */
+export interface DataVersion {
+  readonly attempt: number;
+  readonly seq: number;
+}
+
 export type StoredText = string | DataPointer;
 
 export const storedValue = (text: StoredText): JsonValue => text as JsonValue;
 
-/** The attributes whose text may be elsewhere, and the letter of its data rows. */
+export const stored = (texts: Readonly<Record<string, StoredText | undefined>>) =>
+  texts as Readonly<Record<string, JsonValue | undefined>>;
+
+/** The attributes that may point to data rows, and the letter in their keys. */
 export const dataKinds = {
   payload: 'p',
   checkpoint: 'c',
   progress: 'g',
   result: 'r',
   lastError: 'e',
-  history: 'h',
 } as const;
 
 export type DataName = keyof typeof dataKinds;
 export const dataNames = Object.keys(dataKinds) as DataName[];
 
-/** The most that a job's row may have in bytes before texts go into rows of their own: one write unit, with some to spare. */
+/** Rows above this size move texts to data rows: one write unit, with a margin. */
 export const MAX_INLINE_ROW_BYTES = 1_000;
 
-/** Below DynamoDB's limit of 400 KiB a row, with room for a key of the longest job id. */
+/** Below DynamoDB's limit of 400 KiB, with room for the longest key. */
 const MAX_PART_BYTES = 380 * 1024;
 
-/** Data outlives the row's retention by so long: time in which nobody has claimed the job. */
-export const DATA_SPARE_MS = 30 * 86_400_000;
+const DAY = 86_400_000;
+/** Data outlives its row's retention by this much, to cover the wait for a claim. */
+export const DATA_SPARE_MS = 60 * DAY;
+/** At a claim, data must outlive the retention by the longest run (`maxRunMs`). */
+export const CLAIMED_DATA_SPARE_MS = 30 * DAY;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isDataPointer = (value: unknown): value is DataPointer =>
@@ -54,11 +56,9 @@ export const isDataPointer = (value: unknown): value is DataPointer =>
   typeof value.in === 'string' &&
   Number.isSafeInteger(value.parts) &&
   Number.isSafeInteger(value.bytes) &&
-  Number.isSafeInteger(value.until) &&
   (value.parts as number) >= 1 &&
   (value.parts as number) <= 100;
 
-/** The pointers on a row, by attribute. */
 export function pointersOf(row: Row, names: readonly DataName[] = dataNames): [DataName, DataPointer][] {
   return names.flatMap((name) => {
     const value = row[name];
@@ -66,26 +66,25 @@ export function pointersOf(row: Row, names: readonly DataName[] = dataNames): [D
   });
 }
 
-/** The keys of the rows that a pointer means, in order. */
 export const dataKeys = (jobId: string, pointer: DataPointer): string[] =>
   Array.from({ length: pointer.parts }, (_, part) => dataKey(jobId, pointer.in, part));
 
 export const dataKey = (jobId: string, place: string, part: number): string =>
   `${jobId}#${place}${part === 0 ? '' : `~${part}`}`;
 
-/** Whether this key is a data row's, and whose. */
+/** The job id in a data row's key; undefined for other keys. */
 export const ownerOfData = (key: string): string | undefined => {
   const at = key.indexOf('#');
   return at === -1 ? undefined : key.slice(0, at);
 };
 
-/** The text cut into parts that fit into a row each, never through a character. */
+/** Splits the text into row-sized parts, never inside a character. */
 export function partsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const parts: string[] = [];
   for (let from = 0; from < bytes.length || parts.length === 0; ) {
     let to = Math.min(bytes.length, from + MAX_PART_BYTES);
-    // A byte of the form 10xxxxxx goes on with a character that began before it.
+    // Bytes of the form 10xxxxxx continue a character.
     while (to < bytes.length && ((bytes[to] as number) & 0xc0) === 0x80) to--;
     parts.push(bytes.subarray(from, to).toString());
     from = to;

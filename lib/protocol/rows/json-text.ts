@@ -1,11 +1,12 @@
-import type { JsonValue } from '../../wire/message.ts';
 import { NotJsonError, TooLargeError } from '../errors.ts';
 
-/** The value as JSON text, refused when it is not JSON or too large to be kept. */
-export function toJsonText(what: string, value: JsonValue, limit: number): string {
+// Handlers may replace it.
+const { stringify } = JSON;
+
+export function toJsonText(what: string, value: unknown, limit: number): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(value);
+    text = stringify(value);
   } catch (error) {
     throw new NotJsonError(what, error);
   }
@@ -15,15 +16,12 @@ export function toJsonText(what: string, value: JsonValue, limit: number): strin
   return text;
 }
 
-/**
- * The text cut to a number of bytes, never through a character, and saying so where it was cut. Half a surrogate pair,
- * which UTF-8 cannot say, becomes a replacement character.
- */
+/** Cuts the text between characters and marks the cut; lone surrogates become replacement characters. */
 export function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return bytes.toString();
   const mark = '… (cut)';
-  // A cut through a character leaves a replacement character at the end, which is dropped.
+  // A cut through a character leaves a trailing replacement character, which is dropped.
   return (
     bytes
       .subarray(0, limit - Buffer.byteLength(mark))
@@ -32,8 +30,11 @@ export function cutToBytes(text: string, limit: number): string {
   );
 }
 
-/** How much of an error the entry of a claim keeps; `lastError` has more of the last one. */
+const MAX_ERROR_BYTES = 4096;
+
+export const shortenedError = (error: string): string => cutToBytes(error, MAX_ERROR_BYTES);
+
 const CAUSE_BYTES = 120;
 
-/** The first line of an error's text, short enough for twenty of them to stay on a row. */
+/** Short enough for ten of them to fit on a row. */
 export const shortCause = (error: string): string => cutToBytes(error.split('\n', 1)[0] ?? '', CAUSE_BYTES);

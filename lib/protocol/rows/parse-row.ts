@@ -9,18 +9,18 @@ import {
 } from '../../wire/table.ts';
 import { traceOf } from '../../wire/trace.ts';
 import { BadRowError, NewerFormatError } from '../errors.ts';
-import type { Job, JobCore, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
+import type { Job, JobCore, JobTerms, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
 import type { Row } from '../writes/row-write.ts';
-import { isDataPointer, pointersOf } from './data-pointer.ts';
+import { isDataPointer, isObject, pointersOf } from './data-pointer.ts';
 
 const CLAIM_ATTRIBUTES = Array.from({ length: CLAIM_RING_SIZE }, (_, slot) => claimAttribute(slot));
 
 const ACT_ATTRIBUTES = Array.from({ length: ACT_RING_SIZE }, (_, slot) => actAttribute(slot));
 
-/** Attributes that may hold what a producer or handler would not want to see in a log. */
+/** Never shown in errors and logs. */
 const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
 
-/** Reads attributes of a row that anybody may have edited; what is missing or of the wrong type is a BadRowError. */
+/** Throws a BadRowError for attributes that are missing or have the wrong type. */
 class RowReader {
   readonly row: Row;
   readonly jobId: string;
@@ -31,8 +31,12 @@ class RowReader {
   }
 
   fail(attribute: string, wanted: string): never {
+    throw this.error(attribute, wanted);
+  }
+
+  error(attribute: string, wanted: string): BadRowError {
     const value = this.row[attribute];
-    throw new BadRowError(
+    return new BadRowError(
       this.jobId,
       value === undefined
         ? `'${attribute}' is missing`
@@ -48,11 +52,6 @@ class RowReader {
   number(attribute: string): number {
     const value = this.row[attribute];
     return Number.isSafeInteger(value) ? (value as number) : this.fail(attribute, 'a whole number');
-  }
-
-  /** Where an old or foreign row lacks the attribute, the default; a wrong type is still refused. */
-  numberOr(attribute: string, otherwise: number): number {
-    return this.row[attribute] === undefined ? otherwise : this.number(attribute);
   }
 
   optionalText(attribute: string): string | undefined {
@@ -76,12 +75,12 @@ class RowReader {
   }
 }
 
-/** With its type, because a number kept as a string looks right otherwise. */
+/** Includes the type, because a number stored as a string looks right otherwise. */
 const shown = (value: unknown): string => `${quoted(value)} (${value === null ? 'null' : typeof value})`;
 
-/** The row as a job, or a BadRowError that names the attribute. */
 export function parseJob(row: Row): Job {
-  if (isNewer(row)) throw newerFormat(row);
+  const problem = formatProblem(row);
+  if (problem !== undefined) throw problem;
   const read = new RowReader(row);
   const core = parseCore(read);
   const status = read.text('status');
@@ -93,94 +92,112 @@ export function parseJob(row: Row): Job {
     case 'pending':
       return {
         ...core,
+        ...parseOptionalTerms(read),
         ...optional,
         status,
         leaseUntil: read.number('leaseUntil'),
-        notBefore: read.numberOr('notBefore', 0),
-        dispatches: read.numberOr('dispatches', 0),
+        notBefore: read.number('notBefore'),
+        dispatches: read.number('dispatches'),
       };
     case 'running':
       return {
         ...core,
+        ...parseTerms(read),
         status,
         leaseOwner: read.text('leaseOwner'),
         leaseUntil: read.number('leaseUntil'),
         startedAt: read.number('startedAt'),
-        heartbeatAt: read.numberOr('heartbeatAt', read.number('startedAt')),
+        heartbeatAt: read.number('heartbeatAt'),
       };
     case 'done':
       return {
         ...core,
+        ...parseTerms(read),
         ...optional,
         ...parseEnd(read),
         status,
         ...defined({ result: read.optionalJson('result') }),
       };
     case 'failed':
-      return { ...core, ...optional, ...parseEnd(read), status, ...parseRawMessage(read) };
+      return {
+        ...core,
+        ...parseTerms(read),
+        ...optional,
+        ...parseEnd(read),
+        status,
+        ...parseRawMessage(read),
+      };
     case 'cancelled':
-      return { ...core, ...optional, ...parseEnd(read), status };
+      return { ...core, ...parseOptionalTerms(read), ...optional, ...parseEnd(read), status };
     default:
       return read.fail('status', 'one of pending, running, done, failed, cancelled');
   }
 }
 
-/** A row that a newer version wrote is left alone: what it means may have changed. */
 export const isNewer = (row: Row): boolean => typeof row.format === 'number' && row.format > ROW_FORMAT;
 
-export const newerFormat = (row: Row): NewerFormatError =>
-  new NewerFormatError(String(row.jobId), Number(row.format), ROW_FORMAT);
+export function formatProblem(row: Row): NewerFormatError | BadRowError | undefined {
+  if (row.format === ROW_FORMAT) return undefined;
+  return isNewer(row)
+    ? new NewerFormatError(String(row.jobId), Number(row.format), ROW_FORMAT)
+    : new RowReader(row).error('format', String(ROW_FORMAT));
+}
 
-/** An entry of the lease index, or a BadRowError: a sweep logs it, skips it, and goes on. */
+/** A sweep logs and skips a BadRowError. */
 export function parseLeaseEntry(row: Row): LeaseEntry {
   const read = new RowReader(row);
   const status = read.text('status');
   if (status !== 'pending' && status !== 'running')
     return read.fail('status', 'pending or running while the row has a lease');
-  return {
-    jobId: read.text('jobId'),
-    type: read.text('type'),
-    status,
-    leaseShard: read.text('leaseShard'),
+  const core = {
+    ...parseIdentity(read),
     leaseUntil: read.number('leaseUntil'),
-    leaseMs: read.number('leaseMs'),
-    attempt: read.number('attempt'),
-    errors: read.number('errors'),
-    crashes: read.number('crashes'),
-    releases: read.number('releases'),
-    maxAttempts: read.number('maxAttempts'),
-    maxCrashes: read.number('maxCrashes'),
-    notBefore: read.numberOr('notBefore', 0),
-    dispatches: read.numberOr('dispatches', 0),
-    cancelRequested: row.cancelRequested === true,
-    ...defined({
-      leaseOwner: read.optionalText('leaseOwner'),
-      startedAt: read.optionalNumber('startedAt'),
-    }),
+    notBefore: read.optionalNumber('notBefore') ?? 0,
+    dispatches: read.optionalNumber('dispatches') ?? 0,
+    ...defined({ leaseOwner: read.optionalText('leaseOwner'), startedAt: read.optionalNumber('startedAt') }),
   };
+  return status === 'running'
+    ? { ...core, status, ...parseTerms(read) }
+    : { ...core, status, ...parseOptionalTerms(read) };
 }
+
+const parseTerms = (read: RowReader): JobTerms => ({
+  leaseMs: read.number('leaseMs'),
+  maxAttempts: read.number('maxAttempts'),
+  maxCrashes: read.number('maxCrashes'),
+});
+
+/** A row that was never claimed may lack them. */
+const parseOptionalTerms = (read: RowReader): Partial<JobTerms> =>
+  defined({
+    leaseMs: read.optionalNumber('leaseMs'),
+    maxAttempts: read.optionalNumber('maxAttempts'),
+    maxCrashes: read.optionalNumber('maxCrashes'),
+  });
+
+const parseIdentity = (read: RowReader) => ({
+  jobId: read.text('jobId'),
+  type: read.text('type'),
+  leaseShard: read.text('leaseShard'),
+  attempt: read.number('attempt'),
+  errors: read.number('errors'),
+  crashes: read.number('crashes'),
+  lapses: read.number('lapses'),
+  releases: read.number('releases'),
+  cancelRequested: read.row.cancelRequested === true,
+});
 
 function parseCore(read: RowReader): JobCore {
   return {
-    jobId: read.text('jobId'),
-    type: read.text('type'),
+    ...parseIdentity(read),
     payload: isDataPointer(read.row.payload) ? '' : read.text('payload'),
     elsewhere: pointersOf(read.row).map(([name]) => name),
-    attempt: read.number('attempt'),
-    errors: read.number('errors'),
-    crashes: read.number('crashes'),
-    releases: read.number('releases'),
-    maxAttempts: read.number('maxAttempts'),
-    maxCrashes: read.number('maxCrashes'),
-    leaseMs: read.number('leaseMs'),
-    leaseShard: read.text('leaseShard'),
     createdAt: read.number('createdAt'),
     changedBy: read.text('changedBy'),
-    checkpointSeq: read.numberOr('checkpointSeq', 0),
-    cancelRequested: read.row.cancelRequested === true,
+    checkpointSeq: read.number('checkpointSeq'),
     claims: parseClaims(read.row),
     acts: parseActs(read.row),
-    acted: read.numberOr('acted', 0),
+    acted: read.optionalNumber('acted') ?? 0,
     ...defined({
       checkpoint: read.optionalJson('checkpoint'),
       progress: read.optionalJson('progress'),
@@ -202,44 +219,22 @@ function parseRawMessage(read: RowReader) {
   return { rawMessage: { text, bytes: read.number('rawBytes'), sha256: read.text('rawSha256') } };
 }
 
-/** The ring only informs: an entry that cannot be read is left out rather than making the job unreadable. */
-function parseClaims(row: Row): readonly PastClaim[] {
-  const claims = new Map(parseHistory(row.history).map((past) => [past.attempt, past]));
-  for (const name of CLAIM_ATTRIBUTES) {
-    const past = row[name];
-    if (isPastClaim(past)) claims.set(past.attempt, past);
-  }
-  return [...claims.values()].sort((a, b) => a.attempt - b.attempt).slice(-CLAIM_RING_SIZE);
-}
+/** History is informational: unreadable entries are skipped rather than failing the job. */
+const ringIn = <T>(row: Row, names: readonly string[], isEntry: (value: Row) => boolean): T[] =>
+  names.map((name) => row[name]).filter((value): value is T => isObject(value) && isEntry(value));
 
-/** Claims whose entries were moved to a row of their own, where that was read. */
-function parseHistory(history: unknown): readonly PastClaim[] {
-  if (typeof history !== 'string') return [];
-  try {
-    const claims: unknown = JSON.parse(history);
-    return Array.isArray(claims) ? claims.filter(isPastClaim) : [];
-  } catch {
-    return [];
-  }
-}
+const parseClaims = (row: Row): readonly PastClaim[] =>
+  ringIn<PastClaim>(
+    row,
+    CLAIM_ATTRIBUTES,
+    ({ attempt, owner, from, to, outcome }) =>
+      [attempt, from, to].every((each) => typeof each === 'number') &&
+      [owner, outcome].every((each) => typeof each === 'string'),
+  ).sort((a, b) => a.attempt - b.attempt);
 
-const isPastClaim = (value: unknown): value is PastClaim =>
-  typeof value === 'object' &&
-  value !== null &&
-  typeof (value as PastClaim).attempt === 'number' &&
-  typeof (value as PastClaim).owner === 'string' &&
-  typeof (value as PastClaim).from === 'number' &&
-  typeof (value as PastClaim).to === 'number' &&
-  typeof (value as PastClaim).outcome === 'string';
-
-function parseActs(row: Row): readonly OperatorAct[] {
-  const acts = ACT_ATTRIBUTES.map((name) => row[name]).filter(isOperatorAct);
-  return acts.sort((a, b) => a.at - b.at);
-}
-
-const isOperatorAct = (value: unknown): value is OperatorAct =>
-  typeof value === 'object' &&
-  value !== null &&
-  typeof (value as OperatorAct).act === 'string' &&
-  typeof (value as OperatorAct).by === 'string' &&
-  typeof (value as OperatorAct).at === 'number';
+const parseActs = (row: Row): readonly OperatorAct[] =>
+  ringIn<OperatorAct>(
+    row,
+    ACT_ATTRIBUTES,
+    ({ act, by, at }) => typeof act === 'string' && typeof by === 'string' && typeof at === 'number',
+  ).sort((a, b) => a.at - b.at);

@@ -1,16 +1,15 @@
 import type { Row } from '../writes/row-write.ts';
 
-/** What DynamoDB adds for a map or list, and for each of its members. */
+/** DynamoDB's overhead for a map or list, and for each member. */
 const NESTING_BYTES = 3;
 
-/** The bytes of a row as DynamoDB counts them: names and values. */
+/** The row's size as DynamoDB counts it. */
 export function rowBytes(row: Row): number {
   let sum = 0;
   for (const name of Object.keys(row)) sum += attributeBytes(name, row[name]);
   return sum;
 }
 
-/** The bytes of one attribute; none where it is absent. */
 export const attributeBytes = (name: string, value: unknown): number =>
   value === undefined ? 0 : Buffer.byteLength(name) + valueBytes(value);
 
@@ -33,7 +32,7 @@ function valueBytes(value: unknown): number {
   }
 }
 
-/** One byte for every two significant digits, and one more. */
+/** One byte for every two significant digits, plus one. */
 function numberBytes(value: number): number {
   const sign = value < 0 ? 1 : 0;
   if (!Number.isSafeInteger(value)) return Math.ceil(fractionDigits(value) / 2) + 1 + sign;

@@ -1,28 +1,28 @@
-import type { Budgets, ClaimCounts } from '../job.ts';
 import type { Table } from '../ports.ts';
 import { allShards } from '../shards.ts';
 import type { Row } from '../writes/row-write.ts';
 import { mergedShards, type Place } from './merged-shards.ts';
 
-/** What the index tells of a failed job. Why it failed is in its row alone: error texts would make the index dear. */
-export interface FailureEntry extends ClaimCounts, Pick<Budgets, 'maxCrashes'> {
+/** The error text is only in the job's row: copying it would make the index expensive. */
+export interface FailureEntry {
   readonly jobId: string;
   readonly type: string;
+  readonly attempt: number;
   readonly failedAt: number;
-  readonly leaseOwner?: string;
+  /** As indexed. */
+  readonly row: Row;
 }
 
-/** Failed jobs, newest first. Costs by the entries that are read: choosing by type is left to the reader. */
+/** Newest first. Cost grows with the entries read, so filtering by type is left to the caller. */
 export async function* allFailures(
   table: Pick<Table, 'query'>,
   request: {
     readonly shards: number;
     readonly pageSize: number;
-    /** Only those that failed at this instant or later. */
+    /** Inclusive. */
     readonly since?: number;
-    /** Only those that failed at this instant or earlier. */
+    /** Inclusive. */
     readonly before?: number;
-    /** Where an earlier reader stopped. */
     readonly from?: Place;
   },
 ): AsyncGenerator<{ readonly failure: FailureEntry; readonly place: Place }> {
@@ -37,18 +37,11 @@ export async function* allFailures(
     yield { failure: failureEntry(row), place };
 }
 
-/** Reads leniently: a listing shows what is there, `doctor` judges it. */
-function failureEntry(row: Row): FailureEntry {
-  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
-  return {
-    jobId: String(row.jobId),
-    type: typeof row.type === 'string' ? row.type : '?',
-    failedAt: number(row.leaseUntil),
-    attempt: number(row.attempt),
-    errors: number(row.errors),
-    crashes: number(row.crashes),
-    releases: number(row.releases),
-    maxCrashes: typeof row.maxCrashes === 'number' ? row.maxCrashes : Number.POSITIVE_INFINITY,
-    leaseOwner: typeof row.leaseOwner === 'string' ? row.leaseOwner : undefined,
-  };
-}
+/** Lenient, because a listing shows every row and `doctor` reports the bad ones. */
+const failureEntry = (row: Row): FailureEntry => ({
+  jobId: String(row.jobId),
+  type: typeof row.type === 'string' ? row.type : '?',
+  attempt: typeof row.attempt === 'number' ? row.attempt : 0,
+  failedAt: typeof row.leaseUntil === 'number' ? row.leaseUntil : 0,
+  row,
+});

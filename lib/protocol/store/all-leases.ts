@@ -4,12 +4,12 @@ import type { Table } from '../ports.ts';
 import { parseLeaseEntry } from '../rows/parse-row.ts';
 import { mergedShards, type Place, type ShardsRequest } from './merged-shards.ts';
 
-/** An entry of the lease index, or a row that has a lease but cannot be read. */
+/** An index entry, or a leased row that cannot be parsed. */
 export type FoundLease =
   | { readonly entry: LeaseEntry; readonly place: Place }
   | { readonly bad: BadRowError; readonly place?: undefined; readonly entry?: undefined };
 
-/** All leases of several shards as one list, soonest lease end first. */
+/** Merges the shards, soonest lease end first. */
 export async function* allLeases(
   table: Pick<Table, 'query'>,
   request: Omit<ShardsRequest, 'newestFirst'>,

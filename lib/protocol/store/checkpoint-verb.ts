@@ -4,66 +4,61 @@ import type { JobStore } from '../ports.ts';
 import type { StoredText } from '../rows/data-pointer.ts';
 import { toJsonText } from '../rows/json-text.ts';
 import { checkpointWrite } from '../writes/worker-writes.ts';
-import { ClaimState, placeText } from './claim-state.ts';
+import { ClaimState } from './claim-state.ts';
+import { slotKey } from './data-slots.ts';
 import { isAtLeast, isHeldBy, type StoreParts } from './store-parts.ts';
 
-type KeptName = 'checkpoint' | 'progress';
+const KEPT = ['checkpoint', 'progress'] as const;
+type KeptName = (typeof KEPT)[number];
 
-/** Keeps a handler's place: on the job's row, or in one of two rows of the claim's own where it is too large for that. */
+/** Keyed by the found row, which every copy of a claim shares. */
+const states = new WeakMap<object, ClaimState>();
+
+function stateOf(claim: Claim): ClaimState {
+  const key = claim.found ?? claim;
+  const state = states.get(key) ?? new ClaimState(claim);
+  states.set(key, state);
+  return state;
+}
+
 export function checkpointVerb({ data, settings, context, fenced }: StoreParts): JobStore['checkpoint'] {
-  const states = new WeakMap<Claim, ClaimState>();
-  const stateOf = (claim: Claim): ClaimState => {
-    const state = states.get(claim) ?? new ClaimState(claim);
-    states.set(claim, state);
-    return state;
-  };
-
-  return async (claim, { seq, ...kept }) => {
+  return async (claim, { seq, ...values }) => {
     const state = stateOf(claim);
-    const places = new Map<KeptName, ReturnType<ClaimState['nextPlace']>>();
-    const stored: Partial<Record<KeptName, StoredText>> = {};
-    const store = async (name: KeptName, value: JsonValue | undefined) => {
-      if (value === undefined) return;
+    const { jobId, attempt } = claim;
+    const counts = forgiven(claim, state, values.checkpoint);
+    // Slots are taken before the first request, in the order of the numbers.
+    const texts = KEPT.flatMap((name) => {
+      const value = values[name];
+      if (value === undefined) return [];
       const text = toJsonText(name, value, settings.maxCheckpointBytes);
-      stored[name] = text;
-      if (state.hasRoomFor(name, text)) return;
-      const { jobId, attempt } = claim;
-      const place = state.nextPlace(name, () => data.newPlace(name, attempt));
-      places.set(name, place);
-      stored[name] = await data.replace({ jobId, name, text }, placeText(place), seq);
-    };
-    const counts = forgiven(claim, state, kept.checkpoint);
-    await store('checkpoint', kept.checkpoint);
-    await store('progress', kept.progress);
+      const slot = state.hasRoomFor(name, text)
+        ? undefined
+        : state.takeSlot(name, () => data.newPlace(name, attempt));
+      return [{ name, text, slot }];
+    });
+    const stored: Partial<Record<KeptName, StoredText>> = {};
+    for (const { name, text, slot } of texts)
+      stored[name] =
+        slot === undefined
+          ? text
+          : await data.replace({ jobId, name, text }, slotKey(slot), { attempt, seq });
     const write = checkpointWrite(claim, { seq, ...stored, counts }, context());
-    let outcome: Awaited<ReturnType<typeof fenced>>;
-    try {
-      outcome = await fenced(write, (row) => isHeldBy(claim, row) && isAtLeast(row.checkpointSeq, seq));
-    } catch (error) {
-      for (const name of places.keys()) state.pointsTo(name, undefined);
-      throw error;
-    }
+    const outcome = await fenced(write, (row) => isHeldBy(claim, row) && isAtLeast(row.checkpointSeq, seq));
     if (outcome.outcome === 'lost') return outcome;
-    for (const name of ['checkpoint', 'progress'] as const) {
-      if (stored[name] !== undefined) state.wrote(name, stored[name]);
-      if (places.has(name)) state.pointsTo(name, places.get(name));
-    }
+    for (const { name, slot } of texts) state.wrote(name, stored[name], slot);
     if (counts !== undefined) state.hasProgressed = true;
     return { outcome: 'written', counts };
   };
 }
 
-/**
- * The counts of a claim that comes further than any before it: crashes on the way here do not count against what lies
- * ahead. They become releases, which are bounded as well, so that no job runs for ever.
- */
+/** New progress turns earlier crashes and lapses into releases, which are bounded, so no job runs forever. */
 function forgiven(
   { found }: Claim,
   state: ClaimState,
   checkpoint: JsonValue | undefined,
-): Pick<ClaimCounts, 'crashes' | 'releases'> | undefined {
+): Pick<ClaimCounts, 'crashes' | 'lapses' | 'releases'> | undefined {
   if (found === undefined || state.hasProgressed || checkpoint === undefined) return undefined;
-  if (found.crashes + found.excuses === 0) return undefined;
+  if (found.crashes + found.lapses === 0) return undefined;
   if (JSON.stringify(checkpoint) === found.checkpoint) return undefined;
-  return { crashes: 0, releases: found.releases + found.crashes };
+  return { crashes: 0, lapses: 0, releases: found.releases + found.crashes + found.lapses };
 }

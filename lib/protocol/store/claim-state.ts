@@ -1,55 +1,51 @@
 import type { Claim } from '../job.ts';
-import { type DataName, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
+import { dataKinds, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
 import { attributeBytes } from '../rows/row-bytes.ts';
+import { firstSlots, type Slots, settledAt, takeSlot } from './data-slots.ts';
 
-/** Assumed of a claim that does not know its row. */
+/** Assumed when a claim has not seen its row. */
 const USUAL_ROW_BYTES = 550;
 
-type Place = { readonly pair: string; readonly slot: 0 | 1 };
+type KeptName = 'checkpoint' | 'progress';
 
-/** What the store knows of a claim's row beyond what the claim found there. A claim that it does not know starts anew. */
+/** The store's knowledge of a claim's row, beyond what the claim found. */
 export class ClaimState {
-  readonly #bytes: Record<'checkpoint' | 'progress', number>;
+  readonly #bytes: Record<KeptName, number>;
   readonly #rest: number;
-  readonly #places = new Map<DataName, Place | undefined>();
-  /** Whether its crashes were forgiven already. */
+  readonly #slots: Record<KeptName, Slots | undefined>;
+  /** Whether its crashes are already forgiven. */
   hasProgressed = false;
 
-  constructor({ found }: Claim) {
+  constructor({ attempt, found }: Claim) {
     this.#rest = found?.bytes ?? USUAL_ROW_BYTES;
     this.#bytes = { checkpoint: found?.checkpointBytes ?? 0, progress: found?.progressBytes ?? 0 };
+    const first = (name: KeptName) =>
+      found &&
+      firstSlots({
+        kind: dataKinds[name],
+        createdAt: found.createdAt,
+        attempt,
+        pointsTo: found.pointsTo[name],
+      });
+    this.#slots = { checkpoint: first('checkpoint'), progress: first('progress') };
   }
 
-  /** Whether the row stays small enough with this text on it. */
-  hasRoomFor(name: 'checkpoint' | 'progress' | 'result', text: string): boolean {
-    const others =
+  hasRoomFor(name: KeptName | 'result', text: string): boolean {
+    const others: readonly KeptName[] =
       name === 'result' ? ['checkpoint', 'progress'] : [name === 'progress' ? 'checkpoint' : 'progress'];
-    const taken = others.reduce(
-      (sum, other) => sum + this.#bytes[other as 'checkpoint' | 'progress'],
-      this.#rest,
-    );
+    const taken = others.reduce((sum, other) => sum + this.#bytes[other], this.#rest);
     return taken + attributeBytes(name, text) <= MAX_INLINE_ROW_BYTES;
   }
 
-  wrote(name: 'checkpoint' | 'progress', value: unknown): void {
+  takeSlot(name: KeptName, newPlace: () => string): Slots {
+    const slot = takeSlot(this.#slots[name], newPlace);
+    this.#slots[name] = slot;
+    return slot;
+  }
+
+  /** Records that the row holds this text or points to the slot. */
+  wrote(name: KeptName, value: unknown, slot?: Slots): void {
     this.#bytes[name] = attributeBytes(name, value);
-  }
-
-  /**
-   * Where the next text of this name goes: the one of a pair of places that the row does not point to. Where it is not
-   * known to which it points, because a reply was lost for good, neither may be overwritten, and a new pair is begun.
-   */
-  nextPlace(name: DataName, newPair: () => string): Place {
-    const last = this.#places.get(name);
-    return last === undefined
-      ? { pair: newPair(), slot: 0 }
-      : { pair: last.pair, slot: last.slot === 0 ? 1 : 0 };
-  }
-
-  /** The row points to this place now; undefined: nobody knows. */
-  pointsTo(name: DataName, place: Place | undefined): void {
-    this.#places.set(name, place);
+    if (slot !== undefined) this.#slots[name] = settledAt(this.#slots[name], slot);
   }
 }
-
-export const placeText = ({ pair, slot }: Place): string => `${pair}.${slot}`;

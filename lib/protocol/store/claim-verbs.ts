@@ -1,20 +1,13 @@
 import { type ClaimOutcome, decideClaim } from '../decisions/decide-claim.ts';
+import { NewerFormatError } from '../errors.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { Job } from '../job.ts';
 import type { ClaimRequest, JobStore } from '../ports.ts';
 import { type DataPointer, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
-import { isNewer, newerFormat, parseJob } from '../rows/parse-row.ts';
+import { formatProblem, parseJob } from '../rows/parse-row.ts';
 import { rowBytes } from '../rows/row-bytes.ts';
 import { rowAfter } from '../writes/evaluate.ts';
 import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
-import {
-  claimWrite,
-  firstTermsWrite,
-  type JobTerms,
-  type NewJob,
-  type StoredJob,
-  scheduleWrite,
-} from '../writes/worker-writes.ts';
+import { claimWrite, type NewJob, type StoredJob, scheduleWrite } from '../writes/worker-writes.ts';
 import { grantedClaim } from './granted-claim.ts';
 import { rejectVerb } from './reject-verb.ts';
 import { lost, type StoreParts, wasApplied } from './store-parts.ts';
@@ -23,86 +16,67 @@ type Failure = { readonly outcome: 'failed'; readonly error: Error };
 
 const WITH_DATA_AT_ONCE = 8;
 
-interface PlannedClaim {
-  readonly place: number;
-  readonly write: RowWrite;
-  readonly request: ClaimRequest;
-  readonly known?: ReadonlyMap<string, string>;
-}
-
-/** What becomes of a message: a claim, a row for later, or a row that says why it cannot be run. */
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
-  const { table, data, context } = parts;
-  const writeFor = (job: ClaimRequest['job'] | StoredJob, owner: string) =>
-    claimWrite({ job, owner, skewMs: parts.settings.skewMs }, context());
+  const { table, data, context, settings } = parts;
+  const writeFor = (job: ClaimRequest['job'] | StoredJob, { owner, terms = settings }: ClaimRequest) =>
+    claimWrite({ job, owner, terms, skewMs: settings.skewMs }, context());
   const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
   const isSmall = (write: RowWrite) => rowBytes(rowAfter(write, undefined)) <= MAX_INLINE_ROW_BYTES;
 
-  const claimWith = async (
-    write: RowWrite,
-    request: ClaimRequest,
-    known?: ReadonlyMap<string, string>,
-  ): Promise<ClaimOutcome> => judge(parts, write, await table.apply(write), request, known);
-
-  /** A payload that would make the row too large is written first, to a row of its own. */
-  const claimWithData = async (job: NewJob, request: ClaimRequest): Promise<ClaimOutcome> => {
-    const { jobId } = job;
+  const claim: JobStore['claim'] = async (request) => {
+    const { job } = request;
+    const write = writeFor(job, request);
+    if (!isNew(job) || isSmall(write)) return judge(parts, await table.apply(write), request);
+    const { jobId, payload: text } = job;
     if (request.again === true) {
-      const outcome = await claimWith(writeFor({ jobId }, request.owner), request);
+      // Redelivered: its data may be stored already, and only the row tells.
+      const outcome = await judge(parts, await table.apply(writeFor({ jobId }, request)), request);
       if (outcome.outcome !== 'absent') return outcome;
     }
-    const payload = await data.put({ jobId, name: 'payload', text: job.payload });
-    const known = new Map([[payload.in, job.payload]]);
-    return claimWith(writeFor({ ...job, payload }, request.owner), request, known);
+    // A payload that is too large for the row goes to a data row first.
+    const payload = await data.put({ jobId, name: 'payload', text });
+    const result = await table.apply(writeFor({ ...job, payload }, request));
+    return judge(parts, result, request, new Map([[payload.in, text]]));
   };
 
   return {
-    claim(request) {
-      const { job, owner } = request;
-      const write = writeFor(job, owner);
-      return isNew(job) && !isSmall(write) ? claimWithData(job, request) : claimWith(write, request);
-    },
+    claim,
 
     async claimMany(requests) {
       const outcomes: (ClaimOutcome | Failure)[] = [];
-      const ready: PlannedClaim[] = [];
-      const large: { readonly place: number; readonly job: NewJob; readonly request: ClaimRequest }[] = [];
+      const ready: { place: number; write: RowWrite; known?: ReadonlyMap<string, string> }[] = [];
+      const again: number[] = [];
+      const large: { readonly place: number; readonly job: NewJob }[] = [];
+      const requestAt = (place: number) => requests[place] as ClaimRequest;
       for (const [place, request] of requests.entries()) {
-        const { job, owner } = request;
-        const write = writeFor(job, owner);
-        if (isNew(job) && !isSmall(write)) large.push({ place, job, request });
-        else ready.push({ place, write, request });
+        const { job } = request;
+        const write = writeFor(job, request);
+        if (!isNew(job) || isSmall(write)) ready.push({ place, write });
+        else if (request.again === true) again.push(place);
+        else large.push({ place, job });
       }
-      // Those that came before may have their data already, which only their own rows tell.
-      const again = large.filter(({ request }) => request.again === true);
-      const oneByOne = inParallel(again, WITH_DATA_AT_ONCE, async ({ place, job, request }) => {
-        outcomes[place] = await claimWithData(job, request).catch(asFailure);
+      const oneByOne = inParallel(again, WITH_DATA_AT_ONCE, async (place) => {
+        outcomes[place] = await claim(requestAt(place)).catch(asFailure);
       });
-      const fresh = large.filter(({ request }) => request.again !== true);
       const pointers = await data.putMany(
-        fresh.map(({ job: { jobId, payload } }) => ({ jobId, name: 'payload', text: payload })),
+        large.map(({ job: { jobId, payload } }) => ({ jobId, name: 'payload', text: payload })),
       );
-      for (const [i, { place, job, request }] of fresh.entries()) {
+      for (const [i, { place, job }] of large.entries()) {
         const payload = pointers[i] as DataPointer | Error;
         if (payload instanceof Error) outcomes[place] = asFailure(payload);
-        else
-          ready.push({
-            ...{ place, request, write: writeFor({ ...job, payload }, request.owner) },
-            known: new Map([[payload.in, job.payload]]),
-          });
+        else {
+          const known = new Map([[payload.in, job.payload]]);
+          ready.push({ place, known, write: writeFor({ ...job, payload }, requestAt(place)) });
+        }
       }
       const results = await table.applyMany(ready.map(({ write }) => write));
-      await inParallel(
-        [...ready.entries()],
-        WITH_DATA_AT_ONCE,
-        async ([i, { place, write, request, known }]) => {
-          const result = results[i] as BatchResult;
-          outcomes[place] =
-            result.applied === 'failed'
-              ? asFailure(result.error)
-              : await judge(parts, write, result, request, known).catch(asFailure);
-        },
-      );
+      await inParallel([...ready.entries()], WITH_DATA_AT_ONCE, async ([i, { place, known }]) => {
+        const result = results[i] as BatchResult;
+        outcomes[place] =
+          result.applied === 'failed'
+            ? asFailure(result.error)
+            : await judge(parts, result, requestAt(place), known).catch(asFailure);
+      });
       await oneByOne;
       return outcomes;
     },
@@ -135,34 +109,18 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
 
 const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });
 
-/** Reads the outcome of a claim off the reply, and off the row where it was refused. */
 async function judge(
   parts: StoreParts,
-  write: RowWrite,
   result: WriteResult,
-  { owner, termsOf }: Pick<ClaimRequest, 'owner' | 'termsOf'>,
+  { owner }: Pick<ClaimRequest, 'owner'>,
   known?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
-  const { table, clock, settings } = parts;
+  const { clock, settings } = parts;
   const { row } = result;
   if (result.applied) return grantedClaim(parts, result.row, known);
   if (row === undefined) return { outcome: 'absent' };
-  if (isNewer(row)) return { outcome: 'newer', error: newerFormat(row) };
+  const error = formatProblem(row);
+  if (error instanceof NewerFormatError) return { outcome: 'newer', error };
   const outcome = decideClaim(parseJob(row), { owner, now: clock.now(), skewMs: settings.skewMs });
-  if (outcome.outcome === 'claimed') return grantedClaim(parts, row, known);
-  if (outcome.outcome !== 'contended' || !Array.isArray(row.defaultTerms)) return outcome;
-  const terms = replacing(row.defaultTerms, termsOf?.(outcome.job.type) ?? settings, outcome.job);
-  const again = firstTermsWrite(write, { attempt: outcome.job.attempt, terms }, parts.context());
-  return judge(parts, again, await table.apply(again), { owner }, known);
-}
-
-/** The type's terms for those that the row has only from the settings; the budgets must still fit each other. */
-function replacing(
-  names: readonly unknown[],
-  { leaseMs, maxAttempts, maxCrashes }: JobTerms,
-  job: Pick<Job, 'maxAttempts'>,
-): Partial<JobTerms> {
-  const most = names.includes('maxAttempts') ? maxAttempts : job.maxAttempts;
-  const all = { leaseMs, maxAttempts, maxCrashes: Math.min(maxCrashes, most) };
-  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+  return outcome.outcome === 'claimed' ? grantedClaim(parts, row, known) : outcome;
 }

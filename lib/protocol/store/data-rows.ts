@@ -2,9 +2,11 @@ import type { Settings } from '../../settings/settings.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Chance, Clock, Table } from '../ports.ts';
 import {
+  CLAIMED_DATA_SPARE_MS,
   DATA_SPARE_MS,
   type DataName,
   type DataPointer,
+  type DataVersion,
   dataKey,
   dataKeys,
   dataKinds,
@@ -13,79 +15,61 @@ import {
   pointersOf,
 } from '../rows/data-pointer.ts';
 import { cutToBytes } from '../rows/json-text.ts';
-import { type DataPart, putDataWrite, replaceDataWrite } from '../writes/data-writes.ts';
+import { extendDataWrite, putDataWrite } from '../writes/data-writes.ts';
 import type { Row, RowWrite } from '../writes/row-write.ts';
 
 const PARTS_AT_ONCE = 4;
-/** How much of a long error stays on the row itself. */
 const HEAD_BYTES = 160;
 
-/** A text to be kept beside the row of a job. */
-interface KeptText {
+export interface KeptText {
   readonly jobId: string;
   readonly name: DataName;
   readonly text: string;
-  /** Part of the key, for whoever looks at the table. */
+  /** Part of the key, for people who read the table. */
   readonly attempt?: number;
-  /** The job runs no earlier. */
+  /** The earliest start of the job. */
   readonly notBefore?: number;
 }
 
-/** The row with texts in the place of pointers, and what was not there any more. */
-interface ResolvedRow {
+/** The row with texts instead of pointers. */
+export interface ResolvedRow {
   readonly row: Row;
   readonly missing: readonly DataName[];
+  /** Keys of data that could expire before the job finishes. */
+  readonly expiring: readonly string[];
 }
 
-/**
- * The texts that are too large for a job's row. They are written first, under a key that no other write uses; the pointer
- * then goes into the job's row as part of a write that is fenced like any other. So whoever dies in between leaves a row to
- * which nothing points, for TTL to remove, and never a job without its data.
- */
-export interface DataRows {
-  put(kept: KeptText): Promise<DataPointer>;
-  /** As `put`, many with few requests. An error stands in the place of what could not be written. */
-  putMany(kept: readonly KeptText[]): Promise<(DataPointer | Error)[]>;
-  /** As `put`, in one of the two places that a claim's checkpoints take in turn. */
-  replace(kept: KeptText, place: string, seq: number): Promise<DataPointer>;
-  /** Reads what the pointers mean, with one request. `known` are texts that need not be read, by their place. */
-  resolve(row: Row, names?: readonly DataName[], known?: ReadonlyMap<string, string>): Promise<ResolvedRow>;
-  /** Whether the data could expire while the job, or its finished row, still needs it. */
-  expiresSoon(pointer: DataPointer): boolean;
-  /** A place that no other write uses. */
-  newPlace(name: DataName, attempt?: number): string;
-}
-
+/** Data is written before its pointer, so a crash leaves orphans for TTL, never a job without its data. */
 export function createDataRows(options: {
   readonly table: Table;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly settings: Settings;
-}): DataRows {
+}) {
   const { table, clock, chance, settings } = options;
-  const newPlace: DataRows['newPlace'] = (name, attempt) =>
+  /** Epoch seconds. */
+  const expiryFrom = (due: number) => Math.ceil((due + settings.rowRetentionMs + DATA_SPARE_MS) / 1000);
+  const newPlace = (name: DataName, attempt?: number): string =>
     `${dataKinds[name]}${attempt === undefined ? '' : `${attempt}.`}${chance.unique()}`;
 
-  /** The rows of a text, and the pointer that means them. */
   const planned = (
     { jobId, name, text, notBefore = 0 }: KeptText,
     place: string,
-    writeFor: (part: DataPart) => RowWrite,
+    version?: DataVersion,
   ): { readonly writes: readonly RowWrite[]; readonly pointer: DataPointer } => {
-    const keepUntil = Math.max(clock.now(), notBefore) + settings.rowRetentionMs + DATA_SPARE_MS;
-    const until = Math.ceil(keepUntil / 1000);
     const parts = partsOf(text);
-    const pointer = { in: place, parts: parts.length, bytes: Buffer.byteLength(text), until };
+    const pointer = { in: place, parts: parts.length, bytes: Buffer.byteLength(text), ...version };
+    const expiresAt = expiryFrom(Math.max(clock.now(), notBefore));
     return {
       writes: parts.map((part, i) =>
-        writeFor({ key: dataKey(jobId, place, i), text: part, expiresAt: until }),
+        putDataWrite({ key: dataKey(jobId, place, i), text: part, expiresAt }, version),
       ),
       pointer: name === 'lastError' ? { ...pointer, head: cutToBytes(text, HEAD_BYTES) } : pointer,
     };
   };
-  const plannedAnew = (kept: KeptText) => planned(kept, newPlace(kept.name, kept.attempt), putDataWrite);
+  const plannedAnew = (kept: KeptText) => planned(kept, newPlace(kept.name, kept.attempt));
 
-  // A refusal is a repeat of this very write: no other has its key.
+  // A refusal means a repeat of this write, or a newer text in the slot: then the pointer is refused as well.
   const written = async ({ writes, pointer }: ReturnType<typeof planned>): Promise<DataPointer> => {
     await inParallel(writes, PARTS_AT_ONCE, async (each) => void (await table.apply(each)));
     return pointer;
@@ -93,13 +77,12 @@ export function createDataRows(options: {
 
   return {
     newPlace,
-    put: async (kept) => written(plannedAnew(kept)),
-    async replace(kept, place, seq) {
-      const pointer = await written(planned(kept, place, (part) => replaceDataWrite(part, seq)));
-      return { ...pointer, seq };
-    },
+    put: async (kept: KeptText) => written(plannedAnew(kept)),
+    /** Overwrites the older text in a slot. */
+    replace: (kept: KeptText, place: string, version: DataVersion) => written(planned(kept, place, version)),
 
-    async putMany(kept) {
+    /** An error takes the place of a failed text. */
+    async putMany(kept: readonly KeptText[]): Promise<(DataPointer | Error)[]> {
       const plans = kept.map(plannedAnew);
       const results = await table.applyMany(plans.flatMap(({ writes }) => writes));
       let next = 0;
@@ -110,13 +93,18 @@ export function createDataRows(options: {
       });
     },
 
-    async resolve(row, names = dataNames, known = new Map()) {
+    /** Reads all data in one request, except `known` texts, keyed by place. */
+    async resolve(
+      row: Row,
+      names: readonly DataName[] = dataNames,
+      known: ReadonlyMap<string, string> = new Map(),
+    ): Promise<ResolvedRow> {
       const pointers = pointersOf(row, names);
-      if (pointers.length === 0) return { row, missing: [] };
+      if (pointers.length === 0) return { row, missing: [], expiring: [] };
       const jobId = String(row.jobId);
       const unknown = pointers.filter(([, pointer]) => !known.has(pointer.in));
       const keys = unknown.flatMap(([, pointer]) => dataKeys(jobId, pointer));
-      // What a live pointer means is used, whatever its expiry says.
+      // Data behind a live pointer is used even after its expiry.
       const rows = new Map((await readAll(table, keys)).map((each, i) => [keys[i], each]));
       const texts = pointers.map(([name, pointer]) => {
         const parts = dataKeys(jobId, pointer).map((key) => textMeantBy(pointer, rows.get(key)));
@@ -125,16 +113,24 @@ export function createDataRows(options: {
       });
       const found = texts.filter(([, text]) => text !== undefined);
       const missing = texts.flatMap(([name, text]) => (text === undefined ? [name] : []));
-      return { row: { ...row, ...Object.fromEntries(found) }, missing };
+      const needed = clock.now() + settings.rowRetentionMs + CLAIMED_DATA_SPARE_MS;
+      const expiring = keys.filter((key) => Number(rows.get(key)?.expiresAt) * 1000 < needed);
+      return { row: { ...row, ...Object.fromEntries(found) }, missing, expiring };
     },
 
-    expiresSoon: ({ until }) => until * 1000 < clock.now() + settings.rowRetentionMs + DATA_SPARE_MS / 2,
+    /** Renews the expiry. Best effort: the next claim repeats it. */
+    async extend(keys: readonly string[]): Promise<void> {
+      const expiresAt = expiryFrom(clock.now());
+      await inParallel(keys, PARTS_AT_ONCE, async (key) => {
+        await table.apply(extendDataWrite(key, expiresAt)).catch(() => {});
+      });
+    },
   };
 }
 
-/** A late repeat may put an older checkpoint where the one that is meant was deleted before its time. */
-const textMeantBy = ({ seq }: DataPointer, row: Row | undefined): unknown =>
-  seq === undefined || row?.seq === seq ? row?.data : undefined;
+/** A late repeat may restore an older checkpoint after TTL deleted the newer one. */
+const textMeantBy = ({ attempt, seq }: DataPointer, row: Row | undefined): unknown =>
+  row?.attempt === attempt && row?.seq === seq ? row?.data : undefined;
 
 async function readAll(table: Table, keys: readonly string[]): Promise<(Row | undefined)[]> {
   const [only] = keys;

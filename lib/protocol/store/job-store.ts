@@ -9,7 +9,6 @@ import { reaperVerbs } from './reaper-verbs.ts';
 import { createStoreParts, hasExpired, type JobStoreOptions, type StoreParts } from './store-parts.ts';
 import { workerVerbs } from './worker-verbs.ts';
 
-/** The protocol on top of a table. */
 export function createJobStore(options: JobStoreOptions): JobStore {
   const parts = createStoreParts(options);
   return {
@@ -20,13 +19,12 @@ export function createJobStore(options: JobStoreOptions): JobStore {
 
     read: async (jobId) => {
       const job = await readOne(parts, jobId);
-      // A message that named this id and could not be run is kept beside it.
+      // A rejected message that named this id has a separate row.
       return job ?? (isJobId(jobId) ? readOne(parts, badMessageKey(jobId)) : undefined);
     },
   };
 }
 
-/** With all of its data; what is gone stays among `elsewhere`. */
 async function readOne({ table, data, clock }: StoreParts, jobId: string): Promise<Job | undefined> {
   const row = await table.read(jobId);
   if (row === undefined) return undefined;

@@ -1,26 +1,19 @@
 import type { BadRowError } from '../errors.ts';
 import type { LeaseEntry } from '../job.ts';
-import type { Cursor, Table } from '../ports.ts';
+import type { Cursor, IndexQuery, Table } from '../ports.ts';
 import { parseLeaseEntry } from '../rows/parse-row.ts';
 
-/** One page of a shard of the lease index, soonest lease end first. Rows that cannot be read are set apart. */
 export interface LeasePage {
   readonly entries: readonly LeaseEntry[];
   readonly bad: readonly BadRowError[];
   readonly cursor?: Cursor;
 }
 
-/** Reads a page of the leases of one shard, eventually consistent: whoever acts on an entry must name what it saw. */
+/** Eventually consistent, so a write based on an entry must name what the entry showed. */
 export async function readLeases(
   table: Table,
-  request: {
-    readonly shard: string;
-    readonly limit: number;
-    readonly upTo?: number;
-    readonly cursor?: Cursor;
-  },
+  { shard, ...rest }: Pick<IndexQuery, 'limit' | 'upTo' | 'cursor'> & { readonly shard: string },
 ): Promise<LeasePage> {
-  const { shard, ...rest } = request;
   const page = await table.query({ partition: shard, ...rest });
   const entries: LeaseEntry[] = [];
   const bad: BadRowError[] = [];

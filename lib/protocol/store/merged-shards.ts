@@ -1,10 +1,7 @@
 import type { Cursor, IndexQuery, Table } from '../ports.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/**
- * How far a list has been read. All entries before `at` were; of those at that very instant, each shard named here was read up
- * to this job, and the others have not begun with it.
- */
+/** A resume point: everything before `at` was read; at `at` itself, each shard up to the job named here. */
 export interface Place {
   readonly at: number;
   readonly upTo: Readonly<Record<string, string>>;
@@ -13,7 +10,7 @@ export interface Place {
 export interface ShardsRequest extends Pick<IndexQuery, 'after' | 'upTo' | 'newestFirst'> {
   readonly shards: readonly string[];
   readonly pageSize: number;
-  /** Where an earlier reader stopped. @default - the beginning */
+  /** @default - the beginning */
   readonly from?: Place;
 }
 
@@ -25,10 +22,7 @@ interface Lane {
   isOpen: boolean;
 }
 
-/**
- * The entries of several shards of the index as one list in the order of the index. Reads only as far as the list is
- * consumed, and goes on from where an earlier reader stopped.
- */
+/** Merges shards in index order, reading only as far as the list is consumed. */
 export async function* mergedShards(
   table: Pick<Table, 'query'>,
   { shards, pageSize, from, ...range }: ShardsRequest,
@@ -75,11 +69,10 @@ export async function* mergedShards(
   }
 }
 
-/** What lies before the place was read in every shard. */
 const beginningAt = (at: number, range: Pick<IndexQuery, 'after' | 'upTo' | 'newestFirst'>) =>
   range.newestFirst === true
     ? { ...range, upTo: Math.min(at, range.upTo ?? at) }
     : { ...range, after: Math.max(at - 1, range.after ?? 0) };
 
-/** Of a lane that has an entry left. */
+/** Only for a lane with entries left. */
 const headOf = (lane: Lane): number => Number((lane.rows[lane.next] as Row).leaseUntil);

@@ -1,73 +1,58 @@
+import { declarations } from '../../settings/settings.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import type { Clock, Table } from '../ports.ts';
-import { raiseShardsWrite } from '../writes/leader-writes.ts';
+import { armWakeWrite, type NextSweep, raiseShardsWrite } from '../writes/reaper-row-writes.ts';
 import type { Row } from '../writes/row-write.ts';
-import { armWakeWrite, keepBreakerWrite, type NextSweep, renewWakeWrite } from '../writes/wake-writes.ts';
 
-/** What the reapers' own row says, as far as it can be read: anybody may have edited it. */
-export interface ReaperRow {
-  /** The message that starts the next sweep. Undefined where none was ever sent. */
-  readonly wake: string | undefined;
-  /** When that sweep was promised. */
-  readonly wakeAt: number | undefined;
-  /** Until when a reaper in a process leads, if one does. */
-  readonly leaderUntil: number | undefined;
-  /** A sweep left lapsed rows behind because most leases had lapsed at once. */
-  readonly breakerOpen: boolean;
-  /** When the live leases were last counted. */
-  readonly gaugedAt: number;
+/** The reapers' agreement on who sweeps next. It only saves work: sweeps are correct with any number of reapers. */
+export interface ReaperRow
+  extends Partial<Pick<NextSweep, 'wake' | 'wakeAt' | 'holder'>>,
+    Pick<NextSweep, 'term' | 'gaugedAt' | 'wholeAt'> {
   /** The highest number of shards ever used. */
   readonly shards: number;
 }
 
-/** How a reaper that ends after its sweep reads and keeps its place. */
-export interface ReaperPlace {
-  /** What the row says. Also raises the number of shards that it keeps, where the settings have more. */
-  read(): Promise<ReaperRow>;
-  /** Promises the next sweep. False where another reaper has since `seen` was read. */
-  arm(next: NextSweep, seen: string | undefined): Promise<boolean>;
-  /** Puts the promise off. */
-  renew(wake: string, wakeAt: number): Promise<void>;
-  keepBreaker(open: boolean): Promise<void>;
-}
-
-export function createReaperPlace(options: {
+interface Parts {
   readonly table: Pick<Table, 'apply' | 'read'>;
-  readonly clock: Pick<Clock, 'now'>;
   readonly settings: { readonly shards: number };
-}): ReaperPlace {
-  const { table, clock, settings } = options;
-  return {
-    async read() {
-      const row = parseReaperRow(await table.read(LEADER_KEY));
-      if (row.shards > 0 && row.shards < settings.shards)
-        await table.apply(raiseShardsWrite(settings.shards));
-      return { ...row, shards: Math.max(row.shards, settings.shards) };
-    },
-    async arm(next, seen) {
-      const result = await table.apply(
-        armWakeWrite(next, { seen, now: clock.now(), shards: settings.shards }),
-      );
-      // The SDK repeats a write whose reply was lost, and the repeat is refused by the first.
-      return result.applied || result.row?.wake === next.wake;
-    },
-    async renew(wake, wakeAt) {
-      await table.apply(renewWakeWrite(wake, wakeAt));
-    },
-    async keepBreaker(open) {
-      await table.apply(keepBreakerWrite(open));
-    },
-  };
 }
 
-const parseReaperRow = (row: Row | undefined): ReaperRow => ({
-  wake: typeof row?.wake === 'string' ? row.wake : undefined,
+/** Also raises the stored number of shards to the configured one. */
+export async function readReaperRow({ table, settings }: Parts): Promise<ReaperRow> {
+  const row = parseReaperRow(await table.read(LEADER_KEY));
+  if (row.shards > 0 && row.shards < settings.shards) await table.apply(raiseShardsWrite(settings.shards));
+  return { ...row, shards: Math.max(row.shards, settings.shards) };
+}
+
+/** False if another reaper has promised since `seen` was read. */
+export async function armWake(
+  { table, clock, settings }: Parts & { readonly clock: Pick<Clock, 'now'> },
+  next: NextSweep,
+  seen: string | undefined,
+): Promise<boolean> {
+  const write = armWakeWrite(next, { seen, now: clock.now(), shards: settings.shards });
+  const result = await table.apply(write);
+  // After a lost reply, the first write refuses the SDK's repeat.
+  return result.applied || result.row?.wake === next.wake;
+}
+
+export const parseReaperRow = (row: Row | undefined): ReaperRow => ({
+  wake: textIn(row?.wake),
   wakeAt: numberIn(row?.wakeAt),
-  leaderUntil: numberIn(row?.leaderUntil),
-  breakerOpen: row?.breakerOpen === true,
+  holder: textIn(row?.holder),
+  term: numberIn(row?.term) ?? 0,
   gaugedAt: numberIn(row?.gaugedAt) ?? 0,
-  shards: numberIn(row?.shards) ?? 0,
+  wholeAt: numberIn(row?.wholeAt) ?? 0,
+  shards: shardsIn(row?.shards),
 });
+
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 const numberIn = (value: unknown): number | undefined =>
   Number.isFinite(value) ? (value as number) : undefined;
+
+/** Ignores a hand-edited number that would make sweeps endless or hide new jobs. */
+const shardsIn = (value: unknown): number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= declarations.shards.max
+    ? Number(value)
+    : 0;

@@ -1,29 +1,21 @@
 import { isJobId } from '../../wire/message.ts';
 import type { JobStore } from '../ports.ts';
+import { shortenedError } from '../rows/json-text.ts';
 import { badMessageKey, rejectWrite } from '../writes/operator-writes.ts';
 import type { StoreParts } from './store-parts.ts';
 
-/**
- * Keeps a message that cannot be run under the id that it named, so that its producer finds it there; under its own where
- * another rejected message has that place, or it named none.
- */
+/** Stores the message under the id it names, where its producer looks, or else under its own. */
 export const rejectVerb =
-  ({ table, context, expiresAt, shortened }: StoreParts): JobStore['reject'] =>
+  ({ table, context }: StoreParts): JobStore['reject'] =>
   async (message) => {
     const names = [message.jobId, message.messageId].filter(isJobId);
     for (const name of names) {
-      const at = context();
-      const write = rejectWrite(
-        { ...message, reason: shortened(message.reason) },
-        name,
-        expiresAt(at.now),
-        at,
-      );
+      const write = rejectWrite({ ...message, reason: shortenedError(message.reason) }, name, context());
       const { applied, row } = await table.apply(write);
-      // Whoever wrote it: the same message is kept once.
+      // A redelivery of a stored message.
       if (applied || row?.messageId === message.messageId)
         return { outcome: 'written', row: badMessageKey(name) };
     }
-    // A row of version 0.1 does not say whose it is, but it has the message's own id.
+    // Both places are taken; the log still names this message.
     return { outcome: 'written', row: badMessageKey(message.messageId) };
   };

@@ -1,9 +1,9 @@
-import type { JsonValue } from '../../wire/message.ts';
+import { claimAttribute } from '../../wire/table.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { Claim } from '../job.ts';
+import type { Claim, ClaimEnd } from '../job.ts';
 import type { HeartbeatOutcome, JobStore } from '../ports.ts';
-import type { StoredText } from '../rows/data-pointer.ts';
-import { toJsonText } from '../rows/json-text.ts';
+import { isObject, type StoredText } from '../rows/data-pointer.ts';
+import { shortenedError, toJsonText } from '../rows/json-text.ts';
 import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
 import {
   cancelPendingWrite,
@@ -20,7 +20,6 @@ import {
 import { checkpointVerb } from './checkpoint-verb.ts';
 import { ClaimState } from './claim-state.ts';
 import { grantedClaim } from './granted-claim.ts';
-import { createDataRenewal } from './renew-data.ts';
 import {
   fencedOutcome,
   isAtLeast,
@@ -45,26 +44,30 @@ type WorkerVerb =
   | 'cancelRunning'
   | 'cancelPending';
 
-/** An error longer than this is kept in a row of its own, and its beginning on the job's. */
+/** A longer error goes to a data row, with its head on the job's row. */
 const LONGEST_INLINE_ERROR = 250;
 const WITH_DATA_AT_ONCE = 8;
 
-/** What the holder of a claim may do with it. */
+/** Also proves an earlier call: an end is offered until it is answered, and others may have changed the row since. */
+const hasEnded =
+  ({ owner, attempt }: Claim, outcome: ClaimEnd): Proof =>
+  (row) => {
+    const past = row[claimAttribute(attempt)];
+    return isObject(past) && past.owner === owner && past.attempt === attempt && past.outcome === outcome;
+  };
+
 export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
-  const { table, data, context, expiresAt, shortened, fenced } = parts;
-  const renewData = createDataRenewal(parts);
+  const { table, data, context, fenced } = parts;
 
   const storedError = async ({ jobId, attempt }: Claim, error: string): Promise<StoredText> => {
-    const text = shortened(error);
+    const text = shortenedError(error);
     if (Buffer.byteLength(text) <= LONGEST_INLINE_ERROR) return text;
     return data.put({ jobId, name: 'lastError', text, attempt });
   };
 
   const beaten = (claim: Claim, leaseUntil: number, { applied, row }: WriteResult): HeartbeatOutcome => {
     const stands = applied || (row && isHeldBy(claim, row) && isAtLeast(row.leaseUntil, leaseUntil));
-    if (!stands) return lost(row);
-    renewData(claim);
-    return { outcome: 'extended', cancelRequested: row?.cancelRequested === true };
+    return stands ? { outcome: 'extended', cancelRequested: row?.cancelRequested === true } : lost(row);
   };
   const heartbeat: JobStore['heartbeat'] = async (claim, leaseUntil) =>
     beaten(claim, leaseUntil, await table.apply(heartbeatWrite(claim, leaseUntil, context())));
@@ -85,7 +88,7 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
           if (result.applied === 'failed') return { outcome: 'failed' as const, error: result.error };
           const { row } = result;
           const isMine = !result.applied && row !== undefined && isHeldBy(claim, row);
-          // Still mine, so a cancellation was asked for: the beat that can tell so is sent by itself.
+          // Still mine, so cancellation was requested; a single heartbeat reports that.
           if (isMine && !isAtLeast(row.leaseUntil, leaseUntil))
             return heartbeat(claim, leaseUntil).catch((error: Error) => ({
               outcome: 'failed' as const,
@@ -96,18 +99,19 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
       );
     },
 
-    retry: async (claim, next) =>
-      fenced(retryWrite(claim, { ...next, lastError: await storedError(claim, next.lastError) }, context())),
+    async retry(claim, next) {
+      const lastError = await storedError(claim, next.lastError);
+      return fenced(retryWrite(claim, { ...next, lastError }, context()), hasEnded(claim, 'retried'));
+    },
 
     async fail(claim, end) {
       const lastError = await storedError(claim, end.lastError);
-      const at = context();
-      return fenced(failWrite(claim, { ...end, lastError, expiresAt: expiresAt(at.now) }, at));
+      return fenced(failWrite(claim, { ...end, lastError }, context()), hasEnded(claim, 'failed'));
     },
 
     async release(claim, next) {
       const lastError = next.lastError && (await storedError(claim, next.lastError));
-      return fenced(releaseWrite(claim, { ...next, lastError }, context()));
+      return fenced(releaseWrite(claim, { ...next, lastError }, context()), hasEnded(claim, 'released'));
     },
 
     async restart(claim, next) {
@@ -129,15 +133,9 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
     releaseUnknown: (jobId, owner, dispatch) =>
       fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
 
-    cancelRunning(claim) {
-      const at = context();
-      return fenced(cancelRunningWrite(claim, expiresAt(at.now), at));
-    },
+    cancelRunning: (claim) => fenced(cancelRunningWrite(claim, context()), hasEnded(claim, 'cancelled')),
 
-    cancelPending(observed) {
-      const at = context();
-      return fenced(cancelPendingWrite(observed, expiresAt(at.now), at));
-    },
+    cancelPending: (observed) => fenced(cancelPendingWrite(observed, context())),
   };
 }
 
@@ -146,34 +144,36 @@ function completions({
   data,
   settings,
   context,
-  expiresAt,
   fenced,
 }: StoreParts): Pick<JobStore, 'complete' | 'completeMany'> {
-  const storedResult = async (
-    claim: Claim,
-    result: JsonValue | undefined,
-  ): Promise<StoredText | undefined> => {
-    if (result === undefined) return undefined;
-    const text = toJsonText('result', result, settings.maxResultBytes);
-    if (new ClaimState(claim).hasRoomFor('result', text)) return text;
-    return data.put({ jobId: claim.jobId, name: 'result', text, attempt: claim.attempt });
-  };
-  const writeFor = async (claim: Claim, result: JsonValue | undefined) => {
-    const stored = await storedResult(claim, result);
-    const at = context();
-    return completeWrite(claim, { expiresAt: expiresAt(at.now), result: stored }, at);
+  const writeFor = async ({ claim, ...values }: Parameters<JobStore['completeMany']>[0][number]) => {
+    const { result: returned, progress: reported } = values;
+    if (returned === undefined && reported === undefined) return completeWrite(claim, undefined, context());
+    const { jobId, attempt } = claim;
+    const state = new ClaimState(claim);
+    const kept = async (name: 'progress' | 'result', limit: number): Promise<StoredText | undefined> => {
+      const value = values[name];
+      if (value === undefined) return undefined;
+      const text = toJsonText(name, value, limit);
+      return state.hasRoomFor(name, text) ? text : data.put({ jobId, name, text, attempt });
+    };
+    const progress = await kept('progress', settings.maxCheckpointBytes);
+    if (progress !== undefined) state.wrote('progress', progress);
+    const result = await kept('result', settings.maxResultBytes);
+    return completeWrite(claim, result, context(), progress);
   };
   const isDoneBy =
     (claim: Claim): Proof =>
     (row) =>
       row.status === 'done' && isOf(claim, row);
   return {
-    complete: async (claim, result) => fenced(await writeFor(claim, result), isDoneBy(claim)),
+    complete: async (claim, result, progress) =>
+      fenced(await writeFor({ claim, result, progress }), isDoneBy(claim)),
 
     async completeMany(ends) {
       const writes: (RowWrite | Error)[] = [];
-      await inParallel([...ends.entries()], WITH_DATA_AT_ONCE, async ([i, { claim, result }]) => {
-        writes[i] = await writeFor(claim, result).catch((error: Error) => error);
+      await inParallel([...ends.entries()], WITH_DATA_AT_ONCE, async ([i, end]) => {
+        writes[i] = await writeFor(end).catch((error: Error) => error);
       });
       const ready = writes.filter((write): write is RowWrite => !(write instanceof Error));
       const results = await table.applyMany(ready);

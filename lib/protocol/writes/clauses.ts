@@ -2,21 +2,18 @@ import { ROW_FORMAT } from '../../wire/table.ts';
 import type { Claim, JobStatus, LeaseEntry } from '../job.ts';
 import type { Clause } from './row-write.ts';
 
-/** The conditions of the protocol, each named for what must be true. */
+const equal = (attribute: string, value: string | number | boolean): Clause => ({
+  attribute,
+  is: 'equal',
+  value,
+});
+const below = (attribute: string, value: number): Clause => ({ attribute, is: 'below', value });
 
 export const rowIsAbsent: Clause = { attribute: 'jobId', is: 'absent' };
 
-export const statusIs = (status: JobStatus): Clause => ({
-  attribute: 'status',
-  is: 'equal',
-  value: status,
-});
+export const statusIs = (status: JobStatus): Clause => equal('status', status);
 
-export const attemptIs = (attempt: number): Clause => ({
-  attribute: 'attempt',
-  is: 'equal',
-  value: attempt,
-});
+export const attemptIs = (attempt: number): Clause => equal('attempt', attempt);
 
 /** Due, by a clock that may be off by the allowed skew. */
 export const isDue = (now: number, skewMs: number): Clause => ({
@@ -27,86 +24,52 @@ export const isDue = (now: number, skewMs: number): Clause => ({
 
 export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'differs', value: true };
 
-export const cancelIsRequested: Clause = { attribute: 'cancelRequested', is: 'equal', value: true };
+export const cancelIsRequested: Clause = equal('cancelRequested', true);
 
-/** As `isNotToBeCancelled`, in a form that a batch statement can say; a row without the attribute is refused. */
-export const cancelIsNotRequested: Clause = { attribute: 'cancelRequested', is: 'equal', value: false };
+/** `isNotToBeCancelled` in a form that PartiQL can express; refuses a row without the attribute. */
+export const cancelIsNotRequested: Clause = equal('cancelRequested', false);
 
-/** A claim's own retry, after its reply was lost and the job came back, must not claim a second time. */
+/** A retry after a lost reply must not claim again a job that has come back to the queue since. */
 export const wasNeverMine = (owner: string): Clause => ({
   attribute: 'leaseOwner',
   is: 'differs',
   value: owner,
 });
 
-/** Fenced twice: the owner tells claims of different workers apart, the attempt two claims of one worker. */
+/** The owner tells workers apart, the attempt two claims of one worker. */
 export const leaseIsMine = (claim: Claim): readonly Clause[] => [
   statusIs('running'),
-  { attribute: 'leaseOwner', is: 'equal', value: claim.owner },
+  equal('leaseOwner', claim.owner),
   attemptIs(claim.attempt),
 ];
 
-/** For a claim whose reply never came: its attempt is unknown, but its owner is like no other claim's. */
+/** After a lost reply the attempt is unknown, but the owner is unique to the claim. */
 export const leaseIsOwnedBy = (owner: string): readonly Clause[] => [
   statusIs('running'),
-  { attribute: 'leaseOwner', is: 'equal', value: owner },
+  equal('leaseOwner', owner),
 ];
 
-export const leaseEndsBefore = (leaseUntil: number): Clause => ({
-  attribute: 'leaseUntil',
-  is: 'below',
-  value: leaseUntil,
-});
+export const leaseEndsBefore = (leaseUntil: number): Clause => below('leaseUntil', leaseUntil);
 
-export const leaseEndsAt = (leaseUntil: number): Clause => ({
-  attribute: 'leaseUntil',
-  is: 'equal',
-  value: leaseUntil,
-});
+export const leaseEndsAt = (leaseUntil: number): Clause => equal('leaseUntil', leaseUntil);
 
-export const finishedAtIs = (finishedAt: number): Clause => ({
-  attribute: 'finishedAt',
-  is: 'equal',
-  value: finishedAt,
-});
+export const finishedAtIs = (finishedAt: number): Clause => equal('finishedAt', finishedAt);
 
-/** What the index showed is still so: stale reads and rival reapers are refused here. */
+export const formatIsKnown: Clause = equal('format', ROW_FORMAT);
+
+/** Refuses stale index reads and rival reapers. */
 export const leaseIsAsObserved = (entry: LeaseEntry): readonly Clause[] => [
   statusIs(entry.status),
   attemptIs(entry.attempt),
   leaseEndsAt(entry.leaseUntil),
+  formatIsKnown,
 ];
 
-/** A checkpoint forgives crashes and leaves the lease as it is: an index that lags shows the lease rightly, and more crashes than there are. */
-export const crashesAre = (crashes: number): Clause => ({
-  attribute: 'crashes',
-  is: 'equal',
-  value: crashes,
-});
+/** Progress forgives lapses without moving the lease, so a lagging index may show too many. */
+export const lapsesAre = (lapses: number): Clause => equal('lapses', lapses);
 
-export const checkpointIsNewer = (seq: number): Clause => ({
-  attribute: 'checkpointSeq',
-  is: 'below',
-  value: seq,
-});
+export const checkpointIsNewer = (seq: number): Clause => below('checkpointSeq', seq);
 
-/** No checkpoint came since the row was read; a row of an old or foreign writer may have no number. */
-export const checkpointIsStill = (seq: number | undefined): Clause =>
-  seq === undefined
-    ? { attribute: 'checkpointSeq', is: 'absent' }
-    : { attribute: 'checkpointSeq', is: 'equal', value: seq };
-
-/** As many acts of operators as were read; a row on which nobody has acted has no count. */
+/** A row without operator acts has no count. */
 export const actedIs = (acted: number): Clause =>
-  acted === 0 ? { attribute: 'acted', is: 'absent' } : { attribute: 'acted', is: 'equal', value: acted };
-
-/** Written by this version or an older one. */
-export const formatIsKnown: Clause = { attribute: 'format', is: 'absentOrAtMost', value: ROW_FORMAT };
-
-/** As `formatIsKnown`, in two forms that a batch statement can say. */
-export const formatIsToday: Clause = { attribute: 'format', is: 'equal', value: ROW_FORMAT };
-export const hasNoFormat: Clause = { attribute: 'format', is: 'absent' };
-
-/** The terms are the type's own, or a producer's. */
-export const termsAreSettled: Clause = { attribute: 'defaultTerms', is: 'absent' };
-export const termsAreDefaults: Clause = { attribute: 'defaultTerms', is: 'present' };
+  acted === 0 ? { attribute: 'acted', is: 'absent' } : equal('acted', acted);

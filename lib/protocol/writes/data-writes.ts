@@ -1,7 +1,7 @@
-import { rowIsAbsent } from './clauses.ts';
-import type { RowWrite } from './row-write.ts';
+import type { DataVersion } from '../rows/data-pointer.ts';
+import { attemptIs, rowIsAbsent } from './clauses.ts';
+import type { Clause, RowWrite } from './row-write.ts';
 
-/** One part of a text in a row of its own. */
 export interface DataPart {
   readonly key: string;
   readonly text: string;
@@ -9,23 +9,25 @@ export interface DataPart {
   readonly expiresAt: number;
 }
 
-/** Keys are used once, so whoever finds the row there wrote it: a repeat after a lost reply is refused, and stands. */
-export const putDataWrite = ({ key, text, expiresAt }: DataPart): RowWrite => ({
+/** Unversioned keys are used once; a versioned text replaces only older ones, so late repeats do no harm. */
+export const putDataWrite = ({ key, text, expiresAt }: DataPart, version?: DataVersion): RowWrite => ({
   transition: 'putData',
   jobId: key,
-  when: [[rowIsAbsent]],
-  set: { data: text, expiresAt },
+  when: version === undefined ? [[rowIsAbsent]] : [[rowIsAbsent], ...versionIsOlder(version)],
+  set: { data: text, expiresAt, ...version },
   returns: 'nothing',
 });
 
-/**
- * A checkpoint goes to the one of two rows that the job's row does not point to. A late repeat of an older one is refused by
- * the newer that is there.
- */
-export const replaceDataWrite = ({ key, text, expiresAt }: DataPart, seq: number): RowWrite => ({
-  transition: 'replaceData',
+const versionIsOlder = ({ attempt, seq }: DataVersion): readonly (readonly Clause[])[] => [
+  [{ attribute: 'attempt', is: 'below', value: attempt }],
+  [attemptIs(attempt), { attribute: 'seq', is: 'below', value: seq }],
+];
+
+/** Needs no fence: it changes no text. */
+export const extendDataWrite = (key: string, expiresAt: number): RowWrite => ({
+  transition: 'extendData',
   jobId: key,
-  when: [[rowIsAbsent], [{ attribute: 'seq', is: 'below', value: seq }]],
-  set: { data: text, expiresAt, seq },
+  when: [[{ attribute: 'expiresAt', is: 'below', value: expiresAt }]],
+  set: { expiresAt },
   returns: 'nothing',
 });

@@ -1,7 +1,7 @@
 import { BadRowError } from '../errors.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
 
-/** Comparisons with an absent attribute, or across types, are false, as in DynamoDB. */
+/** As in DynamoDB, comparisons with an absent attribute or across types are false. */
 export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
   const value = row?.[clause.attribute];
   switch (clause.is) {
@@ -15,14 +15,11 @@ export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
       return value === clause.value;
     case 'below':
       return typeof value === typeof clause.value && (value as number) < (clause.value as number);
-    case 'absentOrAtMost':
-      return value === undefined || (typeof value === 'number' && value <= Number(clause.value));
     case 'atMost':
       return typeof value === typeof clause.value && (value as number) <= (clause.value as number);
   }
 }
 
-/** The row as a write leaves it. */
 export function rowAfter(write: RowWrite, before: Row | undefined): Row {
   const after: Record<string, unknown> = { ...before, jobId: write.jobId };
   for (const [name, value] of Object.entries(write.keep ?? {})) after[name] = before?.[name] ?? value;

@@ -1,11 +1,10 @@
-import type { JsonValue } from '../../wire/message.ts';
 import { actAttribute, BAD_MESSAGE_PREFIX, BAD_MESSAGE_TYPE, ROW_FORMAT } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Job, OperatorAct, RunningJob } from '../job.ts';
-import type { DataName, DataPointer } from '../rows/data-pointer.ts';
+import { claimOf, type Job, type OperatorAct, type RunningJob } from '../job.ts';
 import { actedIs, attemptIs, finishedAtIs, leaseEndsAt, rowIsAbsent, statusIs } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 import {
+  cancelledAttributes,
   claimEnded,
   failedAttributes,
   finishedAttributes,
@@ -13,10 +12,7 @@ import {
   type WriteContext,
 } from './worker-writes.ts';
 
-/**
- * The row as the operator saw it: a job that moved on meanwhile is not touched. Status and attempt alone can come back (a
- * cancelled job that is revived is pending with the same attempt), and then a late repeat of the write would act again.
- */
+/** Status and attempt can recur (cancel, then revive); the count of acts stops a late repeat from acting twice. */
 const asRead = (job: Job): readonly Clause[] => {
   const seen = [statusIs(job.status), attemptIs(job.attempt), actedIs(job.acted)];
   switch (job.status) {
@@ -29,99 +25,70 @@ const asRead = (job: Job): readonly Clause[] => {
   }
 };
 
-/** The act's entry in the ring of acts. Its number is part of the condition: no operator overwrites another's. */
-const acted = (
+/** The act's number is part of the condition, so no act overwrites another. */
+const byOperator = (
   job: Job,
   act: OperatorAct['act'],
-  { changedBy, now }: Pick<WriteContext, 'changedBy' | 'now'>,
+  set: RowWrite['set'],
+  { changedBy, now }: WriteContext,
 ) => ({
-  acted: job.acted + 1,
-  [actAttribute(job.acted)]: { act, by: changedBy.split('/', 1)[0] ?? '', at: now },
+  jobId: job.jobId,
+  when: [asRead(job)],
+  set: {
+    ...set,
+    acted: job.acted + 1,
+    [actAttribute(job.acted)]: { act, by: changedBy.split('/', 1)[0] ?? '', at: now },
+    changedBy,
+  },
+  returns: 'row' as const,
 });
 
-/** Ends a pending job; asks the worker of a running one, which sees it in its next heartbeat's reply. */
+/** Ends a pending job; the worker of a running one learns of it from its next heartbeat. */
 export const cancelWrite = (
   job: Job & { readonly status: 'pending' | 'running' },
-  expiresAt: number,
-  { changedBy, now }: WriteContext,
+  at: WriteContext,
 ): RowWrite =>
   job.status === 'pending'
     ? {
+        ...byOperator(job, 'cancel', cancelledAttributes(at), at),
         transition: 'cancel',
-        jobId: job.jobId,
-        when: [asRead(job)],
-        set: {
-          status: 'cancelled',
-          ...finishedAttributes(now, expiresAt),
-          ...acted(job, 'cancel', { changedBy, now }),
-          changedBy,
-        },
         remove: ['leaseUntil'],
-        returns: 'row',
       }
-    : {
-        transition: 'requestCancel',
-        jobId: job.jobId,
-        when: [asRead(job)],
-        set: { cancelRequested: true, ...acted(job, 'cancel', { changedBy, now }), changedBy },
-        returns: 'row',
-      };
+    : { ...byOperator(job, 'cancel', { cancelRequested: true }, at), transition: 'requestCancel' };
 
-/** Runs a failed or cancelled job again. Counters start at 0 again, but not `attempt`: old claims must stay fenced. */
+/** All counters but `attempt` start at 0 again: old claims must stay fenced. */
 export const reviveWrite = (
   job: Job & { readonly status: 'failed' | 'cancelled' },
   dispatch: Dispatch,
-  { changedBy, now, shards }: WriteContext,
-  /** Newer copies of data that would expire too soon. */
-  renewed: Readonly<Partial<Record<DataName, DataPointer>>> = {},
-): RowWrite => ({
-  transition: 'revive',
-  jobId: job.jobId,
-  when: [asRead(job)],
-  set: {
-    ...pendingAttributes(job.jobId, dispatch, shards),
-    errors: 0,
-    crashes: 0,
-    releases: 0,
-    cancelRequested: false,
-    ...(renewed as Readonly<Record<string, JsonValue>>),
-    format: ROW_FORMAT,
-    ...acted(job, 'revive', { changedBy, now }),
-    changedBy,
-  },
-  // `failedAt` is what version 0.1 had an index on.
-  remove: ['expiresAt', 'finishedAt', 'failedAt', 'result', 'excuses'],
-  returns: 'row',
-});
+  at: WriteContext,
+): RowWrite => {
+  const counts = { errors: 0, crashes: 0, lapses: 0, releases: 0, cancelRequested: false };
+  const set = { ...pendingAttributes(job.jobId, dispatch, at.shards), ...counts };
+  return {
+    ...byOperator(job, 'revive', set, at),
+    transition: 'revive',
+    remove: ['expiresAt', 'finishedAt', 'result'],
+  };
+};
 
-/** Takes a running job from its worker, which is fenced from then on. Counts as a release. */
-export const takeBackWrite = (
-  job: RunningJob,
-  dispatch: Dispatch,
-  { changedBy, now, shards }: WriteContext,
-): RowWrite => ({
-  transition: 'takeBack',
-  jobId: job.jobId,
-  when: [asRead(job)],
-  set: {
-    ...pendingAttributes(job.jobId, dispatch, shards),
-    ...claimEnded(
-      { jobId: job.jobId, owner: job.leaseOwner, attempt: job.attempt, startedAt: job.startedAt },
-      now,
-      'takenBack',
-    ),
-    ...acted(job, 'takeBack', { changedBy, now }),
-    changedBy,
-  },
-  // Not from what was read: a checkpoint may have turned crashes into releases since.
-  sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
-  returns: 'row',
-});
+/** Fences the worker; counts as a release. */
+export const takeBackWrite = (job: RunningJob, dispatch: Dispatch, at: WriteContext): RowWrite => {
+  const set = {
+    ...pendingAttributes(job.jobId, dispatch, at.shards),
+    ...claimEnded(claimOf(job), at.now, 'takenBack'),
+  };
+  return {
+    ...byOperator(job, 'takeBack', set, at),
+    transition: 'takeBack',
+    // Added on the server: a checkpoint may have turned crashes and lapses into releases since the read.
+    sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
+  };
+};
 
-/** A message that cannot be run, kept for its producer to find: never in the row of a job. */
+/** A message that cannot be run, stored apart from job rows for its producer to find. */
 export interface RejectedMessage {
   readonly messageId: string;
-  /** The id that it names, where that is a legal one. */
+  /** The id it names, if legal. */
   readonly jobId?: string;
   readonly reason: string;
   readonly text: string;
@@ -129,15 +96,13 @@ export interface RejectedMessage {
   readonly sha256: string;
 }
 
-/** The key of a rejected message's row. */
 export const badMessageKey = (name: string): string => `${BAD_MESSAGE_PREFIX}${name}`;
 
 export const rejectWrite = (
   message: RejectedMessage,
   /** The job id that it named, or its own. */
   name: string,
-  expiresAt: number,
-  { changedBy, now, shards }: WriteContext,
+  at: WriteContext,
 ): RowWrite => ({
   transition: 'reject',
   jobId: badMessageKey(name),
@@ -155,16 +120,17 @@ export const rejectWrite = (
     attempt: 0,
     errors: 0,
     crashes: 0,
+    lapses: 0,
     releases: 0,
     maxAttempts: 1,
     maxCrashes: 1,
     checkpointSeq: 0,
     cancelRequested: false,
-    createdAt: now,
+    createdAt: at.now,
     format: ROW_FORMAT,
-    ...failedAttributes(name, now, shards),
-    ...finishedAttributes(now, expiresAt),
-    changedBy,
+    ...failedAttributes(name, at.now, at.shards),
+    ...finishedAttributes(at),
+    changedBy: at.changedBy,
   },
   returns: 'nothing',
 });

@@ -1,9 +1,9 @@
-import { defined } from '../../wire/defined.ts';
 import type { ReapVerdict } from '../decisions/decide-reap.ts';
 import type { LeaseEntry } from '../job.ts';
-import { cancelIsRequested, crashesAre, leaseIsAsObserved } from './clauses.ts';
-import type { Clause, RowWrite } from './row-write.ts';
+import { cancelIsRequested, lapsesAre, leaseIsAsObserved } from './clauses.ts';
+import type { RowWrite } from './row-write.ts';
 import {
+  cancelledAttributes,
   claimEnded,
   failedAttributes,
   finishedAttributes,
@@ -11,55 +11,39 @@ import {
   type WriteContext,
 } from './worker-writes.ts';
 
-/** The verdicts that need a write. */
 export type ReapAction = Exclude<ReapVerdict, { kind: 'leave' }>;
 
-/**
- * Carries a verdict out, provided that the row is still as the index showed it. Counters are absolute values: a reaper
- * that repeats itself cannot charge a crash twice.
- */
-export function reapWrite(
-  entry: LeaseEntry,
-  action: ReapAction,
-  expiresAt: number,
-  { changedBy, now, shards }: WriteContext,
-  /** How often the row says that the job was excused already. */
-  excuses = 0,
-): RowWrite {
-  const observed = { jobId: entry.jobId, when: [leaseIsAsObserved(entry)], returns: 'nothing' } as const;
-  const countsAreAsObserved = [...leaseIsAsObserved(entry), crashesAre(entry.crashes)];
+/** Counters are absolute values, so a repeat cannot count a lapse twice. */
+export function reapWrite(entry: LeaseEntry, action: ReapAction, at: WriteContext): RowWrite {
+  const { changedBy, now, shards } = at;
+  const isAsObserved = leaseIsAsObserved(entry);
+  const observed = { jobId: entry.jobId, when: [isAsObserved], returns: 'nothing' } as const;
+  const lapsesAreAsObserved = [[...isAsObserved, lapsesAre(entry.lapses)]];
   switch (action.kind) {
     case 'reclaim':
       return {
         ...observed,
         transition: 'reclaim',
-        when: [
-          action.otherwise === undefined
-            ? countsAreAsObserved
-            : [...countsAreAsObserved, wasExcused(excuses)],
-        ],
-        set: defined({
+        when: lapsesAreAsObserved,
+        set: {
           ...pendingAttributes(entry.jobId, action.dispatch, shards),
-          crashes: action.crashes,
-          releases: action.releases,
-          excuses: action.otherwise && excuses + 1,
+          lapses: action.lapses,
           lastError: action.lastError,
-          ...lapsedClaim(entry, now, action.excuse && `not charged: ${action.excuse}`),
+          ...lapsedClaim(entry, now),
           changedBy,
-        }),
+        },
       };
-    case 'fail':
+    case 'quarantine':
       return {
         ...observed,
-        transition: action.quarantined ? 'quarantine' : 'failLapsed',
-        when: [countsAreAsObserved],
+        transition: 'quarantine',
+        when: lapsesAreAsObserved,
         set: {
           status: 'failed',
-          crashes: action.crashes,
-          releases: action.releases,
+          lapses: action.lapses,
           lastError: action.lastError,
           ...failedAttributes(entry.jobId, now, shards),
-          ...finishedAttributes(now, expiresAt),
+          ...finishedAttributes(at),
           ...lapsedClaim(entry, now),
           changedBy,
         },
@@ -74,10 +58,9 @@ export function reapWrite(
       return {
         ...observed,
         transition: 'cancelLapsed',
-        when: [[...leaseIsAsObserved(entry), cancelIsRequested]],
+        when: [[...isAsObserved, cancelIsRequested]],
         set: {
-          status: 'cancelled',
-          ...finishedAttributes(now, expiresAt),
+          ...cancelledAttributes(at),
           ...(entry.status === 'running' ? lapsedClaim(entry, now) : undefined),
           changedBy,
         },
@@ -86,21 +69,14 @@ export function reapWrite(
   }
 }
 
-/** The index does not tell how often; a row that was never excused says nothing, which a batch statement can ask for. */
-const wasExcused = (excuses: number): Clause =>
-  excuses === 0
-    ? { attribute: 'excuses', is: 'absent' }
-    : { attribute: 'excuses', is: 'equal', value: excuses };
-
-const lapsedClaim = (entry: LeaseEntry, now: number, cause?: string) =>
+const lapsedClaim = (entry: LeaseEntry, now: number) =>
   claimEnded(
     {
       jobId: entry.jobId,
       owner: entry.leaseOwner ?? 'unknown',
       attempt: entry.attempt,
-      startedAt: entry.startedAt ?? entry.leaseUntil - entry.leaseMs,
+      startedAt: entry.startedAt ?? entry.leaseUntil - (entry.leaseMs ?? 0),
     },
     now,
     'lapsed',
-    cause,
   );

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../wire/message.ts';
-import { BAD_MESSAGE_PREFIX, OLD_TERM } from '../../wire/table.ts';
+import { BAD_MESSAGE_PREFIX, ROW_FORMAT } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import { isDataPointer, storedValue } from '../rows/data-pointer.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
@@ -11,10 +11,7 @@ import {
   type WriteContext,
 } from './worker-writes.ts';
 
-/**
- * The doctor's writes. They are conditional like every other: the attributes that they judge by and change must still be as
- * the scan saw them. So a job that moved on meanwhile is left alone, and a worker that is still alive is fenced by the status.
- */
+/** The doctor's writes apply only to rows unchanged since the scan; the status fences a live worker. */
 
 const FENCE = ['status', 'attempt', 'leaseUntil', 'changedBy'] as const;
 
@@ -41,71 +38,51 @@ const repair = (
   set: { ...write.set, changedBy },
 });
 
-/** Every failure of version 0.1 is listed again. */
-export const oldFailuresListedWrite = (reapers: Row): RowWrite => ({
-  transition: 'oldFailuresListed',
-  jobId: String(reapers.jobId),
-  when: [asScanned(reapers, [OLD_TERM])],
-  set: { oldFailures: 'listed' },
-  remove: [OLD_TERM],
-  returns: 'nothing',
-});
-
-/** Gives an unfinished row to the queue, from where any worker may claim it. */
 export const repairToPendingWrite = (row: Row, dispatch: Dispatch, context: WriteContext): RowWrite =>
   repair(
     row,
-    {
-      transition: 'repairToPending',
-      set: pendingAttributes(String(row.jobId), dispatch, context.shards),
-    },
+    { transition: 'repairToPending', set: pendingAttributes(String(row.jobId), dispatch, context.shards) },
     ['leaseShard', 'leaseOwner'],
     context,
   );
 
-/** Sets the time of the next hint anew. */
 export const repairHintWrite = (row: Row, dispatch: Dispatch, context: WriteContext): RowWrite =>
   repair(
     row,
-    {
-      transition: 'repairHint',
-      set: { leaseUntil: dispatch.leaseUntil, dispatches: dispatch.dispatches },
-    },
+    { transition: 'repairHint', set: { leaseUntil: dispatch.leaseUntil, dispatches: dispatch.dispatches } },
     ['notBefore'],
     context,
   );
 
-/** Puts a failed row in its place in the index, and takes any other finished row out of it. */
+/** Puts a failed row into the index, and takes any other finished row out of it. */
 export const repairIndexWrite = (row: Row, context: WriteContext): RowWrite =>
   repair(
     row,
     {
       transition: 'repairIndex',
-      ...(row.status === 'failed' ? failedPlace(row, context.shards) : { set: {}, remove: ['leaseUntil'] }),
+      ...(row.status === 'failed'
+        ? { set: failedPlace(row, context.shards) }
+        : { set: {}, remove: ['leaseUntil'] }),
     },
     ['leaseShard', 'finishedAt'],
     context,
   );
 
-/** The place that the transition which failed the row would have given it. */
-const failedPlace = (row: Row, shards: number): Pick<RowWrite, 'set' | 'remove'> => ({
-  set: failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), Number(row.finishedAt), shards),
-  // The version before had an index on it.
-  remove: ['failedAt'],
-});
+/** Where the failing transition would have put the row. */
+const failedPlace = (row: Row, shards: number) =>
+  failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), Number(row.finishedAt), shards);
 
-/** Sets attributes that were missing or of the wrong type. */
 export const repairAttributesWrite = (
   row: Row,
   mended: Readonly<Record<string, string | number>>,
   context: WriteContext,
 ): RowWrite => repair(row, { transition: 'repairAttributes', set: mended }, Object.keys(mended), context);
 
-/** Ends a row that cannot be mended, in a form that every reader can read; what it holds stays in it. */
+/** Makes an unrepairable row readable as failed, and keeps its contents. */
 export function repairByFailingWrite(
   row: Row,
   why: string,
-  defaults: Pick<Settings, 'maxAttempts' | 'maxCrashes' | 'leaseMs'> & { readonly expiresAt: number },
+  defaults: Pick<Settings, 'maxAttempts' | 'maxCrashes' | 'leaseMs'>,
   context: WriteContext,
 ): RowWrite {
   const number = (name: string, otherwise: number) =>
@@ -119,17 +96,21 @@ export function repairByFailingWrite(
     payload: isDataPointer(row.payload) ? storedValue(row.payload) : text('payload', 'null'),
     lastError: `failed by doctor: ${why}`,
     ...Object.fromEntries(
-      ['attempt', 'errors', 'crashes', 'releases', 'checkpointSeq'].map((name) => [name, number(name, 0)]),
+      ['attempt', 'errors', 'crashes', 'lapses', 'releases', 'checkpointSeq'].map((name) => [
+        name,
+        number(name, 0),
+      ]),
     ),
     maxAttempts: number('maxAttempts', defaults.maxAttempts),
     maxCrashes: number('maxCrashes', defaults.maxCrashes),
     leaseMs: number('leaseMs', defaults.leaseMs),
     createdAt: number('createdAt', now),
+    format: ROW_FORMAT,
     ...failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), now, shards),
-    ...finishedAttributes(now, defaults.expiresAt),
+    ...finishedAttributes(context),
     cancelRequested: false,
   };
-  // Optional attributes of the wrong type would keep the row unreadable; the cause is named in lastError.
+  // Optional attributes of the wrong type would keep the row unreadable; `lastError` names the cause.
   const remove = ['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText'].filter(
     (name) => row[name] !== undefined && !isFine(name, row[name]),
   );

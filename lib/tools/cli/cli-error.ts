@@ -1,15 +1,13 @@
-/** How a run ended, for scripts. */
 export const exitCodes = {
   ok: 0,
   /** Something was refused or failed, or a check found a problem. */
   refused: 1,
-  /** Usage error or system unreachable: nothing is known. */
+  /** A usage error, or the system is unreachable. */
   unusable: 2,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a command with a message that says what to do next. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
 

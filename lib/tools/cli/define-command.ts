@@ -6,22 +6,18 @@ import { createOutput, type Output, type OutputOptions } from './terminal/output
 import type { Terminal } from './terminal/terminal.ts';
 import { parseDuration, parseInstant } from './terminal/time.ts';
 
-/** What a command is given to register itself with. */
 export interface CliContext {
   readonly terminal: Terminal;
-  /** Sets the code with which the process will end. */
+  /** Sets the process's exit code. */
   end(code: ExitCode): void;
 }
 
-/** Adds `--json`, which every command has. */
 export const withJson = (command: Command): Command =>
   command.option('--json', 'print one JSON document instead of text');
 
-/** Adds `--wide`, for commands that print tables. */
 export const withWide = (command: Command): Command =>
   command.option('--wide', 'cut nothing and leave no column out, however wide the lines get');
 
-/** Adds the options that say which system to work on. */
 export function withSystem(command: Command): Command {
   const option = (flags: string, says: string) =>
     command.addOption(
@@ -35,11 +31,10 @@ export function withSystem(command: Command): Command {
   return withJson(command);
 }
 
-/** Adds a worked example to the help. */
 export const withExamples = (command: Command, ...examples: readonly string[]): Command =>
   command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`);
 
-/** Runs a command's body with an open system, closes it, and takes the body's exit code. */
+/** Closes the system afterwards and ends with the body's exit code. */
 export async function onSystem(
   context: CliContext,
   options: SystemOptions,
@@ -55,7 +50,6 @@ export async function onSystem(
   }
 }
 
-/** Runs a command's body that needs no system. */
 export async function withoutSystem(
   context: CliContext,
   options: OutputOptions,
@@ -64,14 +58,14 @@ export async function withoutSystem(
   context.end((await body(createOutput(context.terminal, options))) ?? exitCodes.ok);
 }
 
-/** Reads a duration option; commander shows the message with the option's name. */
+/** Commander adds the option's name to the message. */
 export function durationOption(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 10m, 1h30m or 2d.');
   return ms;
 }
 
-/** Reads an instant option, kept as text until the clock is known. */
+/** Stays text until the clock is known. */
 const instantOption =
   (orElse: string) =>
   (text: string): string => {
@@ -83,7 +77,6 @@ const instantOption =
 export const pastOption = instantOption('how long ago, such as 2h');
 export const futureOption = instantOption('how long from now, such as 2h');
 
-/** Reads a whole number within limits. */
 export const numberOption =
   (lowest: number, highest: number) =>
   (text: string): number => {
@@ -93,7 +86,6 @@ export const numberOption =
     return value;
   };
 
-/** Reads a number above zero that may have a fraction. */
 export function positiveOption(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
@@ -101,13 +93,13 @@ export function positiveOption(text: string): number {
   return value;
 }
 
-/** Gathers an option that may be given several times, or with commas. */
+/** Accepts repeated options and commas. */
 export const listOption = (text: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   ...text.split(',').filter((part) => part !== ''),
 ];
 
-/** Any text: rows that were edited by hand and rejected messages are looked at, too. */
+/** Accepts any text, because hand-edited rows and rejected messages need inspection too. */
 export function parseJobId(value: string): string {
   if (value === '')
     throw new InvalidArgumentError('A job id has at least one character; `leasehold ls` lists them.');

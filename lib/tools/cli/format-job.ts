@@ -6,7 +6,6 @@ import type { Colours } from './terminal/output.ts';
 
 type Paint = (text: string) => string;
 
-/** The status in its colour: green is good, red needs attention, yellow is under way. */
 export function statusCell(status: string, colours: Colours): readonly [string, Paint] {
   const paint: Partial<Record<string, Paint>> = {
     pending: colours.cyan,
@@ -24,7 +23,6 @@ export function paintStatus(status: string, colours: Colours): string {
   return paint(text);
 }
 
-/** What the lease of an unfinished job says about its next moment. */
 export function leaseCell(
   entry: Pick<LeaseEntry, 'status' | 'leaseUntil' | 'notBefore' | 'dispatches'>,
   now: number,

@@ -1,3 +1,4 @@
+import { Command } from 'commander';
 import { type Acted, actOnJob } from '../../client/act-on-job.ts';
 import { unknownJob } from '../../client/look-up.ts';
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
@@ -6,11 +7,13 @@ import type { Job, OperatorAct } from '../../protocol/job.ts';
 import type { Hint } from '../../protocol/ports.ts';
 import { whyRefused } from '../inspect/why-refused.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
+import { type CliContext, onSystem, parseJobIds, withSystem } from './define-command.ts';
+import type { SystemOptions } from './find-system.ts';
 import { paintStatus } from './format-job.ts';
 import type { System } from './system.ts';
+import { confirmed } from './terminal/confirmed.ts';
 import type { Output } from './terminal/output.ts';
 
-/** What became of one id that an operator named. */
 export interface Operated {
   readonly jobId: string;
   readonly outcome: 'written' | 'refused' | 'absent' | 'failed';
@@ -18,7 +21,6 @@ export interface Operated {
   readonly says: string;
 }
 
-/** A verb on single jobs: what it writes, and what it says on success. */
 export interface Verb {
   readonly act: OperatorAct['act'];
   /** @default - the act by itself, with its hint */
@@ -26,7 +28,27 @@ export interface Verb {
   readonly done: (job: Job) => string;
 }
 
-/** Applies the verb to each id in turn; one refusal does not keep the others from being done. */
+/** Asks first if there are several jobs. */
+export const verbCommand = (
+  context: CliContext,
+  name: string,
+  verb: Verb & { readonly question: (count: number) => string; readonly needsQueue?: boolean },
+): Command =>
+  withSystem(
+    new Command(name)
+      .argument('<id...>', 'job ids', parseJobIds)
+      .option('-y, --yes', 'do not ask, even for several jobs')
+      .action((ids: string[], options: SystemOptions & { readonly yes?: boolean }) =>
+        onSystem(context, options, async (system, output) => {
+          if (verb.needsQueue) system.queueUrl();
+          if (ids.length > 1 && !(await confirmed(context.terminal, verb.question(ids.length), options)))
+            return exitCodes.refused;
+          return reportOperated(output, await operate(system, ids, verb));
+        }),
+      ),
+  );
+
+/** One refusal does not stop the others. */
 export async function operate(system: System, ids: readonly string[], verb: Verb): Promise<Operated[]> {
   const results: Operated[] = [];
   for (const jobId of ids) results.push(await operateOn(system, jobId, verb));
@@ -46,7 +68,7 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
       says: outcome === 'refused' ? whyRefused(verb.act, job) : verb.done(job) + unsent(hintFailed),
     };
   } catch (error) {
-    // A row that cannot be read concerns this job alone; a store that does not answer concerns them all.
+    // An unreadable row concerns this job only; an unreachable store concerns all.
     if (!concernsOneRow(error)) throw error;
     return { jobId, outcome: 'failed', says: (error as Error).message };
   }
@@ -55,21 +77,24 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
 const unsent = (why: string | undefined): string =>
   why === undefined ? '' : `; no hint could be sent (${why}), so the reaper sends one soon`;
 
-/** Sends the hints that a dispatch asks for. */
+export interface Dispatched extends Pick<Hint, 'jobId' | 'type'> {
+  readonly dispatch: Dispatch;
+}
+
 export const sendHintsFor = (
   system: System,
   output: Output,
-  dispatched: readonly { readonly jobId: string; readonly dispatch: Dispatch }[],
+  dispatched: readonly Dispatched[],
 ): Promise<void> =>
   sendHints(
     system,
     output,
-    dispatched.flatMap(({ jobId, dispatch }): Hint[] =>
-      dispatch.hintDelaySeconds === undefined ? [] : [{ jobId, delaySeconds: dispatch.hintDelaySeconds }],
+    dispatched.flatMap(({ jobId, type, dispatch: { hintDelaySeconds } }): Hint[] =>
+      hintDelaySeconds === undefined ? [] : [{ jobId, type, delaySeconds: hintDelaySeconds }],
     ),
   );
 
-/** What cannot be sent is sent by the reaper, a little later. */
+/** The reaper sends later what cannot be sent now. */
 export async function sendHints(system: System, output: Output, hints: readonly Hint[]): Promise<void> {
   if (hints.length === 0) return;
   const { failed, reason } = await system.queue().sendHints(hints);

@@ -7,10 +7,9 @@ import type { Colours, Output } from './terminal/output.ts';
 const LABEL = 22;
 const COUNT = 9;
 
-/** A wake that is so late has been lost; the next tick of the schedule mends it. */
+/** A wake this late is lost; the next tick of the schedule repairs the chain. */
 const LATE_MS = 5000;
 
-/** The overview as lines for a screen. */
 export function overviewLines(
   overview: Overview,
   now: number,
@@ -42,7 +41,7 @@ export function overviewLines(
   ];
 }
 
-/** `1,234`, or `10,000+` where the count stopped. */
+/** `1,234`, or `10,000+` if the count stopped. */
 const formatCount = ({ count, complete }: Count): string =>
   `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
 
@@ -60,14 +59,9 @@ type Painted = [text: string, paint?: (text: string) => string];
 
 function reaperState({ reaper }: Overview, now: number, colours: Colours): Painted {
   if (reaper === undefined) return ['none has run yet', colours.yellow];
-  const { leader, leaderUntil, epoch, wakeAt } = reaper;
-  if (wakeAt !== undefined && leaderUntil <= now)
-    return wakeAt > now - LATE_MS
-      ? [`next sweep ${formatAge(wakeAt, now)}`]
-      : [`its wake was due ${formatAge(wakeAt, now)}; the next tick mends it`, colours.yellow];
-  if (leaderUntil > now)
-    return [`${leader} leads (term ${epoch}); its lead ends ${formatAge(leaderUntil, now)}`];
-  return leaderUntil === 0
-    ? [`${leader} led last (term ${epoch}) and handed over`]
-    : [`${leader} led last (term ${epoch}); its lead ended ${formatAge(leaderUntil, now)}`];
+  const { holder = 'any reaper', term, wakeAt } = reaper;
+  if (wakeAt === undefined) return ['none has promised a sweep', colours.yellow];
+  return wakeAt > now - LATE_MS
+    ? [`${holder} sweeps next ${formatAge(wakeAt, now)} (term ${term})`]
+    : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process makes up for it`, colours.yellow];
 }

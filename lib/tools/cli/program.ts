@@ -3,9 +3,9 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { type CommandEntry, commands } from './commands.ts';
 import type { CliContext } from './define-command.ts';
 
-/** Lines of help that are wider are hard to read, however wide the screen is. */
+/** Wider lines of help are hard to read. */
 const WIDEST_HELP = 110;
-/** What the scripts of `leasehold completion` call at every Tab. */
+/** The completion scripts call this on every Tab. */
 const COMPLETE = 'complete';
 const SCRIPTS = 'completion-scripts';
 
@@ -21,14 +21,11 @@ Examples:
 
 'leasehold <command> --help' tells its options, with examples.`;
 
-/**
- * The command line: `leasehold <command>`. Only the command that the arguments name is loaded; the others are names in the help.
- * Throws a CommanderError instead of ending the process.
- */
+/** The command line. Loads only the command that the arguments name; throws a CommanderError instead of ending the process. */
 export async function createProgram(
   context: CliContext,
   args: readonly string[],
-  /** Told what is wrong with the arguments. */
+  /** Receives what is wrong with the arguments. */
   onMisuse: (text: string) => void = () => {},
 ): Promise<Command> {
   const { terminal } = context;
@@ -61,25 +58,27 @@ export async function createProgram(
   const called = entryIn(args);
   for (const entry of commands) {
     const command =
-      entry === called ? (await entry.load())(context) : new Command(entry.name).description(entry.says);
+      entry === called
+        ? (await entry.load()).createCommand(context)
+        : new Command(entry.name).description(entry.says);
     if (entry.alias !== undefined) command.alias(entry.alias);
     program.addCommand(inheriting(command.summary(entry.says).helpGroup(entry.group), program));
   }
   if (args[0] === COMPLETE) {
     const { default: tab } = await import('@bomb.sh/tab/commander');
-    // It adds a command of its own for the scripts, which ours replaces.
+    // Removes the library's own command, which ours replaces.
     tab(program, { completionCommandName: SCRIPTS }).commands.delete(SCRIPTS);
   }
   return program;
 }
 
-/** The command that is called, asked about, or completed: the first word that names one. */
+/** The first word that names a command. */
 const entryIn = (args: readonly string[]): CommandEntry | undefined =>
   args
     .slice(0, args[0] === 'help' ? 2 : args[0] === COMPLETE ? undefined : 1)
     .flatMap((word) => commands.filter(({ name, alias }) => name === word || alias === word))[0];
 
-/** `addCommand` copies nothing: without this a command would write and exit past the terminal it was given. */
+/** `addCommand` copies nothing: without this, a command would write and exit past its terminal. */
 function inheriting(command: Command, program: Command): Command {
   command.copyInheritedSettings(program);
   for (const each of command.commands) inheriting(each, command);

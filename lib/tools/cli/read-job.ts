@@ -1,11 +1,17 @@
+import { payloadOf } from '../../client/job-record.ts';
 import { lookUp } from '../../client/look-up.ts';
 import type { Job } from '../../protocol/job.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { System } from './system.ts';
 
-/** The job, or an error that says where else to look. */
+/** Throws an error that says where else to look. */
 export async function readJob(system: System, jobId: string): Promise<Job> {
   const job = await lookUp(system, jobId);
   if (job.status === 'unknown') throw new CliError(job.says, exitCodes.refused);
   return job;
+}
+
+/** Everything but where its lease is indexed, for scripts. */
+export function wholeJob({ leaseShard: _, ...job }: Job) {
+  return { ...job, payload: payloadOf(job) };
 }

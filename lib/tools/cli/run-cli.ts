@@ -1,12 +1,13 @@
 import { CommanderError } from 'commander';
 import pc from 'picocolors';
+import { missingPermission } from '../../protocol/errors.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import { createProgram } from './program.ts';
 import { guardedTerminal } from './terminal/guarded-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** Runs one command line and returns its exit code; never throws. */
+/** Never throws. */
 export async function runCli(args: readonly string[], screen: Terminal): Promise<ExitCode> {
   const terminal = guardedTerminal(screen);
   let code: ExitCode = exitCodes.ok;
@@ -44,7 +45,7 @@ export async function runCli(args: readonly string[], screen: Terminal): Promise
   }
 }
 
-/** What an operator needs to know of an error; a stack trace only for unexpected ones. */
+/** Shows a stack trace only for unexpected errors. */
 function explained(error: unknown): { message: string; exitCode: ExitCode } {
   if (error instanceof CliError) return { message: error.message, exitCode: error.exitCode };
   const text = error instanceof Error ? error.message : String(error);
@@ -57,18 +58,21 @@ function explained(error: unknown): { message: string; exitCode: ExitCode } {
   };
 }
 
-/** The most common failures, recognised by the SDK's error. */
 function nextStepFor(error: unknown): string | undefined {
   const cause = rootError(error);
   const name = cause instanceof Error ? cause.name : '';
   const text = cause instanceof Error ? cause.message : '';
-  if (/region is missing/i.test(text)) return 'No AWS region is set. Add --region, or export AWS_REGION';
+  if (/region is missing|region not accepted/i.test(text))
+    return 'No AWS region is set. Add --region, or export AWS_REGION';
   if (name === 'CredentialsProviderError' || name === 'UnrecognizedClientException')
     return "No usable AWS credentials were found. Run 'aws sso login', choose a profile with AWS_PROFILE, or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
   if (name === 'ExpiredTokenException' || name === 'ExpiredToken')
     return "The AWS credentials have expired. Log in again, for example with 'aws sso login'";
+  const permission = missingPermission(cause);
+  if (permission !== undefined)
+    return `These AWS credentials lack the permission ${permission}. Use a role that 'jobs.grants.operate' was called with, or add the permission`;
   if (name === 'AccessDeniedException' || name === 'AccessDenied')
-    return 'These AWS credentials may not do this. Use the role that the stack grants to operators';
+    return "These AWS credentials lack a permission. Use a role that 'jobs.grants.operate' was called with";
   if (name === 'ResourceNotFoundException')
     return 'There is no such table in this account and region. Check --table and --region (or LEASEHOLD_TABLE_NAME and AWS_REGION)';
   if (name === 'QueueDoesNotExist' || /NonExistentQueue/.test(name))

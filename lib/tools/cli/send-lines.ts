@@ -10,9 +10,9 @@ import { createProgressBar } from './terminal/progress-bar.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { unknownTypes } from './unknown-types.ts';
 
-/** Messages that are under way at once: enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
+/** Enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
 const CHUNK = 500;
-/** Failures that are listed; the rest are counted. */
+/** Failures listed. */
 const LISTED = 20;
 
 interface Failure {
@@ -25,10 +25,7 @@ interface SendTally {
   readonly failures: Failure[];
 }
 
-/**
- * Sends a job for every line of NDJSON. A bad line is left out and named at the end, so that the others are
- * sent; the exit code says so.
- */
+/** Sends a job for every line of NDJSON. A bad line is left out, named at the end, and changes the exit code. */
 export async function sendLines(
   terminal: Terminal,
   system: System,
@@ -76,7 +73,7 @@ export async function sendLines(
   return report(output, tally, terminal.interrupted.aborted, unknownTypes(system.found.types, types));
 }
 
-/** With a type, the line is the payload; without, it is the whole message. What is not JSON is left for the parser to refuse. */
+/** With a type, the line is the payload, otherwise the whole message; the parser refuses invalid JSON. */
 function bodyOf(text: string, { type, fields }: { type: string | undefined; fields: object }): string {
   try {
     const value = JSON.parse(text) as unknown;

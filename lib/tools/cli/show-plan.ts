@@ -17,7 +17,6 @@ interface Shown {
   readonly prices: Prices;
 }
 
-/** The plan for people: figures, cost by part, and what a shorter or longer lease would change, as a table and a curve. */
 export function showPlan(output: Output, shown: Shown): void {
   showFigures(output, shown);
   showCosts(output, shown);
@@ -53,7 +52,6 @@ function showFigures(output: Output, { workload, settings, plan }: Shown): void 
 const recovery = ({ recovery: { usualMs, worstMs } }: Plan): string =>
   `${formatDuration(usualMs)} after a worker's death; ${formatDuration(worstMs)} at worst, when the reaper dies as well`;
 
-/** What each group of lines is paid for. */
 const groups = {
   coordination: 'Coordination: rows, queue, reaper',
   operations: 'Operations: alarms, logs, backups',

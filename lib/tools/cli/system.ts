@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { clientConfig } from '../../aws/client-defaults.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
 import type { ClientParts } from '../../client/client-parts.ts';
 import { sweptShards } from '../../client/swept-shards.ts';
@@ -9,28 +10,25 @@ import { settingsFromEnvironment } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { resourceVariables, VARIABLE_PREFIX } from '../../wire/environment.ts';
 import { CliError } from './cli-error.ts';
-import { clientConfig, type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
+import { type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** A system that a command works on, opened with the operator's own credentials. */
+/** A system opened with the operator's credentials. */
 export interface System extends ClientParts {
   readonly found: FoundSystem;
   readonly clock: Clock;
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
-  /** Undefined where no bus is known, or events are switched off. */
+  /** Undefined without a known bus, or if events are off. */
   readonly events: Events | undefined;
-  /** The queue's URL; throws an error that says what to do when none is named. */
+  /** Throws an error that says what to do if no queue is named. */
   queueUrl(): string;
-  /** The queue at another URL, such as the dead-letter queue's. */
+  /** For other queues, such as the dead-letter queue. */
   queueAt(url: string): JobQueue;
   close(): void;
 }
 
-/**
- * Opens the system that options, environment or a local stack name. New rows go to the shards that the reaper sweeps, which
- * it keeps with its leader row: an operator's defaults may differ from the stack's.
- */
+/** Uses the shards that the reaper sweeps, because an operator's defaults may differ from the stack's. */
 export async function openSystem(
   options: SystemOptions,
   terminal: Terminal,
@@ -40,7 +38,7 @@ export async function openSystem(
   const found = findSystem(options, terminal.environment, terminal.directory);
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
-  // Loaded here: most of what is typed after `leasehold` needs no AWS SDK, or is answered before it does.
+  // Loaded late, because most commands answer before they need the AWS SDK.
   const [{ connect }, { createTableInspection }, { createQueueAge }] = await Promise.all([
     import('../../aws/connect.ts'),
     import('../../aws/dynamodb/table-inspection.ts'),
@@ -59,16 +57,14 @@ export async function openSystem(
         'This command needs a queue, and none is named. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
       );
     };
+    const config = clientConfig(found.environment, 'CLOUDWATCH');
     return {
       ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       store: storeOf(`cli-${operatorName()}`, settings),
       events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl()),
-      queueAge: createQueueAge({
-        ...{ queueUrl: found.queueUrl ?? '', clock },
-        config: clientConfig(found.environment, 'CLOUDWATCH'),
-      }),
+      queueAge: createQueueAge({ queueUrl: found.queueUrl ?? '', clock, config }),
     };
   } catch (error) {
     close();
@@ -84,11 +80,10 @@ function eventsOf({ environment }: FoundSystem, settings: Settings, terminal: Te
   return createOperatorEvents({ bus, service, onProblem, config: clientConfig(environment, 'EVENTBRIDGE') });
 }
 
-/** Only Leasehold's own variables: the rest of the environment has nothing to do with settings. */
 export const settingVariables = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith(VARIABLE_PREFIX)));
 
-/** Part of `changedBy`, so that a row tells which person's command changed it last. */
+/** Part of `changedBy`, so that a row shows whose command changed it last. */
 function operatorName(): string {
   try {
     return userInfo().username.replace(/[^A-Za-z0-9._-]/g, '_');

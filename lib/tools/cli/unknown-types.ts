@@ -1,6 +1,6 @@
 import { didYouMean } from '../../wire/nearest.ts';
 
-/** What to say of types that no worker of the system has; undefined where all are known, or nobody can know. */
+/** Undefined if all types are known, or the workers' types are not. */
 export function unknownTypes(
   known: readonly string[] | undefined,
   types: Iterable<string>,

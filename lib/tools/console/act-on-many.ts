@@ -4,7 +4,7 @@ import { counted } from '../inspect/counted.ts';
 import { type JobAction, MANY_AT_ONCE, type ManyReply } from './page-messages.ts';
 import { replyToAction } from './reply-to-action.ts';
 
-/** The longest job id with the prefix of rejected messages. */
+/** The longest job id plus the prefix of rejected messages. */
 export const MAX_ID_LENGTH = 300;
 const ACTS_AT_ONCE = 8;
 const MAX_REASONS = 20;
@@ -15,7 +15,7 @@ const didTo: Readonly<Record<JobAction, string>> = {
   revive: 'revived',
 };
 
-/** The ids that a request's body names; undefined where it is not such a body. */
+/** Undefined if the body is malformed. */
 export function jobIdsIn(body: unknown): readonly string[] | undefined {
   const { jobIds } = (typeof body === 'object' && body !== null ? body : {}) as { jobIds?: unknown };
   if (!Array.isArray(jobIds) || jobIds.length === 0 || jobIds.length > MANY_AT_ONCE) return undefined;
@@ -23,7 +23,7 @@ export function jobIdsIn(body: unknown): readonly string[] | undefined {
   return jobIds.every(isId) ? [...new Set(jobIds as string[])] : undefined;
 }
 
-/** Acts on each job by itself, under its own condition: what changed meanwhile is refused and named. */
+/** Each job has its own condition, so one that changed meanwhile is refused and named. */
 export async function actOnMany(
   actions: ActParts,
   jobIds: readonly string[],

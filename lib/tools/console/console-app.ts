@@ -31,19 +31,18 @@ export interface ConsoleAppOptions {
   readonly store: Pick<JobStore, 'read'>;
   readonly clock: Clock;
   readonly settings: Settings;
-  /** Absent: the console is read-only. */
+  /** Absent if the console is read-only. */
   readonly actions?: ActParts;
-  /** Acts on workers' processes; absent where workers do not run on this machine. */
+  /** Absent unless the workers run on this machine. */
   readonly local?: Pick<LocalWorkers, 'signal' | 'killCell'>;
-  /** What can be said of an id without a row. */
+  /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
-  /** Stops all streams. */
   readonly stopping: AbortSignal;
 }
 
-/** As many ids as a request may name, each as long as it may be, in any alphabet. */
+/** Fits the maximum number of ids at their maximum length, in any alphabet. */
 const MAX_BODY_BYTES = 256 * 1024;
-/** A comment now and then shows a dead connection to both ends. */
+/** A comment now and then reveals a dead connection to both ends. */
 const PULSE_MS = 15_000;
 
 const NO_SUCH_JOB =
@@ -52,7 +51,6 @@ const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
 
-/** The console's routes: the page, the stream, one job, and the actions. */
 export function createConsoleApp(options: ConsoleAppOptions): Hono {
   const app = new Hono();
   app.use(pageHeaders);
@@ -118,7 +116,6 @@ function addJobs(app: Hono, options: ConsoleAppOptions): void {
   });
 }
 
-/** What is asked of many jobs at once. */
 function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
   app.post(
     '/api/many/:action',

@@ -11,29 +11,28 @@ export interface FailuresOptions {
   readonly settings: Pick<Settings, 'shards'>;
   readonly clock: Clock;
   readonly jobs: KnownJobs;
-  /** Time between two looks. */
   readonly failuresEveryMs: number;
-  /** Whether the whole table was read, so that nothing has to be counted. */
+  /** Whether the whole table was read, so that counting is unnecessary. */
   readonly isAllKnown: () => boolean;
 }
 
-/** Newest failures read at first, and with each request for more. */
+/** Per request for more, too. */
 const READ_AT_ONCE = 200;
-/** Counted again this soon after a change, and this late without one. */
+/** Interval of counts after a change, and without one. */
 const RECOUNT_MS = 10_000;
 const COUNT_EVERY_MS = 60_000;
-/** After this many entries a shard is not counted further: the figure is "or more". */
+/** Counting a shard stops here, and the figure becomes "or more". */
 const COUNTED_PER_SHARD = 10_000;
-/** The index is read this far back again: entries may come late, and clocks differ. */
+/** Re-reads this much of the index, because entries may be late and clocks differ. */
 const OVERLAP_MS = 60_000;
 
-/** The failed jobs of all types, which the index has in shards of their own, newest first. */
+/** The failed jobs of all types, newest first. */
 export class Failures {
   readonly #options: FailuresOptions;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #countedAt = Number.NEGATIVE_INFINITY;
   #newestAt: number | undefined;
-  /** Where the older ones begin that were not read yet; undefined when there are none. */
+  /** Where unread older failures begin; undefined if there are none. */
   #rest: Place | undefined;
   #counted: Figure = { count: 0, complete: false };
   #knownWhenCounted = 0;
@@ -46,7 +45,7 @@ export class Failures {
     return this.#rest !== undefined;
   }
 
-  /** How many there are, as the index was last counted. */
+  /** As of the last count of the index. */
   figure(): Figure {
     const { jobs, isAllKnown } = this.#options;
     const { failed } = jobs.counts;
@@ -54,7 +53,7 @@ export class Failures {
     return { count: Math.max(failed, this.#counted.count), complete: this.#counted.complete };
   }
 
-  /** Looks for new ones when it is time: the ids whose rows have yet to be read. */
+  /** Returns the ids whose rows must be read. */
   async look(): Promise<string[]> {
     const { clock, failuresEveryMs } = this.#options;
     if (clock.monotonic() - this.#lookedAt < failuresEveryMs) return [];
@@ -63,13 +62,12 @@ export class Failures {
     const found = await this.#read({
       since: this.#newestAt === undefined ? undefined : this.#newestAt - OVERLAP_MS,
     });
-    // More came than one look reads: what lies between them and those that are known has yet to be read.
+    // More arrived than one look reads, so a gap up to the known ones is still unread.
     if (isFirst || found.hasGap) this.#rest = found.rest;
     if (this.#isCountDue()) await this.#count();
     return found.jobIds;
   }
 
-  /** Reads the next older ones. */
   async more(): Promise<string[]> {
     if (this.#rest === undefined) return [];
     const { jobIds, rest } = await this.#read({ from: this.#rest });
@@ -85,7 +83,7 @@ export class Failures {
     let hasGap = false;
     const entries = allFailures(table, { shards: settings.shards, pageSize: READ_AT_ONCE, ...from });
     for await (const { failure, place } of entries) {
-      // One more than wanted shows that there is more.
+      // Reading one more than needed shows whether there is more.
       if (read === READ_AT_ONCE) return { jobIds, rest, hasGap };
       read += 1;
       rest = place;
@@ -113,7 +111,7 @@ export class Failures {
     );
     this.#counted = {
       count: shards.reduce((sum, { count }) => sum + count, 0),
-      complete: shards.every(({ complete }) => complete),
+      complete: shards.every(({ cursor }) => cursor === undefined),
     };
   }
 }

@@ -3,7 +3,6 @@ import type { JobChange } from './known-jobs.ts';
 import type { Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
 import type { Watcher } from './watcher.ts';
 
-/** Receives the stream's events. */
 export type Listener = <name extends keyof StreamEvents>(event: name, data: StreamEvents[name]) => void;
 
 export interface FeedOptions {
@@ -13,13 +12,13 @@ export interface FeedOptions {
   readonly workers: () => readonly WorkerSummary[];
 }
 
-/** Changes are gathered this long, so that a burst is one message and one drawing. */
+/** Collects a burst of changes into one message. */
 const GATHER_MS = 40;
 const FIGURES_EVERY_MS = 1_000;
-/** Jobs in one message when a page first hears of them: it draws while the rest arrives. */
+/** Jobs per message at first, so that the page draws while the rest arrives. */
 const CHUNK = 2_000;
 
-/** What the pages are told: everything at first, from then on what changed. */
+/** Sends each page a full snapshot, then only changes. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #listeners = new Set<Listener>();
@@ -36,11 +35,11 @@ export class Feed {
     this.#figuresTimer = setInterval(() => this.#tellFigures(), FIGURES_EVERY_MS).unref();
   }
 
-  /** Tells this page everything, and from then on what changed; returns how to stop. */
+  /** Returns a function that detaches the page. */
   attach(listener: Listener): () => void {
     const { watcher } = this.#options;
     if (this.#listeners.size === 0) {
-      // Nobody listened, so nothing was sent: what follows has it all.
+      // Without listeners nothing was sent, and the snapshot includes these changes.
       this.#changed.clear();
       this.#gone.clear();
     }
@@ -52,7 +51,6 @@ export class Feed {
     };
   }
 
-  /** The workers may have changed. */
   workersChanged(): void {
     this.#flushSoon();
   }

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from './page-messages.ts';
 
-/** Only what the console itself serves is loaded, run or framed: a payload that got into the page as markup stays dead. */
+/** Allows only the console's own resources, so that markup in a payload stays inert. */
 export const pageHeaders: MiddlewareHandler = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -23,10 +23,7 @@ export const pageHeaders: MiddlewareHandler = secureHeaders({
   strictTransportSecurity: false,
 });
 
-/**
- * Refuses requests that a foreign page could make: a name that was rebound to 127.0.0.1 shows in Host, another site's
- * script in Origin.
- */
+/** Refuses requests from other pages: Host shows a name rebound to 127.0.0.1, Origin another site's script. */
 export const sameOriginOnly =
   (port: () => number): MiddlewareHandler =>
   async (c, next) => {
@@ -43,7 +40,6 @@ export const sameOriginOnly =
     return next();
   };
 
-/** Lets in whoever has the token that was printed in the terminal. */
 export const tokenRequired =
   (token: string): MiddlewareHandler =>
   async (c, next) => {

@@ -1,21 +1,17 @@
 import type { Moment } from '../inspect/moment.ts';
 
-/** What was seen to happen to jobs, beyond what their rows tell. */
-export interface History {
-  add(jobId: string, moment: Moment): void;
-  of(jobId: string): readonly Moment[];
-}
-
 const MOMENTS_PER_JOB = 300;
 const JOBS = 2_000;
 
-/** Keeps the last moments of the jobs that something happened to most recently. */
-export function createHistory(): History {
+export type History = ReturnType<typeof createHistory>;
+
+/** Keeps the last moments of the most recently active jobs. */
+export function createHistory() {
   const byJob = new Map<string, Moment[]>();
   return {
-    add(jobId, moment) {
+    add(jobId: string, moment: Moment): void {
       const moments = byJob.get(jobId) ?? [];
-      // Taken out and put back: a Map keeps the order of insertion, so the first one is the one longest without news.
+      // Re-inserting moves the job to the end of the Map, so the first one is the least recent.
       byJob.delete(jobId);
       byJob.set(jobId, moments);
       moments.push(moment);
@@ -25,6 +21,6 @@ export function createHistory(): History {
         if (oldest !== undefined) byJob.delete(oldest);
       }
     },
-    of: (jobId) => byJob.get(jobId) ?? [],
+    of: (jobId: string): readonly Moment[] => byJob.get(jobId) ?? [],
   };
 }

@@ -4,17 +4,17 @@ import type { KnownJobs } from './known-jobs.ts';
 import { readShard, type Stretch } from './read-shard.ts';
 
 const MAX_RUNNING_READ = 2_000;
-/** Pending entries read on every look, and how many more of the rest, a stretch at a time. */
+/** Pending entries read on every look, plus this many of the rest. */
 const PENDING_HEAD = 200;
 const PENDING_STRETCH = 1_000;
 
-/** Looks at the lease index: all that runs, the head of what is pending, and a stretch of the rest. */
+/** Reads all running entries, the head of the pending ones and a stretch of the rest. */
 export class IndexReader {
   readonly #table: Table;
   readonly #jobs: KnownJobs;
-  /** Where the next look at a long pending shard goes on. */
+  /** Where the next look at a long pending shard continues. */
   readonly #walks = new Map<string, NonNullable<Stretch['rest']>>();
-  /** Shards that were read to their end: from then on the walks find what changed. */
+  /** Shards read to their end once; walks find later changes. */
   readonly #walked = new Set<string>();
   readonly #unread = { running: new Set<string>(), pending: new Set<string>() };
 
@@ -23,12 +23,11 @@ export class IndexReader {
     this.#jobs = jobs;
   }
 
-  /** Whether the index has more of these than was read. */
   hasUnread(status: 'running' | 'pending'): boolean {
     return this.#unread[status].size > 0;
   }
 
-  /** Takes in what the index tells; the ids of jobs whose rows must be read to know more. */
+  /** Returns the ids whose rows must be read. */
   async look(shards: number): Promise<string[]> {
     const { running, pending } = allShards(shards);
     const found = await Promise.all([

@@ -9,7 +9,6 @@ import type { JobDetail, JobSummary } from './page-messages.ts';
 
 const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
 
-/** Everything that is known of a job: its row, what was seen to happen to it, and what happens next. */
 export const detailOf = (
   job: Job,
   now: number,
@@ -32,6 +31,6 @@ export const detailOf = (
   lastError: job.lastError,
   failure: whyFailed(job),
   claims: job.claims,
-  timeline: timelineOf(job, settings, seen),
+  timeline: timelineOf(job, seen),
   next: nextSteps(job, now, settings),
 });

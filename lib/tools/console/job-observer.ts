@@ -10,7 +10,7 @@ export interface ObserverParts {
   readonly series: Series;
 }
 
-/** Records in history and plots what happened to a job between two looks at it. */
+/** Records what happened to a job between two looks. */
 export class JobObserver {
   readonly #parts: ObserverParts;
   readonly #checkpoints = new Map<string, number>();
@@ -19,19 +19,18 @@ export class JobObserver {
     this.#parts = parts;
   }
 
-  /** Two summaries of a job that differ. */
   noteChange(before: JobSummary | undefined, after: JobSummary): void {
     const { clock, history, series } = this.#parts;
     if (after.status === 'done' && before?.status !== 'done')
       series.finished(after.finishedAt ?? clock.now(), clock.now());
     if (after.status !== 'running' || before?.status !== 'running' || before.attempt !== after.attempt)
       return;
-    const { jobId, attempt, leaseUntil, leaseSpanMs = 0, leaseOwner } = after;
+    const { jobId, attempt, leaseUntil, leaseMs = 0, leaseOwner } = after;
     if (leaseUntil !== undefined && leaseUntil !== before.leaseUntil)
-      history.add(jobId, { at: leaseUntil - leaseSpanMs, kind: 'heartbeat', attempt, by: leaseOwner });
+      history.add(jobId, { at: leaseUntil - leaseMs, kind: 'heartbeat', attempt, by: leaseOwner });
   }
 
-  /** A whole row, before its summary takes the place of the one before. */
+  /** Call this before the row's summary replaces the previous one. */
   noteRow(before: JobSummary | undefined, job: Job): void {
     this.#noteLapse(before, job);
     this.#noteCheckpoint(before, job);
@@ -41,7 +40,7 @@ export class JobObserver {
     this.#checkpoints.delete(jobId);
   }
 
-  /** A lapse is seen twice: the lease's end in the summary before, the moment of the reclaim in the row's ring of claims. */
+  /** A lapse shows twice: as the lease end in the last summary, and as the reclaim in the row's claims. */
   #noteLapse(before: JobSummary | undefined, job: Job): void {
     if (before?.status !== 'running' || before.leaseUntil === undefined) return;
     const { jobId, attempt, leaseUntil, leaseOwner } = before;

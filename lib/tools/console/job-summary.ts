@@ -3,18 +3,17 @@ import type { JsonValue } from '../../wire/message.ts';
 import { failureKind } from '../inspect/why-failed.ts';
 import type { JobSummary } from './page-messages.ts';
 
-/** The list shows the first line of an error; the job's page has all of it. */
+/** The job's page shows the whole error. */
 const SHOWN_ERROR_CHARS = 160;
 
-/** A job's row as the list shows it. `seen` is the summary before, which knows what a row does not tell. */
+/** `seen` is the previous summary, which knows things that the row does not. */
 export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSummary {
-  const leaseUntil = isFinished(job) ? undefined : job.leaseUntil;
   return {
     ...countsOf(job),
     status: job.status,
     changedAt: lastChangeOf(job, now, seen),
-    leaseUntil,
-    leaseSpanMs: leaseUntil === undefined ? undefined : spanOf(leaseUntil, job, now, seen),
+    leaseUntil: isFinished(job) ? undefined : job.leaseUntil,
+    leaseMs: isFinished(job) ? undefined : job.leaseMs,
     leaseOwner: job.leaseOwner,
     notBefore: job.status === 'pending' ? job.notBefore : undefined,
     startedAt: 'startedAt' in job ? job.startedAt : undefined,
@@ -27,7 +26,7 @@ export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSumma
   };
 }
 
-/** An entry of the lease index as the list shows it; what the index does not project is kept from before. */
+/** Keeps from `seen` what the index does not project. */
 export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary): JobSummary {
   const sameClaim = seen?.status === entry.status && seen.attempt === entry.attempt;
   return {
@@ -35,7 +34,7 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
     status: entry.status,
     changedAt: sameClaim ? seen.changedAt : (entry.startedAt ?? now),
     leaseUntil: entry.leaseUntil,
-    leaseSpanMs: spanOf(entry.leaseUntil, entry, now, seen),
+    leaseMs: entry.leaseMs,
     leaseOwner: entry.leaseOwner,
     notBefore: entry.status === 'pending' ? entry.notBefore : undefined,
     startedAt: entry.status === 'running' ? entry.startedAt : undefined,
@@ -51,7 +50,7 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
 const headlineOf = (error: string | undefined): string | undefined =>
   error?.split('\n')[0]?.slice(0, SHOWN_ERROR_CHARS);
 
-/** Whether the page would show the two alike. JSON leaves out what is undefined, and both are built in one order. */
+/** Comparing JSON works because it omits undefined and both are built in the same order. */
 export const isSameSummary = (a: JobSummary | undefined, b: JobSummary): boolean =>
   a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 
@@ -71,18 +70,7 @@ function lastChangeOf(job: Job, now: number, seen: JobSummary | undefined): numb
   return job.claims.at(-1)?.to ?? Math.min(now, job.createdAt);
 }
 
-/** A lease may have grown with its attempt's age: what is left when an extension is first seen is its full length. */
-function spanOf(
-  leaseUntil: number,
-  job: { readonly leaseMs: number },
-  now: number,
-  seen: JobSummary | undefined,
-): number {
-  if (seen?.leaseUntil === leaseUntil && seen.leaseSpanMs !== undefined) return seen.leaseSpanMs;
-  return Math.max(job.leaseMs, leaseUntil - now);
-}
-
-/** Handlers report what they like: a number up to 1, a percentage, or how much of how much. */
+/** Handlers report a number up to 1, a percentage, or "done of total". */
 function fractionOf(progress: JsonValue | undefined): number | undefined {
   if (typeof progress === 'number') {
     if (progress < 0 || progress > 100) return undefined;

@@ -5,18 +5,17 @@ import { isSameSummary, summaryOfEntry, summaryOfJob } from './job-summary.ts';
 import type { JobSummary } from './page-messages.ts';
 import { ShardMembers } from './shard-members.ts';
 
-/** A job that changed, or the id of one that is gone. */
 export type JobChange = JobSummary | { readonly gone: string };
 
-/** Beyond this many, the jobs that finished longest ago are forgotten. */
+/** Beyond this, the jobs that finished first are forgotten. */
 const MAX_JOBS = 20_000;
 const FORGET_AT_ONCE = 1_000;
-/** A wait is told before its job is first seen, and is part of what is known of the job from then on. */
+/** Waits are reported before their job is first seen. */
 const WAITS_KEPT = 2_000;
-/** With at most this many running, each heartbeat is followed by a look at the row, for progress and checkpoints. */
+/** With few running jobs, each heartbeat triggers a read of the row for progress and checkpoints. */
 const ROWS_FOLLOWED = 16;
 
-/** The jobs as last seen, and who wants to hear of changes. */
+/** The jobs as last seen. */
 export class KnownJobs {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #observer: JobObserver;
@@ -50,12 +49,11 @@ export class KnownJobs {
     return this.#counts;
   }
 
-  /** Whether jobs were forgotten because there were too many. */
   get hasForgotten(): boolean {
     return this.#hasForgotten;
   }
 
-  /** Tells how long the job's message waited in the queue before its worker got it. */
+  /** How long the job's message waited in the queue. */
   noteWait(jobId: string, waitedMs: number): void {
     if (this.#waits.has(jobId)) return;
     this.#waits.set(jobId, waitedMs);
@@ -65,7 +63,6 @@ export class KnownJobs {
     if (known !== undefined) this.#put(known, this.#shards.of(jobId));
   }
 
-  /** Takes in a whole row. */
   takeRow(job: Job): void {
     const before = this.#summaries.get(job.jobId);
     if (before !== undefined && before.attempt > job.attempt) return;
@@ -73,23 +70,23 @@ export class KnownJobs {
     this.#put(summaryOfJob(job, this.#clock.now(), before), isFinished(job) ? undefined : job.leaseShard);
   }
 
-  /** Takes in an entry of the lease index. True where it alone does not tell what happened, and the row must be read. */
+  /** Returns true if the row must be read to know what happened. */
   takeEntry(entry: LeaseEntry): boolean {
     const before = this.#summaries.get(entry.jobId);
     const sameClaim = before?.status === entry.status && before.attempt === entry.attempt;
     if (before !== undefined && isOlder(entry, before)) return false;
-    // How a claim ended, and that a finished job was revived, is in the row alone.
+    // Only the row tells how a claim ended or that a finished job was revived.
     if (before !== undefined && !sameClaim && before.status !== 'pending') return true;
     if (before?.status === 'pending' && entry.status === 'running' && before.attempt === entry.attempt)
       return false;
     this.#put(summaryOfEntry(entry, this.#clock.now(), before), entry.leaseShard);
-    // What the index does not tell of a job that is new here: why it is tried again, and how far it is.
+    // The index does not tell why a new job is retried or how far it is.
     if (before === undefined)
       return entry.errors + entry.crashes > 0 || (entry.status === 'running' && this.#isFollowed());
     return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#isFollowed();
   }
 
-  /** Whether the row of a failed job, of which the index tells, has yet to be read. */
+  /** Whether a failure in the index has not been read yet. */
   isNewFailure({ jobId, attempt }: { readonly jobId: string; readonly attempt: number }): boolean {
     const known = this.#summaries.get(jobId);
     return known === undefined || known.attempt < attempt;
@@ -105,7 +102,7 @@ export class KnownJobs {
     this.#tell({ gone: jobId });
   }
 
-  /** Jobs that ought to have been in this stretch of the shard and were not. */
+  /** Jobs that should have been in this stretch of the shard but were not. */
   missing(shard: string, seen: ReadonlySet<string>, from: number, to: number): string[] {
     return [...this.#shards.members(shard)].filter((jobId) => {
       const leaseUntil = this.#summaries.get(jobId)?.leaseUntil ?? 0;
@@ -113,7 +110,7 @@ export class KnownJobs {
     });
   }
 
-  /** Tells of each change from now on; returns how to stop. */
+  /** Returns a function that stops listening. */
   listen(listener: (change: JobChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -148,7 +145,7 @@ export class KnownJobs {
   }
 }
 
-/** The index lags behind the row: what a consistent read told is not undone by an older entry. */
+/** The index lags, so an older entry must not undo a consistent read. */
 const isOlder = (entry: LeaseEntry, known: JobSummary): boolean =>
   known.attempt > entry.attempt ||
   (known.attempt === entry.attempt &&

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { libFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 
-/** What the page is made of, by the path it is served under. */
+/** By the path they are served under. */
 export type PageFiles = ReadonlyMap<string, { readonly body: string; readonly type: string }>;
 
 const FOLDER = join(libFolder, 'tools', 'console', 'page');
 const SCRIPT = join(FOLDER, 'main.js');
 const STYLES = join(FOLDER, 'main.css');
 
-/** Loads the page: already built in the published package, else bundled now from its source. */
+/** Prebuilt in the published package, otherwise bundled now. */
 export async function loadPageFiles(): Promise<PageFiles> {
   const built = existsSync(SCRIPT)
     ? { script: readFileSync(SCRIPT, 'utf8'), styles: readFileSync(STYLES, 'utf8') }
@@ -29,7 +29,7 @@ const buildOnce = () => {
   return building;
 };
 
-/** Bundles script and styles with all they import: nothing is loaded from elsewhere. */
+/** Bundles everything, so that the page loads nothing from elsewhere. */
 export async function buildPage(): Promise<{ readonly script: string; readonly styles: string }> {
   const { build } = await import('esbuild').catch((cause) => {
     throw new LeaseholdError(

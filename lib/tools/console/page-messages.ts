@@ -3,9 +3,8 @@ import type { NextStep } from '../inspect/next-steps.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
 import type { FailureKind, WhyFailed } from '../inspect/why-failed.ts';
 
-/** What travels between the console's server and its page. Both sides compile against this file. */
+/** The messages between the console's server and its page. */
 
-/** A job as the list shows it. */
 export interface JobSummary {
   readonly jobId: string;
   readonly type: string;
@@ -14,51 +13,49 @@ export interface JobSummary {
   readonly errors: number;
   readonly crashes: number;
   readonly releases: number;
-  /** When this last changed, as far as it was seen; the list is sorted by it. */
+  /** The last change that was seen; the list is sorted by it. */
   readonly changedAt: number;
   readonly leaseUntil?: number;
-  /** How long the lease was when it was last extended: what a full bar means. */
-  readonly leaseSpanMs?: number;
+  /** The length of a freshly extended lease: a full bar. */
+  readonly leaseMs?: number;
   readonly leaseOwner?: string;
   readonly notBefore?: number;
-  /** When its last claim began. */
+  /** When the last claim began. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
-  /** How long its message waited in the queue; absent where nobody saw it. */
+  /** How long the message waited in the queue, if that was seen. */
   readonly waitedMs?: number;
   readonly cancelRequested?: boolean;
   readonly lastError?: string;
-  /** Which limit a failed job met. */
   readonly failure?: FailureKind;
-  /** A fraction from 0 to 1, where the handler's progress can be read as one. */
+  /** From 0 to 1, if the handler's progress can be read as a fraction. */
   readonly progress?: number;
 }
 
-/** A worker: a process of the local stack, or, in an account, whoever holds leases. */
+/** A process of the local stack, or a lease holder in an account. */
 export interface WorkerSummary {
   readonly name: string;
   readonly state: 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
   readonly since: number;
   readonly jobs: readonly string[];
-  /** The processes in which its handlers run. */
   readonly cells?: readonly { readonly pid: number }[];
-  /** Only a process of the local stack has one, and can be killed, paused and resumed. */
+  /** Only local processes have one, and can be killed, paused and resumed. */
   readonly pid?: number;
   readonly invocations?: number;
   readonly ending?: string;
 }
 
-/** Everything known of one job. */
 export interface JobDetail {
   readonly job: JobSummary;
   readonly createdAt: number;
   readonly startedAt?: number;
   readonly heartbeatAt?: number;
-  readonly maxAttempts: number;
-  readonly maxCrashes: number;
-  readonly leaseMs: number;
+  /** All three are absent until the first claim takes them from the job's type. */
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+  readonly leaseMs?: number;
   readonly dispatches?: number;
-  /** JSON text, or the raw text of a message that could not be read. */
+  /** JSON, or the raw text of an unreadable message. */
   readonly payload: string;
   readonly checkpoint?: string;
   readonly progress?: string;
@@ -70,19 +67,16 @@ export interface JobDetail {
   readonly next: readonly NextStep[];
 }
 
-/** The header that carries the token with each request. */
 export const TOKEN_HEADER = 'x-leasehold-token';
-/** Where a header cannot be set: in the link that is printed, and in the stream's address. */
+/** Used where headers cannot be set: in the printed link and the stream's URL. */
 export const TOKEN_PARAMETER = 'token';
 
-/** What can be done to a job from the console. */
 export const jobActions = ['cancel', 'takeBack', 'revive'] as const satisfies readonly OperatorAct['act'][];
 export type JobAction = (typeof jobActions)[number];
 
 export const workerActions = ['kill', 'pause', 'resume'] as const;
 export type WorkerAction = (typeof workerActions)[number];
 
-/** The first message on the stream. */
 export interface Hello {
   readonly now: number;
   readonly tableName: string;
@@ -90,39 +84,39 @@ export interface Hello {
   readonly writable: boolean;
   readonly skewMs: number;
   readonly graceMs: number;
-  /** Why finished jobs are not all listed; absent where the whole table was read. */
+  /** Why finished jobs may be missing; absent if the whole table was read. */
   readonly partial?: string;
-  /** Why the queue's depth is not known; absent where it is. */
+  /** Why the queue depth is unknown. */
   readonly noQueue?: string;
 }
 
-/** A number that may be too low: what is beyond was not read. */
+/** A count that may be too low. */
 export interface Figure {
   readonly count: number;
   readonly complete: boolean;
 }
 
-/** What SQS tells of the queue. Its numbers are approximate. */
+/** Approximate, as reported by SQS. */
 export interface QueueDepth {
   readonly visible: number;
   readonly inFlight: number;
   readonly delayed: number;
 }
 
-/** The system in numbers, and how fresh they are. Sent every second, so that silence means a lost connection. */
+/** Sent every second, so that silence means a lost connection. */
 export interface Figures {
   readonly now: number;
-  /** When the table was last read; undefined before the first time. */
+  /** When the table was last read. */
   readonly readAt?: number;
-  /** Why it could not be read since. */
+  /** Why reading has failed since. */
   readonly problem?: string;
   readonly counts: Readonly<Record<JobStatus, Figure>>;
   readonly queue?: QueueDepth;
-  /** Failures that are in the index and were not read yet. */
+  /** Whether the index has failures that were not read yet. */
   readonly moreFailures: boolean;
 }
 
-/** What changed since the message before; `reset` replaces everything. */
+/** `reset` replaces everything. */
 interface JobChanges {
   readonly now: number;
   readonly jobs: readonly JobSummary[];
@@ -130,12 +124,11 @@ interface JobChanges {
   readonly reset?: boolean;
 }
 
-/** One second of the plots. */
 export interface SeriesPoint {
   /** Epoch seconds. */
   readonly second: number;
   readonly done: number;
-  /** Running jobs, and jobs that no worker has; absent where they were as before. */
+  /** Both are absent if unchanged. */
   readonly live?: number;
   readonly waiting?: number;
 }
@@ -152,7 +145,6 @@ export interface SeriesChanges {
   readonly reset?: boolean;
 }
 
-/** The named events of the stream and their data. */
 export interface StreamEvents {
   readonly hello: Hello;
   readonly jobs: JobChanges;
@@ -161,16 +153,14 @@ export interface StreamEvents {
   readonly figures: Figures;
 }
 
-/** The most jobs that one request of many may name. */
+/** The limit of one bulk request. */
 export const MANY_AT_ONCE = 100;
 
-/** The answer to an act on many jobs: how many it was done to, and why not to the others. */
 export interface ManyReply extends ActionReply {
   readonly done: number;
   readonly refused: readonly { readonly jobId: string; readonly message: string }[];
 }
 
-/** The answer to an action. */
 export interface ActionReply {
   readonly ok: boolean;
   readonly message: string;

@@ -2,14 +2,14 @@ import type { LeaseEntry } from '../../protocol/job.ts';
 import type { Cursor, Table } from '../../protocol/ports.ts';
 import { readLeases } from '../../protocol/store/lease-index.ts';
 
-/** A stretch of one shard of the lease index that was read without a gap. */
+/** Part of a lease index shard, read without gaps. */
 export interface Stretch {
   readonly shard: string;
   readonly entries: readonly LeaseEntry[];
-  /** Lease ends between these were all read; whoever is known to be between them and is not among the entries has moved. */
+  /** All lease ends in between were read, so a job expected here but absent has moved. */
   readonly from: number;
   readonly to: number;
-  /** Where to go on; absent at the shard's end. */
+  /** Where to continue; absent at the shard's end. */
   readonly rest?: ShardPlace;
 }
 
@@ -20,7 +20,6 @@ interface ShardPlace {
 
 const PAGE = 500;
 
-/** Reads a shard from its soonest lease end on, up to a number of entries. */
 export async function readShard(
   table: Table,
   shard: string,
@@ -37,6 +36,6 @@ export async function readShard(
   const from = start?.from ?? Number.NEGATIVE_INFINITY;
   const last = entries.at(-1)?.leaseUntil ?? from;
   if (cursor === undefined) return { shard, entries, from, to: Number.POSITIVE_INFINITY };
-  // Entries with the very same lease end may be on the next page.
+  // Entries with the same lease end may be on the next page.
   return { shard, entries, from, to: last - 1, rest: { cursor, from: last } };
 }

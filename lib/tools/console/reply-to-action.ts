@@ -8,7 +8,6 @@ const done: Readonly<Record<JobAction, string>> = {
   revive: 'Revived with new budgets; the next worker gets it',
 };
 
-/** What the page says of an operator's act. */
 export function replyToAction(acted: Acted, action: JobAction): ActionReply {
   switch (acted.outcome) {
     case 'written':

@@ -3,10 +3,10 @@ import type { KnownJobs } from './known-jobs.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 const PAGE = 500;
-/** No more than this many are kept, so reading further would be in vain. */
+/** The console keeps no more than this. */
 const MAX_ROWS = 20_000;
 
-/** Takes in the whole table, page by page, so that a stop is heard between two of them. False where it was not all of it. */
+/** Stops between pages on request; returns false if part of the table is missing. */
 export async function scanInto(
   jobs: KnownJobs,
   scan: NonNullable<WatcherOptions['scan']>,
@@ -21,7 +21,7 @@ export async function scanInto(
       try {
         jobs.takeRow(parseJob(row));
       } catch {
-        // The leader's row is not a job, and a row that cannot be read is for the doctor to report.
+        // Skips the leader's row; unreadable rows are reported by `doctor`.
       }
     }
   } while (page.cursor !== undefined && rows < MAX_ROWS && !signal.aborted);

@@ -1,23 +1,13 @@
 import type { ReclaimPoint, SeriesChanges, SeriesPoint } from './page-messages.ts';
 
-/** The figures behind the plots, second by second, for the last ten minutes. */
-export interface Series {
-  /** A job was done then; one that was done longer ago than the plots show is left out. */
-  finished(at: number, now: number): void;
-  reclaimed(point: ReclaimPoint): void;
-  /** Takes the reading of this moment. */
-  read(now: number, reading: { readonly live: number; readonly waiting: number }): void;
-  all(): SeriesChanges;
-  /** What was added or altered since the last call. */
-  changes(): SeriesChanges;
-}
-
 const SERIES_SECONDS = 600;
 const RECLAIMS = 500;
-/** A reclaim may be told by its event and by its row, with times that differ a little. */
+/** A reclaim's event and row may report slightly different times. */
 const SAME_EVENT_MS = 1_000;
 
-export function createSeries(): Series {
+export type Series = ReturnType<typeof createSeries>;
+
+export function createSeries() {
   const points = new Map<number, { second: number; done: number; live?: number; waiting?: number }>();
   const reclaims: ReclaimPoint[] = [];
   const altered = new Set<number>();
@@ -40,27 +30,28 @@ export function createSeries(): Series {
     [...chosen].map((point) => ({ ...point })).sort((a, b) => a.second - b.second);
 
   return {
-    finished(at, now) {
+    /** Ignores jobs that finished before the plotted span. */
+    finished(at: number, now: number): void {
       if (now - at > SERIES_SECONDS * 1000) return;
       pointAt(Math.floor(at / 1000)).done += 1;
       prune(now);
     },
-    reclaimed(point) {
+    reclaimed(point: ReclaimPoint): void {
       if (reclaims.some(({ jobId, at }) => jobId === point.jobId && Math.abs(at - point.at) < SAME_EVENT_MS))
         return;
       reclaims.push(point);
       fresh.push(point);
       if (reclaims.length > RECLAIMS) reclaims.shift();
     },
-    read(now, reading) {
-      // The page carries the last reading on until it changes.
+    read(now: number, reading: { readonly live: number; readonly waiting: number }): void {
+      // The page repeats the last reading until it changes.
       if (last?.live === reading.live && last.waiting === reading.waiting) return;
       last = reading;
       Object.assign(pointAt(Math.floor(now / 1000)), reading);
       prune(now);
     },
-    all: () => ({ points: sorted(points.values()), reclaims: [...reclaims], reset: true }),
-    changes() {
+    all: (): SeriesChanges => ({ points: sorted(points.values()), reclaims: [...reclaims], reset: true }),
+    changes(): SeriesChanges {
       const chosen = [...altered].flatMap((second) => points.get(second) ?? []);
       altered.clear();
       const news = fresh;

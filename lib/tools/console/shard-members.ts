@@ -1,9 +1,9 @@
-/** Which unfinished jobs are in which shard of the lease index: the only ones that a look at the index can miss. */
+/** Unfinished jobs by shard: the only ones that a look at the index can miss. */
 export class ShardMembers {
   readonly #jobs = new Map<string, Set<string>>();
   readonly #shardOf = new Map<string, string>();
 
-  /** Notes where the job is now; undefined: in no shard. */
+  /** Undefined if the job is in no shard. */
   place(jobId: string, shard: string | undefined): void {
     const before = this.#shardOf.get(jobId);
     if (before === shard) return;
@@ -15,7 +15,6 @@ export class ShardMembers {
     this.#jobs.set(shard, members.add(jobId));
   }
 
-  /** The shard that the job is in. */
   of(jobId: string): string | undefined {
     return this.#shardOf.get(jobId);
   }

@@ -16,56 +16,44 @@ export interface ConsoleOptions {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Given, the page may cancel, take back and revive jobs; absent, it is read-only. */
+  /** Without a queue the page is read-only. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
-  /** Told of a job that the page cancels before it ran. */
+  /** Receives the event of a job cancelled before it ran. */
   readonly events?: Events;
-  /** @default a free port */
   readonly port?: number;
-  /** Reads the whole table once. Costs by the table's size in an account. @default finished jobs are known once they are seen to finish */
+  /** Reads the whole table once, which costs by its size. @default - only jobs seen to finish are known */
   readonly scan?: WatcherOptions['scan'];
-  /** The processes of a local stack. */
   readonly local?: LocalWorkers;
-  /** Reads how much is in the queue. @default what waits there is not shown */
   readonly queueDepth?: WatcherOptions['queueDepth'];
-  /** What can be said of an id without a row. @default only that there is none */
+  /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly onProblem?: (error: unknown) => void;
-  /** How often the table and the queue are looked at. @default often on this machine, seldom in an account */
+  /** @default - frequent on this machine, rare in an account */
   readonly rhythm?: Rhythm;
 }
 
-/** What a local stack adds: processes to look at and to signal, and word of everything that happens. */
+/** The processes of a local stack, and news of what happens in them. */
 export interface LocalWorkers {
-  /** Whether all jobs run in these workers, so that nothing happens unseen. */
+  /** Whether all jobs run in these workers, so that nothing goes unseen. */
   readonly tellsAll: boolean;
   workers(): readonly WorkerSummary[];
   signal(pid: number, action: WorkerAction): boolean;
-  /** Kills one of a worker's cells; false where no worker has a cell with this process id. */
+  /** Returns false if no worker has a cell with this process id. */
   killCell(pid: number): Promise<boolean>;
-  /** Called once; the stack then tells the watcher what it sees, and the page of changed workers. */
+  /** Called once; returns a function that disconnects. */
   connect(watcher: Watcher, workersChanged: () => void): () => void;
-}
-
-export interface Console {
-  /** With the token in its fragment, which browsers keep to themselves. */
-  readonly url: string;
-  readonly port: number;
-  readonly token: string;
-  readonly watcher: Watcher;
-  stop(): Promise<void>;
 }
 
 type Rhythm = Pick<WatcherOptions, 'pollMs' | 'idlePollMs' | 'queueEveryMs' | 'failuresEveryMs'>;
 
-/** How often the index is looked at: on this machine it is free, in an account each look costs a query a shard. */
+/** In an account each look costs one query per shard. */
 const RHYTHMS: Readonly<Record<Hello['mode'], Rhythm>> = {
   local: { pollMs: 400, idlePollMs: 5_000, queueEveryMs: 400, failuresEveryMs: 1_000 },
   account: { pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
 };
 
-/** Serves the page on 127.0.0.1 until it is stopped. */
-export async function startConsole(options: ConsoleOptions): Promise<Console> {
+/** Serves the page on 127.0.0.1. */
+export async function startConsole(options: ConsoleOptions) {
   const { table, store, settings, clock, queue, events, local, scan, queueDepth, onProblem } = options;
   const files = await loadPageFiles();
   const token = randomBytes(18).toString('base64url');
@@ -99,11 +87,12 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   });
   ({ port } = server.address() as AddressInfo);
   return {
+    /** Browsers do not send the fragment, so the token stays private. */
     url: `http://127.0.0.1:${port}/#${TOKEN_PARAMETER}=${token}`,
     port,
     token,
     watcher,
-    async stop() {
+    async stop(): Promise<void> {
       disconnect?.();
       stopping.abort();
       feed.stop();
@@ -127,7 +116,6 @@ const helloOf = (
   noQueue: queueDepth === undefined ? 'No queue is named. Start the console with --queue-url' : undefined,
 });
 
-/** Why not all jobs that are done or cancelled are listed. */
 function whyPartial(hasScanned: boolean, tellsAll: boolean): string | undefined {
   if (!hasScanned)
     return 'Done and cancelled jobs are in no index: only those that this console saw finish are listed. Start it with --scan to read the whole table once';

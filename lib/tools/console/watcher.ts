@@ -16,18 +16,17 @@ export interface WatcherOptions {
   readonly store: Pick<JobStore, 'read'>;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Time between two looks at the index while anybody watches or anything runs. */
+  /** Applies while a page is open or a job runs. */
   readonly pollMs: number;
-  /** Time between two looks while nobody watches and nothing runs; 0 means none. */
+  /** Applies otherwise; 0 means never. */
   readonly idlePollMs: number;
-  /** Whether somebody notes every job that something happens to: else short ones are done before they are seen. */
+  /** Whether `note` covers every job; otherwise short jobs can finish unseen. */
   readonly isToldAll?: () => boolean;
-  /** Reads how much is in the queue; absent where no queue is known. */
+  /** Absent without a known queue. */
   readonly queueDepth?: () => Promise<QueueDepth>;
-  /** Time between two looks at the queue, and at the failures. */
   readonly queueEveryMs: number;
   readonly failuresEveryMs: number;
-  /** Reads the whole table once, to know what finished before. Only where that costs nothing, or was asked for. */
+  /** Reads the whole table once; set only where that is free or was requested. */
   readonly scan?: (request: {
     readonly cursor?: Cursor;
     readonly limit?: number;
@@ -39,7 +38,7 @@ const ROWS_PER_LOOK = 100;
 const ROWS_AT_ONCE = 8;
 const NOTE_DELAY_MS = 15;
 
-/** Knows the table's jobs as well as gentle polling can: the index for what is unfinished, single rows for what left it. */
+/** Polls the index for unfinished jobs, and reads single rows of jobs that left it. */
 export class Watcher {
   readonly history: History = createHistory();
   readonly series: Series = createSeries();
@@ -57,10 +56,9 @@ export class Watcher {
   #problem: string | undefined;
   #watchers = 0;
   #noteTimer: NodeJS.Timeout | undefined;
-  /** Ends the pause before the next look, or has it measured anew. */
+  /** Ends the current pause, or measures it anew. */
   #wake: (to: 'look' | 'wait') => void = () => {};
 
-  /** Starts to look at once. */
   constructor(options: WatcherOptions) {
     this.#options = options;
     this.jobs = new KnownJobs({ clock: options.clock, history: this.history, series: this.series });
@@ -69,7 +67,7 @@ export class Watcher {
     this.#looping = this.#loop();
   }
 
-  /** Something happened to this job: its row is read soon, whatever the poll's rhythm. */
+  /** Reads this job's row soon, whatever the polling interval. */
   note(jobId: string): void {
     this.#toRead.add(jobId);
     this.#noteTimer ??= setTimeout(() => {
@@ -78,7 +76,7 @@ export class Watcher {
     }, NOTE_DELAY_MS);
   }
 
-  /** Somebody looks at the page (or no longer does), which sets the rhythm. */
+  /** Open pages set the polling interval. */
   watched(by: 1 | -1): void {
     this.#watchers += by;
     this.#wake(by === 1 ? 'look' : 'wait');
@@ -88,7 +86,6 @@ export class Watcher {
     return this.#watchers > 0;
   }
 
-  /** Looks at the index now. */
   async poll(): Promise<void> {
     const { clock, settings } = this.#options;
     const [unclear] = await Promise.all([this.#index.look(settings.shards), this.#lookAtQueue()]);
@@ -101,13 +98,11 @@ export class Watcher {
     this.#problem = undefined;
   }
 
-  /** Reads the next older failures. */
   async moreFailures(): Promise<void> {
     this.#readSoon(await this.#failures.more());
     await this.#readRows();
   }
 
-  /** The numbers, and how far they can be relied on. */
   figures(): Figures {
     const { counts } = this.jobs;
     const isAllKnown = this.#isAllKnown();
@@ -150,7 +145,6 @@ export class Watcher {
     }
   }
 
-  /** Waits for the next look, which may be woken early. */
   async #pause(): Promise<void> {
     const { pollMs, idlePollMs } = this.#options;
     for (;;) {
@@ -169,14 +163,14 @@ export class Watcher {
     const { clock, queueDepth, queueEveryMs } = this.#options;
     if (queueDepth === undefined || clock.monotonic() - this.#queueReadAt < queueEveryMs) return;
     this.#queueReadAt = clock.monotonic();
-    // Unknown rather than old, and no reason to doubt what the table says.
+    // Unknown is better than old, and does not cast doubt on the table's data.
     this.#queue = await queueDepth().catch((error: unknown) => {
       this.#tell(error);
       return undefined;
     });
   }
 
-  /** Jobs that no worker has: messages in the queue, or where that is not known, pending rows. */
+  /** Messages in the queue, or pending rows if the queue is unknown. */
   #waiting(): number {
     return this.#queue === undefined ? this.jobs.counts.pending : this.#queue.visible + this.#queue.delayed;
   }
@@ -191,7 +185,7 @@ export class Watcher {
 
   async #readNoted(): Promise<void> {
     await this.#readRows().catch(this.#tell);
-    // A job that starts to run wakes the poll, which from now on has heartbeats to see.
+    // A running job wakes the poll, which now has heartbeats to see.
     if (this.jobs.counts.running > 0 && !this.isWatched) this.#wake('look');
   }
 

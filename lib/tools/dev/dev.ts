@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { connect } from '../../aws/connect.ts';
 import { createTableInspection } from '../../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
@@ -10,6 +11,8 @@ import { allLeases } from '../../protocol/store/all-leases.ts';
 import { packageFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { onStopSignals } from '../../worker/hosts/stop-signals.ts';
+import type { BundlingOptions } from '../bundle/bundling.ts';
+import { type JobsModule, readJobsModule } from '../bundle/read-jobs-module.ts';
 import { startConsole } from '../console/start-console.ts';
 import { checkTools } from './check-tools.ts';
 import { consoleWorkers } from './console-workers.ts';
@@ -18,8 +21,8 @@ import { startFlakyService } from './demo/flaky-service.ts';
 import { demoSettings } from './demo/settings.ts';
 import { createShow, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
-import { localEnvironment } from './local-environment.ts';
-import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
+import { type AwsOfHandlers, localEnvironment } from './local-environment.ts';
+import { localPorts, rememberPorts } from './local-ports.ts';
 import { speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
 import { DATA_OWNER_FILE, otherStackIn, takeDataFolder, writeStateFile } from './state-file.ts';
@@ -28,42 +31,47 @@ import { watchJobs } from './watch-jobs.ts';
 export interface DevOptions {
   /** Your jobs module. @default - the demo jobs */
   readonly jobs?: string;
-  /** Ends after the first minute, with 0 only if every job ended as it should. */
+  /** How it is bundled, as the construct takes it. */
+  readonly bundling?: BundlingOptions;
+  /** Exits after the first minute, with 0 only if every job ended as expected. */
   readonly once?: boolean;
-  /** Says nothing of jobs, logs and errors. */
   readonly quiet?: boolean;
-  /** Whether jobs are sent to show the first minute. @default true, unless there is a jobs module */
+  /** Whether to send the demo jobs. @default - true without a jobs module */
   readonly demo?: boolean;
-  /** Keeps table and queues here between runs. @default everything stays in memory */
+  /** Keeps table and queues in this folder. @default - in memory */
   readonly data?: string;
   readonly engine?: DynamoDbEngineName;
-  /** 0 for those who run a worker of their own. @default 4 */
+  /** Variables for handlers; those of the shell win. @default .env, where there is one */
+  readonly envFile?: string;
+  /** Whose AWS settings handlers use. @default local */
+  readonly aws?: AwsOfHandlers;
+  /** 0 if you run your own worker. @default 4 */
   readonly workers?: number;
-  /** The console's port. @default a free one */
+  /** Port of the console; the engines take the next three. @default those of the last run in this folder, else free ones */
   readonly port?: number;
-  /** Where the file that other terminals find this stack by is written. @default the current folder */
+  /** Where to write the file by which other terminals find this stack. @default - the current folder */
   readonly directory?: string;
   readonly output?: NodeJS.WriteStream;
-  /** Ends the run, as Ctrl-C does. */
   readonly signal?: AbortSignal;
 }
 
-/** The published package has a worker of these, bundled with the libraries that only they use. */
+/** Only the published package has the demo's worker prebuilt with its libraries. */
 const isBundled = (): boolean => existsSync(join(packageFolder, 'functions', 'worker', 'index.mjs'));
 const DEMO_SAMPLE = { type: 'count-primes', sample: { below: 5_000_000 } };
-/** Somebody to look at in the console from the start, and no cold start before the first job. */
+/** Shows workers in the console at once and avoids a cold start for the first job. */
 const WARM_WORKERS = 2;
-/** The exit code by which shells tell that a command was interrupted. */
+/** A shell's exit code for an interrupted command. */
 const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs the whole system on this machine until it is stopped; resolves to the exit code. */
+/** Runs the whole system on this machine until stopped; resolves to the exit code. */
 export async function runDev(options: DevOptions = {}): Promise<number> {
   const output = options.output ?? process.stdout;
   const { jobs, workers, demo = jobs === undefined && workers !== 0 } = options;
+  const { directory = process.cwd() } = options;
   const stopping = new AbortController();
   let isUp = false;
-  // Before everything is up there is nothing to end in order, and who presses twice cannot wait: the processes go with this one.
+  // During startup, and on a second press, exit at once: the child processes end with this one.
   let presses = 0;
   const stop = () => (isUp && ++presses === 1 ? stopping.abort() : process.exit(INTERRUPTED));
   const stopListening = onStopSignals(SIGNALS, stop);
@@ -71,27 +79,34 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const show = createShow(output);
   const ends: (() => unknown)[] = [];
   try {
-    refuseSecond(options.directory ?? process.cwd());
+    refuseSecond(directory);
     await checkTools({ ...options, bundles: jobs !== undefined || !isBundled() }, process.env);
     if (options.data !== undefined) ends.push(ownDataFolder(options.data));
+    const ports = await localPorts(directory, options.port);
     const stack = await startLocalStack({
       settings: demoSettings,
       jobs,
+      bundling: options.bundling,
       warm: Math.min(WARM_WORKERS, workers ?? WARM_WORKERS),
       workers,
       engine: options.engine,
       dataDir: options.data,
+      aws: options.aws,
+      workerEnvironment: { ...readEnvFile(directory, options.envFile), ...process.env },
+      keyDir: join(directory, '.cache'),
+      ports,
     });
     ends.push(stack.stop);
     const { types, schedules } = await moduleOf(stack, options);
     stack.schedule(schedules);
-    const parts = await openParts(stack, options, ends, jobs === undefined ? undefined : namesOf(types));
+    const known = jobs === undefined ? undefined : namesOf(types);
+    const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends, known);
     isUp = true;
     stack.listen((event) => {
       const said = options.quiet && event.kind !== 'problem' ? undefined : speechOf(event);
       if (said !== undefined && !stopping.signal.aborted) show.say(said);
     });
-    output.write(`${introduction(stack, parts.console.url, { types, workers })}\n`);
+    output.write(`${introduction(stack, parts.console.url, { ...options, types })}\n`);
     if (jobs !== undefined)
       ends.push(watchJobs(stack, jobs, show.say, ({ types }) => parts.writeState(namesOf(types))));
     let code = 0;
@@ -116,7 +131,19 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   }
 }
 
-/** Commands find a stack by its folder: a second one there would hide the first. */
+function readEnvFile(directory: string, given: string | undefined): NodeJS.Dict<string> {
+  const file = resolve(directory, given ?? '.env');
+  if (given === undefined && !existsSync(file)) return {};
+  try {
+    return parseEnv(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new LeaseholdError('ENV_FILE', `The file '${file}' of --env-file cannot be read. Name another`, {
+      cause,
+    });
+  }
+}
+
+/** Commands find a stack by its folder, so a second one would hide the first. */
 function refuseSecond(directory: string): void {
   const pid = otherStackIn(directory);
   if (pid === undefined) return;
@@ -126,7 +153,7 @@ function refuseSecond(directory: string): void {
   );
 }
 
-/** Two stacks on the same data would spoil it. */
+/** Two stacks would corrupt shared data. */
 function ownDataFolder(folder: string): () => void {
   const taken = takeDataFolder(folder);
   if (typeof taken === 'function') return taken;
@@ -136,16 +163,15 @@ function ownDataFolder(folder: string): () => void {
   );
 }
 
-/** What the jobs module has; throws what is wrong with it. Of the demo's types, the one that is worth sending. */
 async function moduleOf(stack: LocalStack, { jobs, workers }: DevOptions): Promise<JobsModule> {
   if (jobs === undefined || stack.jobsBundle === undefined)
     return { types: workers === 0 ? [] : [DEMO_SAMPLE], schedules: {} };
-  return readJobsModule(stack.jobsBundle, jobs, stack.environment);
+  return readJobsModule(stack.jobsBundle, stack.workerEnvironment);
 }
 
 const namesOf = (types: JobsModule['types']): string[] => types.map(({ type }) => type);
 
-/** What runs when the user stops goes on in the next run, and is not charged a crash for it. */
+/** Jobs running at the stop resume in the next run and are not charged a crash. */
 async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Promise<void> {
   for (const worker of stack.workers()) stack.signal(worker.pid, 'kill');
   const shards = allShards(stack.settings.shards).running;
@@ -155,10 +181,9 @@ async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Prom
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** The clients of this process, the console on them, and the file by which other terminals find the stack. */
 async function openParts(
   stack: LocalStack,
-  options: DevOptions,
+  options: DevOptions & { readonly directory: string },
   ends: (() => unknown)[],
   known: readonly string[] | undefined,
 ) {
@@ -174,7 +199,7 @@ async function openParts(
   const { table, clock } = aws;
   const store = aws.storeOf('console');
   const queue = aws.queueAt(queueUrl);
-  // Nobody tells how old a stand-in's messages are.
+  // Local engines do not report the age of messages.
   const asked = { found: { tableName, queueUrl }, sqs: aws.sqs, queueAge: async () => undefined };
   const page = await startConsole({
     tableName,
@@ -194,7 +219,12 @@ async function openParts(
     port: options.port,
   });
   ends.push(page.stop);
-  const directory = options.directory ?? process.cwd();
+  const { directory } = options;
+  rememberPorts(directory, {
+    console: page.url,
+    ...{ dynamodb: endpoints.dynamodb, sqs: endpoints.sqs },
+    eventbridge: environment.AWS_ENDPOINT_URL_EVENTBRIDGE,
+  });
   const writeState = (types: readonly string[] | undefined) =>
     writeStateFile(directory, {
       ...{ pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment },
@@ -214,10 +244,6 @@ async function firstMinute(
 ): Promise<Report> {
   const service = await startFlakyService();
   ends.push(service.stop);
-  return runFirstMinute({
-    ...{ stack, store, queue, signal },
-    serviceUrl: service.url,
-    onScene: show.scene,
-    say: show.say,
-  });
+  const { scene: onScene, say } = show;
+  return runFirstMinute({ stack, store, queue, signal, serviceUrl: service.url, onScene, say });
 }

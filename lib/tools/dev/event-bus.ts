@@ -1,17 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EVENT_SOURCE, type EventDetails, type EventName } from '../../wire/events.ts';
+import { type Gate, refusal, refusalReply } from './engines/gate.ts';
 
-/** An event as a function put it on the bus. */
 export type BusEvent = {
   [name in EventName]: { readonly name: name; readonly detail: EventDetails[name] };
 }[EventName];
-
-/** A stand-in for EventBridge that takes `PutEvents` and hands each event of ours on. */
-export interface EventBus {
-  readonly endpoint: string;
-  stop(): Promise<void>;
-}
 
 interface Entry {
   readonly Source?: string;
@@ -21,13 +15,15 @@ interface Entry {
 
 const TARGET = 'AWSEvents.PutEvents';
 
-/** Starts the bus on a loopback port. Events of other sources are accepted and dropped. */
-export async function startEventBus(onEvent: (event: BusEvent) => void): Promise<EventBus> {
+/** Accepts and drops events of other sources. */
+export async function startEventBus(onEvent: (event: BusEvent) => void, gate?: Gate, port = 0) {
   const server = createServer((request, response) => {
     const reply = (status: number, body: object) => {
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
       response.end(JSON.stringify(body));
     };
+    const refused = gate && refusal(request.headers, request.socket.localPort ?? 0, gate);
+    if (refused !== undefined) return reply(refusalReply(refused).status, refusalReply(refused).body);
     if (request.headers['x-amz-target'] !== TARGET)
       return reply(400, { __type: 'UnknownOperationException', message: `only ${TARGET} is known here` });
     void readEntries(request).then(
@@ -40,11 +36,11 @@ export async function startEventBus(onEvent: (event: BusEvent) => void): Promise
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () =>
+    stop: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -10,30 +10,26 @@ import {
 import type { Bundles } from './bundles.ts';
 import type { LocalQueues } from './create-local-queues.ts';
 import { type EventSourceMapping, startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
-import { createLambdaFunction, type HostEvent, type LambdaFunction } from './lambda-host/lambda-function.ts';
+import { type HostEvent, LambdaFunction } from './lambda-host/lambda-function.ts';
 import { startTicker, type Ticker } from './lambda-host/ticker.ts';
 
-/** The functions of the stack, by the folders that they are in. */
+/** By folder name. */
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
 export type LocalFunctionName = (typeof localFunctions)[number];
 
-/** The one that was woken, and one that the schedule starts meanwhile. */
+/** One from a wake, and one that the schedule starts meanwhile. */
 const REAPERS = 2;
 const DEAD_LETTER_CONSUMERS = 2;
 const WORKER_MEMORY_MB = 512;
 
-export interface RunningFunctions {
-  readonly worker: LambdaFunction;
-  stop(): Promise<void>;
-}
-
 interface FunctionsOptions {
   readonly name: string;
   readonly workers: number;
-  /** Workers that are started before there is anything to do. */
+  /** Workers started in advance. */
   readonly warm: number;
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string>>;
+  readonly workerEnvironment: Readonly<Record<string, string>>;
   readonly queues: LocalQueues;
   readonly sqs: SQSClient;
   readonly bundles: Bundles;
@@ -43,8 +39,8 @@ interface FunctionsOptions {
 
 type Functions = Readonly<Record<'worker' | 'reaper' | 'deadLetter', LambdaFunction>>;
 
-/** Puts the bundles into the host and connects them as the stack does: queues, schedule. */
-export function startFunctions(options: FunctionsOptions): RunningFunctions {
+/** Connects the bundles to queues and schedule as the stack does. */
+export function startFunctions(options: FunctionsOptions) {
   const functions = createFunctions(options);
   const { worker } = functions;
   const onError = (what: string) => (error: unknown) =>
@@ -53,9 +49,9 @@ export function startFunctions(options: FunctionsOptions): RunningFunctions {
   void worker.warm(options.warm).catch(onError('a worker could not be started'));
   return {
     worker,
-    async stop() {
+    async stop(): Promise<void> {
       const stopped = sources.map((source) => source.stop());
-      // The processes end first: a source waits for the invocations that it started.
+      // Processes end first, because a source waits for its invocations.
       await Promise.all(Object.values(functions).map((each) => each.stop()));
       await Promise.all(stopped);
     },
@@ -66,26 +62,30 @@ function createFunctions(options: FunctionsOptions): Functions {
   const lambda = (
     name: LocalFunctionName,
     limits: { readonly timeoutMs: number; readonly concurrency: number; readonly memoryMb?: number },
-    variables: Readonly<Record<string, string>> = {},
+    environment: Readonly<Record<string, string>> = options.environment,
   ) =>
-    createLambdaFunction({
+    new LambdaFunction({
       functionName: `${options.name}-${name}`,
       codeDir: options.bundles.folder(name),
       handler: 'index.handler',
-      environment: { ...options.environment, ...variables },
+      environment,
       observe: options.observe,
       ...limits,
     });
   return {
-    worker: lambda('worker', {
-      timeoutMs: options.settings.functionTimeoutMs,
-      concurrency: options.workers,
-      memoryMb: WORKER_MEMORY_MB,
-    }),
+    worker: lambda(
+      'worker',
+      {
+        timeoutMs: options.settings.functionTimeoutMs,
+        concurrency: options.workers,
+        memoryMb: WORKER_MEMORY_MB,
+      },
+      options.workerEnvironment,
+    ),
     reaper: lambda(
       'reaper',
       { timeoutMs: REAPER_TIMEOUT_SECONDS * 1000, concurrency: REAPERS },
-      { [reaperVariables.wakeQueueUrl]: options.queues.wakeQueue.url },
+      { ...options.environment, [reaperVariables.wakeQueueUrl]: options.queues.wakeQueue.url },
     ),
     deadLetter: lambda('dead-letter', {
       timeoutMs: DEAD_LETTER_TIMEOUT_SECONDS * 1000,

@@ -6,7 +6,7 @@ const killAll = () => {
   for (const child of running) child.kill('SIGKILL');
 };
 
-// A signal nobody else listens to ends this process without an 'exit' event, and would leave the children behind.
+// An unhandled signal ends this process without an 'exit' event and would orphan the children.
 const killAllUnlessHandled = (signal: NodeJS.Signals) => {
   if (process.listenerCount(signal) > 1) return;
   killAll();
@@ -16,11 +16,11 @@ const killAllUnlessHandled = (signal: NodeJS.Signals) => {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Makes sure that the child is gone when this process ends in an ordinary way, or by a signal that nobody handles. */
+/** Covers ordinary exits and unhandled signals. */
 export function killWithThisProcess(child: ChildProcess): void {
   if (running.size === 0) {
     process.on('exit', killAll);
-    // Before all others: one that listens only once would be gone from the count by its turn.
+    // First in line: a `once` listener would have left the count by its turn.
     for (const signal of SIGNALS) process.prependListener(signal, killAllUnlessHandled);
   }
   running.add(child);

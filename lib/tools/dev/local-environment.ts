@@ -1,18 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { toEnvironment } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
+import { OWN_AWS_VARIABLE, SHORT_TIMES_VARIABLE } from '../../wire/environment.ts';
 
 const REGION = 'us-east-1';
 const KEY = 'local';
 
+/** Whose AWS account handlers use. */
+export type AwsOfHandlers = 'local' | 'mine';
+
+/** Settings are the stack's, and its log lines are read by a program. */
+const NEVER_THE_USERS = /^(LEASEHOLD|POWERTOOLS)_/;
+/** Endpoints may be stand-ins of other services; a profile would go before the made-up credentials. */
+const NEVER_THE_USERS_LOCALLY = /^(LEASEHOLD|POWERTOOLS|AWS(?!_ENDPOINT_URL))_/;
+
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The variables by which code finds the local stack: AWS's own, and Leasehold's. */
+const hasGivenEngine = (surroundings: Variables): boolean =>
+  Boolean(surroundings.AWS_ENDPOINT_URL_DYNAMODB || surroundings.AWS_ENDPOINT_URL_SQS);
+
+/** Kept with the data, because DynamoDB Local keeps tables by access key. */
+const KEY_FILE = 'leasehold-access-key';
+
+/** A secret by which the engines distinguish the stack's clients from web pages. */
+export function localAccessKey(surroundings: Variables, folder: string | undefined): string {
+  if (hasGivenEngine(surroundings)) return surroundings.AWS_ACCESS_KEY_ID || KEY;
+  // Letters and digits, as DynamoDB Local wants them.
+  const made = `LOCAL${randomBytes(16).toString('hex')}`;
+  if (folder === undefined) return made;
+  const file = join(folder, KEY_FILE);
+  mkdirSync(folder, { recursive: true });
+  if (!existsSync(file)) writeFileSync(file, made, { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** The variables by which code finds the local stack. */
 export const localEnvironment = {
-  /**
-   * The standard AWS variables. An engine that was started here gets made-up credentials, so that real ones never reach
-   * it; an endpoint that was given may want the ones that came with it.
-   */
+  /** The standard AWS variables. Engines started here get made-up credentials, so that real ones never reach them. */
   aws(
     endpoints: {
       readonly dynamodb: string;
@@ -20,12 +47,15 @@ export const localEnvironment = {
       readonly eventbridge: string;
     },
     surroundings: Variables,
+    accessKeyId: string,
   ): Record<string, string> {
-    const isGiven = Boolean(surroundings.AWS_ENDPOINT_URL_DYNAMODB || surroundings.AWS_ENDPOINT_URL_SQS);
-    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = isGiven ? surroundings : {};
+    const { AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = hasGivenEngine(surroundings) ? surroundings : {};
+    const region = surroundings.AWS_REGION || surroundings.AWS_DEFAULT_REGION || REGION;
     return defined({
-      AWS_REGION: surroundings.AWS_REGION || surroundings.AWS_DEFAULT_REGION || REGION,
-      AWS_ACCESS_KEY_ID: AWS_ACCESS_KEY_ID || KEY,
+      AWS_REGION: region,
+      // boto3 reads only this one.
+      AWS_DEFAULT_REGION: region,
+      AWS_ACCESS_KEY_ID: accessKeyId,
       AWS_SECRET_ACCESS_KEY: AWS_SECRET_ACCESS_KEY || KEY,
       AWS_SESSION_TOKEN: AWS_SESSION_TOKEN || undefined,
       AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
@@ -34,12 +64,11 @@ export const localEnvironment = {
     });
   },
 
-  /** Leasehold's variables, as the stack gives them to its functions. */
   own: (
     names: { readonly tableName: string; readonly queueUrl: string; readonly name: string },
     settings: Settings,
-  ): Record<string, string> =>
-    toEnvironment({
+  ): Record<string, string> => ({
+    ...toEnvironment({
       resources: {
         tableName: names.tableName,
         queueUrl: names.queueUrl,
@@ -48,8 +77,30 @@ export const localEnvironment = {
       },
       settings,
     }),
+    [SHORT_TIMES_VARIABLE]: 'true',
+  }),
 
-  /** For SDK clients in this process, whose own environment stays as it is. */
+  /** What handlers see: the user's variables, and the stack's. With `mine`, the stack's AWS variables are for Leasehold's clients alone. */
+  worker(
+    stack: Readonly<Record<string, string>>,
+    user: Variables,
+    aws: AwsOfHandlers,
+  ): Record<string, string> {
+    const notTheirs = aws === 'mine' ? NEVER_THE_USERS : NEVER_THE_USERS_LOCALLY;
+    const kept = Object.entries(user).filter(([name]) => !notTheirs.test(name));
+    const isAws = ([name]: readonly [string, string]) => name.startsWith('AWS_');
+    const all = Object.entries(stack);
+    const own = {
+      ...Object.fromEntries(all.filter((each) => !isAws(each))),
+      [OWN_AWS_VARIABLE]: JSON.stringify(Object.fromEntries(all.filter(isAws))),
+    };
+    return { ...defined(Object.fromEntries(kept)), ...(aws === 'mine' ? own : stack) } as Record<
+      string,
+      string
+    >;
+  },
+
+  /** Leaves the environment of this process alone. */
   clientConfig: (aws: Readonly<Record<string, string>>) => ({
     region: aws.AWS_REGION ?? REGION,
     credentials: {

@@ -1,10 +1,9 @@
-/** The ids of the jobs that an event's messages speak of, as far as their bodies can be read. */
 export function jobIdsOf(event: unknown): string[] {
   const { Records } = (event ?? {}) as { Records?: readonly { messageId?: string; body?: string }[] };
   return (Records ?? []).flatMap(({ messageId = '', body = '' }) => jobIdOf(body) ?? messageId);
 }
 
-/** How long the messages of jobs waited in the queue. Hints and repeats are no job's first wait. */
+/** Skips hints and redeliveries, which are not a job's first wait. */
 export function waitsOf(
   event: unknown,
   now: number,
@@ -19,7 +18,7 @@ export function waitsOf(
   });
 }
 
-/** Undefined where the message names no job: its id is then the message's own. */
+/** Undefined if the message names no job and its message id is used. */
 function jobIdOf(body: string): string | undefined {
   try {
     const { hint, jobId } = JSON.parse(body) as { hint?: unknown; jobId?: unknown };

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The processes that these have started, by the process that started them. Those that ended meanwhile have none. */
+/** Child processes by parent. */
 export async function childrenOf(pids: readonly number[]): Promise<Map<number, number[]>> {
   if (process.platform === 'linux') {
     const lists = await Promise.all(pids.map(async (pid) => [pid, await linuxChildren(pid)] as const));
@@ -20,7 +20,7 @@ export async function childrenOf(pids: readonly number[]): Promise<Map<number, n
 }
 
 async function linuxChildren(pid: number): Promise<number[]> {
-  // By thread: any of them may start a process.
+  // Any thread may start a process.
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const lists = await Promise.all(
     threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => '')),

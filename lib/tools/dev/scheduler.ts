@@ -8,14 +8,6 @@ import {
 } from '../../client/schedules/schedule.ts';
 import type { Clock, JobQueue } from '../../protocol/ports.ts';
 
-/** Recurring jobs of a local stack, as EventBridge Scheduler would start them. */
-export interface Scheduler {
-  schedules(): Schedules;
-  /** Goes on with these instead. */
-  replace(schedules: Schedules): void;
-  stop(): Promise<void>;
-}
-
 export interface SchedulerOptions {
   readonly schedules: Schedules;
   readonly queue: Pick<JobQueue, 'sendJobs'>;
@@ -23,13 +15,13 @@ export interface SchedulerOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** A machine may sleep, and its clock may be set: the next tick is looked at anew this often. */
+/** Looks this often, because the machine may sleep and its clock may be set. */
 const LOOK_MS = 10_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** Sends the message of each tick. One that the queue does not take is repeated until it would be late. */
-export function startScheduler({ schedules, queue, clock, onProblem }: SchedulerOptions): Scheduler {
+/** Retries a rejected message until it would be late. */
+export function startScheduler({ schedules, queue, clock, onProblem }: SchedulerOptions) {
   let stopping = new AbortController();
   let current = schedules;
   let running: Promise<unknown> = Promise.resolve();
@@ -57,7 +49,7 @@ export function startScheduler({ schedules, queue, clock, onProblem }: Scheduler
     for (let at = timetable.next(clock.now()); at !== undefined; at = timetable.next(at)) {
       for (let left = at - clock.now(); left > 0; left = at - clock.now())
         await clock.sleep(Math.min(left, LOOK_MS), signal);
-      // Beside the next one: a queue that does not answer holds up no later tick.
+      // Not awaited: a queue that does not answer must not delay later ticks.
       void deliver(name, schedule, at, signal).catch(() => {});
     }
   };
@@ -70,19 +62,19 @@ export function startScheduler({ schedules, queue, clock, onProblem }: Scheduler
   };
   start();
   return {
-    schedules: () => current,
-    replace(next) {
+    schedules: (): Schedules => current,
+    replace(next: Schedules): void {
       stopping.abort();
       stopping = new AbortController();
       current = next;
       start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },
   };
 }
 
-/** As EventBridge Scheduler writes it: without fractions of a second. */
+/** Without fractions of a second, like EventBridge Scheduler. */
 const timeOf = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');

@@ -3,7 +3,7 @@ import type { OutputLine } from './lambda-host/output-line.ts';
 import type { StackEvent } from './stack.ts';
 
 const LEVELS: Readonly<Record<string, (text: string) => string>> = { WARN: pc.yellow, ERROR: pc.red };
-/** What every line of a worker has, and nobody reads here. */
+/** Fields of every worker line, useless here. */
 const NOISE = new Set([
   'jobId',
   'attempt',
@@ -19,7 +19,7 @@ const NOISE = new Set([
   'timestamp',
 ]);
 
-/** What happened to jobs and workers, as lines for the one who watches; undefined for what needs no words. */
+/** Undefined for events not worth a line. */
 export function speechOf(event: StackEvent): string | undefined {
   if (event.kind === 'problem') return pc.red(event.message);
   if (event.kind === 'bus') return busLine(event.event.name, { ...event.event.detail });
@@ -49,18 +49,16 @@ function outputLine(line: OutputLine): string | undefined {
   return `${name}${paint(message)}${told === '' ? '' : `  ${told}`}`;
 }
 
-/** Endings that an event tells as well, with the error's stack. */
+/** Events report these endings with the error's stack. */
 const ENDINGS_BY_EVENT: readonly unknown[] = ['retried', 'failed', 'cancelled'];
 
-/** One line for an outcome: what follows says the same, and more. */
 function isToldTwice(message: string, { outcome, jobs }: Readonly<Record<string, unknown>>): boolean {
   if (message === 'run ended') return ENDINGS_BY_EVENT.includes(outcome);
-  // Each of its jobs tells the cause.
+  // Each of its jobs reports the cause.
   if (message === 'a cell died') return jobs !== 0;
   return message === 'attempt failed';
 }
 
-/** An error that was logged, by its stack; anything else as JSON. */
 function stackOr(value: unknown): string {
   const { stack } = (typeof value === 'object' && value !== null ? value : {}) as { stack?: unknown };
   return typeof stack === 'string' ? stack : JSON.stringify(value);

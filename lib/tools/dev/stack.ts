@@ -8,6 +8,9 @@ import type { Schedules } from '../../client/schedules/schedule.ts';
 import { scheduleProblems } from '../../client/schedules/schedule-problems.ts';
 import { resolveSettings, type Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
+import { CELL } from '../bundle/bundle.ts';
+import type { BundlingOptions } from '../bundle/bundling.ts';
+import type { WorkerBundle } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction } from '../console/page-messages.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
 import { createLocalQueues } from './create-local-queues.ts';
@@ -15,7 +18,8 @@ import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type BusEvent, startEventBus } from './event-bus.ts';
 import { type LocalFunctionName, localFunctions, startFunctions } from './functions.ts';
 import type { HostEvent, SandboxView } from './lambda-host/lambda-function.ts';
-import { localEnvironment } from './local-environment.ts';
+import { type AwsOfHandlers, localAccessKey, localEnvironment } from './local-environment.ts';
+import type { LocalPorts } from './local-ports.ts';
 import { startScheduler } from './scheduler.ts';
 import { type Endpoints, startEngines } from './start-engines.ts';
 
@@ -27,28 +31,36 @@ export interface LocalStackOptions {
   readonly name?: string;
   /** @default the first that can run here */
   readonly engine?: DynamoDbEngineName;
-  /** Keeps table and queues here. @default everything stays in memory */
+  /** Keeps table and queues in this folder. @default in memory */
   readonly dataDir?: string;
-  /** Ports for the engines. @default free ones */
-  readonly ports?: { readonly dynamodb?: number; readonly sqs?: number };
-  /** Worker processes at the same time. @default 4 */
+  /** Keeps the access key of the engines here. @default `dataDir` */
+  readonly keyDir?: string;
+  /** @default free ones */
+  readonly ports?: LocalPorts;
+  /** Maximum worker processes. @default 4 */
   readonly workers?: number;
-  /** Workers that start at once, as provisioned concurrency does. @default 0: the first jobs start them */
+  /** Workers started in advance, like provisioned concurrency. @default 0 */
   readonly warm?: number;
-  /** Your jobs module: the worker runs its types. @default - the demo's */
+  /** Your jobs module. @default - the demo's */
   readonly jobs?: string;
+  /** How the jobs module is bundled, as the construct takes it. @default - all of it */
+  readonly bundling?: BundlingOptions;
   /** Recurring jobs, as the construct takes them. @default - none */
   readonly schedules?: Schedules;
-  /** Source files of functions, in place of Leasehold's own. */
+  /** Source files that replace Leasehold's own functions. */
   readonly entries?: Partial<Readonly<Record<LocalFunctionName, string>>>;
-  /** Where endpoints, region and credentials may be given. @default process.env */
+  /** Variables for handlers, which also see `surroundings`. @default - none */
+  readonly workerEnvironment?: Readonly<Record<string, string | undefined>>;
+  /** AWS settings of handlers: `local` for those of this stack, `mine` for those of `surroundings`. @default local */
+  readonly aws?: AwsOfHandlers;
+  /** Source of endpoints, region and credentials. @default process.env */
   readonly surroundings?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a local stack tells its listeners. */
+/** An event of a local stack. */
 export type StackEvent = HostEvent | { readonly kind: 'bus'; readonly event: BusEvent } | StackProblem;
 
-/** Something that the host could not do and works around, such as a poll that failed. */
+/** A failure that the host works around, such as a failed poll. */
 interface StackProblem {
   readonly kind: 'problem';
   readonly message: string;
@@ -61,22 +73,23 @@ export interface LocalStack {
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
   readonly endpoints: Endpoints;
-  /** Every variable with which functions, CLI and plain AWS clients find this stack. */
+  /** Every variable by which functions, CLI and AWS clients find this stack. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The bundle of the jobs module by itself; undefined where there is none. */
-  readonly jobsBundle: string | undefined;
-  /** The recurring jobs. */
+  /** Every variable that handlers see. */
+  readonly workerEnvironment: Readonly<Record<string, string>>;
+  /** The bundle of the jobs module; undefined if there is none. */
+  readonly jobsBundle: WorkerBundle | undefined;
   schedules(): Schedules;
-  /** Goes on with these recurring jobs. Throws a `SettingsError` for those that could not run. */
+  /** Replaces the recurring jobs. Throws a `SettingsError` if they cannot run. */
   schedule(schedules: Schedules): void;
   workers(): readonly SandboxView[];
-  /** The user's files that the worker was made from. */
+  /** The user's files behind the worker. */
   sources(): readonly string[];
-  /** Makes the worker anew from its sources. Jobs that run go on to their end in the old one. */
+  /** Rebuilds the worker. Running jobs finish in the old one. */
   reload(): Promise<void>;
-  /** What can be done to a worker's process; false where there is none with this id. */
+  /** Returns false if no worker has this process id. */
   signal(pid: number, action: WorkerAction): boolean;
-  /** Hears of everything that happens in the functions; returns how to stop listening. */
+  /** Listens to everything in the functions; returns a function that stops. */
   listen(listener: (event: StackEvent) => void): () => void;
   stop(): Promise<void>;
 }
@@ -84,15 +97,15 @@ export interface LocalStack {
 const DEFAULT_NAME = 'leasehold';
 const DEFAULT_WORKERS = 4;
 
-/** What was started, in order, so that it can be stopped in the opposite one. */
+/** In order of start, so that stopping can reverse it. */
 type Started = (() => unknown)[];
 
-/** Starts the stack and resolves once it takes jobs. A start that fails stops what it had started. */
+/** Starts the stack and resolves once it takes jobs. A failed start stops what it had started. */
 export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
   const listeners = new Set<(event: StackEvent) => void>();
   const started: Started = [];
   const stop = async () => {
-    // Errors that are caused by stopping are not reported.
+    // Hides errors caused by stopping.
     listeners.clear();
     for (const end of started.splice(0).reverse()) await end();
   };
@@ -117,15 +130,21 @@ async function startParts(
   emit: (event: StackEvent) => void,
 ): Promise<Omit<LocalStack, 'listen' | 'stop'>> {
   const { name = DEFAULT_NAME, workers = DEFAULT_WORKERS } = options;
-  const settings = resolveSettings({ workerConcurrency: Math.max(2, workers), ...options.settings });
+  const settings = resolveSettings(
+    { workerConcurrency: Math.max(2, workers), ...options.settings },
+    { allowShortTimes: true },
+  );
   const { schedules: given = {} } = options;
   refuseBadSchedules(given, settings);
   const bundling = buildBundles(localFunctions, options);
   started.push(async () => (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove());
   const { endpoints, environment, queues, sqs } = await startServices(options, name, settings, started, emit);
   const bundles = await bundling;
+  const { surroundings = process.env } = options;
+  const seen = { ...surroundings, ...options.workerEnvironment };
+  const workerEnvironment = localEnvironment.worker(environment, seen, options.aws ?? 'local');
   const functions = startFunctions({
-    ...{ name, workers, settings, environment, queues, sqs, bundles },
+    ...{ name, workers, settings, environment, workerEnvironment, queues, sqs, bundles },
     warm: options.warm ?? 0,
     observe: emit,
     onProblem: (message) => emit({ kind: 'problem', message }),
@@ -145,7 +164,15 @@ async function startParts(
     deadLetterQueueUrl: queues.deadLetterQueue.url,
     endpoints,
     environment,
-    jobsBundle: options.jobs === undefined ? undefined : join(bundles.folder('jobs'), 'index.mjs'),
+    workerEnvironment,
+    jobsBundle:
+      options.jobs === undefined
+        ? undefined
+        : {
+            cell: join(bundles.folder('worker'), CELL),
+            jobs: options.jobs,
+            bundling: options.bundling,
+          },
     sources: bundles.sources,
     async reload() {
       await bundles.rebuild();
@@ -165,7 +192,6 @@ async function startParts(
   };
 }
 
-/** Engines and event bus, with the table and the queues in them. */
 async function startServices(
   options: LocalStackOptions,
   name: string,
@@ -174,17 +200,24 @@ async function startServices(
   emit: (event: StackEvent) => void,
 ) {
   const { surroundings = process.env } = options;
+  const gate = { accessKeyId: localAccessKey(surroundings, options.dataDir ?? options.keyDir) };
   const [{ endpoints }, bus] = await Promise.all([
-    startEngines(options, surroundings).then((engines) => {
+    startEngines(options, gate, surroundings).then((engines) => {
       started.push(engines.stop);
       return engines;
     }),
-    startEventBus((event) => emit({ kind: 'bus', event })).then((eventBus) => {
-      started.push(eventBus.stop);
-      return eventBus;
-    }),
+    startEventBus((event) => emit({ kind: 'bus', event }), gate, options.ports?.eventbridge).then(
+      (eventBus) => {
+        started.push(eventBus.stop);
+        return eventBus;
+      },
+    ),
   ]);
-  const aws = localEnvironment.aws({ ...endpoints, eventbridge: bus.endpoint }, surroundings);
+  const aws = localEnvironment.aws(
+    { ...endpoints, eventbridge: bus.endpoint },
+    surroundings,
+    gate.accessKeyId,
+  );
   const clientConfig = localEnvironment.clientConfig(aws);
   const sqs = createSqsClient({ ...clientConfig, endpoint: endpoints.sqs });
   started.push(() => sqs.destroy());

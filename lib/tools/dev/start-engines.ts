@@ -1,40 +1,36 @@
 import { join } from 'node:path';
 import { type DynamoDbEngineName, startDynamoDb } from './engines/dynamodb-engine.ts';
+import type { Gate } from './engines/gate.ts';
 import { startSqs } from './engines/sqs-engine.ts';
 
-/** Where DynamoDB and SQS answer, and who they are. */
 export interface Endpoints {
   readonly dynamodb: string;
   readonly sqs: string;
-  /** The engine's name, or `given` for an endpoint from the standard AWS variables. */
+  /** `given` means an endpoint from the standard AWS variables. */
   readonly engine: DynamoDbEngineName | 'given';
-  /** False where other machines in the network can reach the engine, because it cannot be bound. */
+  /** False if other machines on the network can reach the engine. */
   readonly boundToLoopback: boolean;
 }
 
-export interface Engines {
-  readonly endpoints: Endpoints;
-  stop(): Promise<void>;
-}
-
-/** Starts an engine for each service whose endpoint is not given by AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS. */
+/** Starts no engine for AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL_SQS. */
 export async function startEngines(
   options: {
     readonly engine?: DynamoDbEngineName;
     readonly dataDir?: string;
     readonly ports?: { readonly dynamodb?: number; readonly sqs?: number };
   },
+  gate: Gate,
   surroundings: Readonly<Record<string, string | undefined>>,
-): Promise<Engines> {
+) {
   const { engine, dataDir, ports = {} } = options;
   const folder = (name: string) => dataDir && join(dataDir, name);
   const started = await Promise.allSettled([
     surroundings.AWS_ENDPOINT_URL_DYNAMODB
       ? given(surroundings.AWS_ENDPOINT_URL_DYNAMODB)
-      : startDynamoDb({ engine, port: ports.dynamodb, dataDir: folder('dynamodb') }),
+      : startDynamoDb({ engine, gate, port: ports.dynamodb, dataDir: folder('dynamodb') }),
     surroundings.AWS_ENDPOINT_URL_SQS
       ? given(surroundings.AWS_ENDPOINT_URL_SQS)
-      : startSqs({ port: ports.sqs, dataDir: folder('sqs') }),
+      : startSqs({ gate, port: ports.sqs, dataDir: folder('sqs') }),
   ]);
   const stop = async () => {
     await Promise.all(started.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)));
@@ -44,16 +40,14 @@ export async function startEngines(
     await stop();
     throw dynamodb.status === 'rejected' ? dynamodb.reason : (sqs as PromiseRejectedResult).reason;
   }
-  return {
-    endpoints: {
-      dynamodb: dynamodb.value.endpoint,
-      sqs: sqs.value.endpoint,
-      engine: 'engine' in dynamodb.value ? dynamodb.value.engine : 'given',
-      boundToLoopback: 'boundToLoopback' in dynamodb.value ? dynamodb.value.boundToLoopback : true,
-    },
-    stop,
+  const endpoints: Endpoints = {
+    dynamodb: dynamodb.value.endpoint,
+    sqs: sqs.value.endpoint,
+    engine: 'engine' in dynamodb.value ? dynamodb.value.engine : 'given',
+    boundToLoopback: 'boundToLoopback' in dynamodb.value ? dynamodb.value.boundToLoopback : true,
   };
+  return { endpoints, stop };
 }
 
-/** Somebody else's engine: used as it is, and never stopped. */
+/** Never stopped, because it was not started here. */
 const given = async (endpoint: string) => ({ endpoint, stop: async () => {} });

@@ -1,8 +1,19 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Schedules } from '../../client/schedules/schedule.ts';
+import { leaseholdVariables } from '../../settings/environment.ts';
 
-/** While a local stack runs, this file below its folder tells other terminals where it is. */
+/** Tells other terminals where a running local stack is. */
 export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
 
 export interface LocalState {
@@ -11,29 +22,72 @@ export interface LocalState {
   readonly queueUrl: string;
   readonly consoleUrl: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Recurring jobs, as they were when the stack was started. */
+  /** As of the stack's start. */
   readonly schedules?: Schedules;
-  /** The types of the user's jobs module. */
   readonly types?: readonly string[];
 }
 
-/** Writes the file for its owner alone, because the console's link has its token; returns how to remove it. */
+const AWS_VARIABLES = [
+  ...['AWS_REGION', 'AWS_DEFAULT_REGION'],
+  ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+  ...['AWS_ENDPOINT_URL_DYNAMODB', 'AWS_ENDPOINT_URL_SQS', 'AWS_ENDPOINT_URL_EVENTBRIDGE'],
+];
+
+/** Other variables, such as NODE_OPTIONS, could change the processes that get them. */
+export const onlyKnownVariables = (environment: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] =>
+        typeof entry[1] === 'string' && [...AWS_VARIABLES, ...leaseholdVariables].includes(entry[0]),
+    ),
+  );
+
+/** Undefined without a file; throws if another user may have written it. */
+export function readStateFile(file: string): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    // Checks the open file, because the path may change meanwhile.
+    for (const [path, { uid, mode }] of [
+      [dirname(file), statSync(dirname(file))],
+      [file, fstatSync(descriptor)],
+    ] as const) {
+      const user = process.getuid?.() ?? uid;
+      if (uid !== user)
+        throw new Error(`${path} belongs to user ${uid}, and this process runs as user ${user}`);
+      if (process.getuid !== undefined && (mode & OTHERS_MAY_WRITE) !== 0)
+        throw new Error(`any user can write to ${path}; run 'chmod o-w' on it`);
+    }
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const OTHERS_MAY_WRITE = 0o002;
+
+/** Readable by its owner only, because the console's link contains its token; returns a function that removes it. */
 export function writeStateFile(directory: string, state: LocalState): () => void {
   const file = join(directory, LOCAL_STATE_FILE);
   const draft = `${file}.${state.pid}`;
-  mkdirSync(dirname(file), { recursive: true });
-  // The mode counts only for a file that is made: what is there may be readable by all, or somebody's link.
+  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+  // `mode` applies only to new files, and an existing one may be a link or readable by all.
   rmSync(draft, { force: true });
   writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  // At one stroke: another terminal that looks just now must not find half of it.
+  // Atomic, so that other terminals never read half a file.
   renameSync(draft, file);
   return () => {
-    // Another stack may have been started here since.
+    // Another stack may have started here since.
     if (isMine(file, state.pid)) rmSync(file, { force: true });
   };
 }
 
-/** Marks a folder of kept data as this process's, and returns how to leave it; where another has it, returns that one's process. */
+/** Returns a function that releases the folder, or the process id of its current owner. */
 export function takeDataFolder(folder: string): (() => void) | number {
   const file = join(folder, DATA_OWNER_FILE);
   mkdirSync(folder, { recursive: true });
@@ -43,7 +97,7 @@ export function takeDataFolder(folder: string): (() => void) | number {
   try {
     writeFileSync(file, `${JSON.stringify({ pid: process.pid })}\n`, { flag: 'wx' });
   } catch (error) {
-    // Somebody was quicker.
+    // Another process was faster.
     const quicker = livingPidIn(file);
     if (quicker === undefined) throw error;
     return quicker;
@@ -53,10 +107,9 @@ export function takeDataFolder(folder: string): (() => void) | number {
   };
 }
 
-/** Beside the data of table and queues. */
+/** Kept next to the data. */
 export const DATA_OWNER_FILE = 'leasehold-dev.json';
 
-/** The process of another local stack that runs in this folder, if there is one. */
 export const otherStackIn = (directory: string): number | undefined =>
   livingPidIn(join(directory, LOCAL_STATE_FILE));
 

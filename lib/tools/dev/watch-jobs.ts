@@ -1,12 +1,12 @@
 import { watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type JobsModule, readJobsModule } from './read-jobs-module.ts';
+import { type JobsModule, readJobsModule } from '../bundle/read-jobs-module.ts';
 import type { LocalStack } from './stack.ts';
 
 /** Editors write a file in several steps. */
 const SETTLE_MS = 200;
 
-/** Makes the worker anew when a file of the jobs module changes; what is wrong then is said, and the old one stays. */
+/** Reports problems and keeps the old worker. */
 export function watchJobs(
   stack: LocalStack,
   jobs: string,
@@ -19,7 +19,7 @@ export function watchJobs(
     try {
       await stack.reload();
       if (stack.jobsBundle !== undefined) {
-        const module = await readJobsModule(stack.jobsBundle, jobs, stack.environment);
+        const module = await readJobsModule(stack.jobsBundle, stack.workerEnvironment);
         stack.schedule(module.schedules);
         onReload(module);
       }

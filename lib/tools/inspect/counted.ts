@@ -1,6 +1,4 @@
-/** `1 job`, `3 jobs`. */
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 
-/** `once`, `3 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);

@@ -3,20 +3,20 @@ import type { JsonValue } from '../../wire/message.ts';
 import { CLAIM_RING_SIZE } from '../../wire/table.ts';
 import { times } from './counted.ts';
 
-/** What a job's row tells without a time. */
 export interface Facts {
   readonly attempt: number;
-  /** These three since the job was created or last revived. */
   readonly errors: number;
   readonly crashes: number;
+  readonly lapses: number;
   readonly releases: number;
-  readonly maxAttempts: number;
-  readonly maxCrashes: number;
-  /** So many of the first attempts are older than the row remembers. */
+  /** Both are absent until the first claim takes them from the job's type. */
+  readonly maxAttempts?: number;
+  readonly maxCrashes?: number;
+  /** Early attempts that the row no longer remembers. */
   readonly attemptsForgotten: number;
-  /** Attempts that were released before their worker learned of them. */
+  /** Attempts released before their worker learned of them. */
   readonly attemptsWithoutEntry: readonly number[];
-  /** 0: none is saved. */
+  /** 0 means none. */
   readonly checkpointSeq: number;
   readonly progress?: JsonValue;
   readonly cancelRequested: boolean;
@@ -32,6 +32,7 @@ export function factsOf(job: Job): Facts {
     attempt: job.attempt,
     errors: job.errors,
     crashes: job.crashes,
+    lapses: job.lapses,
     releases: job.releases,
     maxAttempts: job.maxAttempts,
     maxCrashes: job.maxCrashes,
@@ -44,12 +45,15 @@ export function factsOf(job: Job): Facts {
   };
 }
 
-/** The facts in sentences. */
+export const SET_AT_FIRST_CLAIM = 'set at the first claim';
+
 export function tellFacts(facts: Facts, status: Job['status']): string[] {
-  const { attempt, errors, crashes, releases, attemptsForgotten, checkpointSeq, progress } = facts;
+  const { attempt, errors, crashes, lapses, releases, attemptsForgotten, checkpointSeq, progress } = facts;
   return [
-    `claimed ${times(attempt)}; since it was created or last revived, ${errors} ended by errors, ${crashes} by crashes, ${releases} released`,
-    `fails for good at ${facts.maxAttempts} errors and crashes together, or at ${facts.maxCrashes} crashes`,
+    `claimed ${times(attempt)}; since it was created or last revived, ${errors} ended by errors, ${crashes} by crashes, ${lapses} by lost hosts, ${releases} released`,
+    facts.maxAttempts === undefined || facts.maxCrashes === undefined
+      ? `when it fails for good is ${SET_AT_FIRST_CLAIM}`
+      : `fails for good at ${facts.maxAttempts} errors and crashes together, at ${facts.maxCrashes} crashes, or when its host is lost too often ('maxLapses')`,
     ...(attemptsForgotten > 0 ? [`attempts 1 to ${attemptsForgotten} are older than the row remembers`] : []),
     ...facts.attemptsWithoutEntry.map(
       (n) => `attempt ${n} left no entry: its claim was released before its worker learned of it`,

@@ -17,13 +17,12 @@ const inUnits = (ms: number, units: 1 | 2): string => {
     .join(' ');
 };
 
-/** A span in its two largest units: `1 h 30 min`, `12 s`, `340 ms`. */
+/** Two units: `1 h 30 min`, `12 s`, `340 ms`. */
 export const formatDuration = (ms: number): string => inUnits(ms, 2);
 
-/** A span in its largest unit: `1 h`, for a narrow column. */
+/** One unit, for narrow columns: `1 h`. */
 export const formatRoughly = (ms: number): string => inUnits(ms, 1);
 
-/** `12 s ago`, `in 3 min`, `now`. */
 export function formatAge(at: number, now: number, format = formatDuration): string {
   const distance = at - now;
   if (Math.abs(distance) < 500) return 'now';

@@ -1,18 +1,17 @@
 import { lapsesAt } from '../../protocol/decisions/decide-reap.ts';
-import type { JobStatus, LeaseEntry } from '../../protocol/job.ts';
-import { lastBeatAt } from '../../settings/lease-length.ts';
+import type { JobStatus, RunningEntry } from '../../protocol/job.ts';
+import { lastBeatAt } from '../../settings/heartbeat-timing.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { workerOf } from './worker-name.ts';
 
-/** What is known of a running job's lease, from the index or from a console that watches it. */
-export type Lease = Pick<LeaseEntry, 'jobId' | 'type' | 'attempt' | 'leaseUntil' | 'leaseMs'> &
-  Partial<Pick<LeaseEntry, 'leaseOwner' | 'startedAt'>> & { readonly status: JobStatus };
+export type Lease = Pick<RunningEntry, 'jobId' | 'type' | 'attempt' | 'leaseUntil' | 'leaseMs'> &
+  Partial<Pick<RunningEntry, 'leaseOwner' | 'startedAt'>> & { readonly status: JobStatus };
 
-/** A worker as its leases show it. One that holds no job is invisible. */
+/** A worker as its leases show it; idle workers are invisible. */
 export interface LeaseHolder {
   readonly worker: string;
   readonly lastHeartbeatAt: number;
-  /** STALE when every lease it holds has ended. Only told, never acted on: the reaper judges leases, not workers. */
+  /** STALE once all its leases have ended; display only, because the reaper judges leases, not workers. */
   readonly state: 'live' | 'STALE';
   readonly jobs: readonly HeldJob[];
 }
@@ -22,16 +21,16 @@ interface HeldJob {
   readonly type: string;
   readonly attempt: number;
   readonly leaseUntil: number;
-  /** From when the reaper may reclaim it. */
+  /** When the reaper may reclaim the job. */
   readonly lapsesAt: number;
   readonly isLapsed: boolean;
 }
 
-/** Groups running leases by the worker that holds them, the one that was silent longest first. */
+/** Sorted by the longest silence. */
 export function leaseHolders(
   leases: readonly Lease[],
   now: number,
-  settings: Pick<Settings, 'skewMs' | 'graceMs' | 'leaseGrowth' | 'leaseGrowthCapMs'>,
+  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
 ): LeaseHolder[] {
   const running = leases.filter(({ status }) => status === 'running');
   const byWorker = Map.groupBy(running, (entry) => workerOf(entry.leaseOwner ?? 'unknown'));
@@ -47,7 +46,7 @@ export function leaseHolders(
       }));
       return {
         worker,
-        lastHeartbeatAt: Math.max(...held.map((entry) => lastBeatAt(entry, settings))),
+        lastHeartbeatAt: Math.max(...held.map(lastBeatAt)),
         state: jobs.every((job) => job.isLapsed) ? 'STALE' : 'live',
         jobs,
       };

@@ -1,10 +1,7 @@
 import { lapsesAt } from '../../protocol/decisions/decide-reap.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/**
- * How far a worker's lease is: `live` until its end, `ended` while the clock skew and the grace last, and `lapsed` from the
- * moment at which the reaper may reclaim the job.
- */
+/** `ended` lasts for the clock skew and the grace; from `lapsed` on the reaper may reclaim the job. */
 export type LeasePhase = 'live' | 'ended' | 'lapsed';
 
 export function leasePhase(

@@ -1,7 +1,6 @@
 import type { ClaimEnd } from '../../protocol/job.ts';
 import { formatDuration } from './format-duration.ts';
 
-/** What a moment in the life of a job may be. How a claim ended is its own kind, except for a lapse: that is a reclaim. */
 export type MomentKind =
   | 'created'
   | 'claimed'
@@ -21,20 +20,17 @@ export type MomentKind =
   | 'log'
   | Exclude<ClaimEnd, 'lapsed'>;
 
-/** One thing that happened to a job: told by its row, or seen by an onlooker. */
+/** One event in a job's life, read from its row or observed. */
 export interface Moment {
   readonly at: number;
   readonly kind: MomentKind;
   readonly attempt?: number;
-  /** The claim's owner, or the process. */
   readonly by?: string;
-  /** More in words: an error, a reason, a line of a log. */
   readonly text?: string;
-  /** After a worker's death: how long it took until the next attempt began. */
+  /** After a worker's death: the time until the next attempt began. */
   readonly ranAgainMs?: number;
 }
 
-/** The kind of moment for each way in which a claim ends. */
 export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   done: 'done',
   retried: 'retried',
@@ -46,12 +42,11 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   crashed: 'crashed',
 };
 
-/** What a worker writes before the cause of a crash. */
+/** Prefix that workers put before the cause of a crash. */
 const CRASHED = 'crashed: ';
 
 const isCrash = (text: string | undefined): boolean => text?.startsWith(CRASHED) === true;
 
-/** A moment in one line: its sentence, the first line of its text, and when the job ran again. */
 export function inOneLine(moment: Moment & { readonly says: string }): string {
   const [text = ''] = (moment.text ?? '').split('\n');
   const cause = isCrash(text) ? text.slice(CRASHED.length) : text;
@@ -60,7 +55,6 @@ export function inOneLine(moment: Moment & { readonly says: string }): string {
   return `${moment.says}${cause === '' ? '' : `: ${cause}`}${again}`;
 }
 
-/** What each kind of moment means, in one sentence without its text. */
 export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>> = {
   created: () => 'its row was written',
   claimed: ({ by }) => `claimed by ${by ?? 'a worker'}`,

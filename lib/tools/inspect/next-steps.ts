@@ -1,4 +1,4 @@
-import { decideReap, lapsesAt } from '../../protocol/decisions/decide-reap.ts';
+import { decideReap, lapseLimit, lapsesAt } from '../../protocol/decisions/decide-reap.ts';
 import {
   type FinishedJob,
   type Job,
@@ -9,11 +9,9 @@ import {
 import { recoveryBound } from '../../settings/recovery-bound.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { times } from './counted.ts';
-import { isQuarantined } from './timeline.ts';
+import { isQuarantined, lostTooOften } from './timeline.ts';
 
-/** Something that will happen, or that an operator can do. */
 export interface NextStep {
-  /** For programs. */
   readonly what:
     | 'nothing'
     | 'removal'
@@ -27,12 +25,12 @@ export interface NextStep {
     | 'dispatch'
     | 'claim'
     | 'nextHint';
-  /** Undefined: not bound to a moment. */
+  /** Undefined if it is not tied to a time. */
   readonly at?: number;
   readonly says: string;
 }
 
-/** What happens to the job if nobody intervenes. Pure: `now` only tells what is overdue. */
+/** What happens to the job without intervention. */
 export function nextSteps(job: Job, now: number, settings: Settings): NextStep[] {
   switch (job.status) {
     case 'running':
@@ -55,13 +53,15 @@ function nextOfFinished(job: FinishedJob): string {
   if (job.status === 'failed' && job.rawMessage !== undefined)
     return 'nothing: this message cannot be read, so it cannot be revived; have its producer send a valid one';
   const why =
-    job.status === 'failed' && isQuarantined(job) ? ` (quarantined: it crashed ${times(job.crashes)})` : '';
+    job.status === 'failed' && isQuarantined(job)
+      ? ` (quarantined: ${lostTooOften(job) ? `its host was lost ${times(job.lapses)}` : `it crashed ${times(job.crashes)}`})`
+      : '';
   return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
-/** By when the reaper has acted, if the worker is dead. The row's own end already shows how far the lease has grown. @internal */
+/** When the reaper will have acted if the worker is dead. @internal */
 export const recoveredBy = (job: RunningJob, settings: Settings): number =>
-  job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0 }).worstMs;
+  job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0 }).worstMs;
 
 function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {
   const lapse = lapsesAt(job, settings);
@@ -120,7 +120,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
         says: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
       },
     ];
-  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0, skewMs: 0, graceMs: 0 });
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, skewMs: 0, graceMs: 0 });
   const isOverdue = now > job.leaseUntil + worstMs;
   return [
     ...due,
@@ -139,13 +139,10 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
 }
 
 function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {
-  const verdict = decideReap(leaseEntryOf(job), { now: lapse, settings });
-  if (verdict.kind === 'reclaim')
-    return `given to the next worker (crash ${verdict.crashes} of ${job.maxCrashes})`;
-  if (verdict.kind === 'fail')
-    return verdict.quarantined
-      ? `quarantined: crash ${verdict.crashes} of ${job.maxCrashes}`
-      : `failed: errors and crashes reach ${job.maxAttempts}`;
-  // A running job at the moment of its lapse is neither left alone nor dispatched.
+  const verdict = decideReap(leaseEntryOf(job), { now: lapse, random: 0, settings });
+  const limit = lapseLimit(job, settings);
+  if (verdict.kind === 'reclaim') return `given to the next worker (lapse ${verdict.lapses} of ${limit})`;
+  if (verdict.kind === 'quarantine') return `quarantined: lapse ${verdict.lapses} of ${limit}`;
+  // A running job always gets a decision when it lapses.
   return 'cancelled, as an operator asked';
 }

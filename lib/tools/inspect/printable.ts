@@ -1,12 +1,10 @@
-/** A colour as picocolors writes it; a control character, or one that turns the text around. They may come from a job, a message or AWS. */
-const ESCAPE = String.fromCodePoint(0x1b);
-const CONTROLS = new RegExp(`(${ESCAPE}\\[\\d{1,2}m)|[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]`, 'gu');
+/** Only these styles pass: black, backgrounds or `hidden` could make text invisible. */
+const COLOUR = `${String.fromCodePoint(0x1b)}\\[(?:0|1|2|22|3[1-69])m`;
+/** Control and bidi characters may come from a job, a message or AWS. */
+const CONTROLS = new RegExp(`(${COLOUR})|[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]`, 'gu');
 const KEPT = ['\n', '\t'];
 
-/**
- * The text with every control character spelled out, but for line ends, tabs and, on a screen with colours, those. Text from
- * outside cannot move a cursor, set a title or hide what is on a screen.
- */
+/** Escapes control characters, so that outside text cannot move the cursor, set a title or hide output. */
 export const printable = (text: string, hasColours: boolean): string =>
   text.replace(CONTROLS, (match, colour: string | undefined) =>
     KEPT.includes(match) || (colour !== undefined && hasColours) ? match : spelledOut(match),

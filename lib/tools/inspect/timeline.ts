@@ -1,24 +1,20 @@
+import { lapseLimit } from '../../protocol/decisions/decide-reap.ts';
 import { isFinished, type Job, LEASE_EXPIRED, type OperatorAct, type PastClaim } from '../../protocol/job.ts';
-import { lastBeatAt } from '../../settings/lease-length.ts';
-import type { Settings } from '../../settings/settings.ts';
+import { lastBeatAt } from '../../settings/heartbeat-timing.ts';
+import { defaultSettings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
 import { endingKinds, type Moment, type MomentKind, sentences } from './moment.ts';
 
-/** A moment with the sentence that tells it. Its text, if any, comes after. */
 export interface TimelineEvent extends Moment {
   readonly says: string;
 }
 
-/** Two accounts of one event, from the row and from the bus, are this close together. */
+/** The row and the event bus report the same event within this time. */
 const SAME_EVENT_MS = 1_500;
 
-/** The life of a job, oldest first: what its row remembers, and what was seen in between. */
-export function timelineOf(
-  job: Job,
-  settings: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>,
-  seen: readonly Moment[] = [],
-): TimelineEvent[] {
-  const told = toldByRow(job, settings);
+/** A job's life, oldest first: from its row, plus the observed events in between. */
+export function timelineOf(job: Job, seen: readonly Moment[] = []): TimelineEvent[] {
+  const told = toldByRow(job);
   const events = seen.reduce((merged, moment) => merge(merged, withAttempt(moment, job), told), told);
   return events.map((event) => beforeDeath(event, events)).sort(compareEvents);
 }
@@ -26,14 +22,14 @@ export function timelineOf(
 const event = (moment: Moment, says = sentences[moment.kind](moment)): TimelineEvent =>
   defined({ ...moment, says }) as TimelineEvent;
 
-function toldByRow(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>): TimelineEvent[] {
+function toldByRow(job: Job): TimelineEvent[] {
   const begun = new Map(job.claims.map(({ attempt, from }) => [attempt, from]));
   if (job.status === 'running') begun.set(job.attempt, job.startedAt);
   return [
     event({ at: job.createdAt, kind: 'created' }, creationOf(job)),
     ...job.claims.flatMap((claim) => ofClaim(claim, job, begun)),
     ...job.acts.flatMap(ofAct),
-    ...ofRun(job, growth),
+    ...ofRun(job),
     ...ofEnd(job),
   ];
 }
@@ -43,7 +39,7 @@ const creationOf = (job: Job): string =>
     ? 'a message arrived that cannot be run; it is kept here'
     : `first seen as a '${job.type}' job`;
 
-/** `begun`: when each attempt that the row remembers began. */
+/** `begun` maps each remembered attempt to its start. */
 function ofClaim(claim: PastClaim, job: Job, begun: ReadonlyMap<number, number>): TimelineEvent[] {
   const { attempt, owner: by, from, to, outcome } = claim;
   const isLast = claim === job.claims.at(-1) && job.status !== 'running';
@@ -62,47 +58,54 @@ function ofClaim(claim: PastClaim, job: Job, begun: ReadonlyMap<number, number>)
   ];
 }
 
-/** Clocks may disagree: nothing is told of an attempt that seems to have begun before the one before it ended. */
+/** Undefined if clock skew makes an attempt seem to begin before the previous one ended. */
 const since = (ended: number, begun: number | undefined): number | undefined =>
   begun === undefined || begun < ended ? undefined : begun - ended;
 
-/** Who took it back, as far as the row remembers: both were written at once. */
+/** Matches by time, because both were written at once. */
 const takerOf = (job: Job, at: number): string | undefined =>
   job.acts.find((each) => each.act === 'takeBack' && each.at === at)?.by;
 
-/** A job that was taken back has that in the end of its claim. */
+/** A take-back already shows as the end of its claim. */
 function ofAct({ act, by, at }: OperatorAct): TimelineEvent[] {
   if (act === 'takeBack') return [];
   return [event({ at, kind: act === 'revive' ? 'revived' : 'cancelRequested', by })];
 }
 
-/** That a lease expired says no more than the lapse itself. */
+/** "Lease expired" adds nothing to a lapse. */
 const causeOf = (outcome: PastClaim['outcome'], job: Job): string | undefined =>
   (outcome === 'retried' || outcome === 'failed' || outcome === 'lapsed') && job.lastError !== LEASE_EXPIRED
     ? job.lastError
     : undefined;
 
-/** A later version may know outcomes that this one does not. */
+/** A newer version may write outcomes that this one does not know. */
 function sentenceOf(ended: Moment, outcome: PastClaim['outcome'], last: Job | undefined): string {
   if (!Object.hasOwn(endingKinds, outcome)) return `ended (${outcome})`;
   if (outcome === 'failed' && last !== undefined && isQuarantined(last))
     return 'crashed; the job is quarantined';
   if (outcome !== 'lapsed' || last === undefined) return sentences[ended.kind](ended);
-  if (last.status === 'failed')
-    return `its lease lapsed; the reaper ${isQuarantined(last) ? 'quarantined' : 'failed'} the job`;
+  if (last.status === 'failed') return `its lease lapsed; the reaper quarantined the job`;
   if (last.status === 'cancelled')
     return 'its lease lapsed; the reaper cancelled the job, as an operator had asked';
   return sentences.reclaimed(ended);
 }
 
-/** Whether a failed job failed because it kept crashing. */
-export const isQuarantined = (job: Pick<Job, 'crashes' | 'maxCrashes'>): boolean =>
-  job.crashes >= job.maxCrashes;
+/** Whether it failed because it kept crashing or losing its hosts. */
+export const isQuarantined = (
+  job: Pick<Job, 'crashes' | 'maxCrashes' | 'lapses' | 'maxAttempts'>,
+): boolean => {
+  const { maxCrashes = Number.POSITIVE_INFINITY, maxAttempts = Number.POSITIVE_INFINITY } = job;
+  return job.crashes >= Math.min(maxCrashes, maxAttempts) || lostTooOften(job);
+};
 
-function ofRun(job: Job, growth: Pick<Settings, 'leaseGrowth' | 'leaseGrowthCapMs'>): TimelineEvent[] {
+/** The row does not store the lapse limit, so this assumes the default. */
+export const lostTooOften = (job: Pick<Job, 'lapses' | 'maxAttempts'>): boolean =>
+  job.lapses >= lapseLimit(job, defaultSettings);
+
+function ofRun(job: Job): TimelineEvent[] {
   if (job.status !== 'running') return [];
   const { attempt, startedAt, leaseOwner: by } = job;
-  const beatAt = Math.max(job.heartbeatAt, lastBeatAt(job, growth));
+  const beatAt = Math.max(job.heartbeatAt, lastBeatAt(job));
   return [
     event({ at: startedAt, kind: 'claimed', attempt, by }),
     ...(beatAt > startedAt
@@ -125,13 +128,13 @@ const ofEnd = (job: Job): TimelineEvent[] =>
       ]
     : [];
 
-/** Of two accounts of one event the row has the exact time, the onlooker more words. */
+/** Of two reports of an event, the row has the exact time and the observer more detail. */
 function merge(
   merged: readonly TimelineEvent[],
   moment: Moment,
   told: readonly TimelineEvent[],
 ): TimelineEvent[] {
-  // Two heartbeats that were seen are two; only the one in the row may be one of those that were seen.
+  // Two observed heartbeats are distinct; only the one in the row may repeat an observed one.
   const isTwin = (each: TimelineEvent) =>
     isSameEvent(each, moment) && (!isRepeated(moment.kind) || told.includes(each));
   const twin = merged.findIndex(isTwin);
@@ -143,11 +146,11 @@ function merge(
 const isSameEvent = (a: Moment, b: Moment): boolean =>
   a.kind === b.kind && a.attempt === b.attempt && Math.abs(a.at - b.at) < SAME_EVENT_MS;
 
-/** What may really happen twice in a short time. */
+/** Events that can really occur twice in a short time. */
 const isRepeated = (kind: MomentKind): boolean =>
   kind === 'heartbeat' || kind === 'checkpoint' || kind === 'log';
 
-/** An onlooker that did not know the attempt yet knew the time, which lies within one claim. */
+/** An observer may not know the attempt, but the time falls within one claim. */
 function withAttempt(moment: Moment, job: Job): Moment {
   if (moment.attempt !== undefined && moment.attempt > 0) return moment;
   const claim = job.claims.find(({ from, to }) => moment.at >= from && moment.at <= to);
@@ -156,14 +159,14 @@ function withAttempt(moment: Moment, job: Job): Moment {
   return attempt === undefined ? moment : { ...moment, attempt };
 }
 
-/** A checkpoint is seen after it was stored: one that is seen after its worker died was stored before. */
+/** A checkpoint observed after its worker's death was stored before it. */
 function beforeDeath(moment: TimelineEvent, all: readonly TimelineEvent[]): TimelineEvent {
   if (moment.kind !== 'checkpoint') return moment;
   const death = all.find((each) => each.kind === 'killed' && each.attempt === moment.attempt);
   return death !== undefined && death.at <= moment.at ? { ...moment, at: death.at - 1 } : moment;
 }
 
-/** Within one millisecond: the claim before what happened under it, how it ended after that, the job's end last. */
+/** Within one millisecond: the claim, what happened under it, how it ended, then the job's end. */
 const compareEvents = (a: TimelineEvent, b: TimelineEvent): number =>
   a.at - b.at || turnOf(a) - turnOf(b) || rankOf(a.kind) - rankOf(b.kind);
 

@@ -1,11 +1,10 @@
-import type { Job } from '../../protocol/job.ts';
+import type { FailedJob, Job } from '../../protocol/job.ts';
 import { times } from './counted.ts';
-import { isQuarantined } from './timeline.ts';
+import { isQuarantined, lostTooOften } from './timeline.ts';
 
-/** Which limit a failed job met. */
 export type FailureKind = 'rejected' | 'quarantined' | 'nonRetryable' | 'attemptsUsedUp' | 'other';
 
-/** Why a job failed for good, and what an operator does about it. */
+/** Why a job failed for good, and what to do about it. */
 export interface WhyFailed {
   readonly kind: FailureKind;
   readonly says: string;
@@ -13,22 +12,21 @@ export interface WhyFailed {
 }
 
 const NON_RETRYABLE = /^NonRetryableError\b/;
-/** Of a failure that no handler's error brought about: released too often, or failed by `doctor`. */
+/** Failures without a handler error: too many releases, or `doctor`. */
 const NO_ERROR = /^(released \d+ times|failed by doctor)/;
 
-/** Which limit it was. The row does not say so itself: its counts and budgets do. */
-export function failureKind(job: Job): FailureKind {
+/** The row does not store the limit that was met; its counts and budgets show it. */
+export function failureKind(job: FailedJob): FailureKind {
   const { lastError = '' } = job;
-  if ('rawMessage' in job && job.rawMessage !== undefined) return 'rejected';
+  if (job.rawMessage !== undefined) return 'rejected';
   if (isQuarantined(job)) return 'quarantined';
-  // Thrown in the last attempt it is still what ended the job.
+  // A non-retryable error on the last attempt still counts as the reason.
   if (NON_RETRYABLE.test(lastError)) return 'nonRetryable';
   if (job.errors + job.crashes >= job.maxAttempts) return 'attemptsUsedUp';
-  // An error that ended it before its attempts were used up said that another one cannot help.
+  // An error that ended the job with attempts left was non-retryable.
   return job.errors > 0 && !NO_ERROR.test(lastError) ? 'nonRetryable' : 'other';
 }
 
-/** Undefined for a job that has not failed. */
 export function whyFailed(job: Job): WhyFailed | undefined {
   if (job.status !== 'failed') return undefined;
   const kind = failureKind(job);
@@ -42,7 +40,9 @@ export function whyFailed(job: Job): WhyFailed | undefined {
     case 'quarantined':
       return {
         kind,
-        says: `Quarantined: it crashed ${times(job.crashes)}, and ${job.maxCrashes} is the limit (maxCrashes)`,
+        says: lostTooOften(job)
+          ? `Quarantined: its host was lost ${times(job.lapses)} (maxLapses, maxAttempts)`
+          : `Quarantined: it crashed ${times(job.crashes)}, and ${job.maxCrashes} is the limit (maxCrashes)`,
         advice: 'Look at what each attempt died of, mend that, deploy, then revive it.',
       };
     case 'nonRetryable':

@@ -2,7 +2,6 @@ import { isFinished, type Job, type OperatorAct } from '../../protocol/job.ts';
 
 const CHANGED = 'it changed meanwhile; look at it again';
 
-/** Why an operator's act was refused, told from the job as it is now. */
 export function whyRefused(act: OperatorAct['act'], job: Job): string {
   switch (act) {
     case 'cancel':

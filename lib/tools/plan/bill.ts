@@ -1,9 +1,7 @@
-/** One line of the bill of a month. */
 export interface CostLine {
-  /** What somebody pays for the job system itself, for watching it, or for running handlers. */
   readonly group: 'coordination' | 'operations' | 'compute';
   readonly what: string;
-  /** Units, requests or GB-seconds in a month. */
+  /** Per month. */
   readonly amount: number;
   readonly unit: string;
   readonly dollars: number;
@@ -13,8 +11,7 @@ export const SECONDS_A_MONTH = 30.4375 * 86_400;
 const LONG_POLL_SECONDS = 20;
 
 /**
- * Polls of an event source that has nothing to do. Lambda keeps five long polls open on a queue, and as few as two on one
- * with little traffic, unless its concurrency has a maximum:
+ * Lambda keeps five long polls open per idle queue, or as few as two without a maximum concurrency:
  * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
  */
 export const IDLE_POLLS_A_MONTH = {

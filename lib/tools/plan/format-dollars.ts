@@ -1,4 +1,3 @@
-/** A sum as people read it: small ones keep the figures that matter. */
 export function formatDollars(dollars: number): string {
   if (dollars > 0 && dollars < 0.0001) return 'below $0.0001';
   if (dollars > 0 && dollars < 0.01) return `$${dollars.toFixed(4)}`;

@@ -19,20 +19,20 @@ import {
   completeWrite,
   failWrite,
   heartbeatWrite,
+  releaseWrite,
   retryWrite,
 } from '../../protocol/writes/worker-writes.ts';
 import { defaultSettings } from '../../settings/settings.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import { type WriteUnits, writeUnits } from './write-units.ts';
 
-/** What a typical job's rows carry, in bytes. */
 export interface JobSize {
   readonly payloadBytes: number;
   readonly resultBytes: number;
   readonly checkpointBytes: number;
 }
 
-/** Write units of each step of such a job's life, and what it takes in the table when it is done. */
+/** Write units of each step in a job's life, and the size of its finished row. */
 export interface JobUnits {
   readonly claim: WriteUnits;
   readonly claimAgain: WriteUnits;
@@ -40,23 +40,28 @@ export interface JobUnits {
   readonly checkpoint: WriteUnits;
   readonly complete: WriteUnits;
   readonly retry: WriteUnits;
+  readonly release: WriteUnits;
   readonly reclaim: WriteUnits;
   readonly fail: WriteUnits;
   readonly doneRowBytes: number;
 }
 
-/** Any instant of today's length will do: only the number of its digits counts. */
+/** Only the number of digits matters. */
 const NOW = 1_800_000_000_123;
 const SHARDS = 8;
-const CONTEXT = { changedBy: 'worker-0123456789ab/0123456789ab', now: NOW, shards: SHARDS };
+const CONTEXT = {
+  changedBy: 'worker-0123456789ab/0123456789ab',
+  now: NOW,
+  shards: SHARDS,
+  expiresAt: Math.ceil(NOW / 1000),
+};
 const OWNER = 'worker-0123456789ab/0123456789ab';
 const JOB_ID = '01234567-89ab-cdef-0123-456789abcdef';
 const ERROR = 'Error: connect ETIMEDOUT 10.0.0.1:443';
 
-/** JSON text of this many bytes: a string with its quotes. */
 const text = (bytes: number): string => `"${'x'.repeat(Math.max(0, bytes - 2))}"`;
 
-/** A text as the store would keep it: on the row where it has room there, else in a row of its own, with what that costs. */
+/** Stored as the store would: on the row if it fits, otherwise in a data row. */
 function kept(
   name: DataName,
   value: string,
@@ -65,14 +70,13 @@ function kept(
   if (others + attributeBytes(name, value) <= MAX_INLINE_ROW_BYTES) return { value, units: 0 };
   const bytes = Buffer.byteLength(value);
   const parts = partsOf(value);
-  const pointer = {
-    in: `${dataKinds[name]}1.0123456789ab`,
-    parts: parts.length,
-    bytes,
-    until: Math.ceil(NOW / 1000),
-  };
+  const pointer = { in: `${dataKinds[name]}1.0123456789ab`, parts: parts.length, bytes };
   const units = parts.map((data, part) =>
-    writeUnits(undefined, { jobId: dataKey(JOB_ID, pointer.in, part), data, expiresAt: pointer.until }),
+    writeUnits(undefined, {
+      jobId: dataKey(JOB_ID, pointer.in, part),
+      data,
+      expiresAt: Math.ceil(NOW / 1000),
+    }),
   );
   return { value: pointer, units: units.reduce((sum, each) => sum + each.table, 0) };
 }
@@ -82,7 +86,7 @@ const plus = ({ table, ...units }: WriteUnits, data: number): WriteUnits => ({
   table: table + data,
 });
 
-/** Runs the protocol's own writes on a sample row, so that the model cannot drift from what is written. */
+/** Runs the real protocol writes on a sample row, so the model cannot drift from them. */
 export function jobUnits(size: JobSize): JobUnits {
   const bare = rowBytes(rowAfter(newClaim(''), undefined));
   const payload = kept('payload', text(size.payloadBytes), bare - attributeBytes('payload', ''));
@@ -92,7 +96,6 @@ export function jobUnits(size: JobSize): JobUnits {
   const claim = claimOf(job);
   const at = { ...CONTEXT, now: NOW + 1 };
   const dispatch = planDispatch(NOW, NOW + MAX_HINT_DELAY_MS, defaultSettings);
-  const expiresAt = Math.ceil(NOW / 1000);
   const step = (before: Row, write: RowWrite) => {
     const after = rowAfter(write, before);
     return { after, units: writeUnits(before, after) };
@@ -101,17 +104,18 @@ export function jobUnits(size: JobSize): JobUnits {
   const saved = step(claimed, checkpointWrite(claim, { seq: 1, checkpoint: checkpoint.value }, at));
   const before = size.checkpointBytes > 0 ? saved.after : claimed;
   const result = kept('result', text(size.resultBytes), rowBytes(before));
-  const done = step(before, completeWrite(claim, { expiresAt, result: result.value }, at));
+  const done = step(before, completeWrite(claim, result.value, at));
   const retried = step(before, retryWrite(claim, { errors: 1, lastError: ERROR, dispatch }, at));
   const lapse = {
     kind: 'reclaim' as const,
-    chargedTo: 'crashes' as const,
-    crashes: 1,
-    releases: 0,
+    lapses: 1,
     lastError: LEASE_EXPIRED,
     dispatch,
   };
-  const again = claimWrite({ job: { jobId: JOB_ID }, owner: `${OWNER}1`, skewMs: 0 }, at);
+  const again = claimWrite(
+    { job: { jobId: JOB_ID }, owner: `${OWNER}1`, skewMs: 0, terms: defaultSettings },
+    at,
+  );
   return {
     claim: plus(writeUnits(undefined, claimed), payload.units),
     claimAgain: step(retried.after, again).units,
@@ -119,8 +123,9 @@ export function jobUnits(size: JobSize): JobUnits {
     checkpoint: plus(saved.units, checkpoint.units),
     complete: plus(done.units, result.units),
     retry: retried.units,
-    reclaim: step(before, reapWrite(leaseEntryOf(job), lapse, expiresAt, at)).units,
-    fail: step(before, failWrite(claim, { errors: 1, lastError: ERROR, expiresAt }, at)).units,
+    release: step(before, releaseWrite(claim, { errors: 0, releases: 1, dispatch }, at)).units,
+    reclaim: step(before, reapWrite(leaseEntryOf(job), lapse, at)).units,
+    fail: step(before, failWrite(claim, { errors: 1, lastError: ERROR }, at)).units,
     doneRowBytes: rowBytes(done.after) + dataBytes([payload.value, checkpoint.value, result.value]),
   };
 }
@@ -131,14 +136,8 @@ const dataBytes = (texts: readonly StoredText[]): number =>
 const newClaim = (payload: StoredText): RowWrite =>
   claimWrite(
     {
-      job: {
-        jobId: JOB_ID,
-        type: 'typical-job-type',
-        payload,
-        leaseMs: defaultSettings.leaseMs,
-        maxAttempts: defaultSettings.maxAttempts,
-        maxCrashes: defaultSettings.maxCrashes,
-      },
+      job: { jobId: JOB_ID, type: 'typical-job-type', payload },
+      terms: defaultSettings,
       owner: OWNER,
       skewMs: defaultSettings.skewMs,
     },

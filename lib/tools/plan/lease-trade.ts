@@ -1,26 +1,23 @@
+import { beatIntervalMs } from '../../settings/heartbeat-timing.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { declarations } from '../../settings/settings.ts';
 import type { Watching } from './operations-bill.ts';
 import { type Plan, type PlanSettings, planFor, type Workload } from './plan.ts';
 import type { Prices } from './prices.ts';
 
-/** What another lease length would cost, and how fast it would recover. */
 export interface LeaseChoice {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly plan: Plan;
 }
 
-/** The lease lengths that people choose from. */
-const LEASES_MS = [10, 15, 30, 60, 120, 300, 600, 1800, 3600].map((seconds) => seconds * 1000);
+const LEASES_MS = [10, 20, 30, 60, 120, 300, 600, 1800, 3600].map((seconds) => seconds * 1000);
 
-/** The settings with another lease, beating every third of it. */
 export const withLease = <S extends Pick<Settings, 'leaseMs' | 'heartbeatMs'>>(
   settings: S,
   leaseMs: number,
-): S => ({ ...settings, leaseMs, heartbeatMs: Math.floor(leaseMs / 3) });
+): S => ({ ...settings, leaseMs, heartbeatMs: beatIntervalMs(leaseMs, settings) });
 
-/** The same workload under every lease length, the chosen one among them. */
 export function leaseChoices(
   workload: Workload,
   settings: PlanSettings,
@@ -29,12 +26,12 @@ export function leaseChoices(
 ): LeaseChoice[] {
   const leases = [...new Set([...LEASES_MS, settings.leaseMs])].sort((a, b) => a - b);
   return leases.map((leaseMs) => {
-    const chosen = leaseMs === settings.leaseMs ? settings : withLease(settings, leaseMs);
+    const chosen = withLease(settings, leaseMs);
     return { leaseMs, heartbeatMs: chosen.heartbeatMs, plan: planFor(workload, chosen, prices, watching) };
   });
 }
 
-/** Points for a plot: leases on a logarithmic axis from the shortest to the longest allowed. */
+/** Plot points on a logarithmic axis over the allowed leases. */
 export function leaseCurve(
   workload: Workload,
   settings: PlanSettings,

@@ -1,36 +1,43 @@
 import { typeMetrics } from '../../wire/metrics.ts';
-import { type CostLine, IDLE_POLLS_A_MONTH } from './bill.ts';
+import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
 import type { Prices } from './prices.ts';
 
-/** What a deployment pays for to be watched, and for standing ready. */
 export interface Watching {
+  /** Availability zones of the functions' VPC. @default - no VPC */
+  readonly vpcZones?: number;
+  /** Whether a customer-managed key encrypts the table, queues and logs. */
+  readonly customerKey?: boolean;
   readonly dashboard?: boolean;
   readonly tracing?: boolean;
-  /** Job types whose wait and run time are measured. @default - none */
+  /** Job types with per-type metrics. @default - none */
   readonly typesMeasured?: number;
 }
 
-/** Metrics that the stack's alarms watch: each is billed. test/cdk/operations.test.ts counts them. @internal */
+/** Metrics that the stack's alarms watch, each billed; test/cdk/operations.test.ts counts them. @internal */
 export const ALARM_METRICS = 15;
-/** Custom metrics of our own: one always, a few more while jobs run. Others exist only in hours with something to tell. */
+/** Other custom metrics exist only in hours in which they are reported. */
 const METRICS_ALWAYS = 1;
 const METRICS_WHILE_BUSY = 3;
-/** What one job leaves in the log: its line, and its share of the invocation's metrics. CloudWatch adds 26 bytes to each. @internal */
+/** Bytes that a job and its share of the metrics add to the log; CloudWatch adds 26 per line. @internal */
 export const LOG_LINE_BYTES = { job: 340, invocation: 280, type: 330 } as const;
 const METRICS_A_TYPE = Object.keys(typeMetrics).length;
 const GB = 1e9;
+/** SQS and EventBridge; DynamoDB's gateway endpoint is free. */
+const INTERFACE_ENDPOINTS = 2;
+/** DynamoDB, SQS and CloudWatch Logs request a data key about every five minutes. */
+const KEY_REQUESTS_A_MONTH = (3 * SECONDS_A_MONTH) / 300;
 
 export function operationsBill(
   load: {
     readonly jobs: number;
-    /** Lines with metrics: one or two for each invocation of the worker. */
+    /** One or two per invocation. */
     readonly metricLines: number;
     readonly storedGb: number;
-    /** Retries and reclaims, which are told to EventBridge. */
+    /** Retries and reclaims go to EventBridge. */
     readonly events: number;
     readonly onLambda: boolean;
   },
-  { dashboard = false, tracing = false, typesMeasured = 0 }: Watching,
+  { dashboard = false, tracing = false, typesMeasured = 0, vpcZones = 0, customerKey = false }: Watching,
   prices: Prices,
 ): CostLine[] {
   const { jobs, metricLines, storedGb, events } = load;
@@ -46,6 +53,8 @@ export function operationsBill(
     (jobs * LOG_LINE_BYTES.job +
       metricLines * (LOG_LINE_BYTES.invocation + (typesMeasured > 0 ? LOG_LINE_BYTES.type : 0))) /
     GB;
+  const endpointHours = (INTERFACE_ENDPOINTS * vpcZones * SECONDS_A_MONTH) / 3600;
+  const keyRequests = customerKey ? KEY_REQUESTS_A_MONTH : 0;
   const polls = IDLE_POLLS_A_MONTH.shrinking + (load.onLambda ? IDLE_POLLS_A_MONTH.limited : 0);
   return [
     line('alarms', ALARM_METRICS, 'metrics', ALARM_METRICS * prices.perAlarmMetric),
@@ -61,6 +70,13 @@ export function operationsBill(
     line('backups (point in time)', storedGb, 'GB', storedGb * prices.perBackupGbMonth),
     line('events', events, 'events', (events * prices.perMillionEvents) / 1e6),
     line('dashboard', dashboard ? 1 : 0, 'dashboards', dashboard ? prices.perDashboard : 0),
+    line('VPC endpoints', endpointHours, 'hours', endpointHours * prices.perEndpointHour),
+    line(
+      'customer-managed key',
+      keyRequests,
+      'requests',
+      (customerKey ? prices.perKeyMonth : 0) + (keyRequests * prices.perMillionKeyRequests) / 1e6,
+    ),
     line('traces', tracing ? jobs : 0, 'traces', tracing ? (jobs * prices.perMillionTraces) / 1e6 : 0),
   ].filter(({ amount }) => amount > 0);
 }

@@ -1,4 +1,4 @@
-import { HEART_JITTER, leaseLength } from '../../settings/lease-length.ts';
+import { HEART_JITTER } from '../../settings/heartbeat-timing.ts';
 import { type RecoveryBound, recoveryBound } from '../../settings/recovery-bound.ts';
 import { PARTITION_WRITE_UNITS, shardsNeeded, USABLE_SHARE } from '../../settings/relations.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -10,35 +10,29 @@ import type { Prices } from './prices.ts';
 import { reaperBill } from './reaper-bill.ts';
 import { totalUnits } from './write-units.ts';
 
-/** A workload, as its owner would describe it. */
 export interface Workload extends JobSize {
-  /** Jobs started in a second. */
+  /** Jobs started per second. */
   readonly rate: number;
-  /** How long one job runs, ms. */
   readonly durationMs: number;
-  /** Checkpoints stored by one job. */
+  /** Per job. */
   readonly checkpoints: number;
-  /** Share of the attempts whose handler throws, and share whose worker dies. */
+  /** Share of attempts whose handler throws, and whose worker dies. */
   readonly errorShare: number;
   readonly crashShare: number;
-  /** Where handlers run: on Lambda with this memory, or in processes that are paid for elsewhere. */
+  /** Processes are paid for elsewhere. */
   readonly host: { readonly kind: 'lambda'; readonly memoryMb: number } | { readonly kind: 'process' };
 }
 
 export type PlanSettings = Pick<
   Settings,
   | 'leaseMs'
-  | 'leaseGrowth'
-  | 'leaseGrowthCapMs'
   | 'heartbeatMs'
-  | 'maxRunMs'
   | 'skewMs'
   | 'graceMs'
   | 'reaperIntervalMs'
   | 'minSweepIntervalMs'
   | 'minLeaseMs'
   | 'dispatchLeaseMs'
-  | 'timeScale'
   | 'batchSize'
   | 'rowRetentionMs'
   | 'shards'
@@ -47,12 +41,11 @@ export type PlanSettings = Pick<
 export interface Plan {
   readonly running: number;
   readonly beatsPerJob: number;
-  /** Write units a second at the mean load, table and index. */
+  /** At the mean load. */
   readonly writeUnitsPerSecond: { readonly table: number; readonly index: number };
   readonly shards: number;
   readonly recovery: RecoveryBound;
   readonly lines: readonly CostLine[];
-  /** What each group of lines costs. */
   readonly dollars: Readonly<Record<CostLine['group'], number>>;
   readonly monthlyDollars: number;
   readonly heartbeatDollars: number;
@@ -60,10 +53,10 @@ export interface Plan {
 }
 
 const GB = 1024 ** 3;
-/** SQS bills a request for every 64 KiB. */
+/** SQS bills one request per 64 KiB. */
 const QUEUE_CHUNK_BYTES = 64 * 1024;
 
-/** Capacity, monthly cost and recovery time of a workload under these settings. */
+/** Capacity, monthly cost and recovery time of a workload. */
 export function planFor(
   workload: Workload,
   settings: PlanSettings,
@@ -76,7 +69,7 @@ export function planFor(
   const perJob = writesPerJob(workload, units, beats);
   const perSecond = (of: 'table' | 'index') =>
     perJob.reduce((total, line) => total + line[of], 0) * workload.rate;
-  // Short jobs hardly beat, but every claim and every end is written to the index as well.
+  // Short jobs rarely beat, but every claim and every end also writes to the index.
   const shards = Math.max(
     shardsForBeats(running, workload, beats),
     Math.ceil(perSecond('index') / (PARTITION_WRITE_UNITS * USABLE_SHARE)),
@@ -119,7 +112,6 @@ export function planFor(
   };
 }
 
-/** What logs, metrics, alarms and events of this workload cost, by what the other lines come to. */
 function watchingBill(
   workload: Workload,
   lines: readonly CostLine[],
@@ -132,7 +124,7 @@ function watchingBill(
   return operationsBill(
     {
       jobs: jobs * (1 + again),
-      // A long one has told of its claims before it tells of their ends.
+      // A long job reports its claim before its end.
       metricLines: amountOf(INVOCATIONS) * (workload.durationMs > FLUSH_MS ? 2 : 1),
       storedGb: amountOf(ROWS_KEPT),
       events: jobs * again,
@@ -143,28 +135,31 @@ function watchingBill(
   );
 }
 
+const MAX_INVOCATION_MS = 15 * 60_000;
+
+/** An attempt continues in another invocation after 15 minutes. */
+const handOversOf = ({ host, durationMs }: Workload): number =>
+  host.kind === 'process' ? 0 : Math.max(0, Math.ceil(durationMs / MAX_INVOCATION_MS) - 1);
+
 const HEARTBEATS = 'heartbeats';
 const ROWS_KEPT = 'rows kept';
+/** @internal */
+export const OWN_TIME = 'own time of workers (Lambda)';
 const INVOCATIONS = 'workers (Lambda invocations)';
-/** A process takes as many messages at once as SQS gives. */
+/** SQS returns at most ten messages per receive. */
 const MESSAGES_A_POLL = 10;
 
-/** Each attempt that fails is followed by another one. */
+/** Every failed attempt leads to another one. */
 const attemptsOf = ({ errorShare, crashShare }: Workload): number => 1 / (1 - errorShare - crashShare);
 
-/** Hearts beat early by a random share, so the mean time between two beats is shorter than the setting says. @internal */
+/** Beats come early by a random share, so the mean interval is shorter than the setting. @internal */
 export const MEAN_INTERVAL = 1 - HEART_JITTER / 2;
 
-/** Beats of one undisturbed attempt; a growing lease beats ever more seldom. @internal */
-export function beatsOf(durationMs: number, settings: PlanSettings): number {
-  const share = (settings.heartbeatMs / settings.leaseMs) * MEAN_INTERVAL;
-  if (settings.leaseGrowth === 0) return Math.floor(durationMs / (settings.heartbeatMs * MEAN_INTERVAL));
-  let beats = -1;
-  for (let age = 0; age <= durationMs; age += leaseLength(settings.leaseMs, age, settings) * share) beats++;
-  return beats;
-}
+/** Beats of one undisturbed attempt. @internal */
+export const beatsOf = (durationMs: number, { heartbeatMs }: Pick<Settings, 'heartbeatMs'>): number =>
+  Math.floor(durationMs / (heartbeatMs * MEAN_INTERVAL));
 
-/** The relation between settings allows for early beats by itself, so it is given the interval before jitter. */
+/** The settings relation already allows for early beats, so it gets the interval before jitter. */
 const shardsForBeats = (running: number, workload: Workload, beats: number): number =>
   beats === 0
     ? 1
@@ -185,7 +180,6 @@ function writesPerJob(workload: Workload, units: JobUnits, beats: number): Write
     table: each.table * count,
     index: (totalUnits(each) - each.table) * count,
   });
-  // Each attempt that fails is followed by another one.
   const again = (workload.errorShare + workload.crashShare) / (1 - workload.errorShare - workload.crashShare);
   const errors =
     again === 0 ? 0 : (again * workload.errorShare) / (workload.errorShare + workload.crashShare);
@@ -194,6 +188,7 @@ function writesPerJob(workload: Workload, units: JobUnits, beats: number): Write
     times(HEARTBEATS, beats * (1 + again / 2), units.heartbeat),
     times('checkpoints', workload.checkpoints, units.checkpoint),
     times('completions', 1, units.complete),
+    times('hand-overs', handOversOf(workload) * (1 + again), plus(units.release, units.claimAgain)),
     times('retries after errors', errors, plus(units.retry, units.claimAgain)),
     times('reclaims after crashes', again - errors, plus(units.reclaim, units.claimAgain)),
   ].filter((line) => line.table > 0);
@@ -217,10 +212,10 @@ function storage(workload: Workload, units: JobUnits, settings: PlanSettings, pr
   };
 }
 
-/** One send, one receive and one delete for a job; receive and delete are shared by a batch. */
+/** Each message is sent, received and deleted; batches share receives and deletes. */
 function queueRequests(workload: Workload, settings: PlanSettings, prices: Prices): CostLine {
   const chunks = Math.max(1, Math.ceil(workload.payloadBytes / QUEUE_CHUNK_BYTES));
-  const attempts = attemptsOf(workload);
+  const attempts = attemptsOf(workload) * (1 + handOversOf(workload));
   const batch = workload.host.kind === 'process' ? MESSAGES_A_POLL : settings.batchSize;
   const perJob = (chunks * attempts * (batch + 1) + attempts) / batch;
   const amount = workload.rate * SECONDS_A_MONTH * perJob;
@@ -233,21 +228,32 @@ function queueRequests(workload: Workload, settings: PlanSettings, prices: Price
   };
 }
 
+/** Typical time of a claim batch or an end within a region. */
+const ROUND_TRIP_MS = 10;
+/** CPU time of one job's requests, from the bench part "own". */
+const OWN_CPU_MS = 6;
+/** Memory at which Lambda gives a function a full core. */
+const WHOLE_CORE_MB = 1769;
+/** AWS says that fewer than 1% of invocations are cold starts. */
+const COLD_SHARE = 0.01;
+const INIT_MS = 600;
+
 function workerHost(workload: Workload, settings: PlanSettings, prices: Prices): CostLine[] {
-  if (workload.host.kind === 'process') return [];
+  const { host, durationMs } = workload;
+  if (host.kind === 'process') return [];
   const attempts = workload.rate * SECONDS_A_MONTH * attemptsOf(workload);
-  const gbSeconds = (attempts * (workload.durationMs / 1000) * workload.host.memoryMb) / 1024;
-  // A job longer than an invocation is released and claimed again.
-  const runs = Math.max(1, Math.ceil(workload.durationMs / MAX_INVOCATION_MS));
-  const invocations = (attempts * runs) / settings.batchSize;
+  const runs = attempts * (1 + handOversOf(workload));
+  const invocations = runs / settings.batchSize;
+  const ownMs =
+    ROUND_TRIP_MS * (1 + 1 / settings.batchSize) + OWN_CPU_MS / Math.min(1, host.memoryMb / WHOLE_CORE_MB);
+  const time = (group: CostLine['group'], what: string, ms: number): CostLine => {
+    const amount = ((ms / 1000) * host.memoryMb) / 1024;
+    return { group, what, amount, unit: 'GB-s', dollars: amount * prices.perGbSecond };
+  };
   return [
-    {
-      group: 'compute',
-      what: 'workers (Lambda time)',
-      amount: gbSeconds,
-      unit: 'GB-s',
-      dollars: gbSeconds * prices.perGbSecond,
-    },
+    time('coordination', OWN_TIME, runs * ownMs),
+    time('compute', 'workers (Lambda time)', attempts * durationMs),
+    time('compute', 'workers (Lambda INIT)', invocations * COLD_SHARE * INIT_MS),
     {
       group: 'compute',
       what: INVOCATIONS,
@@ -257,5 +263,3 @@ function workerHost(workload: Workload, settings: PlanSettings, prices: Prices):
     },
   ];
 }
-
-const MAX_INVOCATION_MS = 15 * 60_000;

@@ -1,33 +1,33 @@
-/**
- * List prices in US dollars, on demand, without free tiers, discounts or tax. The one place to change them; `leasehold plan
- * --prices FILE` takes a JSON file with the same keys for other regions or contracts.
- */
+/** List prices in US dollars, on demand, without free tiers or tax. `leasehold plan --prices FILE` replaces them. */
 export const listPrices = {
   region: 'us-east-1',
   asOf: '2026-09',
-  /** A write of up to 1 KiB to the table or to one of its indexes. */
+  /** Up to 1 KiB, in the table or an index. */
   perMillionWriteUnits: 0.625,
-  /** A consistent read of up to 4 KiB, or an eventual one of up to 8. */
+  /** Up to 4 KiB consistent, or 8 KiB eventually consistent. */
   perMillionReadUnits: 0.125,
   perStoredGbMonth: 0.25,
-  /** A request of up to 64 KiB to a standard queue; a batch counts as one by its bytes. */
+  /** Up to 64 KiB; a batch is billed by its total size. */
   perMillionQueueRequests: 0.4,
   perMillionInvocations: 0.2,
   /** On arm64. */
   perGbSecond: 0.0000133334,
   perMillionEvents: 1,
-  /** EventBridge Scheduler. */
   perMillionSchedules: 1,
-  /** CloudWatch Logs, taken in. */
   perLoggedGb: 0.5,
-  /** CloudWatch, a month: a metric that an alarm watches, a metric of one's own, a dashboard. */
+  /** CloudWatch, per month. */
   perAlarmMetric: 0.1,
   perCustomMetric: 0.3,
   perDashboard: 3,
-  /** X-Ray, recorded. */
+  /** X-Ray. */
   perMillionTraces: 5,
-  /** DynamoDB, point-in-time recovery. */
+  /** Point-in-time recovery of DynamoDB. */
   perBackupGbMonth: 0.2,
+  /** Per zone of a VPC. */
+  perEndpointHour: 0.01,
+  /** KMS. */
+  perKeyMonth: 1,
+  perMillionKeyRequests: 3,
 } as const;
 
 export type Prices = {

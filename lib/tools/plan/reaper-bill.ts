@@ -1,38 +1,37 @@
 import type { Settings } from '../../settings/settings.ts';
-import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
+import { MAX_HINT_DELAY_MS, REAPER_MEMORY_MB } from '../../wire/queues.ts';
 import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
 import type { Prices } from './prices.ts';
 
-/** What the reaper costs on Lambda follows from these alone: the number of jobs does not matter. */
+/** The reaper's cost depends on these alone, not on the number of jobs. */
 export type ReaperSettings = Pick<
   Settings,
   'leaseMs' | 'heartbeatMs' | 'minLeaseMs' | 'skewMs' | 'graceMs' | 'reaperIntervalMs'
 >;
 
-const MEMORY_GB = 256 / 1024;
-/** One invocation that finds nothing lapsed, as counted on a warm function: one read, its queries in parallel, a message, a write. */
+const MEMORY_GB = REAPER_MEMORY_MB / 1024;
+/** Measured on a warm function that found nothing lapsed. */
 const INVOCATION_SECONDS = 0.15;
-/** An empty query of an index partition, eventually consistent, and a consistent read of the reaper's row. */
+/** Cost of an empty eventually consistent query, and of a consistent read of the reaper's row. */
 const QUERY_UNITS = 0.5;
 const ROW_READ_UNITS = 1;
-/** The message is sent, received and deleted. */
+/** Send, receive and delete. */
 const REQUESTS_A_WAKE = 3;
-/** SQS delays by whole seconds, rounded up, and delivers a little later. */
+/** SQS rounds delays up to whole seconds and delivers a little later. */
 const WAKE_LATENESS_MS = 800;
-/** What a tick logs: its metrics as one line. A wake that finds nothing lapsed says nothing. */
+/** A tick logs one line of metrics; a wake that finds nothing logs none. */
 const LOGGED_BYTES = 500;
 const GB = 1e9;
 
-/** Sweeps a minute: those that the reaper before woke, and those of the schedule. @internal */
+/** Sweeps per minute, from wakes and from the schedule. @internal */
 export function sweepsAMinute(settings: ReaperSettings, isBusy: boolean) {
   const { leaseMs, heartbeatMs, minLeaseMs, skewMs, graceMs, reaperIntervalMs } = settings;
   const unseen = Math.min(minLeaseMs + skewMs, MAX_HINT_DELAY_MS);
-  // Of many healthy jobs, the one whose heartbeat is due next has the soonest lease end.
+  // With many healthy jobs, the next heartbeat due belongs to the lease that ends first.
   const pause = isBusy ? Math.min(unseen, leaseMs - heartbeatMs + skewMs + graceMs) : unseen;
   return { wakes: 60_000 / (pause + WAKE_LATENESS_MS), ticks: 60_000 / reaperIntervalMs };
 }
 
-/** A month of the reaper, by what it asks of each service. */
 export function reaperBill(
   shards: number,
   settings: ReaperSettings,
@@ -44,9 +43,9 @@ export function reaperBill(
   const [wakes, ticks] = [rates.wakes * minutes, rates.ticks * minutes];
   const invocations = wakes + ticks;
   const gbSeconds = invocations * INVOCATION_SECONDS * MEMORY_GB;
-  // A wake reads the running shards, a tick the pending ones as well.
-  const readUnits =
-    wakes * (ROW_READ_UNITS + shards * QUERY_UNITS) + ticks * (ROW_READ_UNITS + 2 * shards * QUERY_UNITS);
+  // Every sweep reads the running shards; pending shards are read once per tick, and as often by wakes.
+  const queries = invocations * shards + 2 * ticks * shards;
+  const readUnits = invocations * ROW_READ_UNITS + queries * QUERY_UNITS;
   const messages = wakes * REQUESTS_A_WAKE;
   const logged = (ticks * LOGGED_BYTES) / GB;
   const line = (what: string, amount: number, unit: string, dollars: number): CostLine => ({

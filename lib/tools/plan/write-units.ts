@@ -2,12 +2,8 @@ import { rowBytes } from '../../protocol/rows/row-bytes.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { byLease, type IndexDefinition, jobsTable } from '../../wire/table.ts';
 
-/**
- * What DynamoDB bills for a change of a row, from the row before and after: the table by the larger of the two, and every
- * index whose entry appears, disappears, changes or moves. Failed conditions are billed as if they had held.
- */
+/** DynamoDB bills the larger of the old and new row, plus each index entry that changes. */
 
-/** Bytes that one write unit covers, and one unit of an eventually consistent read. */
 const WRITE_UNIT_BYTES = 1024;
 const EVENTUAL_READ_UNIT_BYTES = 8192;
 
@@ -20,7 +16,6 @@ export const totalUnits = ({ table, byLease }: WriteUnits): number => table + by
 
 const unitsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
 
-/** The units of a write that turns one row into the other. */
 export function writeUnits(before: Row | undefined, after: Row): WriteUnits {
   return {
     table: unitsFor(Math.max(rowBytes(after), before === undefined ? 0 : rowBytes(before))),
@@ -34,13 +29,13 @@ function indexUnits(index: IndexDefinition, before: Row | undefined, after: Row)
   if (was === undefined) return is === undefined ? 0 : unitsFor(rowBytes(is));
   if (is === undefined) return unitsFor(rowBytes(was));
   const keys = [index.partitionKey.name, index.sortKey.name];
-  // An entry whose key changes is deleted in one place and put in another.
+  // A changed key deletes one entry and puts another.
   if (keys.some((key) => was[key] !== is[key])) return unitsFor(rowBytes(was)) + unitsFor(rowBytes(is));
   const isSame = JSON.stringify(was) === JSON.stringify(is);
   return isSame ? 0 : unitsFor(Math.max(rowBytes(was), rowBytes(is)));
 }
 
-/** What the index holds of a row: nothing unless the row has both keys. */
+/** An index holds only rows with both keys. */
 function entryIn(index: IndexDefinition, row: Row | undefined): Row | undefined {
   if (row === undefined) return undefined;
   const keys = [index.partitionKey.name, index.sortKey.name];
@@ -49,6 +44,6 @@ function entryIn(index: IndexDefinition, row: Row | undefined): Row | undefined 
   return Object.fromEntries(names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]]));
 }
 
-/** What it costs to read a whole table once, in read units: every byte is paid for, whatever is filtered out. */
+/** A scan is billed for every byte it reads, whatever the filter drops. */
 export const scanReadUnits = (bytes: number): number =>
   Math.max(1, Math.ceil(bytes / EVENTUAL_READ_UNIT_BYTES));

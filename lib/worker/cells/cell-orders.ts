@@ -1,23 +1,26 @@
-/** What a host tells a cell before it starts, in the one variable by which a process knows that it is a cell. */
+import type { Settings } from '../../settings/settings.ts';
+
+/** What a host tells a cell at its start, in the variable that marks a process as a cell. */
 export interface CellOrders {
-  /** The jobs module's address; absent where the program itself has the registry. */
+  /** Absent if the program itself contains the registry. */
   readonly jobs?: string;
   readonly serviceName: string;
+  readonly logLevel: Settings['logLevel'];
   readonly pulseMs: number;
   readonly maxCheckpointBytes: number;
   readonly maxResultBytes: number;
-  /** A folder where cells of one host leave what was compiled, for those that come after them. */
+  /** Folder in which one host's cells share compiled code. */
   readonly compileCache?: string;
 }
 
-/** Not one of the settings' variables, of which an unknown one is refused. */
+/** Not a settings variable: unknown ones are refused. */
 const VARIABLE = '__LEASEHOLD_CELL';
 
 export const ordersVariable = (orders: CellOrders): Record<string, string> => ({
   [VARIABLE]: JSON.stringify(orders),
 });
 
-/** The orders of this process, if it is a cell. They are taken: what a handler starts is no cell. */
+/** Removes the variable, so that processes started by a handler are not cells. */
 export function takeOrders(): CellOrders | undefined {
   const text = process.env[VARIABLE];
   if (text === undefined || process.send === undefined) return undefined;

@@ -1,115 +1,99 @@
 import type { RunningJob } from '../../protocol/job.ts';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { AbortReason } from '../abort-reasons.ts';
 import type { JobOptions } from '../define-job.ts';
 import type { LeaseClock } from '../run/lease-clock.ts';
-import type { Thrown } from './thrown.ts';
+import type { Thrown } from '../thrown.ts';
 
-/** Where handlers run: in child processes, or (`isolation: 'none'`) beside their host. */
+/** Where handlers run: in child processes, or in the host with `isolation: 'none'`. */
 export interface Cells {
-  /** Resolves when a handler can be started; rejects when the jobs module cannot be loaded. */
+  /** Rejects if the jobs module cannot be loaded. */
   ready(): Promise<void>;
-  /** Whether some cell can be given a job now. */
+  /** A cell can take a job now. */
   isReady(): boolean;
-  /** Whether a job that came now would find a cell, if not at once. */
+  /** A new job would get a cell, perhaps not at once. */
   isUsable(): boolean;
-  /** The types that the cells know. */
   types(): readonly string[];
-  /** What a type says of itself; undefined for a type that the cells do not know. */
+  /** Undefined for unknown types. */
   find(type: string): JobOptions | undefined;
-  /** Asks the schema of a type about a payload, before anything is claimed. */
-  check(type: string, payload: string): Promise<PayloadCheck>;
-  /** A check whose message is not run after all. */
-  forget(check: PayloadCheck): void;
-  /** Starts a handler. */
   start(work: Work): Run;
-  /** Resolves when no cell is being ended: a Lambda must not be frozen with one in it, it would thaw in the next job. */
+  /** Resolves when no cell is being killed: Lambda would freeze it and thaw it inside the next job. */
   quiet(): Promise<void>;
-  /** From now on nobody is charged for the end of a cell. */
+  /** From now on, no job is charged for a cell's end. */
   drain(): void;
   close(): Promise<void>;
 }
 
-export type PayloadCheck =
-  | { readonly kind: 'accepted'; readonly token?: CheckToken }
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** The type is not known here. A newer worker may know it: its payload is judged there. */
-  | { readonly kind: 'unknownType' }
-  /** The cell died over it, or gave no answer. The message becomes a job like any other, and is charged as one. */
-  | { readonly kind: 'unanswered'; readonly suspicion?: Suspicion };
-
-/** Names a payload that a cell has parsed already, so that it need not travel twice. */
-export interface CheckToken {
-  readonly cell: number;
-  readonly check: number;
+export interface CellsOptions {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly settings: Settings;
+  readonly serviceName: string;
+  readonly cells: number;
+  readonly concurrency: number;
+  /** Keeps one more cell ready to replace a dead one. @default false */
+  readonly spare?: boolean;
 }
 
-/** A claimed job, and what its handler is to be given besides. */
 export interface Work {
   readonly job: RunningJob;
   readonly lease: LeaseClock;
-  /** How long its handler may block the event loop. */
+  /** How long the handler may block the event loop. */
   readonly maxStallMs: number;
-  /** Progress alone is stored no more often than this. */
+  /** Minimum interval between writes of progress alone. */
   readonly progressIntervalMs: number;
-  readonly suspicion?: Suspicion;
-  readonly checked?: CheckToken;
+  /** After an unexplained death: how many such jobs may share a cell; 1 means alone in a fresh one. */
+  readonly maxInCell?: number;
+  /** Not charged for an error in a broken cell, but only once, or a job that breaks cells would never end. */
+  readonly isExcusable?: boolean;
   readonly origin?: Origin;
-  /** Stores what the handler asks for; its claim's fence decides. */
+  /** Fenced by the claim. */
   save(kept: Kept): Promise<'written' | 'lost'>;
-  /** A sign of progress, whether or not it is stored. */
+  /** Called for all progress, stored or not. */
   onProgress(): void;
-  /** The cell is about to be ended for another job's sake: the handler is to stop, and the job to go on elsewhere. */
-  onRetired(suspicion?: Suspicion): void;
 }
 
-/** Where a job's message came from, for the handler's logs and traces. */
+/** Where a job's message came from, for logs and traces. */
 export interface Origin {
   readonly requestId?: string;
   readonly traceId?: string;
 }
 
-/** A handler's place and progress, as JSON text. */
+/** JSON texts. */
 export interface Kept {
   readonly checkpoint?: string;
   readonly progress?: string;
 }
 
-/** A handler that runs, or waits for a cell. */
 export interface Run {
   readonly end: Promise<RunEnd>;
   /** Fires the handler's signal. */
   abort(reason: AbortReason): void;
-  /** Ends the handler by ending its cell, neighbours first asked to stop. `end` tells when it is dead. */
-  kill(why: KilledFor): void;
+  /** Kills the cell of a handler that ignores its signal. */
+  kill(): void;
 }
 
-/** How a handler ended by itself. Its result is JSON text. */
+/** The result is JSON text. */
 export type HandlerEnd =
-  | { readonly kind: 'returned'; readonly result?: string }
+  | {
+      readonly kind: 'returned';
+      readonly result?: string;
+      /** The last one, if it is not stored. */
+      readonly progress?: string;
+    }
   | { readonly kind: 'threw'; readonly error: Thrown };
 
 export type RunEnd =
   | HandlerEnd
-  /** Its cell is no more. */
   | ({ readonly kind: 'died' } & Death)
-  /** There is no cell that could run it, and there will be none soon. It never began. */
+  /** No cell can run it, now or soon; it never started. */
   | { readonly kind: 'unplaced'; readonly cause: string };
 
 export interface Death {
   readonly cause: string;
-  /** Whether this job alone can have been the reason: it was alone in a cell that no other job had used. Else nobody is charged. */
+  /** It was alone in a fresh cell, so only it can be the cause. */
   readonly isToBlame: boolean;
-  /** With whom the job may share a cell from now on; undefined where nothing speaks against it. */
-  readonly suspicion?: Suspicion;
-}
-
-/** Why a host ends a cell. */
-export type KilledFor = 'ignored signal' | 'stalled' | 'memory' | 'closing';
-
-/** Jobs whose cell died share cells only with one another, fewer and fewer, until the one that kills is alone. */
-export interface Suspicion {
-  /** The death after which they are suspected. */
-  readonly group: number;
-  /** How many of them may share a cell; 1 means alone, in a cell that nobody has used. */
-  readonly limit: number;
+  /** For the next run; undefined if the cause is known. */
+  readonly maxInCell?: number;
 }

@@ -1,2 +1,2 @@
-/** The user's jobs module: an alias that whoever bundles points to the file. */
+/** Alias for the user's jobs module, resolved by the bundler. */
 declare module 'leasehold-jobs-module';

@@ -1,11 +1,11 @@
 import { pathToFileURL } from 'node:url';
 import { settingsFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
-import type { Cells } from '../cells/cells.ts';
-import { type CellsOptions, forkCells } from '../cells/host/fork-cells.ts';
+import type { Cells, CellsOptions } from '../cells/cells.ts';
+import { forkCells } from '../cells/host/fork-cells.ts';
 import { createLambdaHost } from './lambda-host.ts';
 
-/** The host of a worker whose cell is a bundle of its own: nothing of the user's is loaded here, unless the settings want that. */
+/** Host of a bundled worker: loads user code only in the cell, unless the settings say otherwise. */
 export async function startBundledHost(cell: string): Promise<SqsHandler> {
   const fork = (options: CellsOptions): Cells => forkCells({ file: cell }, options);
   const isApart = settingsFromEnvironment(process.env).isolation !== 'none';

@@ -6,19 +6,14 @@ import { connectWorker, type WorkerConnection, type WorkerConnectOptions } from 
 import { readMessage } from '../intake/read-message.ts';
 import { dropLateTick, rejectMessage } from '../intake/reject-message.ts';
 import { sendHint } from '../run/send-hint.ts';
-import { receivedMessage, withPowertools } from './lambda-host.ts';
-
-type DeadLetterParts = Pick<WorkerConnection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
+import type { WorkerParts } from '../worker-parts.ts';
+import { sqsHandler } from './sqs-handler.ts';
 
 export type DeadLetterOptions = Partial<WorkerConnectOptions> & {
-  /** Parts put together elsewhere. @default - composed from the environment's variables */
-  readonly parts?: DeadLetterParts;
+  readonly parts?: Pick<WorkerConnection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
 };
 
-/**
- * The handler of the dead-letter queue's Lambda. A message gets there without its job ever having been claimed (workers
- * were down, or throttled), so its job is put into a row, from where it is dispatched again until it runs.
- */
+/** The dead-letter queue's handler: stores jobs that were never claimed as rows, which the reaper dispatches again. */
 export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHandler {
   const parts =
     options.parts ??
@@ -26,22 +21,20 @@ export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHan
       ...options,
       configuration: options.configuration ?? configurationFromEnvironment(process.env),
     });
-  return withPowertools(parts.telemetry, async (event) => {
-    const messages = event.Records.map(receivedMessage);
-    const kept = await Promise.all(messages.map((message) => keep(parts, message)));
-    return {
-      batchItemFailures: messages
-        .filter((_, i) => kept[i] === false)
-        .map(({ messageId }) => ({ itemIdentifier: messageId })),
-    };
+  return sqsHandler(parts.telemetry, async (messages) => {
+    const kept = await Promise.all(messages.map((message) => keepDeadLetter(parts, message)));
+    return messages.filter((_, i) => !kept[i]);
   });
 }
 
-/** Whether what the message asks for is in a row now. */
-async function keep(parts: DeadLetterParts, message: ReceivedMessage): Promise<boolean> {
+/** @internal */
+export async function keepDeadLetter(
+  parts: Pick<WorkerParts, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>,
+  message: ReceivedMessage,
+): Promise<boolean> {
   const { settings, clock, store, telemetry } = parts;
   try {
-    // Without the job types: the settings' own terms do until the first claim, by a worker that knows the type's.
+    // This function knows no job types; the first claim sets the limits that the message omits.
     const read = readMessage(message, parts, () => undefined);
     const now = clock.now();
     switch (read.kind) {
@@ -51,13 +44,14 @@ async function keep(parts: DeadLetterParts, message: ReceivedMessage): Promise<b
       case 'late':
         dropLateTick(parts, read);
         return true;
-      // Its row is in the lease index: the reaper hints again by itself.
+      // Its row is in the lease index, so the reaper sends another hint.
       case 'hint':
         return true;
       case 'new':
       case 'later': {
         const dispatch = planDispatch(now, read.kind === 'later' ? read.notBefore : now, settings);
-        const scheduled = await store.schedule(read.job, dispatch, true);
+        // This role cannot read rows, so the write itself detects an existing one.
+        const scheduled = await store.schedule(read.job, dispatch);
         if (scheduled.outcome === 'written') await sendHint(parts, read.job, dispatch);
         telemetry.info('message taken from the dead-letter queue', {
           jobId: read.job.jobId,

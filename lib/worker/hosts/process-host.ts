@@ -2,32 +2,34 @@ import type { EmbeddedReaper } from '../../reaper/embedded.ts';
 import { FLUSH_MS } from '../../wire/metrics.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { createEngine } from '../intake/engine.ts';
-import { createPolls } from '../intake/polls.ts';
+import { Polls } from '../intake/polls.ts';
 import { createSlots } from '../intake/slots.ts';
-import { createMessageTaker } from '../intake/start-messages.ts';
+import { MessageTaker } from '../intake/start-messages.ts';
 import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { onStopSignals } from './stop-signals.ts';
 
-/** What a worker process is made of. */
+/** Options of a worker process. */
 export interface WorkerProcessOptions {
   readonly parts: WorkerParts;
   readonly reaper?: EmbeddedReaper;
-  /** Writes gathered metrics out; called now and then, and at the end. */
+  /** Rejects when no request can ever succeed, such as without a region. @default - not checked */
+  readonly reachable?: Promise<unknown>;
+  /** Flushes metrics. */
   readonly flush?: () => void;
-  /** Whether SIGTERM and SIGINT drain the worker; a second one releases running jobs at once. @default true */
+  /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
   readonly signals?: boolean;
 }
 
 /** A worker that polls the queue in this process. */
 export interface WorkerProcess {
-  /** Stops receiving, lets jobs finish for a while, and releases those that have not. A second call does not wait. */
+  /** Stops receiving, waits for running jobs, then releases the rest. A second call releases them at once. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
-  /** Resolves when the worker has stopped; rejects when it never could start, because its jobs module cannot be loaded. */
+  /** Resolves once stopped; rejects if the jobs module or the table cannot be used. */
   readonly stopped: Promise<void>;
-  /** Jobs that run now. */
+  /** Number of running jobs. */
   readonly running: number;
-  /** Whether it takes jobs: a cell is ready, the clock is sound, and the last poll was answered. */
+  /** True while a cell is ready, the clock is sound and the last poll was answered. */
   isHealthy(): boolean;
 }
 
@@ -43,14 +45,15 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const releasing = new AbortController();
   const hurry = new AbortController();
   const engine = createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts);
-  const taker = createMessageTaker({
+  const taker = new MessageTaker({
     ...{ parts, slots, engine },
     bounds: { stopping: releasing.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
     isBacklog: () => polls.isBacklog(),
     onRoom: () => polls.consider(),
   });
-  const polls = createPolls({
+  const polls = new Polls({
     ...{ parts, slots, draining: draining.signal, hurry: hurry.signal },
+    isReachable: engine.isReachable,
     inHand: () => taker.inHand(),
     take: (messages) => taker.take(messages),
   });
@@ -59,7 +62,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     polls.consider();
   };
   const hasStopped = Promise.withResolvers<void>();
-  let unloadable: unknown;
+  let unusable: unknown;
   const flushing = flush && setInterval(flush, FLUSH_MS);
   flushing?.unref();
 
@@ -69,11 +72,10 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     telemetry.info('worker drains', { running: slots.taken });
     const claimed = taker.drain();
     await slots.empty(graceMs, hurry.signal);
-    // The last poll gets to its end first: one that is cut off can still be given messages, the jobs' own hints among
-    // them, and those would stay hidden for the whole visibility timeout.
+    // An aborted poll can still receive messages, which would stay hidden for the whole visibility timeout.
     await polls.lastPolls();
     releasing.abort(new ShuttingDown('shutdown'));
-    // In this order: what was being claimed all the while is started, and then released like the others.
+    // Jobs claimed meanwhile start first, so that they are released like the others.
     await claimed;
     await slots.empty(Number.POSITIVE_INFINITY);
     await taker.settle();
@@ -89,23 +91,23 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     if (ending !== undefined) hurry.abort();
     ending ??= drain(graceMs).finally(() => {
       stopListening?.();
-      if (unloadable === undefined) hasStopped.resolve();
-      else hasStopped.reject(unloadable);
+      if (unusable === undefined) hasStopped.resolve();
+      else hasStopped.reject(unusable);
     });
     return ending;
   };
   const stopListening = options.signals === false ? undefined : onStopSignals(SIGNALS, () => void stop());
 
-  reaper?.start();
-  cells.ready().then(
-    () => polls.consider(),
-    (error: unknown) => {
-      // Nothing was received: no message's count has risen, and whoever looks after this process sees it end.
-      unloadable = error;
-      telemetry.error('the jobs module cannot be loaded: the worker stops', error);
-      void stop({ graceMs: 0 });
-    },
-  );
+  // Nothing was received, so no receive count rose.
+  const cannotStart = (message: string) => (error: unknown) => {
+    if (unusable !== undefined) return;
+    unusable = error;
+    telemetry.error(`${message}: the worker stops`, error);
+    void stop({ graceMs: 0 });
+  };
+  for (const usable of [options.reachable, reaper?.start()])
+    usable?.catch(cannotStart('the table cannot be used'));
+  cells.ready().then(() => polls.consider(), cannotStart('the jobs module cannot be loaded'));
   return {
     stop,
     stopped: hasStopped.promise,

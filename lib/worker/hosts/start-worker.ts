@@ -1,8 +1,12 @@
 import { createServer } from 'node:http';
+import { createWakeQueue } from '../../aws/sqs/wake-queue.ts';
+import { isMisconfigured } from '../../protocol/errors.ts';
+import type { WakeQueue } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { createEmbeddedReaper } from '../../reaper/embedded.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import { resolveSettings } from '../../settings/settings.ts';
+import { reaperVariables } from '../../wire/environment.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import { defaultCells } from '../cells/host/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
@@ -10,29 +14,30 @@ import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 
 /** Which jobs a worker runs, and how many at once. */
 export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
-  /** The module that exports your registry: its path, or a URL such as `new URL('./jobs.ts', import.meta.url)`. */
+  /** Path or URL of the module that exports your registry, such as `new URL('./jobs.ts', import.meta.url)`. */
   readonly jobs: string | URL;
-  /** Processes that share the work. @default - the setting `cells`, else one for each processor */
+  /** Processes that run handlers. @default - the setting `cells`, else one per processor */
   readonly cells?: number;
-  /** Jobs at the same time, over all cells. @default - the setting `processConcurrency` */
+  /** Jobs at once over all cells. @default - the setting `processConcurrency` */
   readonly concurrency?: number;
-  /** Whether this process also looks after lapsed leases; any number of them may. @default false */
+  /** Also run a reaper; any number of processes may. @default false */
   readonly reaper?: boolean;
-  /** Where an orchestrator asks whether the worker works. @default - nowhere */
+  /** Port of an HTTP health check. @default - none */
   readonly healthPort?: number;
-  /** Whether SIGTERM and SIGINT drain the worker; a second one releases running jobs at once. @default true */
+  /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
   readonly signals?: boolean;
 }
 
-/** The store counts as answering for this long after it did. */
+/** How long one reply proves that the store answers. */
 const ANSWERED_MS = 5000;
 const ANSWER_WITHIN_MS = 2000;
 
-/** Runs the jobs of a jobs module in this process and its cells until it is stopped. */
+/** Runs the jobs of a jobs module in this process and its cells until stopped. */
 export function startWorker(options: StartWorkerOptions): WorkerProcess {
   const given = options.configuration ?? configurationFromEnvironment(process.env);
   const concurrency = options.concurrency ?? given.settings.processConcurrency;
-  const settings = resolveSettings({ ...given.settings, processConcurrency: concurrency });
+  resolveSettings({ processConcurrency: concurrency });
+  const settings = { ...given.settings, processConcurrency: concurrency };
   const cells = options.cells ?? (settings.cells > 0 ? settings.cells : defaultCells(concurrency));
   const worker = composeWorker({
     ...{ ...options, concurrency, cells, spare: true },
@@ -40,12 +45,16 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
     handlers: { jobs: options.jobs },
   });
   const flush = () => worker.telemetry.flush();
-  // Said because each of them has connections of its own.
+  // Operators need the cell count because each cell opens connections.
   worker.telemetry.info('worker starts', { worker: worker.worker, cells, spare: 1, concurrency });
   const host = startWorkerProcess({
     ...{ parts: worker, flush, signals: options.signals },
+    // Outages pass; a wrong configuration does not.
+    reachable: worker.table.read(LEADER_KEY).catch((error: unknown) => {
+      if (isMisconfigured(error)) throw error;
+    }),
     reaper: options.reaper
-      ? createEmbeddedReaper({ ...worker, name: `reaper/${worker.worker}`, flush })
+      ? createEmbeddedReaper({ ...worker, name: `reaper/${worker.worker}`, wakeQueue: wakeQueueOf(worker) })
       : undefined,
   });
   const health = options.healthPort === undefined ? undefined : serveHealth(options.healthPort, host, worker);
@@ -57,14 +66,19 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
     stop: (stopping) => host.stop(stopping).then(() => stopped),
     stopped,
     isHealthy: host.isHealthy,
-    // A spread would keep the number of this moment.
+    // A spread would copy the current value.
     get running() {
       return host.running;
     },
   };
 }
 
-/** Answers 200 only while the worker polls, a cell is ready and the store answers. */
+/** Wakes a stack's reaper function, which takes over from this process. */
+function wakeQueueOf({ sqs }: ComposedWorker): WakeQueue | undefined {
+  const url = process.env[reaperVariables.wakeQueueUrl];
+  return url ? createWakeQueue(sqs, url) : undefined;
+}
+
 function serveHealth(port: number, host: WorkerProcess, { table, clock, telemetry }: ComposedWorker) {
   let answeredAt = Number.NEGATIVE_INFINITY;
   const storeAnswers = async (): Promise<boolean> => {

@@ -1,10 +1,7 @@
-/** Nobody presses twice within this time. */
+/** Shorter than anyone presses Ctrl-C twice. */
 const ECHO_MS = 300;
 
-/**
- * Calls `stop` whenever somebody wants this process to end; returns how to listen no longer. Ctrl-C in a terminal reaches npm
- * as well, which passes it on to what it started: the same press then comes twice, and counts once.
- */
+/** npm forwards Ctrl-C to its child, so the same key press can arrive twice; it counts once. */
 export function onStopSignals(signals: readonly NodeJS.Signals[], stop: () => void): () => void {
   let heardAt = Number.NEGATIVE_INFINITY;
   const hear = () => {

@@ -1,34 +1,47 @@
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
-import type { Telemetry } from '../../protocol/ports.ts';
+import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { ClockCheck } from '../worker-parts.ts';
 
-/** Asks the guard; one that distrusts the clock is shown a fresh reply first, or it could never change its mind. */
+/** An outage asks for many checks; one line a minute tells of it. */
+const WARNED_EVERY_MS = 60_000;
+
+/** A guard that distrusts the clock or saw it step needs a fresh reply. */
 export function createClockCheck(options: {
   readonly guard: ClockGuard;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly telemetry: Pick<Telemetry, 'gauge' | 'warn'>;
-  /** Any request to DynamoDB. */
+  /** Any DynamoDB request will do. */
   readonly askTheTime: () => Promise<unknown>;
 }): ClockCheck {
-  const { guard, telemetry, askTheTime } = options;
+  const { guard, clock, telemetry, askTheTime } = options;
+  let warned = { message: '', at: 0 };
   const isSound = () => guard.offset() !== undefined && guard.isSound();
   return {
     async isSound() {
       if (isSound()) return true;
-      await askTheTime().catch(() => {});
+      let failure: unknown;
+      await askTheTime().catch((error: unknown) => {
+        failure = error;
+      });
       if (isSound()) return true;
       const offset = guard.offset();
-      // Only then: an alarm takes any report for a wrong clock.
+      // Reported only when wrong, because the alarm fires on any report.
       if (offset !== undefined) telemetry.gauge('ClockOffset', Math.round(offset.offsetMs));
-      telemetry.warn(
+      const message =
         offset === undefined
-          ? 'this clock could not be compared with DynamoDB’s: no job is claimed'
-          : 'this clock is too far from DynamoDB’s: no job is claimed',
-        { offsetMs: offset && Math.round(offset.offsetMs) },
-      );
+          ? 'this clock could not be compared with DynamoDB’s: no lease is written'
+          : 'this clock is too far from DynamoDB’s: no lease is written';
+      const at = clock.monotonic();
+      if (message === warned.message && at - warned.at < WARNED_EVERY_MS) return false;
+      warned = { message, at };
+      telemetry.warn(message, {
+        offsetMs: offset && Math.round(offset.offsetMs),
+        reason: failure instanceof Error ? failure.message : failure,
+      });
       return false;
     },
   };
 }
 
-/** For tests and engines whose clock is this machine's own. */
+/** For tests and engines that share this machine's clock. */
 export const trustTheClock: ClockCheck = { isSound: async () => true };

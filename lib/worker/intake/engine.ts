@@ -1,38 +1,188 @@
-import type { ReceivedMessage } from '../../protocol/ports.ts';
-import { type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
+import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import { BadRowError, isOutage } from '../../protocol/errors.ts';
+import type { ClaimRequest, ReceivedMessage } from '../../protocol/ports.ts';
+import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../settings/heartbeat-timing.ts';
+import { eventDetailOf } from '../../wire/events.ts';
+import { termsOf } from '../registry.ts';
+import { readClock } from '../run/lease-clock.ts';
+import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
+import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { type Claimed, createClaimer } from './claim-messages.ts';
-import { type Claimable, type Opened, openMessage } from './open-message.ts';
-import { createUnknownClaims } from './unknown-claims.ts';
+import {
+  type Claimable,
+  heldBack,
+  type Opened,
+  openMessage,
+  type Returned,
+  returned,
+  SETTLED,
+  type Settled,
+} from './open-message.ts';
+
+type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
+
+export type Engine = ReturnType<typeof createEngine>;
 
 /** What every host does with messages: open, claim, run. */
-export interface Engine extends ClaimRunner {
-  /** Reads a message; one that needs no claim (a bad one, one for later) is dealt with at once. */
-  open(message: ReceivedMessage): Promise<Opened>;
-  /** Claims the jobs of messages opened together, with one request for up to 25 new ones. */
-  claim(opened: readonly Claimable[]): Promise<readonly Claimed[]>;
-  /** These are not claimed after all. */
-  forget(opened: readonly Claimable[]): void;
+export function createEngine(parts: WorkerParts) {
+  const runner = createClaimRunner(parts);
+  const { settings, clock, chance, store, telemetry, cells } = parts;
+
+  /** What the store was last asked for in vain. */
+  let unanswered: string | undefined;
+
+  const failed = (message: ReceivedMessage, error: unknown): Returned => {
+    if (isOutage(error)) unanswered = message.messageId;
+    return returned(message, error);
+  };
+
+  /** Whether messages may be received: each delivery counts, so an outage is found over by asking the store. */
+  const isReachable = async (): Promise<boolean> => {
+    if (unanswered === undefined) return true;
+    const isOver = await store.read(unanswered).then(
+      () => true,
+      (error: unknown) => !isOutage(error),
+    );
+    if (isOver) unanswered = undefined;
+    return isOver;
+  };
+
+  const open = (message: ReceivedMessage): Promise<Opened> =>
+    openMessage(parts, message).catch((error: unknown) => {
+      telemetry.error('message could not be dealt with', error, { messageId: message.messageId });
+      return failed(message, error);
+    });
+
+  const releases = new Set<Promise<void>>();
+
+  const releaseUnknown = async (owner: string, { job }: Claimable) => {
+    const dispatch = planDispatch(clock.now(), clock.now(), settings);
+    return { ...(await store.releaseUnknown(job.jobId, owner, dispatch)), dispatch };
+  };
+
+  /** The claim may still have been on its way. Another worker may meanwhile have deleted the message of a held job. */
+  const releaseLate = async (owner: string, claimable: Claimable): Promise<void> => {
+    const { job, type } = claimable;
+    try {
+      await clock.sleep(STORE_ATTEMPTS * STORE_TIMEOUT_MS);
+      const { outcome, dispatch } = await releaseUnknown(owner, claimable);
+      if (outcome === 'written') await sendHint(parts, { jobId: job.jobId, type }, dispatch);
+    } catch (error) {
+      telemetry.error('a claim may be held; its lease will lapse', error, { jobId: job.jobId });
+    }
+  };
+
+  /** The claim may have succeeded: release it, or else its lease lapses. */
+  const unknown = async (owner: string, claimable: Claimable, error: unknown): Promise<Claimed> => {
+    const { job, message } = claimable;
+    telemetry.error('claim failed', error, { jobId: job.jobId });
+    const isRefused = await releaseUnknown(owner, claimable).then(
+      ({ outcome }) => outcome === 'lost',
+      () => false,
+    );
+    if (isRefused) {
+      const releasing = releaseLate(owner, claimable).finally(() => releases.delete(releasing));
+      releases.add(releasing);
+    }
+    // Redelivery cannot repair an unreadable row; the reaper reports it.
+    return error instanceof BadRowError ? SETTLED : failed(message, error);
+  };
+
+  const requestFor = ({ job, type, message }: Claimable): ClaimRequest => ({
+    job,
+    owner: `${parts.worker}/${chance.unique()}`,
+    again: message.receiveCount > 1,
+    terms: termsOf(type === undefined ? undefined : cells.find(type), settings),
+  });
+
+  const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
+    const requests = claimables.map(requestFor);
+    const [only, ...others] = requests;
+    if (only === undefined) return [];
+    const sentAt = readClock(clock);
+    const outcomes =
+      others.length > 0
+        ? await store.claimMany(requests)
+        : [await store.claim(only).catch((error: Error) => ({ outcome: 'failed' as const, error }))];
+    return Promise.all(
+      claimables.map(async (claimable, i) => {
+        const outcome = outcomes[i];
+        const owner = requests[i]?.owner ?? '';
+        if (outcome === undefined || outcome.outcome === 'failed')
+          return unknown(owner, claimable, outcome?.error);
+        return judge(parts, runner, outcome, claimable, sentAt).catch((error: unknown) =>
+          unknown(owner, claimable, error),
+        );
+      }),
+    );
+  };
+
+  /** Claims jobs together, up to 25 in a request. */
+  const claim = async (opened: readonly Claimable[]): Promise<readonly Claimed[]> => {
+    if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
+    const verdicts = new Map<Claimable, Claimed>();
+    for (const each of opened) {
+      // Asked again because some waited for others or for a slot.
+      const held = heldBack(parts, each.type);
+      if (held !== undefined) verdicts.set(each, held);
+    }
+    const open = opened.filter((each) => !verdicts.has(each));
+    // A batch may contain each row once, so a second message for a job is claimed afterwards and refused.
+    const firsts = [...new Map(open.map((each) => [each.job.jobId, each] as const).reverse()).values()];
+    const seconds = open.filter((each) => !firsts.includes(each));
+    for (const some of [firsts, ...seconds.map((each) => [each])])
+      for (const [i, outcome] of (await claimTogether(some)).entries())
+        verdicts.set(some[i] as Claimable, outcome);
+    return opened.map((each) => verdicts.get(each) as Claimed);
+  };
+
+  const quiet = async (): Promise<void> => {
+    await Promise.all([...releases, runner.quiet()]);
+  };
+
+  return { ...runner, claim, quiet, open, isReachable };
 }
 
-export function createEngine(parts: WorkerParts): Engine {
-  const runner = createClaimRunner(parts);
-  const unknownClaims = createUnknownClaims(parts);
-  const claimAll = createClaimer(parts, runner, unknownClaims);
-  const forget = (opened: readonly Claimable[]): void => {
-    for (const { check } of opened) if (check !== undefined) parts.cells.forget(check);
-  };
-  return {
-    ...runner,
-    open: (message) => openMessage(parts, message),
-    async claim(opened) {
-      const claimed = await claimAll(opened);
-      forget(opened.filter((_, i) => claimed[i]?.kind !== 'claimed'));
-      return claimed;
-    },
-    forget,
-    async quiet() {
-      await Promise.all([runner.quiet(), unknownClaims.settle()]);
-    },
-  };
+/** After most refusals the message can go, because the row is safe. */
+async function judge(
+  parts: WorkerParts,
+  runner: Pick<ClaimRunner, 'publish' | 'lostItsData'>,
+  outcome: ClaimOutcome,
+  claimable: Claimable,
+  sentAt: ClaimedJob['sentAt'],
+): Promise<Claimed> {
+  const { telemetry, store, clock } = parts;
+  switch (outcome.outcome) {
+    case 'claimed': {
+      telemetry.count('JobsClaimed');
+      if (claimable.dueAt !== undefined && outcome.job.attempt === 1)
+        telemetry.timeOfType?.('WaitTime', outcome.job.type, Math.max(0, sentAt.wall - claimable.dueAt));
+      return { kind: 'claimed', job: outcome.job, sentAt };
+    }
+    case 'cancelRequested': {
+      const { jobId, attempt } = outcome.job;
+      const ended = await store.cancelPending({ jobId, attempt });
+      if (ended.outcome !== 'written') return SETTLED;
+      telemetry.count('JobsCancelled');
+      runner.publish([{ name: 'JobCancelled', detail: { ...eventDetailOf(outcome.job), at: clock.now() } }]);
+      return SETTLED;
+    }
+    case 'withoutData':
+      runner.lostItsData(outcome.job, outcome.error);
+      return SETTLED;
+    case 'newer':
+      telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });
+      telemetry.count('RowsTooNew');
+      // Raises an alarm: such jobs wait for the newer version.
+      telemetry.count('StoreFailures');
+      return SETTLED;
+    case 'absent':
+    case 'finished':
+    case 'cancelled':
+    case 'held':
+    case 'notYet':
+    case 'contended':
+      return SETTLED;
+  }
 }

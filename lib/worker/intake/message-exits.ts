@@ -1,38 +1,34 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
+import { Gatherer } from '../gatherer.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { createGatherer } from './gather.ts';
 
-/** How messages leave a process: deleted, or returned to the queue for others. */
-export interface MessageExits {
-  /** The messages have done their duty. They wait a moment for others. */
-  delete(messages: readonly ReceivedMessage[]): void;
-  return(messages: readonly ReceivedMessage[], delaySeconds: number): void;
-  /** Resolves when no message is being deleted or returned any more. */
-  settle(): Promise<void>;
-}
-
-/** SQS takes this many deletions in one request. */
+/** Limit of an SQS batch. */
 const MOST_DELETIONS = 10;
-/** How long a deletion waits for others. A message that is not deleted in time is recognised when it comes again. */
+/** A message deleted too late is recognized on redelivery. */
 const DELETE_WINDOW_MS = 50;
 
-/** Best effort: what does not work is said, and the queue shows the message again. */
-export function createMessageExits({
-  queue,
-  telemetry,
-  clock,
-}: Pick<WorkerParts, 'queue' | 'telemetry' | 'clock'>): MessageExits {
+export type MessageExits = ReturnType<typeof createMessageExits>;
+
+/** Deletes or returns messages, best effort: SQS redelivers what fails. */
+export function createMessageExits({ queue, telemetry, clock }: WorkerParts) {
   const bestEffort = async (failure: string, count: number, act: Promise<void>): Promise<void> => {
     await act.catch((error: unknown) => telemetry.error(failure, error, { count }));
   };
-  const deletions = createGatherer<ReceivedMessage>({
-    ...{ clock, full: MOST_DELETIONS, windowMs: DELETE_WINDOW_MS },
-    send: (messages) => bestEffort('messages not deleted', messages.length, queue.delete(messages)),
+  const settled: ReceivedMessage[] = [];
+  const deletions = new Gatherer({
+    clock,
+    full: MOST_DELETIONS,
+    ready: () => settled.length,
+    waitMs: (ageMs) => DELETE_WINDOW_MS - ageMs,
+    send: (count) => bestEffort('messages not deleted', count, queue.delete(settled.splice(0, count))),
   });
   const returns = new Set<Promise<void>>();
   return {
-    delete: deletions.add,
-    return(messages, delaySeconds) {
+    delete(messages: readonly ReceivedMessage[]): void {
+      settled.push(...messages);
+      deletions.look();
+    },
+    return(messages: readonly ReceivedMessage[], delaySeconds: number): void {
       if (messages.length === 0) return;
       const changed = queue.changeVisibility(messages, delaySeconds);
       const returning = bestEffort('messages not returned', messages.length, changed).finally(() =>
@@ -40,7 +36,7 @@ export function createMessageExits({
       );
       returns.add(returning);
     },
-    async settle() {
+    async settle(): Promise<void> {
       while (returns.size > 0) await Promise.allSettled(returns);
       await deletions.settle();
     },

@@ -1,102 +1,98 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
+import { Gatherer } from '../gatherer.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Slots } from './slots.ts';
 
-/** The polls of a process. */
-export interface Polls {
-  /** Something has changed: polls if there is room for what it may bring. */
-  consider(): void;
-  /** Whether more messages are likely to come soon. */
-  isBacklog(): boolean;
-  /** Whether the queue was asked, and answered. */
-  isPolling(): boolean;
-  /** Resolves when no poll is under way. */
-  lastPolls(): Promise<void>;
-}
-
-/** SQS hands out at most this many messages at a time, and waits at most this long for the first. */
+/** Limits of SQS. */
 const MAX_MESSAGES = 10;
 const LONGEST_POLL_MS = 20_000;
-/** A poll for a backlog is over soon, if there is none any more; and soon given up, if nobody answers. */
+/** Short, so that an empty or unresponsive queue is noticed soon. */
 const BACKLOG_POLL_SECONDS = 1;
-/** How long a free slot waits for others to come free, so that messages are received and claimed together. */
+/** Free slots wait this long for others, so that messages are received and claimed together. */
 const GATHER_MS = 10;
-/** How often a host that may not take jobs looks whether it may again. */
+/** How often a host that may not take jobs checks again. */
 const HELD_UP_MS = 250;
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
-/** Messages for slots that are about to come free: at most this many for each slot. */
+const LONGEST_PAUSE_MS = 5000;
+/** Messages received ahead, per slot. */
 const AHEAD = 3;
-/** And only where slots for a whole poll come free within this time: of longer jobs nothing is taken ahead. */
+/** Nothing is received ahead unless a whole poll's slots become free within this time. */
 const WITHIN_MS = 250;
 
 interface PollsOptions {
   readonly parts: WorkerParts;
   readonly slots: Slots;
-  /** Messages that were received and are not being claimed yet. */
+  /** False during an outage of the store. */
+  readonly isReachable: () => Promise<boolean>;
+  /** Received but not being claimed yet. */
   readonly inHand: () => number;
   readonly take: (messages: readonly ReceivedMessage[]) => void;
-  /** No further poll. What the last ones bring is taken all the same. */
+  /** Stops polling; messages already on their way are still taken. */
   readonly draining: AbortSignal;
-  /** Cuts polls off. */
+  /** Aborts polls. */
   readonly hurry: AbortSignal;
 }
 
-export const createPolls = (options: PollsOptions): Polls => new QueuePolls(options);
-
 /**
- * Polls the queue: one long poll while it is empty, and as many as there is room for while each comes back full. Where slots come free
- * by the time a poll is answered, they count as free already. Nothing is received that could not be run: each delivery counts.
+ * One long poll while the queue is empty, more in parallel while polls come back full. Receives only what can run
+ * soon, because each delivery counts.
  */
-class QueuePolls implements Polls {
+export class Polls {
   readonly #options: PollsOptions;
   readonly #waitSeconds: number;
-  /** As many messages as make a poll worth its request. */
+  /** Messages that make a poll worth its request. */
   readonly #full: number;
-  readonly #polls = new Set<Promise<void>>();
-  /** Messages that polls under way may bring. */
+  readonly #gatherer: Gatherer;
+  /** Messages that pending polls may bring. */
   #asked = 0;
-  /** How many polls may be under way: doubled by each that comes back full. */
+  /** Parallel polls allowed; doubles with each full poll. */
   #allowed = 1;
-  /** How long a full poll takes, lately. */
+  /** Recent duration of a full poll. */
   #pollMs = 0;
   #pauseMs = FIRST_PAUSE_MS;
   #pauses = 0;
   #waits = 0;
-  #hasGathered = false;
   #isPolling = false;
 
   constructor(options: PollsOptions) {
     this.#options = options;
-    // Short enough that a poll ends well within the grace of a stop.
+    // A poll must end well within the shutdown grace period.
     const longestMs = Math.min(LONGEST_POLL_MS, options.parts.settings.shutdownGraceMs / 2 + 1);
     this.#waitSeconds = Math.ceil(longestMs / 1000);
     this.#full = Math.min(MAX_MESSAGES, options.slots.limit);
+    this.#gatherer = new Gatherer({
+      clock: options.parts.clock,
+      full: this.#full,
+      ready: () => this.#ready(),
+      waitMs: (ageMs) => (options.slots.taken === 0 ? 0 : GATHER_MS - ageMs),
+      send: (count) => this.#start(count),
+    });
   }
 
   isBacklog(): boolean {
     return this.#allowed > 1;
   }
 
+  /** The last poll was answered. */
   isPolling(): boolean {
     return this.#isPolling;
   }
 
-  async lastPolls(): Promise<void> {
-    while (this.#polls.size > 0) await Promise.allSettled(this.#polls);
+  lastPolls(): Promise<void> {
+    return this.#gatherer.quiet();
   }
 
+  /** Polls if there is room. */
   consider(): void {
+    this.#gatherer.look();
+  }
+
+  #ready(): number {
     const { draining, slots } = this.#options;
-    while (!draining.aborted && this.#waits === 0 && this.#polls.size < this.#allowed) {
-      const messages = Math.min(MAX_MESSAGES, this.#room());
-      if (messages < 1) return;
-      // A few at a time would cost a request each.
-      const isWorthIt = messages >= this.#full || this.#hasGathered || slots.taken === 0;
-      if (!isWorthIt && this.#polls.size > 0) return;
-      if (!isWorthIt) return void this.#gather();
-      this.#start(messages);
-    }
+    if (draining.aborted || this.#waits > 0 || this.#gatherer.underWay >= this.#allowed) return 0;
+    const messages = Math.min(MAX_MESSAGES, this.#room());
+    // Small polls would cost a request each.
+    return messages < this.#full && slots.taken > 0 && this.#gatherer.underWay > 0 ? 0 : messages;
   }
 
   #room(): number {
@@ -104,10 +100,7 @@ class QueuePolls implements Polls {
     return slots.free() + this.#ahead() - inHand() - this.#asked;
   }
 
-  /**
-   * Slots that come free before a poll is answered, in whole polls: a few messages at a time would cost a request each. And one poll
-   * more, so that there is a batch in hand when they do.
-   */
+  /** Slots that become free before a poll is answered, in whole polls, plus one poll in reserve. */
   #ahead(): number {
     const { slots } = this.#options;
     const freed = this.isBacklog() ? slots.freedPerMs() : 0;
@@ -116,7 +109,6 @@ class QueuePolls implements Polls {
     return Math.min(most, Math.ceil((freed * this.#pollMs) / this.#full) + 1) * this.#full;
   }
 
-  /** Polls again after a while. */
   async #wait(ms: number): Promise<void> {
     const { parts, draining } = this.#options;
     this.#waits += 1;
@@ -124,30 +116,21 @@ class QueuePolls implements Polls {
     this.#waits -= 1;
   }
 
-  async #gather(): Promise<void> {
-    await this.#wait(GATHER_MS);
-    this.#hasGathered = true;
-    this.consider();
-  }
-
-  #start(max: number): void {
-    this.#hasGathered = false;
+  async #start(count: number): Promise<void> {
+    // Slots freed per millisecond fall as time passes: what was ready a moment ago may count as none by now.
+    const max = Math.max(count, this.#ready());
     this.#asked += max;
-    const isIdle = this.#polls.size === 0 && !this.isBacklog();
-    const seconds = isIdle ? this.#waitSeconds : BACKLOG_POLL_SECONDS;
-    const polling = this.#poll(max, seconds).then((messages) => {
-      this.#asked -= max;
-      this.#polls.delete(polling);
-      this.#options.take(messages);
-      this.consider();
-    });
-    this.#polls.add(polling);
+    const isIdle = this.#gatherer.underWay === 0 && !this.isBacklog();
+    const messages = await this.#poll(max, isIdle ? this.#waitSeconds : BACKLOG_POLL_SECONDS);
+    this.#asked -= max;
+    this.#options.take(messages);
   }
 
   async #poll(max: number, seconds: number): Promise<readonly ReceivedMessage[]> {
-    const { draining, hurry, parts } = this.#options;
+    const { draining, hurry, parts, isReachable } = this.#options;
     const { clock, queue, cells, brake, clockCheck } = parts;
-    const mayTake = cells.isReady() && brake.holdsHostMs() === 0 && (await clockCheck.isSound());
+    const mayTake =
+      cells.isReady() && brake.holdsHostMs() === 0 && (await clockCheck.isSound()) && (await isReachable());
     if (draining.aborted) return [];
     this.#isPolling = mayTake;
     if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);
@@ -158,7 +141,7 @@ class QueuePolls implements Polls {
       this.#learn(messages.length, max, clock.monotonic() - sentAt);
       return messages;
     } catch (error) {
-      // One pause is for all that were under way when the queue failed.
+      // Polls that fail together pause once.
       if (!draining.aborted && pauses === this.#pauses) await this.#pause(error);
       return [];
     }

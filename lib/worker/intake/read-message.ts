@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { JobTerms } from '../../protocol/job.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { cutToBytes } from '../../protocol/rows/json-text.ts';
 import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
@@ -7,15 +8,11 @@ import { messageLimits } from '../../settings/message-limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type JobMessage, parseMessage, type Tick } from '../../wire/message.ts';
 import { traceOf } from '../../wire/trace.ts';
-import type { PayloadCheck } from '../cells/cells.ts';
 import type { JobOptions } from '../define-job.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** How much of a rejected message's text is kept. */
 const MAX_RAW_BYTES = 64 * 1024;
-
-const TERMS = ['leaseMs', 'maxAttempts', 'maxCrashes'] as const;
 
 /** What a message asks for. */
 export type ReadMessage =
@@ -23,12 +20,12 @@ export type ReadMessage =
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
   | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
   | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
-  /** A tick of a schedule whose time is over: it makes no job. */
+  /** A schedule's tick that came too late to make a job. */
   | { readonly kind: 'late'; readonly jobId: string; readonly byMs: number };
 
 type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt' | 'trace'>;
 
-/** Reads a message whose sender is not trusted: whatever it holds, it is runnable or it is rejected with a reason. */
+/** Reads an untrusted message; rejects it with a reason if it cannot run. */
 export function readMessage(
   message: ReceivedText,
   { settings, clock }: Pick<WorkerParts, 'settings' | 'clock'>,
@@ -48,36 +45,26 @@ export function readMessage(
     : { kind: 'new', job, dueAt: Math.max(message.sentAt, notBefore ?? 0) };
 }
 
-/** A tick that is older than rows are kept could make a second job: the row of the first may be gone. */
+/** The row of an older tick may have expired, so it could create a second job. */
 const latestOf = ({ lateAfterMs }: Tick, { rowRetentionMs }: Settings): number =>
   Math.min(lateAfterMs, rowRetentionMs);
 
-/** A message whose payload its schema refused. */
-export const refusedPayload = (
-  message: ReceivedText,
-  { jobId, type }: Pick<NewJob, 'jobId' | 'type'>,
-  { reason }: Extract<PayloadCheck, { kind: 'refused' }>,
-): RejectedMessage =>
-  rejected(message, `the payload is refused by the schema of type '${type}': ${reason}`, jobId).rejected;
-
-/** The job of a message: what it leaves open is the type's, or the settings'. */
+/** Fills in the type's limits; those of an unknown type are left to the first claim. */
 export function newJob(
   message: JobMessage,
   { messageId, trace }: Pick<ReceivedMessage, 'messageId' | 'trace'>,
   options: JobOptions | undefined,
   settings: Settings,
 ): NewJob {
-  const terms = termsOf(options, settings);
-  const maxAttempts = message.maxAttempts ?? terms.maxAttempts;
+  const terms: Partial<JobTerms> = options === undefined ? {} : termsOf(options, settings);
+  const { leaseMs = terms.leaseMs, maxAttempts = terms.maxAttempts, maxCrashes = terms.maxCrashes } = message;
   return {
     jobId: message.jobId ?? messageId,
     type: message.type,
     payload: message.payload,
-    leaseMs: message.leaseMs ?? terms.leaseMs,
+    leaseMs,
     maxAttempts,
-    maxCrashes: Math.min(message.maxCrashes ?? terms.maxCrashes, maxAttempts),
-    // A worker that does not know the type leaves its terms to the first claim by one that does.
-    defaultTerms: options === undefined ? TERMS.filter((name) => message[name] === undefined) : undefined,
+    maxCrashes: maxCrashes && Math.min(maxCrashes, maxAttempts ?? maxCrashes),
     trace: traceOf({ ...trace, traceparent: message.traceparent ?? trace?.traceparent }),
   };
 }

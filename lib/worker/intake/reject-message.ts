@@ -1,7 +1,6 @@
 import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** Tells of the tick of a schedule that came too late and makes no job. */
 export function dropLateTick(
   { telemetry }: Pick<WorkerParts, 'telemetry'>,
   { jobId, byMs }: { readonly jobId: string; readonly byMs: number },
@@ -10,16 +9,13 @@ export function dropLateTick(
   telemetry.warn('the tick of a schedule came too late and makes no job', { jobId, byMs });
 }
 
-/** Keeps a message that cannot be run as a failed row, for its producer to find. */
+/** Keeps a message that cannot run as a failed row, for its producer to find. */
 export async function rejectMessage(
   { store, telemetry }: Pick<WorkerParts, 'store' | 'telemetry'>,
   rejected: RejectedMessage,
 ): Promise<void> {
   const { row } = await store.reject(rejected);
   telemetry.count('MessagesRejected');
-  // The reason may repeat what the producer sent, so it is in the row and not here.
-  telemetry.warn('message rejected; its row says why', {
-    row,
-    bytes: rejected.bytes,
-  });
+  // The reason may quote the payload, so only the row has it.
+  telemetry.warn('message rejected; its row says why', { row, bytes: rejected.bytes });
 }

@@ -1,42 +1,22 @@
 import type { Clock } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 
-/** Room for jobs in this process. A slot is free again when its handler has returned: its completion is stored beside it. */
-export interface Slots {
-  readonly limit: number;
-  /** Jobs that are claimed, run or being ended. */
-  readonly taken: number;
-  /** How many more may be claimed now. */
-  free(): number;
-  /** Takes slots for claims that are about to be sent. */
-  take(count: number): void;
-  /** A claim came to nothing. */
-  unclaimed(): void;
-  /**
-   * Runs a claimed job in a slot that was taken for it. The slot is free when the job says so, which it may say once, or else when it
-   * has ended. What it throws is for its own to handle.
-   */
-  run(job: (returned: () => void) => Promise<unknown>): void;
-  /** How many slots come free in a ms, lately. */
-  freedPerMs(): number;
-  /** Whether nothing runs or is being ended any more, by the end of the wait or the signal. */
-  empty(withinMs: number, signal?: AbortSignal): Promise<boolean>;
-}
-
-/** As many as there are slots, and a full request more, may be about to be stored: a store that hangs must not be sent jobs without end. */
+/** Completions that may pile up beyond the slots, so that a hanging store is not sent jobs without end. */
 const ENDING_BEYOND_SLOTS = 25;
-/** Over how long the pace is measured. */
+/** Measuring window. */
 const PACE_MS = 200;
 
-export function createSlots(clock: Clock, limit: number, onFree: () => void): Slots {
+export type Slots = ReturnType<typeof createSlots>;
+
+/** Concurrency slots. A slot is free once its handler returned, while its completion is still being stored. */
+export function createSlots(clock: Clock, limit: number, onFree: () => void) {
   const most = 2 * limit + ENDING_BEYOND_SLOTS;
   let running = 0;
   let ending = 0;
-  // Woken one by one, and not raced for: a race would leave something behind in every job that outlives it.
+  // A `Promise.race` would leak into every longer-lived job.
   let waiting: (() => void)[] = [];
   const pace = createPace(clock);
 
-  /** Resolves when the next job ends, or when the wait does. */
   const nextEnd = async (withinMs: number, signal?: AbortSignal): Promise<void> => {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     waiting.push(resolve);
@@ -55,18 +35,21 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void): Sl
 
   return {
     limit,
+    /** Claimed, running or ending. */
     get taken() {
       return running + ending;
     },
     free: () => Math.max(0, Math.min(limit - running, most - running - ending)),
-    take(count) {
+    take(count: number): void {
       running += count;
     },
-    unclaimed() {
+    /** A claim failed. */
+    unclaimed(): void {
       freed();
       ended();
     },
-    run(job) {
+    /** Frees the slot when the job calls `returned`, at the latest when it ends. */
+    run(job: (returned: () => void) => Promise<unknown>): void {
       let isReturned = false;
       const returned = () => {
         if (isReturned) return;
@@ -84,7 +67,8 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void): Sl
         });
     },
     freedPerMs: pace.perMs,
-    async empty(withinMs, signal) {
+    /** False if jobs remain after the wait. */
+    async empty(withinMs: number, signal?: AbortSignal): Promise<boolean> {
       const until = clock.monotonic() + withinMs;
       while (running + ending > 0 && clock.monotonic() < until && !signal?.aborted)
         await nextEnd(until - clock.monotonic(), signal);
@@ -93,7 +77,7 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void): Sl
   };
 }
 
-/** Counts in two halves of a window, of which the elder is forgotten when the younger is full. */
+/** Counts in two half windows and drops the older one. */
 function createPace(clock: Clock) {
   let from = clock.monotonic();
   let elder = 0;

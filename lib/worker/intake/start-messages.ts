@@ -1,4 +1,6 @@
 import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
+import { type Alarm, createAlarm } from '../alarm.ts';
+import { Gatherer } from '../gatherer.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Engine } from './engine.ts';
@@ -6,24 +8,11 @@ import { createMessageExits, type MessageExits } from './message-exits.ts';
 import type { Claimable } from './open-message.ts';
 import type { Slots } from './slots.ts';
 
-export interface MessageTaker {
-  /** Opens messages, claims their jobs as slots allow, and starts them. */
-  take(messages: readonly ReceivedMessage[]): void;
-  /** Messages that were received and are not being claimed yet. */
-  inHand(): number;
-  /** Slots have come free. */
-  claimMore(): void;
-  /** Returns what is not claimed yet; from now on nothing is. Resolves when every claim that was under way is started. */
-  drain(): Promise<void>;
-  /** Resolves when no message is being deleted or returned any more. */
-  settle(): Promise<void>;
-}
-
-/** DynamoDB takes this many claims in one request. */
+/** Limit of a DynamoDB batch. */
 const MOST_CLAIMS = 25;
-/** How long a message and a slot for it wait for others to be claimed with, while there are more. */
+/** How long a message with a free slot waits for others, while more are coming. */
 const GATHER_MS = 10;
-/** A message for which no slot came free after all goes back, for others to take. */
+/** Without a slot for this long, a message goes back for other workers. */
 const PATIENCE_MS = 1000;
 
 interface Waiting {
@@ -36,43 +25,49 @@ interface TakerOptions {
   readonly engine: Engine;
   readonly slots: Slots;
   readonly bounds: RunBounds;
-  /** Whether more messages are likely to come soon. */
   readonly isBacklog: () => boolean;
-  /** Messages have left the hand without taking a slot, or claims came to nothing. */
+  /** Called when messages left without using a slot. */
   readonly onRoom: () => void;
 }
 
-/** What a process does with the messages that it received. A job is claimed only when there is a slot for it to run in at once. */
-export const createMessageTaker = (options: TakerOptions): MessageTaker => new ProcessTaker(options);
-
-class ProcessTaker implements MessageTaker {
+/** Claims a received job only when a slot is free to run it at once. */
+export class MessageTaker {
   readonly #options: TakerOptions;
   readonly #clock: Clock;
   readonly #exits: MessageExits;
-  /** A request that is worth sending at once. */
-  readonly #full: number;
+  readonly #claims: Gatherer;
+  readonly #patience: Alarm;
   readonly #draining = new AbortController();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #opened = new Set<Promise<unknown>>();
   readonly #waiting: Waiting[] = [];
   #opening = 0;
-  /** Since when there has been a slot and a message for it. */
-  #possibleSince: number | undefined;
-  #wakesAt = Number.POSITIVE_INFINITY;
 
   constructor(options: TakerOptions) {
     this.#options = options;
     this.#clock = options.parts.clock;
     this.#exits = createMessageExits(options.parts);
-    this.#full = Math.min(MOST_CLAIMS, options.slots.limit);
+    this.#patience = createAlarm(this.#clock, () => this.claimMore());
+    this.#claims = new Gatherer({
+      clock: this.#clock,
+      full: Math.min(MOST_CLAIMS, options.slots.limit),
+      ready: () => Math.min(options.slots.free(), this.#waiting.length),
+      waitMs: (ageMs) => (this.#opening > 0 || options.isBacklog() ? GATHER_MS - ageMs : 0),
+      send: (count) => this.#claim(count),
+    });
   }
 
+  /** Received but not being claimed yet. */
   inHand(): number {
     return this.#opening + this.#waiting.length;
   }
 
   take(messages: readonly ReceivedMessage[]): void {
     if (this.#draining.signal.aborted) this.#exits.return(messages, 0);
-    else for (const message of messages) this.#track(this.#open(message));
+    else
+      for (const message of messages) {
+        const opened = this.#open(message).finally(() => this.#opened.delete(opened));
+        this.#opened.add(opened);
+      }
   }
 
   async #open(message: ReceivedMessage): Promise<void> {
@@ -86,22 +81,11 @@ class ProcessTaker implements MessageTaker {
     this.claimMore();
   }
 
+  /** Call when slots become free. */
   claimMore(): void {
-    const { slots } = this.#options;
-    if (this.#waiting.length > 0 && !this.#mayClaim()) this.#giveUp(this.#waiting.splice(0));
-    for (;;) {
-      const count = Math.min(this.#full, slots.free(), this.#waiting.length);
-      if (count === 0) {
-        this.#possibleSince = undefined;
-        this.#giveUpOverdue();
-        return;
-      }
-      const waitMs = this.#gatherMs(count);
-      if (waitMs > 0) return void this.#wake(waitMs);
-      this.#possibleSince = undefined;
-      slots.take(count);
-      this.#track(this.#claim(this.#waiting.splice(0, count).map(({ claimable }) => claimable)));
-    }
+    if (!this.#mayClaim()) this.#giveUp(this.#waiting.splice(0));
+    this.#claims.look();
+    if (this.#options.slots.free() === 0) this.#giveUpOverdue();
   }
 
   #mayClaim(): boolean {
@@ -109,16 +93,11 @@ class ProcessTaker implements MessageTaker {
     return !this.#draining.signal.aborted && cells.isReady() && brake.holdsHostMs() === 0;
   }
 
-  /** How much longer so many wait for others, while there are more to come. */
-  #gatherMs(count: number): number {
-    this.#possibleSince ??= this.#clock.monotonic();
-    if (count === this.#full) return 0;
-    const waitMs = GATHER_MS - (this.#clock.monotonic() - this.#possibleSince);
-    return waitMs > 0 && (this.#opening > 0 || this.#options.isBacklog()) ? waitMs : 0;
-  }
-
-  async #claim(claimables: readonly Claimable[]): Promise<void> {
+  async #claim(count: number): Promise<void> {
     const { engine, slots, bounds } = this.#options;
+    if (!this.#mayClaim()) return this.#giveUp(this.#waiting.splice(0));
+    slots.take(count);
+    const claimables = this.#waiting.splice(0, count).map(({ claimable }) => claimable);
     const verdicts = await engine.claim(claimables);
     const done: ReceivedMessage[] = [];
     for (const [i, { message }] of claimables.entries()) {
@@ -131,50 +110,32 @@ class ProcessTaker implements MessageTaker {
     this.#exits.delete(done);
   }
 
-  /** Looks again when the message that has waited longest has waited for long enough. */
-  async #wake(ms: number): Promise<void> {
-    const at = this.#clock.monotonic() + ms;
-    if (at >= this.#wakesAt) return;
-    this.#wakesAt = at;
-    await this.#clock.sleep(ms, this.#draining.signal).catch(() => {});
-    if (this.#wakesAt !== at) return;
-    this.#wakesAt = Number.POSITIVE_INFINITY;
-    this.claimMore();
-  }
-
   #giveUpOverdue(): void {
     if (this.#waiting.length === 0) return;
     const now = this.#clock.monotonic();
     const overdue = this.#waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
     this.#giveUp(this.#waiting.splice(0, overdue === -1 ? this.#waiting.length : overdue));
-    void this.#wake(PATIENCE_MS);
+    if (this.#waiting.length > 0) this.#patience.within(PATIENCE_MS);
   }
 
   #giveUp(some: readonly Waiting[]): void {
-    if (some.length === 0) return;
-    const claimables = some.map(({ claimable }) => claimable);
-    this.#options.engine.forget(claimables);
-    this.#exits.return(
-      claimables.map(({ message }) => message),
-      0,
-    );
+    const messages = some.map(({ claimable }) => claimable.message);
+    this.#exits.return(messages, 0);
   }
 
-  /** Says so: a message that cannot be dealt with comes again and again. */
+  /** Counted because such a message comes again and again. */
   #refuse(message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void {
     this.#options.parts.telemetry.count('MessagesReturned');
     this.#exits.return([message], delaySeconds);
   }
 
-  #track(act: Promise<void>): void {
-    const tracked = act.finally(() => this.#underWay.delete(tracked));
-    this.#underWay.add(tracked);
-  }
-
+  /** Returns all unclaimed messages; resolves when pending claims have started. */
   async drain(): Promise<void> {
     this.#draining.abort('draining');
+    this.#patience.stop();
     this.claimMore();
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#opened.size > 0) await Promise.allSettled(this.#opened);
+    await this.#claims.quiet();
   }
 
   settle(): Promise<void> {

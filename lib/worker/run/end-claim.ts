@@ -1,136 +1,151 @@
-import {
-  decideFailure,
-  decideRelease,
-  type ReleaseVerdict,
-} from '../../protocol/decisions/decide-failure.ts';
+import { decideFailure, decideRelease } from '../../protocol/decisions/decide-failure.ts';
 import type { EventOutlet } from '../../protocol/event-outlet.ts';
 import type { RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
-import type { JsonValue } from '../../wire/message.ts';
-import type { Thrown } from '../cells/thrown.ts';
+import { eventDetailOf, namesType } from '../../wire/events.ts';
+import type { HandlerEnd } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
+import type { Thrown } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { type Announcements, createAnnouncements, type FinalEnd } from './announce-end.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { offer, pastLease } from './offer.ts';
+import { parsed } from './saving.ts';
 import { sendHint } from './send-hint.ts';
 
-/** How a run ended. `lost`: the lease was somebody else's. `unsaved`: the store did not answer, the lease will lapse. */
+/** `lost`: another worker holds the lease. `unsaved`: the store did not answer, so the lease will lapse. */
 export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
 
-/**
- * The writes that end a claim. Each is offered for as long as the lease lasts, and for as long again: in an outage nobody may have taken the
- * job meanwhile, and then its end is worth more than a reclaim. The fence decides.
- */
+type Returned = Extract<HandlerEnd, { kind: 'returned' }>;
+
+interface FinalEnd {
+  readonly errors: number;
+  readonly crashes?: number;
+  readonly releases?: number;
+  readonly lastError: string;
+  readonly quarantined?: boolean;
+}
+
+/** Retries to store a handler's outcome for one lease past its end, or finished work would run again. */
 export class Ends {
   readonly #parts: WorkerParts;
-  readonly #announce: Announcements;
+  readonly #outlet: Pick<EventOutlet, 'publish'>;
 
   constructor(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
     this.#parts = parts;
-    this.#announce = createAnnouncements(parts, outlet);
+    this.#outlet = outlet;
   }
 
-  /** Stores a result. */
-  async complete(held: HeldClaim, result: string | undefined, late: boolean): Promise<Ending> {
-    const { store } = this.#parts;
-    const value = result === undefined ? undefined : (JSON.parse(result) as JsonValue);
-    const end = await this.#settle(held, () => store.complete(held.claim, value), 'done');
-    if (end === 'done') this.#announce.done(held, late);
+  async complete(held: HeldClaim, returned: Returned, late: boolean): Promise<Ending> {
+    const { store, clock, settings, telemetry } = this.#parts;
+    const result = parsed(returned.result);
+    const progress = parsed(returned.progress);
+    const complete = () => store.complete(held.claim, result, progress);
+    const end = await this.#settle(held, complete, 'done', pastLease(held));
+    if (end !== 'done') return end;
+    telemetry.count('JobsDone');
+    if (late) telemetry.count('LateCompletions');
+    const durationMs = Math.round(clock.monotonic() - held.startedAt);
+    if (namesType(settings.doneEvents, held.job.type))
+      this.#outlet.publish([{ name: 'JobDone', detail: { ...this.#detailOf(held.job), durationMs } }]);
     return end;
   }
 
-  /** Charges an error: the job runs again after a wait, or fails for good. */
   async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
     const { store, cells, clock, chance, settings, telemetry } = this.#parts;
     const { job } = held;
     const { backoff } = termsOf(cells.find(job.type), settings);
-    const { retryable, text: lastError } = thrown;
+    const { retryable, retryAfterMs: waitMs, text: lastError } = thrown;
     const now = clock.now();
-    const verdict = decideFailure(job, { now, random: chance.random(), retryable, backoff, settings });
+    const verdict = decideFailure(job, {
+      now,
+      random: chance.random(),
+      retryable,
+      backoff,
+      waitMs,
+      settings,
+    });
     telemetry.warn('attempt failed', { ...nameOf(job), next: verdict.kind, reason: thrown.loggable });
     const counts = { errors: verdict.errors, lastError };
-    if (verdict.kind === 'fail') return this.#failForGood(held, counts);
+    const announced = thrown.quotesPayload ? { ...counts, lastError: thrown.loggable } : counts;
+    if (verdict.kind === 'fail')
+      return this.#failForGood(held, counts, { announced, beyondMs: pastLease(held) });
     const { dispatch } = verdict;
-    const end = await this.#settle(held, () => store.retry(held.claim, { ...counts, dispatch }), 'retried');
+    const retry = () => store.retry(held.claim, { ...counts, dispatch });
+    const end = await this.#settle(held, retry, 'retried', pastLease(held));
     if (end !== 'retried') return end;
-    this.#announce.retried(held, counts, dispatch);
+    telemetry.count('JobsRetried');
+    const detail = { ...this.#detailOf(job), ...announced, notBefore: dispatch.notBefore };
+    this.#outlet.publish([{ name: 'JobRetried', detail }]);
     await sendHint(this.#parts, job, dispatch);
     return end;
   }
 
-  /** Tells of a job that the store failed when it was claimed. */
   lostItsData(job: RunningJob, error: Error): Ending {
-    this.#announce.lostItsData(job, error);
+    const { telemetry } = this.#parts;
+    telemetry.error('job failed, because its data is gone', error, nameOf(job));
+    telemetry.count('JobsFailed');
+    const detail = { ...this.#detailOf(job), lastError: error.message };
+    this.#outlet.publish([{ name: 'JobFailed', detail }]);
     return 'failed';
   }
 
-  /** Fails a job that may not crash once more. */
   quarantine(held: HeldClaim, end: Omit<FinalEnd, 'errors'>): Promise<Ending> {
     const { quarantined, crashes, releases, lastError } = end;
     return this.#failForGood(held, { errors: held.job.errors, quarantined, crashes, releases, lastError });
   }
 
-  /** Hands the job on: at the invocation's deadline, or because this worker goes. `excuses` where its lease has lapsed. */
-  release(
-    held: HeldClaim,
-    reason: 'deadline' | 'shutdown',
-    progressed: boolean,
-    excuses?: number,
-  ): Promise<Ending> {
-    return this.#release(held, this.#decideRelease(held, reason, progressed), { hints: true, excuses });
-  }
-
-  /** Puts an unstarted job back. Its message stays in hand or in the queue, so no hint is needed. */
-  releaseUnstarted(held: HeldClaim): Promise<Ending> {
-    return this.#release(held, this.#decideRelease(held, 'shutdown', false), { hints: false });
+  async release(held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> {
+    const { store, clock, settings, telemetry } = this.#parts;
+    const verdict = decideRelease(held.job, { now: clock.now(), reason, progressed, settings });
+    if (verdict.kind === 'fail')
+      return this.#failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
+    const end = await this.#settle(held, () => store.release(held.claim, verdict), 'released');
+    if (end !== 'released') return end;
+    telemetry.count('JobsReleased');
+    await sendHint(this.#parts, held.job, verdict.dispatch);
+    return end;
   }
 
   async cancel(held: HeldClaim): Promise<Ending> {
-    const { store } = this.#parts;
+    const { store, telemetry } = this.#parts;
     const end = await this.#settle(held, () => store.cancelRunning(held.claim), 'cancelled');
-    if (end === 'cancelled') this.#announce.cancelled(held);
+    if (end !== 'cancelled') return end;
+    telemetry.count('JobsCancelled');
+    this.#outlet.publish([{ name: 'JobCancelled', detail: this.#detailOf(held.job) }]);
     return end;
   }
 
-  #decideRelease({ job }: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): ReleaseVerdict {
-    const { clock, settings } = this.#parts;
-    return decideRelease(job, { now: clock.now(), reason, progressed, settings });
-  }
-
-  async #release(
+  async #failForGood(
     held: HeldClaim,
-    verdict: ReleaseVerdict,
-    { hints, excuses }: { readonly hints: boolean; readonly excuses?: number },
+    end: FinalEnd,
+    { announced = end, beyondMs }: { readonly announced?: FinalEnd; readonly beyondMs?: () => number } = {},
   ): Promise<Ending> {
     const { store, telemetry } = this.#parts;
-    if (verdict.kind === 'fail')
-      return this.#failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
-    const end = await this.#settle(
-      held,
-      () => store.release(held.claim, { ...verdict, excuses }),
-      'released',
-    );
-    if (end !== 'released') return end;
-    telemetry.count('JobsReleased');
-    if (hints) await sendHint(this.#parts, held.job, verdict.dispatch);
-    return end;
-  }
-
-  async #failForGood(held: HeldClaim, end: FinalEnd): Promise<Ending> {
-    const { quarantined: _, ...counts } = end;
-    const ending = await this.#settle(held, () => this.#parts.store.fail(held.claim, counts), 'failed');
-    if (ending === 'failed') this.#announce.failed(held, end);
+    const { quarantined, ...counts } = end;
+    const ending = await this.#settle(held, () => store.fail(held.claim, counts), 'failed', beyondMs);
+    if (ending !== 'failed') return ending;
+    telemetry.count('JobsFailed');
+    const { crashes = held.job.crashes, releases = held.job.releases } = counts;
+    const { errors, lastError } = announced;
+    const detail = { ...this.#detailOf(held.job), errors, lastError, crashes, releases };
+    this.#outlet.publish([{ name: 'JobFailed', detail }]);
+    if (!quarantined) return ending;
+    telemetry.count('JobsQuarantined');
+    this.#outlet.publish([{ name: 'JobQuarantined', detail }]);
     return ending;
   }
 
-  /** Carries out one write; a refusal is counted. */
+  #detailOf(job: RunningJob) {
+    return { ...eventDetailOf(job), at: this.#parts.clock.now() };
+  }
+
   async #settle(
     held: HeldClaim,
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unsaved'>,
+    beyondMs?: () => number,
   ): Promise<Ending> {
-    const answer = await offer(this.#parts, held, write, pastLease(held));
+    const answer = await offer(this.#parts, held, write, beyondMs);
     if (answer === undefined) return 'unsaved';
     if (answer.outcome === 'written') return written;
     this.#parts.telemetry.count('WritesFenced');

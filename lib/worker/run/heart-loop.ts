@@ -1,31 +1,46 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Chance, Clock, HeartbeatOutcome, JobStore } from '../../protocol/ports.ts';
-import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/lease-length.ts';
-import { type Alarm, createAlarm } from './alarm.ts';
-import { type Heart, type Patient, rhythmOf } from './heart.ts';
-import { readClock } from './lease-clock.ts';
+import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/heartbeat-timing.ts';
+import { Gatherer } from '../gatherer.ts';
+import type { ClockCheck } from '../worker-parts.ts';
+import { type ClockReading, type LeaseClock, readClock } from './lease-clock.ts';
 
-/** Whoever is due within this share of its interval beats along with one that is due now. */
+/** Beats due within 5% of their interval are sent together. */
 const TOGETHER = 0.05;
-/** DynamoDB takes this many rows in one request. */
+/** Limit of a DynamoDB batch. */
 const FULL = 25;
-/** Beats of one claim. The client repeats each by itself: more would only add to the load of a store in trouble. */
+/** Per claim; the SDK already retries, so more would only burden a struggling store. */
 const MOST_UNDER_WAY = 2;
 
-export interface HeartLoopOptions {
+export interface Patient {
+  readonly claim: Claim;
+  readonly leaseMs: number;
+  /** Before jitter. */
+  readonly intervalMs: number;
+  readonly lease: Pick<LeaseClock, 'renew' | 'refuse' | 'isHeld' | 'hasEnded' | 'sinceRenewalMs'>;
+  readonly onReport: (report: HeartReport) => void;
+}
+
+/** `refused`: another worker holds the lease. */
+export type HeartReport = 'refused' | 'cancelRequested';
+
+export type Heart = Pick<HeartLoop, 'start' | 'stop' | 'quiet' | 'close'>;
+
+interface HeartLoopOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly store: Pick<JobStore, 'heartbeat' | 'heartbeatMany'>;
-  /** Told of beats that failed for a reason other than a lost lease. */
+  readonly clockCheck: ClockCheck;
+  /** Called when a beat fails for any reason but a lost lease. */
   readonly onFailure: (claim: Claim, error: unknown) => void;
 }
 
 interface Beating {
   readonly patient: Patient;
   underWay: number;
-  /** Monotonic time of the next beat. */
+  /** Monotonic. */
   dueAt: number;
-  /** From when on it may join a beat of others. */
+  /** Earliest time to join others' beats. */
   joinsAt: number;
 }
 
@@ -33,23 +48,26 @@ type BeatOutcome = HeartbeatOutcome | { readonly outcome: 'failed'; readonly err
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** By the job's own lease, even where it has grown: the reaper waits no longer for those who were cut off. */
-const repeatedAfterMs = (patient: Patient): number => rhythmOf(patient, 0).intervalMs * BEAT_REPEATED_AFTER;
+const repeatedAfterMs = ({ intervalMs }: Patient): number => intervalMs * BEAT_REPEATED_AFTER;
 
-export const createHeartLoop = (options: HeartLoopOptions): Heart => new HeartLoop(options);
-
-/** The heart, in the host's own event loop: no handler can hold that up. Beats that are due together are sent together. */
-class HeartLoop implements Heart {
+/** Heartbeats from the host's event loop, which no handler can block. */
+export class HeartLoop {
   readonly #options: HeartLoopOptions;
   readonly #beating = new Map<string, Beating>();
-  readonly #underWay = new Set<Promise<unknown>>();
-  readonly #alarm: Alarm;
+  readonly #gatherer: Gatherer;
 
   constructor(options: HeartLoopOptions) {
     this.#options = options;
-    this.#alarm = createAlarm(options.clock, () => this.#beatDue());
+    this.#gatherer = new Gatherer({
+      clock: options.clock,
+      full: NEVER,
+      ready: () => this.#beating.size,
+      waitMs: () => this.#nextDue() - options.clock.monotonic(),
+      send: () => this.#beatDue(),
+    });
   }
 
+  /** Beats until the claim is stopped, refused or past its end. */
   start(patient: Patient): void {
     const each: Beating = { patient, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
     this.#beating.set(patient.claim.owner, each);
@@ -60,71 +78,66 @@ class HeartLoop implements Heart {
     this.#beating.delete(owner);
   }
 
-  async quiet(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+  /** Lambda must not freeze the process during a beat. */
+  quiet(): Promise<void> {
+    return this.#gatherer.quiet();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#beating.clear();
-    this.#alarm.stop();
-    await Promise.allSettled(this.#underWay);
+    this.#gatherer.stop();
+    return this.#gatherer.quiet();
   }
 
   #plan(each: Beating, failed: boolean): void {
     const { clock, chance } = this.#options;
     const { patient } = each;
     const now = clock.monotonic();
-    const rhythm = rhythmOf(patient, now - patient.startedAt);
-    const intervalMs = rhythm.intervalMs * (1 - HEART_JITTER * chance.random());
-    // Counted from the last renewal: a heart that was late to start, or had to wait for a reply, catches up.
+    const intervalMs = patient.intervalMs * (1 - HEART_JITTER * chance.random());
+    // Counted from the last renewal, so that a late start or a slow reply catches up.
     const wait = failed ? repeatedAfterMs(patient) : intervalMs - patient.lease.sinceRenewalMs();
     const dueAt = now + Math.max(0, wait);
-    // An older beat that failed is no reason to put the next one off.
+    // An older failed beat must not postpone the next one.
     each.dueAt = failed && each.dueAt > now ? Math.min(each.dueAt, dueAt) : dueAt;
     each.joinsAt = each.dueAt - intervalMs * TOGETHER;
-    this.#alarm.within(each.dueAt - now);
+    this.#gatherer.lookWithin(each.dueAt - now);
   }
 
-  #beatDue(): void {
-    const now = this.#options.clock.monotonic();
+  #nextDue(): number {
     let next = NEVER;
-    let isDue = false;
-    const along: Beating[] = [];
-    for (const each of this.#beating.values()) {
-      isDue ||= each.dueAt <= now;
-      if (each.joinsAt <= now) along.push(each);
-      else next = Math.min(next, each.dueAt);
-    }
-    if (!isDue) for (const { dueAt } of along.splice(0)) next = Math.min(next, dueAt);
-    // Past its end the worker has fenced itself; a beat now could only revive a claim that nobody works on.
-    for (const each of along) if (!each.patient.lease.isHeld()) this.#forget(each);
-    const held = along.filter((each) => !this.#isStopped(each));
+    for (const { dueAt } of this.#beating.values()) next = Math.min(next, dueAt);
+    return next;
+  }
+
+  async #beatDue(): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const due = [...this.#beating.values()].filter(({ joinsAt }) => joinsAt <= now);
+    // After the lease ends the worker has fenced itself; a beat could only revive a claim that no one runs.
+    for (const each of due) if (!each.patient.lease.isHeld()) this.#forget(each);
+    const held = due.filter((each) => !this.#isStopped(each));
+    const batches: Promise<void>[] = [];
     for (let start = 0; start < held.length; start += FULL)
-      this.#track(this.#beat(held.slice(start, start + FULL)));
-    if (next !== NEVER) this.#alarm.within(Math.max(0, next - now));
+      batches.push(this.#beat(held.slice(start, start + FULL)));
+    await Promise.all(batches);
   }
 
   async #beat(group: readonly Beating[]): Promise<void> {
-    const sentAt = readClock(this.#options.clock);
-    const beats = group.map((each) => {
-      const { patient } = each;
-      patient.lease.ask(sentAt);
-      const { leaseMs } = rhythmOf(patient, sentAt.monotonic - patient.startedAt);
+    const now = this.#options.clock.monotonic();
+    for (const each of group) {
       each.underWay += 1;
-      // Beside this one, if it gets no answer: what a broken network swallowed must not keep the next until the client gives it up.
-      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(patient) : NEVER;
-      each.dueAt = sentAt.monotonic + againMs;
+      // Sent in parallel, because a broken network may swallow the first until the client times out.
+      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(each.patient) : NEVER;
+      each.dueAt = now + againMs;
       each.joinsAt = each.dueAt;
-      if (againMs !== NEVER) this.#alarm.within(againMs);
-      return { claim: patient.claim, leaseMs, leaseUntil: sentAt.wall + leaseMs };
-    });
-    const outcomes = await this.#send(beats);
+      if (againMs !== NEVER) this.#gatherer.lookWithin(againMs);
+    }
+    const { sentAt, outcomes } = await this.#send(group.map(({ patient }) => patient));
     for (const [i, each] of group.entries()) {
       const { lease } = each.patient;
       each.underWay -= 1;
       const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
       if (outcome.outcome === 'failed') this.#options.onFailure(each.patient.claim, outcome.error);
-      if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt, beats[i]?.leaseMs ?? 0);
+      if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt);
       if (this.#isStopped(each)) continue;
       if (lease.hasEnded()) this.#forget(each);
       else this.#judge(each, outcome);
@@ -132,14 +145,21 @@ class HeartLoop implements Heart {
   }
 
   async #send(
-    beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
-  ): Promise<readonly BeatOutcome[]> {
-    const { store } = this.#options;
+    patients: readonly Patient[],
+  ): Promise<{ readonly sentAt: ClockReading; readonly outcomes: readonly BeatOutcome[] }> {
+    const { store, clock, clockCheck } = this.#options;
+    const failed = (error: unknown) => patients.map(() => ({ outcome: 'failed' as const, error }));
+    // A clock that was set would make a lease end too early, or long after its worker.
+    const isSound = await clockCheck.isSound();
+    const sentAt = readClock(clock);
+    if (!isSound) return { sentAt, outcomes: failed(new Error('this clock cannot be trusted with a lease')) };
+    const beats = patients.map(({ claim, leaseMs }) => ({ claim, leaseUntil: sentAt.wall + leaseMs }));
     const [only] = beats;
-    const failed = (error: unknown) => beats.map(() => ({ outcome: 'failed' as const, error }));
-    if (only === undefined) return [];
-    if (beats.length > 1) return store.heartbeatMany(beats).catch(failed);
-    return store.heartbeat(only.claim, only.leaseUntil).then((outcome) => [outcome], failed);
+    const outcomes =
+      only !== undefined && beats.length === 1
+        ? store.heartbeat(only.claim, only.leaseUntil).then((outcome) => [outcome])
+        : store.heartbeatMany(beats);
+    return { sentAt, outcomes: await outcomes.catch(failed) };
   }
 
   #judge(each: Beating, outcome: BeatOutcome): void {
@@ -147,16 +167,11 @@ class HeartLoop implements Heart {
     if (outcome.outcome === 'lost') {
       this.#forget(each);
       lease.refuse();
-      onReport({ kind: 'refused' });
+      onReport('refused');
       return;
     }
-    if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport({ kind: 'cancelRequested' });
+    if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport('cancelRequested');
     this.#plan(each, outcome.outcome === 'failed');
-  }
-
-  #track(beat: Promise<void>): void {
-    const tracked = beat.finally(() => this.#underWay.delete(tracked));
-    this.#underWay.add(tracked);
   }
 
   #isStopped(each: Beating): boolean {

@@ -1,15 +1,28 @@
-import type { Claim, RunningJob } from '../../protocol/job.ts';
-import type { LeaseClock } from './lease-clock.ts';
+import { type Claim, claimOf, type RunningJob } from '../../protocol/job.ts';
+import type { Clock } from '../../protocol/ports.ts';
+import { type ClockReading, LeaseClock } from './lease-clock.ts';
 
-/** A claim that this worker holds, with its job and its lease. */
 export interface HeldClaim {
   readonly job: RunningJob;
   readonly claim: Claim;
   readonly lease: LeaseClock;
-  /** Monotonic time of the claim. */
+  /** Monotonic. */
   readonly startedAt: number;
-  /** Fires when its host has to go. */
   readonly stopping: AbortSignal;
 }
+
+/** The lease runs from when the claim was sent. */
+export const holdClaim = (
+  clock: Clock,
+  job: RunningJob,
+  sentAt: ClockReading,
+  stopping: AbortSignal,
+): HeldClaim => ({
+  job,
+  claim: claimOf(job),
+  lease: new LeaseClock(clock, sentAt, job.leaseMs),
+  startedAt: sentAt.monotonic,
+  stopping,
+});
 
 export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });

@@ -1,18 +1,17 @@
 import type { WorkerParts } from '../worker-parts.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
-import { readClock } from './lease-clock.ts';
 
-/** First wait before the store is asked again; doubles each time. */
+/** Doubles with each retry. */
 const REPEAT_MS = 100;
 const LONGEST_REPEAT_MS = 2000;
 
-/** How long an end is offered past its lease: as long again, but not where the host has to go, which nobody waits for. */
+/** One more lease, unless the host is stopping. */
 export const pastLease =
   ({ job, stopping }: Pick<HeldClaim, 'job' | 'stopping'>) =>
   (): number =>
     stopping.aborted ? 0 : job.leaseMs;
 
-/** Asks the store until it answers or the lease, and so long beyond it, is over; undefined when it never did. */
+/** Retries until the store answers or time runs out; undefined if it never answered. */
 export async function offer<Answer>(
   { clock, chance, telemetry }: Pick<WorkerParts, 'clock' | 'chance' | 'telemetry'>,
   { job, lease }: Pick<HeldClaim, 'job' | 'lease'>,
@@ -23,7 +22,6 @@ export async function offer<Answer>(
     try {
       return await ask();
     } catch (error) {
-      lease.ask(readClock(clock));
       const isLast = lease.remainingMs() + beyondMs() <= wait;
       const says = isLast ? 'its lease will lapse' : 'it is offered again';
       telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));

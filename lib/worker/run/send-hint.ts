@@ -1,7 +1,7 @@
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** Sends the hint that a dispatch asks for. One that cannot be sent is sent by the reaper when the queue's lease lapses. */
+/** The reaper resends a hint that fails, when the queue's lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
   { jobId, type }: { readonly jobId: string; readonly type?: string },

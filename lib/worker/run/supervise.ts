@@ -1,68 +1,50 @@
-import { type AbortReason, Cancelled, LeaseLost, ShuttingDown } from '../abort-reasons.ts';
-import type { CheckToken, Origin, Run, RunEnd, Suspicion } from '../cells/cells.ts';
+import { beatIntervalMs } from '../../settings/heartbeat-timing.ts';
+import { type AbortReason, Cancelled, LeaseLost } from '../abort-reasons.ts';
+import type { Origin, Run, RunEnd, Work } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { growthOf, type HeartReport, rhythmOf, type Vitals } from './heart.ts';
+import type { HeartReport } from './heart-loop.ts';
 import type { HeldClaim } from './held-claim.ts';
-import { onAbort } from './on-abort.ts';
 import { createSaving } from './saving.ts';
-import type { ClaimWatch } from './watch-claim.ts';
+import type { createClaimWatch } from './watch-claim.ts';
 
-/** By itself, `abort` makes an error with a stack for a reason, which nobody reads here. */
+/** Without a reason, `abort` builds an error with a stack. */
 const OVER = 'over';
 
-/** How a host bounds a run. */
 export interface RunBounds {
-  /** Fires with a `ShuttingDown` when the job is to stop and be released. */
+  /** Aborts with a `ShuttingDown` when the job must be released. */
   readonly stopping: AbortSignal;
-  /** How long to wait for a handler that was asked to stop. */
+  /** How long a handler may take to stop. */
   readonly releaseWithinMs: number;
   readonly origin?: Origin;
 }
 
-/** Where a run may go, and what is there already. */
-export interface RunPlace {
-  readonly suspicion?: Suspicion;
-  readonly checked?: CheckToken;
-}
-
-/** What came of a run, before anything of it is stored. */
 export interface Supervised {
   readonly outcome: RunEnd;
-  /** Why it was told to stop, if it was for a reason of its own. */
   readonly reason: AbortReason | undefined;
-  /** It was told to stop because its cell had to end, not for its own sake: it can go on at once, where it may. */
-  readonly madeWay?: { readonly suspicion?: Suspicion };
-  /** Whether the run stored a checkpoint that differs from the one it found. */
+  /** The run stored a new checkpoint. */
   readonly progressed: boolean;
 }
 
-/** Runs a handler with its heart beating, and ends it when its lease, its limits, an operator or the host say so. */
+/** Runs a handler under heartbeats until it ends or its lease, a limit, an operator or the host stops it. */
 export async function supervise(
-  parts: WorkerParts & { readonly claimWatch: ClaimWatch },
+  parts: WorkerParts & { readonly watchClaim: ReturnType<typeof createClaimWatch> },
   held: HeldClaim,
-  place: RunPlace,
+  placement: Pick<Work, 'maxInCell' | 'isExcusable'>,
   bounds: RunBounds,
 ): Promise<Supervised> {
-  const { settings, telemetry, heart, cells, claimWatch } = parts;
+  const { settings, telemetry, heart, cells, watchClaim } = parts;
   const { job, claim, lease, startedAt } = held;
   const terms = termsOf(cells.find(job.type), settings);
-  const vitals: Vitals = {
-    leaseMs: job.leaseMs,
-    heartbeatMs: settings.heartbeatMs,
-    growth: growthOf(settings),
-    startedAt,
-  };
-  // Made only for a run that is asked to stop: most are not.
+  const intervalMs = beatIntervalMs(job.leaseMs, settings);
+  // Created lazily: most runs are never stopped.
   let over: AbortController | undefined;
   let reason: AbortReason | undefined;
-  let madeWay: Supervised['madeWay'];
   let run: Run | undefined;
   const abort = (given: AbortReason) => {
-    // A lease that is gone is the stronger reason: what follows from any other is no longer this worker's to decide.
+    // A lost lease overrides other reasons: this worker may no longer act on them.
     if (reason !== undefined && !(given instanceof LeaseLost)) return;
     reason = given;
-    madeWay = undefined;
     if (run !== undefined) stopRun(run, given);
   };
   const stopRun = (asked: Run, given: AbortReason): void => {
@@ -71,49 +53,43 @@ export async function supervise(
     over = new AbortController();
     void killIfItStays(parts, asked, over.signal, bounds);
   };
-  const makeWay = (suspicion?: Suspicion) => {
-    if (reason !== undefined) return;
-    abort(new ShuttingDown('shutdown'));
-    madeWay = { suspicion };
-  };
   const onReport = (report: HeartReport) => {
-    if (report.kind === 'refused') telemetry.count('WritesFenced');
-    abort(report.kind === 'refused' ? new LeaseLost('refused') : new Cancelled());
+    if (report === 'refused') telemetry.count('WritesFenced');
+    abort(report === 'refused' ? new LeaseLost('refused') : new Cancelled());
   };
   const saving = createSaving(parts, held, () => {
     lease.refuse();
     abort(new LeaseLost('refused'));
   });
 
-  if (!terms.fixedLease) heart.start({ ...vitals, claim, lease, onReport });
-  const unwatch = claimWatch.watch({ lease, limits: terms, startedAt, abort });
+  if (!terms.fixedLease) heart.start({ leaseMs: job.leaseMs, intervalMs, claim, lease, onReport });
+  const unwatch = watchClaim({ lease, limits: terms, startedAt, abort });
   const onStopping = () => abort(bounds.stopping.reason);
   if (bounds.stopping.aborted) onStopping();
-  const stopListening = onAbort(bounds.stopping, onStopping);
+  bounds.stopping.addEventListener('abort', onStopping);
 
   run = cells.start({
-    ...{ job, lease, ...place },
+    ...{ ...placement, job, lease },
     origin: bounds.origin,
     maxStallMs: terms.maxStallMs,
-    progressIntervalMs: rhythmOf(vitals, 0).intervalMs,
+    progressIntervalMs: intervalMs,
     save: saving.save,
     onProgress: () => lease.noteProgress(),
-    onRetired: makeWay,
   });
   if (reason !== undefined) stopRun(run, reason);
   const outcome = await run.end.finally(() => {
     over?.abort(OVER);
-    stopListening();
+    bounds.stopping.removeEventListener('abort', onStopping);
     unwatch();
     heart.stop(claim);
   });
-  // The cell reads the lease's end by itself, and its handler may stop for it before this host has looked.
+  // The cell watches the lease itself, so its handler may stop before this host notices.
   if (outcome.kind === 'threw' && !lease.isHeld()) reason ??= new LeaseLost('lapsed');
   await saving.close();
-  return { outcome, reason, madeWay, progressed: saving.progressed() };
+  return { outcome, reason, progressed: saving.progressed() };
 }
 
-/** A handler that does not stop for its signal is ended with its cell: sooner when the host must go. */
+/** Kills the cell of a handler that ignores its signal, sooner when the host is stopping. */
 async function killIfItStays(
   { clock, settings }: WorkerParts,
   run: Run,
@@ -126,5 +102,5 @@ async function killIfItStays(
     stopping.addEventListener('abort', () => resolve(), { signal: over });
   });
   await Promise.race([wait(settings.killAfterMs), hostGoes.then(() => wait(releaseWithinMs))]);
-  if (!over.aborted) run.kill('ignored signal');
+  if (!over.aborted) run.kill();
 }

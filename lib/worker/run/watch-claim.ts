@@ -1,40 +1,28 @@
 import type { Clock } from '../../protocol/ports.ts';
 import { type AbortReason, LeaseLost, TimedOut } from '../abort-reasons.ts';
-import { createAlarm } from './alarm.ts';
+import { createAlarm } from '../alarm.ts';
+import type { TypeTerms } from '../registry.ts';
 import type { LeaseClock } from './lease-clock.ts';
 
-/** Claims are looked at this often at least, because a wall clock can be set while nobody waits for it. */
+/** The wall clock can be set while no timer is due. */
 const LOOK_MS = 1000;
-/** A limit counts as overstepped only past it. */
+/** A limit itself is still allowed. */
 const PAST = 1;
 
-/** The limits of a type on one attempt. */
-interface RunLimits {
-  readonly maxRunMs: number;
-  /** 0 where no progress is expected. */
-  readonly progressTimeoutMs: number;
-}
-
-/** A claim whose run must end with its lease, or at a limit of its type. */
 interface WatchedClaim {
   readonly lease: LeaseClock;
-  readonly limits: RunLimits;
-  /** Monotonic time of the claim. */
+  readonly limits: Pick<TypeTerms, 'maxRunMs' | 'progressTimeoutMs'>;
+  /** Monotonic. */
   readonly startedAt: number;
   readonly abort: (reason: AbortReason) => void;
 }
 
-export interface ClaimWatch {
-  /** Aborts the run on the tick its lease ends, or when it oversteps a limit. Returns how to end the watch. */
-  watch(claim: WatchedClaim): () => void;
-}
-
-/** Watches the claims of a host. */
-export function createClaimWatch(clock: Clock): ClaimWatch {
+/** Aborts runs when their lease ends or they exceed a limit. */
+export function createClaimWatch(clock: Clock) {
   const watched = new Set<WatchedClaim>();
   const timedOut = new WeakSet<WatchedClaim>();
 
-  /** When to look again; undefined when there is nothing left to look for. */
+  /** Milliseconds until the next check, if one is needed. */
   const look = (claim: WatchedClaim): number | undefined => {
     const { lease, limits, startedAt, abort } = claim;
     if (!lease.isHeld()) {
@@ -64,17 +52,16 @@ export function createClaimWatch(clock: Clock): ClaimWatch {
     if (ms !== undefined) alarm.within(ms);
   };
 
-  return {
-    watch(claim) {
-      watched.add(claim);
-      lookAgainAfter(look(claim));
-      return () => watched.delete(claim);
-    },
+  /** Returns a function that ends the watch. */
+  return (claim: WatchedClaim): (() => void) => {
+    watched.add(claim);
+    lookAgainAfter(look(claim));
+    return () => watched.delete(claim);
   };
 }
 
 function overstepped(
-  { maxRunMs, progressTimeoutMs }: RunLimits,
+  { maxRunMs, progressTimeoutMs }: WatchedClaim['limits'],
   ageMs: number,
   silentForMs: number,
 ): TimedOut | undefined {

@@ -2,6 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectDeployed } from '../../../lib/aws/connect-deployed.ts';
+import { createClient } from '../../../lib/client/index.ts';
+import { createProducer } from '../../../lib/client/producer/index.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 
@@ -12,7 +14,7 @@ const listening = (server: Server) =>
     ),
   );
 
-describe('a role that was assumed in code', () => {
+describe('credentials that were assumed in code', () => {
   const seen = new Map<string, string>();
   const server = createServer((request, response) => {
     const service = String(request.headers['x-amz-target']).split('.')[0] ?? '';
@@ -35,7 +37,7 @@ describe('a role that was assumed in code', () => {
     server.close();
   });
 
-  it('reaches the clients of DynamoDB, SQS and EventBridge, with its region and session', async () => {
+  it('reach the clients of DynamoDB, SQS and EventBridge of a worker, with region and session', async () => {
     const credentials = async () => ({
       accessKeyId: 'ROLE',
       secretAccessKey: 'secret',
@@ -50,7 +52,7 @@ describe('a role that was assumed in code', () => {
         },
       },
       actor: 'test',
-      telemetry: Object.assign(createKeptTelemetry(), { nameRequest: () => {}, flush: () => {} }),
+      telemetry: Object.assign(createKeptTelemetry(), { middleware: [], flush: () => {} }),
       dynamodb: { region: 'eu-central-1', credentials },
     });
     await aws.table.read('a');
@@ -60,5 +62,24 @@ describe('a role that was assumed in code', () => {
     expect([...seen.keys()].sort()).toEqual(['AWSEvents', 'AmazonSQS', 'DynamoDB_20120810']);
     for (const [service, signed] of seen)
       expect(signed, service).toMatch(/Credential=ROLE\/\d+\/eu-central-1\/.* token session$/);
+  });
+
+  it('reach a producer and a client alike, with region and endpoint; table and queue come from the environment', async () => {
+    seen.clear();
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
+    vi.stubEnv('LEASEHOLD_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/123456789012/jobs');
+    vi.stubEnv('LEASEHOLD_TABLE_NAME', 'jobs');
+    const credentials = { accessKeyId: 'ROLE', secretAccessKey: 'secret' };
+    const aws = { region: 'eu-central-1', credentials, endpoint };
+    const client = createClient(aws);
+    for (const { send } of [createProducer(aws), client]) {
+      await send('t', {}).catch(() => {});
+      expect([...seen.keys()]).toEqual(['AmazonSQS']);
+      expect(seen.get('AmazonSQS')).toMatch(/Credential=ROLE\/\d+\/eu-central-1\//);
+      seen.clear();
+    }
+    await client.get('a').catch(() => {});
+    expect(seen.get('DynamoDB_20120810')).toMatch(/Credential=ROLE\/\d+\/eu-central-1\//);
+    client.close();
   });
 });

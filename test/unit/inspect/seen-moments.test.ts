@@ -17,8 +17,7 @@ const job = parseJob(
     claim02: done,
   }),
 );
-const kinds = (seen: readonly Moment[]) =>
-  timelineOf(job, settings, seen).map(({ kind, at }) => `${kind} ${at}`);
+const kinds = (seen: readonly Moment[]) => timelineOf(job, seen).map(({ kind, at }) => `${kind} ${at}`);
 
 describe('a timeline with what was seen', () => {
   it('is told by the row alone', () => {
@@ -34,9 +33,7 @@ describe('a timeline with what was seen', () => {
   });
 
   it('tells an event once that both the row and the bus have, at the row’s time and in the bus’s words', () => {
-    const told = timelineOf(job, settings, [
-      { at: 5_004, kind: 'reclaimed', attempt: 1, text: '250 ms after' },
-    ]);
+    const told = timelineOf(job, [{ at: 5_004, kind: 'reclaimed', attempt: 1, text: '250 ms after' }]);
     expect(told.filter(({ kind }) => kind === 'reclaimed')).toEqual([
       {
         at: 5_000,
@@ -50,9 +47,7 @@ describe('a timeline with what was seen', () => {
   });
 
   it('finds the attempt of a moment whose onlooker did not know it', () => {
-    const [killed] = timelineOf(job, settings, [{ at: 2_000, kind: 'killed' }]).filter(
-      ({ kind }) => kind === 'killed',
-    );
+    const [killed] = timelineOf(job, [{ at: 2_000, kind: 'killed' }]).filter(({ kind }) => kind === 'killed');
     expect(killed).toEqual({ at: 2_000, kind: 'killed', attempt: 1, says: 'its worker was killed' });
   });
 
@@ -95,7 +90,7 @@ describe('a timeline with what was seen', () => {
       }),
     );
     const seen = [11_010, 11_900, 21_010].map((at): Moment => ({ at, kind: 'heartbeat', attempt: 1 }));
-    const beats = timelineOf(running, settings, seen).filter(({ kind }) => kind === 'heartbeat');
+    const beats = timelineOf(running, seen).filter(({ kind }) => kind === 'heartbeat');
     expect(beats.map(({ at }) => at)).toEqual([11_010, 11_900, 21_000]);
   });
 });
@@ -128,7 +123,7 @@ describe('the page of a job whose lease has ended', () => {
       }),
     );
     const killed = (at: number) =>
-      timelineOf(running, settings, [{ at, kind: 'killed' }]).find(({ kind }) => kind === 'killed')?.attempt;
+      timelineOf(running, [{ at, kind: 'killed' }]).find(({ kind }) => kind === 'killed')?.attempt;
     expect([2_000, 7_000, 9_500, 9_600].map(killed)).toEqual([1, 2, 3, 3]);
     // Between two claims it was nobody's.
     expect(killed(9_300)).toBeUndefined();

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { FoundRow } from '../../../lib/protocol/job.ts';
-import { ClaimState, placeText } from '../../../lib/protocol/store/claim-state.ts';
+import { ClaimState } from '../../../lib/protocol/store/claim-state.ts';
+import { slotKey } from '../../../lib/protocol/store/data-slots.ts';
 
 const found: FoundRow = {
-  ...{ bytes: 600, checkpointBytes: 50, progressBytes: 30, crashes: 0, releases: 0 },
-  ...{ excuses: 0, expiresSoon: false },
+  ...{ createdAt: 1_000, pointsTo: {}, bytes: 600, checkpointBytes: 50, progressBytes: 30 },
+  ...{ crashes: 0, lapses: 0, releases: 0 },
 };
-const stateOf = (over?: Partial<FoundRow>) =>
+const stateOf = (over?: Partial<FoundRow>, attempt = 1) =>
   new ClaimState({
-    ...{ jobId: 'j1', owner: 'w/1', attempt: 1, startedAt: 0 },
+    ...{ jobId: 'j1', owner: 'w/1', attempt, startedAt: 0 },
     found: over && { ...found, ...over },
   });
 /** The longest text for which the row has room. */
@@ -43,35 +44,51 @@ describe('the room on a claim’s row', () => {
   });
 });
 
-describe('the places of a claim’s texts', () => {
-  it('are the two of a pair in turn, by the one that the row points to', () => {
+describe('the slots of a claim’s texts', () => {
+  const places = ['c1', 'c2', 'c3'];
+  const stage = () => {
     const state = stateOf();
-    const next = () => state.nextPlace('checkpoint', () => 'c1');
-    expect(next()).toEqual({ pair: 'c1', slot: 0 });
-    state.pointsTo('checkpoint', next());
-    expect(next()).toEqual({ pair: 'c1', slot: 1 });
-    // Until the row points to it, it may be written again.
-    expect(next()).toEqual({ pair: 'c1', slot: 1 });
-    state.pointsTo('checkpoint', next());
-    expect(next()).toEqual({ pair: 'c1', slot: 0 });
-  });
+    const unused = [...places];
+    const take = (name: 'checkpoint' | 'progress' = 'checkpoint') =>
+      state.takeSlot(name, () => unused.shift() ?? 'none');
+    const saved = () => {
+      const slot = take();
+      state.wrote('checkpoint', {}, slot);
+      return slotKey(slot);
+    };
+    return { state, take, saved };
+  };
 
-  it('are of a new pair where nobody knows to which one the row points', () => {
-    const state = stateOf();
-    const pairs = ['c1', 'c2'];
-    const next = () => state.nextPlace('checkpoint', () => pairs.shift() ?? 'none');
-    state.pointsTo('checkpoint', next());
-    state.pointsTo('checkpoint', undefined);
-    expect(next()).toEqual({ pair: 'c2', slot: 0 });
-  });
-
-  it('are apart for each text, and have a name each', () => {
-    const state = stateOf();
-    state.pointsTo('checkpoint', { pair: 'c1', slot: 0 });
-    expect(state.nextPlace('progress', () => 'g1')).toEqual({ pair: 'g1', slot: 0 });
-    expect([placeText({ pair: 'c1', slot: 0 }), placeText({ pair: 'c1', slot: 1 })]).toEqual([
-      'c1.0',
-      'c1.1',
+  it('are free again after a reply that settles where the row points', () => {
+    const { take, saved } = stage();
+    for (let i = 0; i < 7; i++) take();
+    expect(saved()).toBe('c1.7');
+    expect(Array.from({ length: 7 }, () => slotKey(take()))).toEqual([
+      ...['c1.0', 'c1.1', 'c1.2', 'c1.3', 'c1.4', 'c1.5', 'c1.6'],
     ]);
+    expect(slotKey(take())).toBe('c2.0');
+  });
+
+  it('are settled by a reply that comes late no further than it tells', () => {
+    const { state, take } = stage();
+    const [first, second] = [take(), take()];
+    state.wrote('checkpoint', {}, second);
+    state.wrote('checkpoint', {}, first);
+    for (let i = 0; i < 7; i++) expect(slotKey(take())).toBe(`c1.${(i + 2) % 8}`);
+    expect(slotKey(take())).toBe('c2.0');
+    state.wrote('checkpoint', {}, second);
+    expect(slotKey(take())).toBe('c2.1');
+  });
+
+  it('are apart for checkpoint and progress', () => {
+    const { take } = stage();
+    expect([slotKey(take()), slotKey(take('progress')), slotKey(take())]).toEqual(['c1.0', 'c2.0', 'c1.1']);
+  });
+
+  it('stay where they are when a text has room on the row', () => {
+    const { state, saved } = stage();
+    expect(saved()).toBe('c1.0');
+    state.wrote('checkpoint', 'small');
+    expect(saved()).toBe('c1.1');
   });
 });

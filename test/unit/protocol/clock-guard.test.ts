@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createClockGuard } from '../../../lib/protocol/clock-guard.ts';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 
 describe('the clock guard', () => {
   const date = 'Sun, 31 Jan 2027 09:00:00 GMT';
   const server = Date.parse(date);
-  const guard = () => createClockGuard({ skewMs: 2_000 });
+  const hand = createHandClock(server);
+  const guard = () => createClockGuard({ skewMs: 2_000, clock: hand });
   const reply = (ahead: number, trip = 100, moment = 0) => ({
-    sentAt: server + 500 + ahead - trip / 2,
+    tookMs: trip,
     receivedAt: server + 500 + ahead + trip / 2,
     date: new Date(server + moment).toUTCString(),
   });
@@ -49,15 +51,34 @@ describe('the clock guard', () => {
     clock.observe(reply(200, 20));
     expect(clock.offset()?.offsetMs).toBe(200);
     const later = { ...reply(300, 1_000, 40_000) };
-    clock.observe({ ...later, sentAt: later.sentAt + 40_000, receivedAt: later.receivedAt + 40_000 });
+    clock.observe({ ...later, receivedAt: later.receivedAt + 40_000 });
     expect(clock.offset()?.offsetMs).toBe(300);
   });
 
-  it('ignores a date that is none, and a reply that came before it was asked for', () => {
+  it('ignores a date that is none', () => {
     const clock = guard();
-    clock.observe({ sentAt: 1, receivedAt: 2, date: 'yesterday' });
+    clock.observe({ tookMs: 1, receivedAt: 2, date: 'yesterday' });
     expect(clock.offset()).toBeUndefined();
-    clock.observe({ sentAt: server + 500, receivedAt: server, date });
-    expect(clock.offset()).toMatchObject({ offsetMs: 0, uncertaintyMs: 500 });
+  });
+
+  it.each([3_600_000, -3_600_000, 501])(
+    'trusts no clock that stepped by %i ms before the next reply',
+    (stepMs) => {
+      const clock = guard();
+      clock.observe(reply(0));
+      hand.set(hand.now() + stepMs);
+      expect([clock.isSound(), clock.offset()]).toEqual([false, undefined]);
+      // The clock was wrong before: it is right now.
+      clock.observe(reply(0, 1_000));
+      expect([clock.isSound(), clock.offset()?.uncertaintyMs]).toEqual([true, 1_000]);
+    },
+  );
+
+  it('takes time that passes on both clocks, and small corrections, for no step', async () => {
+    const clock = guard();
+    clock.observe(reply(0));
+    await hand.advance(86_400_000);
+    hand.set(hand.now() - 500);
+    expect(clock.isSound()).toBe(true);
   });
 });

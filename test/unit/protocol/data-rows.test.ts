@@ -7,9 +7,6 @@ import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { settings } from '../../support/jobs.ts';
 
-const DAY = 86_400_000;
-const { rowRetentionMs } = settings;
-
 /** Data rows on a table that is watched; `on` stands in for some of it. */
 function stage(on: Partial<Table> = {}) {
   const memory = createMemoryTable();
@@ -35,26 +32,15 @@ function stage(on: Partial<Table> = {}) {
 }
 
 const MIB = 1024 * 1024;
-/** Of a text that is kept now. */
-const until = (from: number) => Math.ceil((from + rowRetentionMs + 30 * DAY) / 1000);
-const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, until: 9, ...over });
+const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, ...over });
 
 describe('a text beside the row', () => {
-  it('is in a row of its own, which lives for the retention and thirty days', async () => {
-    const { memory, clock, data } = stage();
-    await clock.advance(1);
-    const kept = { in: 'pu1', parts: 1, bytes: 5, until: until(clock.now()) };
-    expect(await data.put({ jobId: 'j1', name: 'payload', text: '"ü"' + ' ' })).toEqual(kept);
-    expect(memory.rows()).toEqual([{ jobId: 'j1#pu1', data: '"ü" ', expiresAt: kept.until }]);
-  });
-
   it.each([
     ['payload', 'p'],
     ['checkpoint', 'c'],
     ['progress', 'g'],
     ['result', 'r'],
     ['lastError', 'e'],
-    ['history', 'h'],
   ] as const)('of the kind %s has the letter %s in its key, and the attempt', async (name, letter) => {
     const { data } = stage();
     expect([data.newPlace(name), data.newPlace(name, 0), data.newPlace(name, 3)]).toEqual([
@@ -63,14 +49,6 @@ describe('a text beside the row', () => {
       `${letter}3.u3`,
     ]);
     expect((await data.put({ jobId: 'j1', name, text: 'x', attempt: 7 })).in).toBe(`${letter}7.u4`);
-  });
-
-  it('lives from when its job may run, where that is ahead', async () => {
-    const { clock, data } = stage();
-    const put = async (notBefore: number) =>
-      (await data.put({ jobId: 'j1', name: 'payload', text: 'x', notBefore })).until;
-    expect(await put(clock.now() + 200 * DAY)).toBe(until(clock.now() + 200 * DAY));
-    expect(await put(clock.now() - 200 * DAY)).toBe(until(clock.now()));
   });
 
   it('leaves its beginning on the row where it is an error’s', async () => {
@@ -82,50 +60,27 @@ describe('a text beside the row', () => {
     expect(await data.put({ jobId: 'j1', name: 'result', text })).not.toHaveProperty('head');
   });
 
-  it('goes to a place of two where it is told so, and an older one does not', async () => {
-    const { memory, data } = stage();
-    const replace = (text: string, seq: number) =>
-      data.replace({ jobId: 'j1', name: 'checkpoint', text }, 'c1.u1.0', seq);
-    expect(await replace('new', 7)).toMatchObject({ in: 'c1.u1.0', bytes: 3, seq: 7 });
-    await replace('old', 6);
-    expect(memory.rows()).toMatchObject([{ jobId: 'j1#c1.u1.0', data: 'new', seq: 7 }]);
-  });
-
   it('is missed where it was deleted before its time and a late repeat has put an older one in its place', async () => {
     const { memory, data } = stage();
     const replace = (text: string, seq: number) =>
-      data.replace({ jobId: 'j1', name: 'checkpoint', text }, 'c1.u1.0', seq);
+      data.replace({ jobId: 'j1', name: 'checkpoint', text }, 'c1.1.0', { attempt: 1, seq });
     const checkpoint = await replace('"new"', 7);
     const row = { jobId: 'j1', checkpoint } as unknown as Row;
     expect(await data.resolve(row)).toMatchObject({ row: { checkpoint: '"new"' }, missing: [] });
-    memory.put({ jobId: 'j1#c1.u1.0', data: '"old"', seq: 5 });
-    expect(await data.resolve(row)).toEqual({ row, missing: ['checkpoint'] });
-    // Its own repeat brings it back, and a pointer from before they told it means whatever is there.
+    for (const older of [
+      { attempt: 1, seq: 5 },
+      { attempt: 0, seq: 7 },
+    ]) {
+      memory.put({ jobId: 'j1#c1.1.0', data: '"old"', ...older });
+      expect(await data.resolve(row)).toMatchObject({ row, missing: ['checkpoint'] });
+    }
+    // Its own repeat brings it back.
     await replace('"new"', 7);
     expect((await data.resolve(row)).missing).toEqual([]);
-    const { seq: _, ...untold } = checkpoint;
-    expect((await data.resolve({ ...row, checkpoint: { ...untold } })).missing).toEqual([]);
-  });
-
-  it('expires soon from fifteen days before its job’s retention would end', () => {
-    const { clock, data } = stage();
-    const needed = (clock.now() + rowRetentionMs + 15 * DAY) / 1000;
-    expect(data.expiresSoon(pointer('p1', { until: needed }))).toBe(false);
-    expect(data.expiresSoon(pointer('p1', { until: needed - 1 }))).toBe(true);
   });
 });
 
 describe('many texts', () => {
-  it('are written together, each in as many rows as it needs', async () => {
-    const { data, requests, memory } = stage();
-    const texts = ['a', 'b'.repeat(MIB), 'c'];
-    const kept = texts.map((text, i) => ({ jobId: `j${i}`, name: 'payload' as const, text }));
-    const pointers = await data.putMany(kept);
-    expect(requests).toEqual([['applyMany', ['j0#pu1', 'j1#pu2', 'j1#pu2~1', 'j1#pu2~2', 'j2#pu3']]]);
-    expect(pointers).toMatchObject([{ in: 'pu1' }, { in: 'pu2', parts: 3, bytes: MIB }, { in: 'pu3' }]);
-    expect(memory.rows()).toHaveLength(5);
-  });
-
   it('fail one by one, each for its own rows', async () => {
     const error = new Error('no room');
     const { data } = stage({
@@ -146,22 +101,12 @@ describe('a row with pointers', () => {
   };
   const row = { jobId: 'j1', payload: pointer('p1', { parts: 2 }), checkpoint: pointer('c1'), progress: '1' };
 
-  it('gets the texts in their place, with one request', async () => {
-    const { memory, data, requests } = stage();
-    put(memory, { p1: '"on', 'p1~1': 'e"', c1: '2' });
-    expect(await data.resolve(row)).toEqual({
-      row: { ...row, payload: '"one"', checkpoint: '2' },
-      missing: [],
-    });
-    expect(requests).toEqual([['readMany', ['j1#p1', 'j1#p1~1', 'j1#c1']]]);
-  });
-
   it('is read for what is asked, where that is one row by a single read', async () => {
     const { memory, data, requests } = stage();
     put(memory, { c1: '2' });
     expect(await data.resolve(row, ['checkpoint'])).toEqual({
       row: { ...row, checkpoint: '2' },
-      missing: [],
+      ...{ missing: [], expiring: [] },
     });
     expect(requests).toEqual([['read', 'j1#c1']]);
   });
@@ -169,11 +114,11 @@ describe('a row with pointers', () => {
   it('costs no request where nothing is elsewhere, or everything is known', async () => {
     const { data, requests } = stage();
     const small = { jobId: 'j1', payload: '1' };
-    expect(await data.resolve(small)).toEqual({ row: small, missing: [] });
+    expect(await data.resolve(small)).toEqual({ row: small, missing: [], expiring: [] });
     const known = new Map([['c1', '2']]);
     expect(await data.resolve(row, ['checkpoint'], known)).toEqual({
       row: { ...row, checkpoint: '2' },
-      missing: [],
+      ...{ missing: [], expiring: [] },
     });
     expect(requests).toEqual([]);
   });
@@ -192,12 +137,20 @@ describe('a row with pointers', () => {
   ])('keeps a pointer %s, and tells so', async (_, texts) => {
     const { memory, data } = stage();
     put(memory, texts);
-    expect(await data.resolve(row)).toEqual({ row: { ...row, checkpoint: '2' }, missing: ['payload'] });
+    expect(await data.resolve(row)).toEqual({
+      row: { ...row, checkpoint: '2' },
+      missing: ['payload'],
+      expiring: [],
+    });
   });
 
   it('may have had an empty text', async () => {
     const { memory, data } = stage();
     put(memory, { c1: '' });
-    expect(await data.resolve(row, ['checkpoint'])).toEqual({ row: { ...row, checkpoint: '' }, missing: [] });
+    expect(await data.resolve(row, ['checkpoint'])).toEqual({
+      row: { ...row, checkpoint: '' },
+      missing: [],
+      expiring: [],
+    });
   });
 });

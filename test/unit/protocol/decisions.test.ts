@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { backoffMs } from '../../../lib/protocol/decisions/backoff.ts';
 import { decideClaim } from '../../../lib/protocol/decisions/decide-claim.ts';
 import { decideFailure, decideRelease } from '../../../lib/protocol/decisions/decide-failure.ts';
-import { decideReap, type Excuse, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
+import { decideReap, lapsesAt } from '../../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch, planRedispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
@@ -136,7 +136,15 @@ describe('a refused claim', () => {
 });
 
 describe('a failed attempt', () => {
-  const budgets = { attempt: 1, errors: 0, crashes: 0, releases: 0, maxAttempts: 3, maxCrashes: 3 };
+  const budgets = {
+    attempt: 1,
+    errors: 0,
+    crashes: 0,
+    lapses: 0,
+    releases: 0,
+    maxAttempts: 3,
+    maxCrashes: 3,
+  };
   const context = {
     now,
     random: 0.5,
@@ -167,7 +175,15 @@ describe('a failed attempt', () => {
 });
 
 describe('a hand-back', () => {
-  const budgets = { attempt: 1, errors: 0, crashes: 0, releases: 4, maxAttempts: 2, maxCrashes: 2 };
+  const budgets = {
+    attempt: 1,
+    errors: 0,
+    crashes: 0,
+    lapses: 0,
+    releases: 4,
+    maxAttempts: 2,
+    maxCrashes: 2,
+  };
   const context = { now, reason: 'deadline', progressed: true, settings } as const;
   const dispatch = planDispatch(now, now, settings);
 
@@ -216,8 +232,8 @@ describe('a hand-back', () => {
 
 describe('the reaper’s verdict', () => {
   const graced = { ...settings, skewMs: 2_000, graceMs: 500 };
-  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}, excuse?: Excuse) =>
-    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, settings: graced, excuse });
+  const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}) =>
+    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, random: 0.5, settings: graced });
 
   it('on a worker’s lease waits for skew and grace, to the tick', () => {
     expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, graced)).toBe(102_500);
@@ -234,45 +250,57 @@ describe('the reaper’s verdict', () => {
     });
   });
 
-  it('charges a lapse as a crash and gives the job to the next worker at once', () => {
+  it('counts a first lapse and gives the job to the next worker at once', () => {
     expect(at(now, { errors: 1, crashes: 1, releases: 3 })).toEqual({
       kind: 'reclaim',
-      chargedTo: 'crashes',
-      crashes: 2,
-      releases: 3,
+      lapses: 1,
       lastError: LEASE_EXPIRED,
       dispatch: planDispatch(now, now, graced),
     });
   });
 
-  it('quarantines a job that keeps killing its workers', () => {
-    expect(at(now, { crashes: 2 })).toEqual({
-      kind: 'fail',
-      quarantined: true,
-      crashes: 3,
-      releases: 0,
-      lastError: LEASE_EXPIRED,
-    });
-  });
-
-  it('fails a job whose errors and crashes have spent the attempts', () => {
-    expect(at(now, { errors: 4 })).toMatchObject({ kind: 'fail', quarantined: false, crashes: 1 });
-    expect(at(now, { errors: 3 })).toMatchObject({ kind: 'reclaim' });
-  });
-
-  it('counts an excused lapse as a release, up to the bound, and says what follows where it may not be', () => {
-    expect(at(now, { crashes: 2 }, 'the reaper was late')).toMatchObject({
+  it('lets the job wait from its second lapse on', () => {
+    expect(at(now, { lapses: 1 })).toMatchObject({
       kind: 'reclaim',
-      chargedTo: 'releases',
-      crashes: 2,
-      releases: 1,
-      otherwise: at(now, { crashes: 2 }),
+      lapses: 2,
+      dispatch: planDispatch(now, now + 15_000, graced),
     });
-    expect(at(now, { releases: settings.maxReleases }, 'the reaper was late')).toMatchObject({
-      kind: 'fail',
-      quarantined: false,
-      lastError: expect.stringContaining('released 1001 times'),
-    });
+  });
+
+  it.each([
+    [0, 0],
+    [1, 30_000],
+    [2, 60_000],
+    [5, 480_000],
+    [6, 900_000],
+    [60, 900_000],
+  ])('waits a random part of a time that doubles, then stays: %i lapses before, %i ms', (before, longest) => {
+    const waits = (random: number) => {
+      const many = { ...graced, maxLapses: 100 };
+      const entry = leaseEntry({ lapses: before, maxAttempts: 100 });
+      const verdict = decideReap(entry, { now, random, settings: many });
+      return verdict.kind === 'reclaim' ? verdict.dispatch.notBefore - now : undefined;
+    };
+    expect([waits(0), waits(0.5), waits(1 - Number.EPSILON)]).toEqual([
+      0,
+      longest / 2,
+      Math.max(0, longest - 1),
+    ]);
+  });
+
+  it('quarantines a job whose hosts were lost too often', () => {
+    expect(at(now, { lapses: 4 })).toEqual({ kind: 'quarantine', lapses: 5, lastError: LEASE_EXPIRED });
+    expect(at(now, { lapses: 3 }).kind).toBe('reclaim');
+  });
+
+  it('runs a job no more often after lapses than after errors', () => {
+    expect(at(now, { maxAttempts: 1 }).kind).toBe('quarantine');
+    expect(at(now, { maxAttempts: 3, lapses: 1 }).kind).toBe('reclaim');
+    expect(at(now, { maxAttempts: 3, lapses: 2 }).kind).toBe('quarantine');
+  });
+
+  it('counts lapses apart from errors and crashes', () => {
+    expect(at(now, { errors: 4, crashes: 2 })).toMatchObject({ kind: 'reclaim', lapses: 1 });
   });
 
   it('ends a job that an operator wants ended, whatever it was', () => {

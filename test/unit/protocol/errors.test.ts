@@ -12,6 +12,9 @@ import {
   TooLargeError,
 } from '../../../lib/protocol/errors.ts';
 
+const denied = (name: string, action: string): Error =>
+  Object.assign(new Error(`User: u is not authorized to perform: ${action} on resource: t`), { name });
+
 describe('errors', () => {
   it('carry a stable code, their class’s name and the cause', () => {
     const cause = new Error('refused');
@@ -45,8 +48,8 @@ describe('errors', () => {
     ],
     [
       'NewerFormatError NEWER_FORMAT',
-      "row 'j1' has format 3; this version knows up to 2 and leaves the job alone. Use the version that wrote it, or a newer one",
-      () => new NewerFormatError('j1', 3, 2),
+      "row 'j1' has format 2; this version knows up to 1 and leaves the job alone. Use the version that wrote it, or a newer one",
+      () => new NewerFormatError('j1', 2, 1),
     ],
     [
       'MissingDataError MISSING_DATA',
@@ -73,6 +76,16 @@ describe('errors', () => {
       "SQS did not answer 'send' (refused); check the queue's URL, region and permissions, then retry",
       () => new QueueUnavailableError('send', new Error('refused')),
     ],
+    [
+      'StoreUnavailableError STORE_UNAVAILABLE',
+      "DynamoDB refused 'claim': these credentials lack the permission dynamodb:UpdateItem (User: u is not authorized to perform: dynamodb:UpdateItem on resource: t); add it to the role, for example with the construct's grants",
+      () => new StoreUnavailableError('claim', denied('AccessDeniedException', 'dynamodb:UpdateItem')),
+    ],
+    [
+      'QueueUnavailableError QUEUE_UNAVAILABLE',
+      "SQS refused 'send': these credentials lack the permission sqs:sendmessage (User: u is not authorized to perform: sqs:sendmessage on resource: t); add it to the role, for example with the construct's grants",
+      () => new QueueUnavailableError('send', denied('AccessDenied', 'sqs:sendmessage')),
+    ],
   ])('say what happened and what to do: %s', (called, message, made) => {
     const error = made();
     expect([`${error.name} ${error.code}`, error.message]).toEqual([called, message]);
@@ -86,7 +99,7 @@ describe('errors', () => {
 
   it('concern one row alone, or more', () => {
     expect(concernsOneRow(new BadRowError('j1', 'odd'))).toBe(true);
-    expect(concernsOneRow(new NewerFormatError('j1', 3, 2))).toBe(true);
+    expect(concernsOneRow(new NewerFormatError('j1', 2, 1))).toBe(true);
     expect(concernsOneRow(new StoreUnavailableError('claim', 'gone'))).toBe(false);
     expect(concernsOneRow(undefined)).toBe(false);
   });

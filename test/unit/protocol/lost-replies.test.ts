@@ -1,136 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { claimOf, type LeaseEntry } from '../../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
 import { createHandChance } from '../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
-import { claimedJob, entryOf } from '../../contract/harness.ts';
 import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
 const storeOn = (table: Table) =>
   createJobStore({ table, clock: createHandClock(), chance: createHandChance(), settings, actor: 'w' });
-
-/** A table whose first reply is always lost: what the store sees is the verdict on the client's own repeat. */
-function losing() {
-  const memory = createMemoryTable();
-  const table: Table = {
-    ...memory,
-    async apply(write) {
-      await memory.apply(write);
-      return memory.apply(write);
-    },
-    async applyMany(writes) {
-      await memory.applyMany(writes);
-      return memory.applyMany(writes);
-    },
-  };
-  return { memory, direct: storeOn(memory), store: storeOn(table) };
-}
-
-type Stage = Awaited<ReturnType<typeof staged>>;
-
-/** Job `r` runs, `x` runs and is to be cancelled, `p` waits, `z` waits and is to be cancelled, `f` has failed. */
-async function staged() {
-  const { memory, direct, store } = losing();
-  const run = async (jobId: string) =>
-    claimOf(await claimedJob(direct, { job: newJob(jobId), owner: 'w/1' }));
-  const [r, x, f] = [await run('r'), await run('x'), await run('f')];
-  await direct.cancel('x');
-  await direct.fail(f, { errors: 1, lastError: 'boom' });
-  for (const jobId of ['p', 'z']) await direct.schedule(newJob(jobId), dispatch);
-  memory.put({ ...(await memory.read('z')), cancelRequested: true });
-  const seen = async (jobId: string): Promise<LeaseEntry> => entryOf((await memory.read(jobId)) ?? {});
-  return { store, r, x, seen };
-}
-
-describe('a write whose reply was lost is known as done by the row that refuses its repeat', () => {
-  const verbs: [string, (stage: Stage) => Promise<unknown>, unknown][] = [
-    ['schedule', ({ store }) => store.schedule(newJob('new'), dispatch), { outcome: 'written' }],
-    [
-      'heartbeat',
-      ({ store, r }) => store.heartbeat(r, 9e12),
-      { outcome: 'extended', cancelRequested: false },
-    ],
-    ['heartbeat', ({ store, x }) => store.heartbeat(x, 9e12), { outcome: 'extended', cancelRequested: true }],
-    [
-      'heartbeatMany',
-      ({ store, r, x }) => store.heartbeatMany([r, x].map((claim) => ({ claim, leaseUntil: 9e12 }))),
-      [
-        { outcome: 'extended', cancelRequested: false },
-        { outcome: 'extended', cancelRequested: true },
-      ],
-    ],
-    ['checkpoint', ({ store, r }) => store.checkpoint(r, { seq: 1 }), { outcome: 'written' }],
-    ['complete', ({ store, r }) => store.complete(r, 1), { outcome: 'written' }],
-    ['completeMany', ({ store, r }) => store.completeMany([{ claim: r }]), [{ outcome: 'written' }]],
-    [
-      'retry',
-      ({ store, r }) => store.retry(r, { errors: 1, lastError: 'boom', dispatch }),
-      { outcome: 'written' },
-    ],
-    ['fail', ({ store, r }) => store.fail(r, { errors: 1, lastError: 'boom' }), { outcome: 'written' }],
-    [
-      'release',
-      ({ store, r }) => store.release(r, { errors: 0, releases: 1, dispatch }),
-      { outcome: 'written' },
-    ],
-    [
-      'restart',
-      ({ store, r }) =>
-        store.restart(r, {
-          owner: 'w/2',
-          leaseMs: 1000,
-          crashes: 1,
-          releases: 0,
-          lastError: 'crashed',
-          diedAt: 5,
-        }),
-      { outcome: 'restarted', job: { attempt: 2, crashes: 1, leaseOwner: 'w/2' } },
-    ],
-    [
-      'restart',
-      ({ store, x }) =>
-        store.restart(x, {
-          owner: 'w/2',
-          leaseMs: 1000,
-          crashes: 1,
-          releases: 0,
-          lastError: 'crashed',
-          diedAt: 5,
-        }),
-      { outcome: 'cancelRequested' },
-    ],
-    ['releaseUnknown', ({ store }) => store.releaseUnknown('r', 'w/1', dispatch), { outcome: 'written' }],
-    ['cancelRunning', ({ store, x }) => store.cancelRunning(x), { outcome: 'written' }],
-    ['cancelPending', ({ store }) => store.cancelPending({ jobId: 'z', attempt: 0 }), { outcome: 'written' }],
-    [
-      'reap',
-      async ({ store, seen }) => store.reap(await seen('p'), { kind: 'redispatch', dispatch: later }),
-      { outcome: 'written' },
-    ],
-    [
-      'reapMany',
-      async ({ store, seen }) => store.reapMany([{ entry: await seen('x'), action: { kind: 'cancel' } }]),
-      [{ outcome: 'written' }],
-    ],
-    ['cancel', ({ store }) => store.cancel('p'), { outcome: 'written', job: { status: 'cancelled' } }],
-    ['revive', ({ store }) => store.revive('f'), { outcome: 'written', job: { status: 'pending' } }],
-    [
-      'takeBack',
-      ({ store }) => store.takeBack('r'),
-      { outcome: 'written', job: { status: 'pending', releases: 1 } },
-    ],
-  ];
-  const later = { ...dispatch, leaseUntil: 120_000, dispatches: 2 };
-
-  it.each(verbs)('%s', async (_, act, expected) => {
-    expect(await act(await staged())).toMatchObject(expected as object);
-  });
-});
 
 const refusing = (refusal: Row | undefined): JobStore =>
   storeOn({

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { IndexQuery, Table } from '../../../lib/protocol/ports.ts';
-import { allFailures, type FailureEntry } from '../../../lib/protocol/store/all-failures.ts';
 import { mergedShards, type Place, type ShardsRequest } from '../../../lib/protocol/store/merged-shards.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { row } from '../../support/rows.ts';
@@ -115,59 +114,5 @@ describe('several shards as one list', () => {
   it('may be none at all', async () => {
     const { ids } = stage();
     expect(await ids({ shards: [] })).toBe('');
-  });
-});
-
-describe('the list of failures', () => {
-  const listedFrom = async (rows: readonly Record<string, unknown>[], range = {}) => {
-    const queries: IndexQuery[] = [];
-    const table: Pick<Table, 'query'> = {
-      query: async (request) => {
-        queries.push(request);
-        return { rows: request.partition === 'f0' ? rows : [] };
-      },
-    };
-    const failures: FailureEntry[] = [];
-    for await (const { failure } of allFailures(table, { shards: 2, pageSize: 5, ...range }))
-      failures.push(failure);
-    return { queries, failures };
-  };
-
-  it('shows what the index has of each', async () => {
-    const counts = { attempt: 1, errors: 2, crashes: 3, releases: 4, maxCrashes: 5 };
-    const { failures } = await listedFrom([
-      { jobId: 'a', type: 't', leaseUntil: 9, leaseOwner: 'w/1', ...counts },
-    ]);
-    expect(failures).toEqual([{ jobId: 'a', type: 't', failedAt: 9, leaseOwner: 'w/1', ...counts }]);
-  });
-
-  it('shows a row as well that was edited by hand', async () => {
-    const counts = { attempt: '1', errors: '2', crashes: '3', releases: '4', maxCrashes: '5' };
-    const { failures } = await listedFrom([
-      { jobId: 7, type: 8, leaseUntil: '9', leaseOwner: 10, ...counts },
-    ]);
-    expect(failures).toEqual([
-      {
-        ...{ jobId: '7', type: '?', failedAt: 0, attempt: 0, errors: 0, crashes: 0, releases: 0 },
-        ...{ maxCrashes: Number.POSITIVE_INFINITY, leaseOwner: undefined },
-      },
-    ]);
-  });
-
-  it.each([
-    [{}, {}],
-    [{ since: 100 }, { after: 99 }],
-    [{ before: 200 }, { upTo: 200 }],
-    [
-      { since: 100, before: 200 },
-      { after: 99, upTo: 200 },
-    ],
-  ])('from %j asks each failed shard for %j, newest first', async (range, asked) => {
-    const { queries } = await listedFrom([], range);
-    const common = { limit: 5, newestFirst: true, ...asked };
-    expect(queries).toEqual([
-      { partition: 'f0', ...common },
-      { partition: 'f1', ...common },
-    ]);
   });
 });

@@ -15,6 +15,8 @@ const problem = (parse: () => unknown): string => {
   }
 };
 
+const TERMS = ['leaseMs', 'maxAttempts', 'maxCrashes'];
+
 describe('a row as a job', () => {
   it('has what its status needs, and nothing else', () => {
     expect(parseJob(row())).toMatchObject({
@@ -71,26 +73,17 @@ describe('a row as a job', () => {
       { ...claim(1), to: null },
       { ...claim(1), outcome: 0 },
     ];
-    const ring = Object.fromEntries(broken.map((past, i) => [`claim1${i}`, past]));
+    const ring = Object.fromEntries(broken.map((past, i) => [`claim0${i + 2}`, past]));
     expect(
-      parseJob(row({ ...ring, claim00: claim(20), claim09: claim(9), claim01: claim(21) })).claims,
-    ).toEqual([claim(9), claim(20), claim(21)]);
+      parseJob(row({ ...ring, claim00: claim(10), claim01: claim(11), claim02: claim(2) })).claims,
+    ).toEqual([claim(2), claim(10), claim(11)]);
   });
 
-  it('does without what older rows lack', () => {
-    expect(
-      parseJob(
-        row({
-          notBefore: undefined,
-          dispatches: undefined,
-          checkpointSeq: undefined,
-          cancelRequested: undefined,
-        }),
-      ),
-    ).toMatchObject({ notBefore: 0, dispatches: 0, checkpointSeq: 0, cancelRequested: false });
-    expect(parseJob(row({ status: 'running', heartbeatAt: undefined }))).toMatchObject({
-      heartbeatAt: 60_000,
-    });
+  it.each(['pending', 'cancelled'])('may lack the terms of its type while %s', (status) => {
+    const unset = Object.fromEntries(TERMS.map((name) => [name, undefined]));
+    const job = parseJob(row({ status, ...unset }));
+    expect(job.status).toBe(status);
+    for (const name of TERMS) expect(job).not.toHaveProperty(name);
   });
 });
 
@@ -102,14 +95,15 @@ describe('a row that cannot be read', () => {
     'errors',
     'crashes',
     'releases',
-    'maxAttempts',
-    'maxCrashes',
-    'leaseMs',
     'leaseShard',
     'createdAt',
     'changedBy',
     'status',
     'leaseUntil',
+    'notBefore',
+    'dispatches',
+    'checkpointSeq',
+    'format',
   ];
 
   it.each(needed)('names %s when it is missing', (name) => {
@@ -121,6 +115,8 @@ describe('a row that cannot be read', () => {
   it.each([
     ['running', 'startedAt'],
     ['running', 'leaseOwner'],
+    ['running', 'heartbeatAt'],
+    ...['running', 'done', 'failed'].flatMap((status) => TERMS.map((name) => [status, name])),
     ['done', 'finishedAt'],
     ['failed', 'expiresAt'],
   ])('names what a %s job lacks: %s', (status, name) => {
@@ -139,6 +135,7 @@ describe('a row that cannot be read', () => {
       'paused',
       "'status' is 'paused' (string); it must be one of pending, running, done, failed, cancelled",
     ],
+    ['format', 0, "'format' is 0 (number); it must be 1"],
     ['dispatches', 'x', "'dispatches' is 'x' (string)"],
     ['startedAt', 'x', "'startedAt' is 'x' (string)"],
   ])('names %s when it is %s', (name, value, message) => {
@@ -168,20 +165,18 @@ describe('an entry of the lease index', () => {
     );
   });
 
-  it.each([
-    'type',
-    'leaseShard',
-    'leaseUntil',
-    'leaseMs',
-    'attempt',
-    'errors',
-    'crashes',
-    'releases',
-    'maxAttempts',
-    'maxCrashes',
-    'status',
-  ])('names %s when it is missing', (name) => {
-    expect(problem(() => parseLeaseEntry(row({ [name]: undefined })))).toContain(`'${name}' is missing`);
+  it.each(['type', 'leaseShard', 'leaseUntil', 'attempt', 'errors', 'crashes', 'releases', 'status'])(
+    'names %s when it is missing',
+    (name) => {
+      expect(problem(() => parseLeaseEntry(row({ [name]: undefined })))).toContain(`'${name}' is missing`);
+    },
+  );
+
+  it.each(TERMS)('may lack %s while it is pending, not while it runs', (name) => {
+    expect(parseLeaseEntry(row({ [name]: undefined }))).not.toHaveProperty(name);
+    const running = { status: 'running', [name]: undefined };
+    expect(problem(() => parseLeaseEntry(row(running)))).toContain(`'${name}' is missing`);
+    expect(problem(() => parseLeaseEntry(row({ [name]: 'x' })))).toContain(`'${name}' is 'x' (string)`);
   });
 
   it('is not a finished job, however it came to have a lease', () => {

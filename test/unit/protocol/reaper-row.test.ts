@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createReaperPlace } from '../../../lib/protocol/store/reaper-row.ts';
+import { armWake, readReaperRow } from '../../../lib/protocol/store/reaper-row.ts';
+import type { NextSweep } from '../../../lib/protocol/writes/reaper-row-writes.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
@@ -17,18 +18,21 @@ function stage(row?: Readonly<Record<string, unknown>>, shards = 8) {
       return memory.apply(write);
     },
   };
-  const place = createReaperPlace({ table, clock: createHandClock(300), settings: { shards } });
+  const parts = { table, clock: createHandClock(300), settings: { shards } };
+  const place = {
+    read: () => readReaperRow(parts),
+    arm: (next: NextSweep, seen: string | undefined) => armWake(parts, next, seen),
+  };
   return { memory, place, writes };
 }
 
 const nothing = {
-  ...{ wake: undefined, wakeAt: undefined, leaderUntil: undefined, breakerOpen: false, gaugedAt: 0 },
-  shards: 8,
+  ...{ wake: undefined, wakeAt: undefined, holder: undefined, term: 0, gaugedAt: 0, wholeAt: 0, shards: 8 },
 };
 
 describe('the reapers’ own row', () => {
   it('is read as it stands', async () => {
-    const row = { wake: 'a', wakeAt: 10, leaderUntil: 20, breakerOpen: true, gaugedAt: 30, shards: 8 };
+    const row = { wake: 'a', wakeAt: 10, holder: 'r', term: 3, gaugedAt: 30, wholeAt: 20, shards: 8 };
     const { place, writes } = stage(row);
     expect(await place.read()).toStrictEqual(row);
     expect(writes).toEqual([]);
@@ -41,9 +45,9 @@ describe('the reapers’ own row', () => {
   });
 
   it.each([
-    { wake: 7, wakeAt: '10', leaderUntil: '20', breakerOpen: 'true', gaugedAt: '30', shards: 'many' },
-    { wakeAt: Number.NaN, leaderUntil: Number.POSITIVE_INFINITY, gaugedAt: Number.NaN, shards: Number.NaN },
-    { wake: null, wakeAt: null, leaderUntil: null, breakerOpen: null, gaugedAt: null, shards: null },
+    { wake: 7, wakeAt: '10', holder: 7, term: '2', wholeAt: '20', gaugedAt: '30', shards: 100_000 },
+    { wakeAt: Number.NaN, term: Number.POSITIVE_INFINITY, gaugedAt: Number.NaN, shards: Number.NaN },
+    { wake: null, wakeAt: null, holder: null, term: null, wholeAt: null, gaugedAt: null, shards: null },
   ])('may have been edited by hand: %o', async (row) => {
     const { place, writes } = stage(row);
     expect(await place.read()).toStrictEqual(nothing);
@@ -60,27 +64,5 @@ describe('the reapers’ own row', () => {
     expect((await place.read()).shards).toBe(known);
     expect(writes.map(({ transition }) => transition)).toEqual(written);
     expect(await memory.read(JOB_ID)).toMatchObject({ shards: stored });
-  });
-
-  it('promises the next sweep to whoever knows the last one, and remembers who was there', async () => {
-    const { memory, place } = stage();
-    const next = { wake: 'a', wakeAt: 10, gaugedAt: 5 };
-    expect(await place.arm(next, undefined)).toBe(true);
-    expect(await memory.read(JOB_ID)).toEqual({ jobId: JOB_ID, ...next, ledAt: 300, shards: 8 });
-    // The repeat of a write whose reply was lost, and a rival.
-    expect(await place.arm(next, undefined)).toBe(true);
-    expect(await place.arm({ ...next, wake: 'b' }, undefined)).toBe(false);
-  });
-
-  it('promises nothing where it vanished', async () => {
-    const { place } = stage();
-    expect(await place.arm({ wake: 'b', wakeAt: 10, gaugedAt: 5 }, 'a')).toBe(false);
-  });
-
-  it('puts a promise off, and keeps the breaker', async () => {
-    const { memory, place } = stage({ wake: 'a', wakeAt: 10 });
-    await place.renew('a', 20);
-    await place.keepBreaker(true);
-    expect(await memory.read(JOB_ID)).toMatchObject({ wakeAt: 20, breakerOpen: true });
   });
 });

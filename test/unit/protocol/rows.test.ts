@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dataKeys, isDataPointer, ownerOfData, partsOf } from '../../../lib/protocol/rows/data-pointer.ts';
-import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { attributeBytes, rowBytes } from '../../../lib/protocol/rows/row-bytes.ts';
-import { row } from '../../support/rows.ts';
 
 describe('the bytes of a value, as DynamoDB counts them', () => {
   it.each([
@@ -36,26 +34,19 @@ describe('the bytes of a value, as DynamoDB counts them', () => {
 });
 
 describe('a pointer to data', () => {
-  const pointer = { in: 'c3-7', parts: 1, bytes: 9000, until: 1_000_000 };
+  const pointer = { in: 'c3-7', parts: 1, bytes: 9000 };
   const PART = 350 * 1024;
 
   it.each([{}, { parts: 100 }, { head: 'boom' }])('is one with %o', (over) => {
     expect(isDataPointer({ ...pointer, ...over })).toBe(true);
   });
-  it.each([
-    null,
-    [],
-    'c3-7',
-    { in: 7 },
-    { parts: 0 },
-    { parts: 101 },
-    { parts: 1.5 },
-    { bytes: '9' },
-    { until: null },
-  ])('is not %o', (over) => {
-    const isPart = typeof over === 'object' && over !== null && !Array.isArray(over);
-    expect(isDataPointer(isPart ? { ...pointer, ...over } : over)).toBe(false);
-  });
+  it.each([null, [], 'c3-7', { in: 7 }, { parts: 0 }, { parts: 101 }, { parts: 1.5 }, { bytes: '9' }])(
+    'is not %o',
+    (over) => {
+      const isPart = typeof over === 'object' && over !== null && !Array.isArray(over);
+      expect(isDataPointer(isPart ? { ...pointer, ...over } : over)).toBe(false);
+    },
+  );
 
   it('names a row for each part, the first without a number', () => {
     expect(dataKeys('a', { ...pointer, parts: 3 })).toEqual(['a#c3-7', 'a#c3-7~1', 'a#c3-7~2']);
@@ -75,18 +66,5 @@ describe('a pointer to data', () => {
     expect(parts.join('')).toBe(text);
     expect(parts[0]).toBe('x'.repeat(largest - 1));
     expect(parts.every((part) => Buffer.byteLength(part) <= largest)).toBe(true);
-  });
-});
-
-describe('what a row keeps of the past', () => {
-  const past = { attempt: 1, owner: 'w/1', from: 1, to: 2, outcome: 'lapsed' };
-
-  it.each([
-    ['not JSON', '{', []],
-    ['not a list', '{}', []],
-    ['not a text', 7, []],
-    ['partly unreadable', JSON.stringify([{ attempt: 'x' }, null, past]), [past]],
-  ])('is read as far as it can be: a history that is %s', (_, history, claims) => {
-    expect(parseJob(row({ history })).claims).toEqual(claims);
   });
 });

@@ -60,16 +60,6 @@ describe('an error’s text', () => {
     });
   });
 
-  it.each(ends)('goes beside it where it is longer, with its attempt in the key: %s', async (name, end) => {
-    const { store, stored, writes } = stage();
-    await end(store, `x${'ü'.repeat(125)}`);
-    expect(writes).toMatchObject([
-      { jobId: expect.stringMatching(/^j1#e1\.u\d+$/), set: { data: `x${'ü'.repeat(125)}` } },
-      { transition: name },
-    ]);
-    expect(await stored()).toMatchObject({ lastError: { bytes: 251, head: expect.stringMatching(/^xü/) } });
-  });
-
   it('is left as it was by a release without one', async () => {
     const { store, stored } = stage([row({ status: 'running', lastError: 'before' })]);
     await store.release(claim, { errors: 0, releases: 1, dispatch });
@@ -78,17 +68,6 @@ describe('an error’s text', () => {
 });
 
 describe('the end of a claim', () => {
-  it.each<[string, Readonly<Record<string, unknown>>, (store: Store) => Promise<unknown>]>([
-    ['done', { status: 'running' }, (store) => store.complete(claim)],
-    ['failed', { status: 'running' }, (store) => store.fail(claim, { errors: 1, lastError: 'no' })],
-    ['cancelled', { status: 'running', cancelRequested: true }, (store) => store.cancelRunning(claim)],
-    ['cancelled', { cancelRequested: true }, (store) => store.cancelPending(claim)],
-  ])('as %s keeps the row for as long as rows are kept', async (status, over, end) => {
-    const { store, stored, expiresAt } = stage([row(over)]);
-    expect(await end(store)).toEqual({ outcome: 'written' });
-    expect(await stored()).toMatchObject({ status, expiresAt });
-  });
-
   it('keeps a result on the row where there is room, and beside it where not', async () => {
     // Of a thousand bytes a usual row takes 550, and the name six.
     const fits = stage();
@@ -109,17 +88,6 @@ describe('the end of a claim', () => {
     const nil = stage();
     await nil.store.complete(claim, null);
     expect(await nil.stored()).toMatchObject({ result: 'null' });
-  });
-
-  it('is told for none where there are none, and nothing is sent', async () => {
-    const sent: unknown[] = [];
-    const { store } = stage([], {
-      applyMany: async (many) => {
-        sent.push(...many);
-        return [];
-      },
-    });
-    expect([await store.completeMany([]), sent]).toEqual([[], []]);
   });
 
   it('is told for each of many, in the order given, whatever became of the others', async () => {
@@ -155,19 +123,6 @@ describe('many beats', () => {
   const beats = ['j1', 'j2', 'j3'].map((jobId) => ({ claim: claimOn(jobId), leaseUntil: 130_000 }));
   const held = (jobId: string, over = {}) => row({ jobId, status: 'running', ...over });
 
-  it('extend leases together, and tell of a cancellation by a beat of its own', async () => {
-    const rows = [held('j1'), held('j2', { cancelRequested: true }), held('j3', { leaseOwner: 'w/9' })];
-    const { store, stored, names } = stage(rows);
-    expect(await store.heartbeatMany(beats)).toMatchObject([
-      { outcome: 'extended', cancelRequested: false },
-      { outcome: 'extended', cancelRequested: true },
-      { outcome: 'lost', job: { leaseOwner: 'w/9' } },
-    ]);
-    expect(names()).toEqual(['heartbeat']);
-    expect(await stored('j1')).toMatchObject({ leaseUntil: 130_000 });
-    expect(await stored('j2')).toMatchObject({ leaseUntil: 130_000 });
-  });
-
   it('whose lease ends later already are not sent again, whatever was asked for', async () => {
     const later = { leaseUntil: 130_000, cancelRequested: true };
     const { store, names } = stage([held('j1', later)]);
@@ -199,15 +154,8 @@ describe('a restart', () => {
   const refusing = (refusal: Row | undefined) =>
     stage([], { apply: async () => ({ applied: false, row: refusal }) }).store;
 
-  it('grants the next claim with what it found', async () => {
-    const { store } = stage();
-    expect(await store.restart(claim, next)).toMatchObject({
-      ...{ outcome: 'restarted', job: { attempt: 2, leaseOwner: 'w/2', found: { crashes: 1 } } },
-    });
-  });
-
   it('fails the job whose data is gone, unless that has moved on', async () => {
-    const payload = { in: 'p1', parts: 1, bytes: 3, until: 9e9 };
+    const payload = { in: 'p1', parts: 1, bytes: 3 };
     const { store, stored } = stage([row({ status: 'running', payload })]);
     expect(await store.restart(claim, next)).toMatchObject({
       ...{ outcome: 'withoutData', job: { attempt: 2 }, error: { code: 'MISSING_DATA' } },
@@ -225,9 +173,5 @@ describe('a restart', () => {
     ['lost', { cancelRequested: true }],
   ])('that is refused comes out as %s by a row with %j', async (outcome, over) => {
     expect(await refusing(row(over)).restart(claim, next)).toMatchObject({ outcome });
-  });
-
-  it('of a job that is gone is lost', async () => {
-    expect(await refusing(undefined).restart(claim, next)).toStrictEqual({ outcome: 'lost' });
   });
 });

@@ -7,8 +7,8 @@ import { resolveSettings, type Settings } from '../../../lib/settings/settings.t
 import { createHandChance } from '../../../lib/testing/hand-chance.ts';
 import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
-import { chainStage, type Delivery } from '../../support/chain-stage.ts';
 import { type SeededRandom, seededRandom } from '../../support/random.ts';
+import { type Delivery, reapStage } from '../../support/reap-stage.ts';
 import { beat, reaperStage } from '../../support/reaper-stage.ts';
 
 /** A table that takes its time over everything, within what the bound allows a sweep for its five round trips. */
@@ -65,7 +65,6 @@ async function play(options: {
   const chance = createHandChance();
   const settings = resolveSettings({
     shards: 2,
-    breakerThreshold: 1000,
     minLeaseMs: 10_000,
     ...options.settings,
   });
@@ -148,7 +147,7 @@ function startReapers(
       apply: (write) =>
         write.transition === loses ? Promise.resolve({ applied: true, row: {} }) : parts.table.apply(write),
     };
-    const chain = chainStage({ ...parts, table, delayFactor, delivery: () => reapers.delivery(random) });
+    const chain = reapStage({ ...parts, table, delayFactor, delivery: () => reapers.delivery(random) });
     const tick = () => {
       void chain.tick();
       return reapers.tickGap(random);
@@ -225,7 +224,7 @@ describe('the time to recover a job whose worker died', { timeout: 60_000 }, () 
     expect(worst(plays)).toBeGreaterThan(usualMs);
   });
 
-  it('is shorter where reapers in processes watch', async () => {
+  it('is shorter where reapers in processes sweep', async () => {
     const plays: Play[] = [];
     for (let seed = 1; seed <= 10; seed++)
       plays.push(await play({ seed, reapers: { kind: 'embedded', processes: 1 + (seed % 3) } }));

@@ -5,17 +5,17 @@ import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { listPrices } from '../../../lib/tools/plan/prices.ts';
 import { reaperBill, sweepsAMinute } from '../../../lib/tools/plan/reaper-bill.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
-import { chainStage } from '../../support/chain-stage.ts';
+import { reapStage } from '../../support/reap-stage.ts';
 import { beat } from '../../support/reaper-stage.ts';
 
 const MINUTES = 30;
 
-/** Half an hour of the chain, with its requests counted: jobs that beat every ten seconds, or none. */
+/** Half an hour of the chain, with its requests counted: jobs that beat every five seconds, or none. */
 async function countRequests(jobs: number) {
   const memory = createMemoryTable();
   const clock = createHandClock();
   const counts = { read: 0, query: 0, apply: 0 };
-  const chain = chainStage({
+  const chain = reapStage({
     clock,
     settings: { shards: 8 },
     // What SQS takes to deliver.
@@ -43,8 +43,8 @@ async function countRequests(jobs: number) {
   }
   for (let second = 0; second < MINUTES * 60; second++) {
     if (second % 60 === 0) void chain.tick();
-    // A tenth of the jobs each second.
-    for (const job of running.filter((_, n) => n % 10 === second % 10))
+    // A fifth of the jobs each second.
+    for (const job of running.filter((_, n) => n % 5 === second % 5))
       await beat(chain.store, job, clock.now());
     await clock.advance(1000);
   }

@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResult } from '../../../lib/reaper/sweep.ts';
-import { isMissed, lookAgainAt, mustArm, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
+import {
+  isMissed,
+  lookAgainAt,
+  nextLookAt,
+  partOf,
+  planWake,
+  wakeDelaySeconds,
+} from '../../../lib/reaper/wake.ts';
 
-/** Half the skew and half the lease of the defaults; time runs twice as fast, so that each limit is half as far away. */
+/** Half the skew and half the lease of the defaults. */
 const settings = {
   ...{ leaseMs: 15_000, minLeaseMs: 10_000, skewMs: 1000, graceMs: 500 },
-  ...{ minSweepIntervalMs: 400, timeScale: 2 },
+  minSweepIntervalMs: 400,
 };
 const NOW = 1_000_000;
 
 const swept = (given: Partial<SweepResult> & { readonly heldBack?: number } = {}): SweepResult => ({
   ...{ scanned: 0, reclaimed: 0, failed: 0, quarantined: 0, redispatched: 0, cancelled: 0 },
   ...{ hintsSent: 0, hintsFailed: 0, errors: 0, complete: true, inTrouble: false, lookedAt: NOW },
-  ...{ breakerOpen: false, durationMs: 0, oldestLapsedMs: 0 },
+  ...{ durationMs: 0, oldestLapsedMs: 0 },
   skipped: {
     ...{ moved: 0, bad: 0, newer: 0, unwritten: 0, before: 0, stopped: 0 },
     heldBack: given.heldBack ?? 0,
@@ -24,10 +31,10 @@ describe('a promised sweep', () => {
   it.each([
     ['was never promised', undefined, false],
     ['is promised for no time at all', 0, false],
-    ['is late by exactly what is allowed', NOW - 2500, false],
-    ['is later than that', NOW - 2501, true],
+    ['is late by exactly what is allowed', NOW - 5000, false],
+    ['is later than that', NOW - 5001, true],
   ])('that %s counts as missed: %s, %s', (_, promisedAt, missed) => {
-    expect(isMissed(promisedAt, NOW, settings)).toBe(missed);
+    expect(isMissed(promisedAt, NOW)).toBe(missed);
   });
 });
 
@@ -37,38 +44,64 @@ describe('a tick', () => {
     ['no message is named', { wakeAt: NOW }, true],
     ['nobody says when it is due', { wake }, true],
     ['its message is due now', { wake, wakeAt: NOW }, false],
-    ['it is as far away as it can be', { wake, wakeAt: NOW + 11_000 + 2500 }, false],
-    ['it is further away than that', { wake, wakeAt: NOW + 11_000 + 2501 }, true],
-    ['it is late by what is allowed', { wake, wakeAt: NOW - 2500 }, false],
-    ['it is later than that', { wake, wakeAt: NOW - 2501 }, true],
+    ['it is as far away as it can be', { wake, wakeAt: NOW + 11_000 + 5000 }, false],
+    ['it is further away than that', { wake, wakeAt: NOW + 11_000 + 5001 }, true],
+    ['it is late by what is allowed', { wake, wakeAt: NOW - 5000 }, false],
+    ['it is later than that', { wake, wakeAt: NOW - 5001 }, true],
   ])('where %s sees to the next reaper: %#', (_, row, arms) => {
-    expect(mustArm({ wake: undefined, wakeAt: undefined, ...row }, { kind: 'tick' }, NOW, settings)).toBe(
-      arms,
-    );
+    const promised = { wake: undefined, wakeAt: undefined, holder: 'r', ...row };
+    expect(partOf(promised, { kind: 'tick' }, NOW, settings)).toBe(arms ? 'keeps' : 'helps');
+  });
+});
+
+describe('a message', () => {
+  const row = { wake: 'a message', wakeAt: NOW + 9000, holder: 'r' };
+  it('starts a sweep where the row names it, and nothing else', () => {
+    const part = (...tokens: string[]) => partOf(row, { kind: 'wake', tokens }, NOW, settings);
+    expect([part('other', 'a message'), part('other'), part()]).toEqual(['keeps', 'waits', 'waits']);
+  });
+});
+
+describe('a process', () => {
+  const timer = { kind: 'timer', name: 'me', jitterMs: 300 } as const;
+  const turnOf = (row: { wake?: string; wakeAt?: number; holder?: string | undefined }, now: number) => {
+    const promised = { wake: 'w', wakeAt: NOW, holder: 'other', ...row };
+    return [partOf(promised, timer, now, settings), nextLookAt(promised, timer, now, settings) - NOW];
+  };
+  const late = 5000 + settings.skewMs + 300;
+
+  it.each([
+    ['its own', { holder: 'me' }],
+    ['a released one', { holder: undefined }],
+  ])('keeps %s promise as it is due', (_, row) => {
+    expect(turnOf(row, NOW - 1)).toEqual(['waits', 300]);
+    expect(turnOf(row, NOW)[0]).toBe('keeps');
   });
 
-  it('is all that may leave the next reaper alone: one that was woken sees to it', () => {
-    expect(mustArm({ wake, wakeAt: NOW }, { kind: 'wake', tokens: [wake] }, NOW, settings)).toBe(true);
+  it('leaves another reaper’s promise until it is surely broken, and looks when it is due', () => {
+    expect(turnOf({}, NOW - 1)).toEqual(['waits', 300]);
+    expect(turnOf({}, NOW + 300)).toEqual(['waits', late]);
+    expect(turnOf({}, NOW + late - 1)).toEqual(['waits', late]);
+    expect(turnOf({}, NOW + late)[0]).toBe('keeps');
+  });
+
+  it('keeps a promise that is missing, or that no reaper can have made', () => {
+    const part = (row: { wake?: string | undefined; wakeAt?: number }) =>
+      partOf({ wake: 'w', wakeAt: NOW, holder: 'other', ...row }, timer, NOW, settings);
+    expect([part({ wake: undefined }), part({ wakeAt: NOW + 11_000 + 5001 })]).toEqual(['keeps', 'keeps']);
   });
 });
 
 describe('the same invocation looks again', () => {
-  const look = (result: SweepResult, now = NOW, lateUntil = Number.NEGATIVE_INFINITY) =>
-    lookAgainAt(result, { begunAt: NOW, now, lateUntil }, settings);
+  const look = (result: SweepResult, now = NOW) => lookAgainAt(result, { begunAt: NOW, now }, settings);
 
   it('at rows that it held back, no sooner than sweeps may follow one another', () => {
     expect(look(swept({ heldBack: 1 }))).toBe(NOW + 400);
   });
   it('at a lapse that is near, and not at one a tick further away', () => {
-    expect(look(swept({ nextLapseAt: NOW + 1000 }))).toBe(NOW + 1000);
-    expect(look(swept({ nextLapseAt: NOW + 1001 }))).toBeUndefined();
-    expect(look(swept({ nextLapseAt: NOW + 1100 }), NOW + 100)).toBe(NOW + 1100);
-  });
-  it('at what ended while the reaper was late, or until a worker could get through, though it lapses later', () => {
-    const { skewMs, graceMs } = settings;
-    const last = NOW + 3000 + skewMs + graceMs;
-    expect(look(swept({ nextLapseAt: last }), NOW, NOW)).toBe(last);
-    expect(look(swept({ nextLapseAt: last + 1 }), NOW, NOW)).toBeUndefined();
+    expect(look(swept({ nextLapseAt: NOW + 2000 }))).toBe(NOW + 2000);
+    expect(look(swept({ nextLapseAt: NOW + 2001 }))).toBeUndefined();
+    expect(look(swept({ nextLapseAt: NOW + 2100 }), NOW + 100)).toBe(NOW + 2100);
   });
   it('not sooner than sweeps may follow one another, though a lapse is nearer', () => {
     expect(look(swept({ nextLapseAt: NOW + 10 }))).toBe(NOW + 400);
@@ -103,7 +136,7 @@ describe('the next sweep', () => {
     expect(plan(swept({ complete: false, inTrouble: true, reclaimed: 1 }))).toBe(NOW + 400);
   });
   it('waits a while after trouble in which nothing could be moved', () => {
-    expect(plan(swept({ complete: false, inTrouble: true }))).toBe(NOW + 100 + 2500);
+    expect(plan(swept({ complete: false, inTrouble: true }))).toBe(NOW + 100 + 5000);
     const slow = { ...settings, minSweepIntervalMs: 9000 };
     const result = swept({ complete: false, inTrouble: true });
     expect(planWake(result, { begunAt: NOW, now: NOW }, slow)).toBe(NOW + 9000);

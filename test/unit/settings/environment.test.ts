@@ -20,14 +20,14 @@ describe('a configuration in environment variables', () => {
       leaseMs: 60_000,
       logLevel: 'WARN',
       reaperEnabled: false,
-      breakerShare: 0.25,
+      maxLapses: 3,
     });
     const environment = toEnvironment({ resources, settings });
     expect(environment).toMatchObject({
       LEASEHOLD_TABLE_NAME: 'jobs',
       LEASEHOLD_LEASE_MS: '60000',
       LEASEHOLD_REAPER_ENABLED: 'false',
-      LEASEHOLD_BREAKER_SHARE: '0.25',
+      LEASEHOLD_MAX_LAPSES: '3',
     });
     expect(configurationFromEnvironment({ ...environment, PATH: '/bin' })).toEqual({ resources, settings });
   });
@@ -42,11 +42,37 @@ describe('a configuration in environment variables', () => {
     [{ LEASEHOLD_REAPER_ENABLED: 'TRUE' }, "setting 'reaperEnabled' is 'TRUE'; it must be true or false"],
     [{ LEASEHOLD_REAPER_ENABLED: 'true', LEASEHOLD_LOG_LEVEL: 'x' }, "setting 'logLevel' is 'x'"],
     [
+      { LEASEHOLD_ALLOW_SHORT_TIMES: 'yes' },
+      "'LEASEHOLD_ALLOW_SHORT_TIMES' is 'yes'; it must be true or false",
+    ],
+    [
       { LEASEHOLD_LEASE_SM: '1' },
       "variable 'LEASEHOLD_LEASE_SM' is unknown. Did you mean 'LEASEHOLD_LEASE_MS'?",
     ],
   ])('refuses %j', (environment, message) => {
     expect(() => settingsFromEnvironment(environment)).toThrow(message);
+  });
+
+  it('allows short times with a local engine only', () => {
+    const settings = resolveSettings({ leaseMs: 1000, skewMs: 10 }, { allowShortTimes: true });
+    const local = { ...toEnvironment({ resources, settings }), LEASEHOLD_ALLOW_SHORT_TIMES: 'true' };
+    const configure = (more: Record<string, string>) => () =>
+      configurationFromEnvironment({ ...local, ...more });
+    expect(configure({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:8000' })()).toEqual({
+      resources,
+      settings,
+    });
+    expect(configure({ AWS_ENDPOINT_URL: 'http://dynamodb:8000' })()).toEqual({ resources, settings });
+    expect(configure({})).toThrow(/AWS_ENDPOINT_URL_DYNAMODB is not set; short times are allowed only/);
+    const onAws = 'https://dynamodb.eu-west-1.amazonaws.com';
+    expect(configure({ AWS_ENDPOINT_URL_DYNAMODB: onAws })).toThrow(
+      `AWS_ENDPOINT_URL_DYNAMODB is '${onAws}'; short times are allowed only`,
+    );
+  });
+
+  it.each(['', 'false'])('keeps the usual limits where short times are %j', (allowed) => {
+    const variables = { LEASEHOLD_LEASE_MS: '1000', LEASEHOLD_ALLOW_SHORT_TIMES: allowed };
+    expect(() => settingsFromEnvironment(variables)).toThrow("setting 'leaseMs' is 1000; it must be");
   });
 
   it('names every resource that is missing, with its variable', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { givenSettings } from '../../../lib/settings/environment.ts';
+import { settingsFromEnvironment } from '../../../lib/settings/environment.ts';
 import { resolveSettings, settingNames } from '../../../lib/settings/settings.ts';
 import { SettingsError } from '../../../lib/settings/settings-error.ts';
 
@@ -19,16 +19,16 @@ describe('a setting that is refused', () => {
       "setting 'leaseMs' is 5; it must be a whole number from 10000 to 3600000 ms (how long a claim holds without a heartbeat)",
     ],
     [
-      { maxErrorBytes: 5 },
-      "setting 'maxErrorBytes' is 5; it must be a whole number from 256 to 8192 bytes (longest error text)",
+      { maxResultBytes: 5 },
+      "setting 'maxResultBytes' is 5; it must be a whole number from 256 to 65536 bytes (largest result)",
     ],
     [
       { shards: 0 },
       "setting 'shards' is 0; it must be a whole number from 1 to 256 (partitions of the lease index; may only grow)",
     ],
     [
-      { breakerShare: 2 },
-      "setting 'breakerShare' is 2; it must be a number from 0.05 to 1 (share of the running leases that must have lapsed for the breaker to open)",
+      { maxLapses: 0 },
+      "setting 'maxLapses' is 0; it must be a whole number from 1 to 25 (lapses, that is lost hosts, after which a job is quarantined)",
     ],
   ])('says what it is, what is allowed in which unit, and what it means: %o', (given, message) => {
     expect(refusal(given)).toMatchObject({ code: 'SETTINGS', message, problems: [message] });
@@ -47,16 +47,14 @@ describe('a setting that is refused', () => {
   });
 
   it('is shown as it was written in its variable', () => {
-    expect(givenSettings({ LEASEHOLD_LOG_LEVEL: 'true', LEASEHOLD_REAPER_ENABLED: 'true' })).toEqual({
-      logLevel: 'true',
-      reaperEnabled: true,
-    });
+    const written = { LEASEHOLD_LOG_LEVEL: 'true', LEASEHOLD_REAPER_ENABLED: 'true' };
+    expect(() => settingsFromEnvironment(written)).toThrow(/^setting 'logLevel' is 'true'[^;]*; it must be/);
   });
 });
 
 describe('the visibility timeout', () => {
   it('follows nothing where neither the function’s timeout nor the batch’s window is given', () => {
-    expect(resolveSettings({ timeScale: 100 }).visibilityTimeoutMs).toBe(960_000);
+    expect(resolveSettings({ maxRunning: 100 }).visibilityTimeoutMs).toBe(960_000);
   });
 
   it('must cover the batch’s window as well', () => {
@@ -84,7 +82,7 @@ describe('two settings that are related', () => {
 
   it('say how much of a partition can be planned for', () => {
     expect(refusal({ shards: 1, maxRunning: 4_251 }).message).toContain(
-      'a partition of the index takes 1000 write units a second, of which 85% can be planned for, and a heartbeat uses 2;',
+      'a partition of the index takes 1000 write units a second, of which 85% can be planned for; a heartbeat uses 2,',
     );
   });
 });

@@ -3,7 +3,6 @@ import { shardsNeeded } from '../../../lib/settings/relations.ts';
 import {
   declarations,
   defaultSettings,
-  lowest,
   resolveSettings,
   type SettingDeclaration,
   settingNames,
@@ -33,13 +32,13 @@ describe('settings', () => {
   it('have defaults that work together', () => {
     expect(resolveSettings()).toEqual(defaultSettings);
     expect(defaultSettings).toMatchObject({
-      leaseMs: 30_000,
-      heartbeatMs: 10_000,
+      leaseMs: 20_000,
+      heartbeatMs: 5_000,
       skewMs: 2_000,
       maxAttempts: 5,
       maxCrashes: 3,
       shards: 8,
-      minLeaseMs: 30_000,
+      minLeaseMs: 20_000,
       reaperEnabled: true,
     });
   });
@@ -48,11 +47,10 @@ describe('settings', () => {
     expect(resolveSettings({ leaseMs: undefined })).toEqual(defaultSettings);
   });
 
-  it.each(numbers)('$name may be $min to $max', ({ name, min, max, unit }) => {
-    const step = unit === 'share' ? 0.01 : 1;
+  it.each(numbers)('$name may be $min to $max', ({ name, min, max }) => {
     expect(ownProblems(name, min)).toEqual([]);
     expect(ownProblems(name, max)).toEqual([]);
-    for (const value of [min - step, max + step]) {
+    for (const value of [min - 1, max + 1]) {
       const [problem = ''] = ownProblems(name, value);
       expect(problem).toContain(`is ${value}; it must be`);
       expect(problem).toContain(`from ${min} to ${max}`);
@@ -67,7 +65,7 @@ describe('settings', () => {
 
   it('must be whole unless they are shares', () => {
     expect(ownProblems('shards', 1.5)[0]).toContain('a whole number from 1 to 256');
-    expect(ownProblems('breakerShare', 0.25)).toEqual([]);
+    expect(ownProblems('maxLapses', 3)).toEqual([]);
   });
 
   it('are switches that take only true and false', () => {
@@ -92,7 +90,8 @@ describe('settings', () => {
 
 describe('settings that follow from others', () => {
   it('move along when only the other is given', () => {
-    expect(resolveSettings({ leaseMs: 60_000 })).toMatchObject({ heartbeatMs: 20_000, minLeaseMs: 30_000 });
+    expect(resolveSettings({ leaseMs: 60_000 })).toMatchObject({ heartbeatMs: 20_000, minLeaseMs: 20_000 });
+    expect(resolveSettings({ leaseMs: 10_000 })).toMatchObject({ heartbeatMs: 3_333, minLeaseMs: 10_000 });
     expect(resolveSettings({ functionTimeoutMs: 60_000 })).toMatchObject({ visibilityTimeoutMs: 120_000 });
     expect(resolveSettings({ batchWindowMs: 1_000 })).toMatchObject({ visibilityTimeoutMs: 961_000 });
   });
@@ -104,39 +103,43 @@ describe('settings that follow from others', () => {
     });
   });
 
+  it('stay at their defaults where the other is given as its default', () => {
+    expect(resolveSettings({ leaseMs: defaultSettings.leaseMs })).toEqual(defaultSettings);
+  });
+
   it('blame the setting that was given, not the one that followed it', () => {
     expect(problems({ leaseMs: 1 })).toHaveLength(1);
     expect(problems({ leaseMs: Number.NaN })).toHaveLength(1);
     expect(problems({ functionTimeoutMs: Number.POSITIVE_INFINITY })).toHaveLength(1);
   });
-
-  it('stay whole numbers at any time scale', () => {
-    const scaled = resolveSettings({ timeScale: 7, functionTimeoutMs: 60_000 });
-    expect(scaled.visibilityTimeoutMs).toBe(68_572);
-  });
 });
 
-describe('the time scale', () => {
-  const quick = { timeScale: 100, leaseMs: 300, skewMs: 30, reaperIntervalMs: 600, maxRunning: 100 };
+describe('short times', () => {
+  const quick = { leaseMs: 300, skewMs: 30, reaperIntervalMs: 600, maxRunning: 100 };
+  const refused = (given: Record<string, unknown>) => {
+    try {
+      resolveSettings(given, { allowShortTimes: true });
+      return [];
+    } catch (error) {
+      return (error as SettingsError).problems;
+    }
+  };
 
-  it('divides the lower limits of all times, for demonstrations', () => {
-    expect(resolveSettings(quick)).toMatchObject({ leaseMs: 300, heartbeatMs: 100, minLeaseMs: 300 });
-    expect(problems({ ...quick, timeScale: 1 }).length).toBeGreaterThan(0);
+  it('are refused unless they are allowed', () => {
+    expect(problems(quick)).toHaveLength(3);
+    expect(resolveSettings(quick, { allowShortTimes: true })).toMatchObject({
+      ...{ leaseMs: 300, heartbeatMs: 100, minLeaseMs: 300 },
+    });
   });
 
-  it('rounds a divided limit up', () => {
-    expect(lowest(declarations.leaseMs, 3)).toBe(3_334);
-    expect(lowest(declarations.shards, 3)).toBe(1);
+  it('are a millisecond or more where a time is needed at all', () => {
+    expect(refused({ skewMs: 0 }).join()).toContain('from 1 to');
+    expect(refused({ graceMs: 0, skewMs: 1 })).toEqual([]);
   });
 
-  it('divides nothing else', () => {
-    expect(ownProblems('maxReceiveCount', 9)).toHaveLength(1);
-    expect(problems({ timeScale: 100, maxReceiveCount: 9 })).toHaveLength(1);
-  });
-
-  it('counts as 1 while it is itself refused', () => {
-    expect(problems({ timeScale: 0, leaseMs: 9_999 }).join()).toContain('from 10000');
-    expect(problems({ timeScale: '9', leaseMs: 9_999 }).join()).toContain('from 10000');
+  it('keep their relations, and the limits of everything else', () => {
+    expect(refused({ ...quick, heartbeatMs: 101 }).join()).toContain('at most a third of leaseMs');
+    expect(refused({ maxReceiveCount: 9 })).toHaveLength(1);
   });
 });
 
@@ -144,18 +147,18 @@ describe('relations between settings name both, with both values and the way out
   const cases: [string, Record<string, unknown>, readonly string[]][] = [
     [
       'a beat is too slow',
-      { heartbeatMs: 10_001 },
-      ['heartbeatMs (10001)', 'leaseMs (30000)', 'set heartbeatMs to 10000 or leaseMs to 30003'],
+      { heartbeatMs: 6_667 },
+      ['heartbeatMs (6667)', 'leaseMs (20000)', 'set heartbeatMs to 6666 or leaseMs to 20001'],
     ],
     [
       'the shortest lease is above the usual',
-      { minLeaseMs: 30_001 },
-      ['minLeaseMs (30001)', 'leaseMs (30000)', 'lower minLeaseMs or raise leaseMs'],
+      { minLeaseMs: 20_001 },
+      ['minLeaseMs (20001)', 'leaseMs (20000)', 'lower minLeaseMs or raise leaseMs'],
     ],
     [
       'the skew eats the lease',
-      { skewMs: 10_000 },
-      ['skewMs (10000)', 'minLeaseMs (30000)', 'lower skewMs to 9999 or raise minLeaseMs above 30000'],
+      { skewMs: 6_667 },
+      ['skewMs (6667)', 'minLeaseMs (20000)', 'lower skewMs to 6666 or raise minLeaseMs above 20001'],
     ],
     [
       'messages reappear while they run',
@@ -203,8 +206,13 @@ describe('relations between settings name both, with both values and the way out
     ],
     [
       'heartbeats outgrow the index',
-      { shards: 1, maxRunning: 4_251 },
-      ['shards (1)', 'maxRunning (4251)', 'heartbeatMs (10000)', 'set shards to 2 or more'],
+      { shards: 1, maxRunning: 1_626 },
+      ['shards (1)', 'maxRunning (1626)', 'heartbeatMs (5000)', 'set shards to 2 or more'],
+    ],
+    [
+      'starts of short jobs outgrow the index',
+      { maxStartsPerSecond: 10_000 },
+      ['shards (8)', 'maxStartsPerSecond (10000)', 'set shards to 24 or more'],
     ],
   ];
 
@@ -215,12 +223,12 @@ describe('relations between settings name both, with both values and the way out
   });
 
   it.each([
-    ['heartbeatMs', { heartbeatMs: 10_000 }],
-    ['skewMs', { skewMs: 9_999 }],
+    ['heartbeatMs', { heartbeatMs: 6_666 }],
+    ['skewMs', { skewMs: 6_666 }],
     ['visibilityTimeoutMs', { visibilityTimeoutMs: 900_000 }],
     ['deadlineMarginMs', { functionTimeoutMs: 10_001 }],
     ['maxCrashes', { maxCrashes: 5 }],
-    ['shards', { shards: 1, maxRunning: 4_250 }],
+    ['shards', { shards: 1, maxRunning: 1_625 }],
   ])('%s is accepted at its bound', (_, given) => {
     expect(problems(given)).toEqual([]);
   });
@@ -229,7 +237,7 @@ describe('relations between settings name both, with both values and the way out
     expect(problems({ shards: 0, maxCrashes: 6 })).toHaveLength(1);
   });
 
-  it('carry a million jobs at the default heartbeat with the shards that there may be', () => {
+  it('carry a million jobs at a lease of 30 s with the shards that there may be', () => {
     expect(shardsNeeded({ maxRunning: 1_000_000, heartbeatMs: 10_000 })).toBe(236);
   });
 

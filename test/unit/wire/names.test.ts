@@ -29,11 +29,11 @@ describe('names that both sides share', () => {
     expect(settingVariable('watch')).toBe('LEASEHOLD_WATCH');
   });
 
-  it('gives the attributes of the claim ring two digits, and wraps after twenty', () => {
-    expect([0, 1, 19, 20, 41].map(claimAttribute)).toEqual([
+  it('gives the attributes of the claim ring two digits, and wraps after ten', () => {
+    expect([0, 1, 9, 10, 21].map(claimAttribute)).toEqual([
       'claim00',
       'claim01',
-      'claim19',
+      'claim09',
       'claim00',
       'claim01',
     ]);

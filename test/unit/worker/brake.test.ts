@@ -12,13 +12,6 @@ const jobs = (...names: readonly string[]) =>
   names.map((jobId) => ({ jobId, type: jobId.split('-')[0] ?? '' }));
 
 describe('the brake', () => {
-  it('is not pulled by one poison job, however often it dies', () => {
-    const { brake } = stage();
-    for (let n = 0; n < 20; n++) brake.convicted({ jobId: 'a-1', type: 'a' });
-    expect(brake.holdsTypeMs('a')).toBe(0);
-    expect(brake.holdsHostMs()).toBe(0);
-  });
-
   it('holds a type whose third different job dies with no success in between, and no other type', () => {
     const { brake, telemetry } = stage();
     for (const job of jobs('a-1', 'a-2')) brake.convicted(job);
@@ -98,13 +91,5 @@ describe('the brake', () => {
     expect(brake.holdsHostMs()).toBe(4000);
     brake.succeeded('z');
     expect(brake.holdsHostMs()).toBe(0);
-  });
-
-  it('of a type is let go by its own successes only', () => {
-    const { brake } = stage();
-    for (const job of jobs('a-1', 'a-2')) brake.convicted(job);
-    brake.succeeded('b');
-    for (const job of jobs('a-3')) brake.convicted(job);
-    expect(brake.holdsTypeMs('a')).toBe(5000);
   });
 });

@@ -4,10 +4,11 @@ import type { RunningJob } from '../../../lib/protocol/job.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
-import { createCellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
+import { CellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/host/cell-process.ts';
-import { blankSlate } from '../../../lib/worker/cells/slate.ts';
+import { SharedMemory } from '../../../lib/worker/cells/shared-memory.ts';
 import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+import { heapBytes } from '../../support/heap-bytes.ts';
 import { silentTelemetry } from '../../support/silent-ports.ts';
 
 const settings = resolveSettings({ maxCheckpointBytes: 1024, maxResultBytes: 1024 });
@@ -18,7 +19,8 @@ function puppet() {
   let hear: (heard: unknown) => void = () => {};
   const process: CellProcess = {
     pid: undefined,
-    slate: blankSlate,
+    shared: new SharedMemory(heapBytes()),
+    lastWords: () => undefined,
     send() {},
     end() {},
     memory: () => undefined,
@@ -36,9 +38,9 @@ function puppet() {
 function stage() {
   const clock = createHandClock();
   const puppets: ReturnType<typeof puppet>[] = [];
-  const cells = createCellPool({
+  const cells = new CellPool({
     ...{ clock, telemetry: silentTelemetry, settings, serviceName: 'test', source: 'test' },
-    ...{ cells: 2, concurrency: 2, memoryBytes: 1 },
+    ...{ cells: 2, concurrency: 2, processors: 1, memoryBytes: 1, memoryForCells: () => 1 },
     timers: { every: () => () => {}, soon: (run) => run() },
     launch() {
       puppets.push(puppet());
@@ -63,7 +65,6 @@ function stage() {
         return 'written';
       },
       onProgress() {},
-      onRetired() {},
     });
     void end.then((ended) => ends.push(ended));
     return { saved, ends };
@@ -79,13 +80,12 @@ const end = fc.oneof(
 );
 const message = fc.record(
   {
-    kind: fc.constantFrom('ready', 'unloadable', 'ended', 'unstarted', 'save', 'checked', 'flushed', 'other'),
-    ...{ run: number, check: number, turn: number, end, checkpoint: text, progress: text, text },
+    kind: fc.constantFrom('ready', 'ended', 'unstarted', 'save', 'flushed', 'other'),
+    ...{ run: number, turn: number, end, checkpoint: text, progress: text, text },
     types: fc.oneof(
       fc.anything(),
       fc.array(fc.record({ type: text, lease: fc.anything(), backoff: fc.anything() })),
     ),
-    answer: fc.oneof(fc.constantFrom('accepted', 'refused', 'unanswered'), fc.anything()),
   },
   { requiredKeys: ['kind'] },
 );

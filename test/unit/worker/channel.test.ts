@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readFromCell } from '../../../lib/worker/cells/channel.ts';
-import { explainDeath } from '../../../lib/worker/cells/host/cause-of-death.ts';
 import { cellExecArgv } from '../../../lib/worker/cells/host/memory.ts';
 
 const limits = { maxResultBytes: 1000, maxCheckpointBytes: 1000 };
-const kinds = ['ready', 'unloadable', 'ended', 'unstarted', 'save', 'checked', 'flushed', 'other'];
+const kinds = ['ready', 'ended', 'unstarted', 'save', 'flushed', 'other'];
 
 describe('what a cell says', () => {
   it('never makes its host throw, and is of the known kinds or left out', () => {
@@ -26,8 +25,13 @@ describe('what a cell says', () => {
     );
   });
 
-  const thrown = { text: 'boom', loggable: 'b', retryable: false };
-  const unreadable = { text: 'thrown value: unreadable', loggable: 'unreadable', retryable: true };
+  const thrown = { text: 'boom', loggable: 'b', retryable: false, quotesPayload: true, retryAfterMs: 5 };
+  const unreadable = {
+    text: 'thrown value: unreadable',
+    loggable: 'unreadable',
+    retryable: true,
+    quotesPayload: false,
+  };
   const NOT_JSON = expect.stringMatching(/^NotJsonError: the result/) as unknown;
   const notJson = {
     ...{ kind: 'ended', run: 1 },
@@ -45,14 +49,6 @@ describe('what a cell says', () => {
     [
       { kind: 'ready', types: [{ type: 'x'.repeat(65_537) }, { type: 'y'.repeat(65_536) }] },
       { kind: 'ready', types: [{ type: 'y'.repeat(65_536) }] },
-    ],
-    [
-      { kind: 'unloadable', text: 'no' },
-      { kind: 'unloadable', text: 'no' },
-    ],
-    [
-      { kind: 'unloadable', text: 7 },
-      { kind: 'unloadable', text: '' },
     ],
     [
       { kind: 'ended', run: 1, end: { kind: 'returned' } },
@@ -106,20 +102,6 @@ describe('what a cell says', () => {
     [{ kind: 'save', run: 3 }, undefined],
     [{ kind: 'save', run: '3', checkpoint: '1' }, undefined],
     [
-      { kind: 'checked', check: 4, answer: 'accepted' },
-      { kind: 'checked', check: 4, answer: 'accepted', reason: undefined },
-    ],
-    [
-      { kind: 'checked', check: 4, answer: 'refused', reason: 'no' },
-      { kind: 'checked', check: 4, answer: 'refused', reason: 'no' },
-    ],
-    [
-      { kind: 'checked', check: 4, answer: 'unanswered', reason: 7 },
-      { kind: 'checked', check: 4, answer: 'unanswered', reason: undefined },
-    ],
-    [{ kind: 'checked', check: 4, answer: 'perhaps' }, undefined],
-    [{ kind: 'checked', check: 'x', answer: 'accepted' }, undefined],
-    [
       { kind: 'flushed', turn: 5 },
       { kind: 'flushed', turn: 5 },
     ],
@@ -156,41 +138,6 @@ describe('what a cell says', () => {
       { kind: 'ended', end: { kind: 'threw' } },
       { kind: 'save' },
     ]);
-  });
-});
-
-describe('the cause of a death', () => {
-  const known = { memory: 0, memoryBytes: 100, ending: { code: null, signal: 'SIGKILL' as const } };
-
-  it('is memory only where the last sample was near the share', () => {
-    expect(explainDeath({ ...known, memory: 79 })).toMatch(/^killed \(SIGKILL\) by somebody else/);
-    expect(explainDeath({ ...known, memory: 80 })).toMatch(/^out of memory/);
-  });
-
-  it('of an abort is the heap only where V8 said so, or memory was short', () => {
-    const aborted = { ...known, ending: { code: null, signal: 'SIGABRT' as const } };
-    const fatal = (event: string) => JSON.stringify({ origin: 'fatal', fatal: event });
-    expect(explainDeath(aborted)).toMatch(/^aborted \(SIGABRT\) by native code/);
-    expect(explainDeath({ ...aborted, memory: 80 })).toBe('out of memory (heap)');
-    expect(
-      explainDeath({ ...aborted, lastWords: fatal('Allocation failed - JavaScript heap out of memory') }),
-    ).toBe('out of memory (heap)');
-    expect(explainDeath({ ...aborted, lastWords: fatal('Check failed: x.') })).toBe(
-      'aborted by V8: Check failed: x.',
-    );
-    expect(explainDeath({ ...aborted, lastWords: '{"origin":"abort"}' })).toBe('aborted by process.abort()');
-  });
-
-  it('is what the host did, whatever else is known', () => {
-    expect(explainDeath({ ...known, memory: 99, killedFor: 'stalled' })).toMatch(/maxStallMs/);
-  });
-
-  it('survives last words that are no words', () => {
-    fc.assert(
-      fc.property(fc.string(), (lastWords) => {
-        expect(explainDeath({ ...known, lastWords })).toEqual(expect.any(String));
-      }),
-    );
   });
 });
 

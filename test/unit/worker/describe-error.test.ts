@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeError, loggableError } from '../../../lib/worker/cells/describe-error.ts';
-import { thrownBy } from '../../../lib/worker/cells/thrown.ts';
+import { describeError, loggableError } from '../../../lib/worker/describe-error.ts';
+import { thrownBy } from '../../../lib/worker/thrown.ts';
 
 const hostile: readonly (readonly [string, unknown])[] = [
   ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 5 })],

@@ -63,10 +63,6 @@ function createScene() {
   };
 }
 
-/** Lets everything happen that the time passed so far allows. */
-const turns = async (count = 5) => {
-  for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
-};
 const WINDOW_MS = 5;
 
 /** Waits for the outcomes while the clock goes on. */
@@ -94,48 +90,6 @@ describe('gathered completions', () => {
     const scene = createScene();
     await settled(scene, scene.store.complete(await scene.claim()));
     expect(scene.batches).toEqual([1]);
-  });
-
-  it('gathers what ends while a request is under way', async () => {
-    const scene = createScene();
-    const claims = await scene.claimMany(4);
-    const release = scene.hang();
-    const first = scene.store.complete(claims[0] as Claim);
-    await scene.clock.advance(WINDOW_MS);
-    await turns();
-    const others = claims.slice(1).map((claim) => scene.store.complete(claim));
-    await scene.clock.advance(WINDOW_MS);
-    await turns();
-    expect(scene.batches).toEqual([1]);
-    release();
-    await Promise.all([first, ...others]);
-    expect(scene.batches).toEqual([1, 3]);
-  });
-
-  it('holds a completion up for no longer than 50 ms behind a store that hangs', async () => {
-    const scene = createScene();
-    const claims = await scene.claimMany(2);
-    const release = scene.hang();
-    const first = scene.store.complete(claims[0] as Claim);
-    await scene.clock.advance(WINDOW_MS);
-    await turns();
-    const second = scene.store.complete(claims[1] as Claim);
-    await scene.clock.advance(WINDOW_MS);
-    await turns();
-    await scene.clock.advance(49);
-    expect(scene.batches).toEqual([1]);
-    await scene.clock.advance(1);
-    await turns();
-    expect(scene.batches).toEqual([1, 1]);
-    release();
-    await Promise.all([first, second]);
-  });
-
-  it('never puts more than 25 into one request', async () => {
-    const scene = createScene();
-    const claims = await scene.claimMany(60);
-    await settled(scene, Promise.all(claims.map((claim) => scene.store.complete(claim))));
-    expect(scene.batches).toEqual([25, 25, 10]);
   });
 
   it('tells each job its own verdict: a lost lease among nine held ones', async () => {

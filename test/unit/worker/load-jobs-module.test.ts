@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { JobsModuleError } from '../../../lib/worker/cells/jobs-module-error.ts';
-import { loadJobsModule } from '../../../lib/worker/cells/load-jobs-module.ts';
+import { JobsModuleError } from '../../../lib/worker/jobs-module-error.ts';
+import { loadJobsModule } from '../../../lib/worker/load-jobs-module.ts';
 
 const lib = pathToFileURL(join(import.meta.dirname, '..', '..', '..', 'lib', 'worker', 'registry.ts')).href;
 const REGISTRY = `import { createRegistry } from ${JSON.stringify(lib)};

@@ -2,14 +2,16 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
+import { claimWrite } from '../../../lib/protocol/writes/worker-writes.ts';
 import { createTestStack } from '../../../lib/testing/index.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
+import type { MetricName } from '../../../lib/wire/metrics.ts';
 import { ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob, type JobContext } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
 
-const LEASE_MS = 30_000;
+const LEASE_MS = 20_000;
 
 /** One job that runs, on a store that can be put out of reach. */
 async function startRun(run: (context: JobContext) => Promise<string>, changes: Row = {}) {
@@ -72,25 +74,15 @@ const untilAborted = ({ signal }: JobContext) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 describe('a worker that was cut off from the store for longer than its lease', () => {
-  it('releases its job when it gets through, if nobody has taken it: the reaper would charge a crash', async () => {
+  it('leaves its job to the reaper, which counts one lapse and nothing else', async () => {
     const { stack, end, row, down, pass } = await startRun(untilAborted);
-    down(true);
-    await pass(LEASE_MS + 5000);
-    down(false);
-    await pass(5000);
-    expect(await end).toBe('released');
-    expect(await row()).toMatchObject({ status: 'pending', crashes: 0, errors: 0, releases: 1 });
-    expect(stack.table.rows().find(({ jobId }) => jobId === 'a')).toMatchObject({ excuses: 1 });
-    expect(stack.telemetry.total('LeasesLost')).toBe(1);
-  });
-
-  it('leaves it to the reaper the third time in a row: a job that cuts its host off must not live for ever', async () => {
-    const { end, row, down, pass } = await startRun(untilAborted, { excuses: 2 });
     down(true);
     await pass(LEASE_MS + 5000);
     expect(await end).toBe('lost');
     down(false);
-    expect(await row()).toMatchObject({ status: 'running', attempt: 1, releases: 0 });
+    await stack.sweep();
+    expect(await row()).toMatchObject({ status: 'pending', lapses: 1, crashes: 0, errors: 0, releases: 0 });
+    expect(stack.telemetry.total('LeasesLost')).toBe(1);
   });
 
   it('does not fail a job for crashes that a checkpoint has forgiven whose answer was lost', async () => {
@@ -112,18 +104,6 @@ describe('a worker that was cut off from the store for longer than its lease', (
     expect(await row()).toMatchObject({ status: 'pending', errors: 1, crashes: 0 });
   });
 
-  it('leaves it to whoever has taken it', async () => {
-    const { stack, end, row, down, pass } = await startRun(untilAborted);
-    down(true);
-    await pass(LEASE_MS + 3000);
-    down(false);
-    await stack.sweep();
-    await pass(5000);
-    expect(await end).toBe('lost');
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, releases: 0 });
-    expect(stack.telemetry.total('WritesFenced')).toBe(1);
-  });
-
   it('stores what its handler returned when it gets through, if nobody has taken the job', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const { end, row, down, pass } = await startRun(() => promise);
@@ -137,6 +117,50 @@ describe('a worker that was cut off from the store for longer than its lease', (
     expect(await row()).toMatchObject({ status: 'done', attempt: 1, result: 'result' });
   });
 
+  it.each([
+    ['retried', 'retry', 'of its own', { JobsRetried: 1 }],
+    ['failed', 'fail', 'of its own', { JobsFailed: 1 }],
+    ['done', 'complete', undefined, { JobsDone: 1 }],
+  ] as const)(
+    'knows on its next offer that its job was %s before',
+    async (ending, transition, error, counts) => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const { stack, end, down, pass, swallowAfter } = await startRun(
+        () => promise,
+        ending === 'failed' ? { maxAttempts: 1 } : {},
+      );
+      swallowAfter(transition);
+      if (error === undefined) resolve('result');
+      else reject(new Error(error));
+      await pass(5000);
+      down(false);
+      await pass(5000);
+      expect(await end).toBe(ending);
+      expect(stack.telemetry.total('WritesFenced')).toBe(0);
+      for (const [metric, count] of Object.entries(counts))
+        expect(stack.telemetry.total(metric as MetricName)).toBe(count);
+      expect(stack.telemetry.total('HintsSent')).toBe(ending === 'retried' ? 1 : 0);
+    },
+  );
+
+  it('knows on its next offer that its job was released before, though another worker has it by then', async () => {
+    const { stack, end, down, pass, stopping, swallowAfter } = await startRun(untilAborted);
+    swallowAfter('release');
+    stopping.abort(new ShuttingDown('shutdown'));
+    await pass(1000);
+    const { apply } = stack.table;
+    down(false);
+    await apply(
+      claimWrite(
+        { job: { jobId: 'a' }, owner: 'other/1', skewMs: 0, terms: stack.settings },
+        { changedBy: 'other/2', now: stack.clock.now(), shards: 1, expiresAt: 0 },
+      ),
+    );
+    await pass(5000);
+    expect(await end).toBe('released');
+    expect(stack.telemetry.total('HintsSent')).toBe(1);
+  });
+
   it('gives up with its lease where its host has to go: nobody waits for that', async () => {
     const { end, down, pass, stopping } = await startRun(() => new Promise(() => {}));
     down(true);
@@ -146,8 +170,11 @@ describe('a worker that was cut off from the store for longer than its lease', (
   });
 
   it('gives up after a second lease’s length', async () => {
-    const { stack, end, row, down, pass } = await startRun(untilAborted);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { stack, end, row, down, pass } = await startRun(() => promise);
+    await pass(5000);
     down(true);
+    resolve('result');
     await pass(2 * LEASE_MS + 5000);
     expect(await end).toBe('unsaved');
     down(false);
@@ -177,19 +204,6 @@ describe('a worker that was cut off from the store for longer than its lease', (
       lastError: expect.stringContaining('of its own'),
     });
   });
-
-  it('stores what its handler threw however often it was excused: only releases are', async () => {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const { end, row, down, pass } = await startRun(() => promise, { excuses: 2 });
-    down(true);
-    await pass(LEASE_MS - 5000);
-    reject(new Error('of its own'));
-    await pass(10_000);
-    down(false);
-    await pass(5000);
-    expect(await end).toBe('retried');
-    expect(await row()).toMatchObject({ status: 'pending', errors: 1 });
-  });
 });
 
 describe('a job whose cell dies as the store goes out of reach', () => {
@@ -201,75 +215,16 @@ describe('a job whose cell dies as the store goes out of reach', () => {
     });
   };
 
-  it('runs again when the store is back, although its lease has lapsed meanwhile', async () => {
-    const { end, row, down, pass, killCell } = await startMortal();
+  it('is left to the reaper once its lease is over', async () => {
+    const { stack, end, row, down, pass, killCell } = await startMortal();
     await pass(5000);
     down(true);
     killCell();
     await pass(LEASE_MS + 2000);
     down(false);
-    await pass(5000);
-    expect(await end).toBe('done');
-    expect(await row()).toMatchObject({ status: 'done', attempt: 2, crashes: 1, releases: 0 });
-  });
-
-  it('runs again where only the answer to its new claim was lost, although the lease of the old one is over', async () => {
-    const { end, row, down, pass, killCell, swallowAfter } = await startMortal();
-    await pass(8000);
-    swallowAfter('restart');
-    killCell();
-    await pass(LEASE_MS - 6000);
-    down(false);
-    await pass(5000);
-    expect(await end).toBe('done');
-    expect(await row()).toMatchObject({ status: 'done', attempt: 2, crashes: 1 });
-  });
-
-  it('is released where the lease of its new claim is over as well, and is not charged for it', async () => {
-    const { stack, end, row, down, pass, killCell, swallowAfter } = await startMortal(async (context) => {
-      context.signal.throwIfAborted();
-      return untilAborted(context);
-    });
-    await pass(5000);
-    swallowAfter('restart');
-    killCell();
-    await pass(LEASE_MS + 2000);
-    down(false);
-    await pass(5000);
-    expect(await end).toBe('released');
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 2, crashes: 1, releases: 1 });
-    expect(stack.table.rows().find(({ jobId }) => jobId === 'a')).toMatchObject({ excuses: 1 });
-  });
-});
-
-describe('a lease that a late reply has kept after all', () => {
-  /** Beats are accepted in time; the reply comes when the worker has given the lease up. */
-  const releasedLate = async (changes: Row) => {
-    const { stack, end, pass } = await startRun(async ({ signal }) => {
-      await untilAborted({ signal } as JobContext).catch(() => stack.clock.sleep(6000));
-      signal.throwIfAborted();
-      return 'never';
-    }, changes);
-    const { apply } = stack.table;
-    Object.assign(stack.table, {
-      async apply(write: Parameters<typeof apply>[0]) {
-        const result = await apply(write);
-        if (write.transition === 'heartbeat') await stack.clock.sleep(25_000);
-        return result;
-      },
-    });
-    await pass(37_000);
-    return { ending: await end, row: stack.table.rows().find(({ jobId }) => jobId === 'a') };
-  };
-
-  it('is released, which spends one of the job’s two excuses', async () => {
-    expect(await releasedLate({ excuses: 1 })).toMatchObject({
-      ...{ ending: 'released', row: { status: 'pending', releases: 1, crashes: 0, errors: 0, excuses: 2 } },
-    });
-  });
-
-  it('is left to the reaper where none is left: a job that freezes its host must not live for ever', async () => {
-    expect(await releasedLate({ excuses: 2 })).toMatchObject({ ending: 'lost', row: { status: 'running' } });
+    expect(await end).toBe('unsaved');
+    await stack.sweep();
+    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, lapses: 1, crashes: 0 });
   });
 });
 
@@ -309,43 +264,38 @@ describe('a claim whose answer is lost as the store goes out of reach', () => {
     };
   }
 
-  it('is released when the store is back, with a hint, and charged to nobody', async () => {
-    const { stack, row, pass, up } = await claimed();
-    await pass(20_000);
-    expect(await row()).toMatchObject({ status: 'running', attempt: 1 });
-    up();
-    await pass(5000);
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, crashes: 0, errors: 0 });
-    expect(await stack.queue.receive({ max: 1, waitSeconds: 0 })).toMatchObject([
-      { body: expect.stringContaining('"a"') },
-    ]);
+  it('is released a second time where the first release came before it', async () => {
+    const stack = createTestStack();
+    const { apply } = stack.table;
+    Object.assign(stack.table, {
+      async apply(write: Parameters<typeof apply>[0]) {
+        if (write.transition !== 'claim') return apply(write);
+        void stack.clock.sleep(3000).then(() => apply(write));
+        throw new Error('no answer');
+      },
+    });
+    const idle = defineJob({ type: 'job', payload: z.unknown(), async run() {} });
+    const engine = createEngine(stack.worker(createRegistry([idle])));
+    await stack.queue.sendJobs([{ body: jobBody('job', 1, { jobId: 'a' }) }]);
+    const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
+    const opened = await engine.open(message as ReceivedMessage);
+    if (opened.kind !== 'claimable') throw new Error(opened.kind);
+    expect(await engine.claim([opened])).toMatchObject([{ kind: 'returned' }]);
+    await stack.clock.advance(3000);
+    expect(await stack.store.read('a')).toMatchObject({ status: 'running' });
+    await stack.clock.advance(1000);
+    expect(await stack.store.read('a')).toMatchObject({ status: 'pending', releases: 1, lapses: 0 });
+    expect(stack.telemetry.total('HintsSent')).toBe(1);
+    await engine.quiet();
   });
 
-  it('is given up when its lease would be over', async () => {
-    const { pass, releases } = await claimed();
+  it('lapses where its one release does not get through', async () => {
+    const { stack, row, releases, pass, up } = await claimed();
+    expect(releases()).toBe(1);
     await pass(LEASE_MS + 5000);
-    const until = releases();
-    expect(until).toBeGreaterThan(5);
-    await pass(LEASE_MS);
-    expect(releases()).toBe(until);
-  });
-
-  it('is tried once more when its host has to go, which waits for no more', async () => {
-    const { engine, row, releases, up, pass } = await claimed();
-    await pass(1000);
-    const before = releases();
     up();
-    await engine.quiet();
-    expect(releases()).toBe(before + 1);
-    expect(await row()).toMatchObject({ status: 'pending' });
-  });
-
-  it('is tried once more and given up, where the store is still out of reach', async () => {
-    const { engine, releases, pass } = await claimed();
-    await pass(1000);
-    const before = releases();
-    await engine.quiet();
-    await pass(LEASE_MS);
-    expect(releases()).toBe(before + 1);
+    await stack.sweep();
+    expect(releases()).toBe(1);
+    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, lapses: 1, crashes: 0, errors: 0 });
   });
 });

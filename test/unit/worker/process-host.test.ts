@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { StoreUnavailableError } from '../../../lib/protocol/errors.ts';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
+import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
+import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../../lib/settings/heartbeat-timing.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
@@ -98,4 +101,57 @@ describe('a process that cannot use the table', () => {
     await pass(stack, 1000);
     await stopped;
   });
+});
+
+describe('a process that outlives an outage of the store', () => {
+  it.each([0, 15, 60, 600])(
+    'starts waiting and fresh jobs within 10 s of its end (after %i s)',
+    async (seconds) => {
+      const stack = createTestStack();
+      const { clock, table } = stack;
+      const started: number[] = [];
+      const quick = defineJob({
+        type: 'quick',
+        payload: z.unknown(),
+        async run() {
+          started.push(clock.monotonic());
+        },
+      });
+      const worker = stack.worker(createRegistry([quick]));
+      let isDown = true;
+      const timedOut = async () => {
+        await clock.sleep(STORE_ATTEMPTS * STORE_TIMEOUT_MS);
+        throw new StoreUnavailableError('any', new Error('no reply'));
+      };
+      const { apply, applyMany, read } = table;
+      Object.assign(table, {
+        apply: (write: RowWrite) => (isDown ? timedOut() : apply(write)),
+        applyMany: (writes: readonly RowWrite[]) => (isDown ? timedOut() : applyMany(writes)),
+        read: (jobId: string) => (isDown ? timedOut() : read(jobId)),
+      });
+      const counts: number[] = [];
+      const queue: JobQueue = {
+        ...polled(stack),
+        async receive(request) {
+          await clock.sleep(10);
+          const messages = await stack.queue.receive(request);
+          counts.push(...messages.map(({ receiveCount }) => receiveCount));
+          return messages;
+        },
+      };
+      const send = (jobId: string) => stack.queue.sendJobs([{ body: jobBody('quick', {}, { jobId }) }]);
+      const host = startWorkerProcess({ parts: { ...worker, queue }, signals: false });
+      await send('waiting');
+      for (let passed = 0; passed < seconds; passed += 0.25) await clock.advance(250);
+      isDown = false;
+      const upAt = clock.monotonic();
+      await send('fresh');
+      for (let passed = 0; passed < 15_000; passed += 10) await clock.advance(10);
+      expect(started.map((at) => at - upAt).filter((ms) => ms <= 10_000)).toHaveLength(2);
+      expect(Math.max(...counts)).toBeLessThanOrEqual(2);
+      const stopped = host.stop();
+      await pass(stack, 1000);
+      await stopped;
+    },
+  );
 });

@@ -2,14 +2,18 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod/mini';
+import { createProducer, type JobArguments } from '../../../lib/client/producer/index.ts';
+import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/index.ts';
+import type { JsonValue } from '../../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
 import {
   checkTypes,
   createRegistry,
   type PayloadIn,
   RegistryError,
+  type ResultIn,
   type TypeIn,
 } from '../../../lib/worker/registry.ts';
 
@@ -43,7 +47,9 @@ describe('a job type', () => {
   ])('checks payloads with %s', async (name, payload) => {
     const double = defineJob({ type: name, payload, run: (view) => view.payload.n * 2 });
     expect(await testJob(double, { n: 4 }).finish()).toMatchObject({ status: 'done', result: 8 });
-    await expect(testJob(double, { n: 'four' } as never).finish()).rejects.toThrow(/rejected: .*schema.*n/);
+    const refused = await testJob(double, { n: 'four' } as never).finish();
+    expect(refused).toMatchObject({ status: 'failed', errors: 5 });
+    expect(refused.lastError).toMatch(/schema.*n: /);
   });
 
   it('hands over what its schema made of the payload, and keeps what was sent', async () => {
@@ -62,6 +68,70 @@ describe('a job type', () => {
   });
 });
 
+describe('results, progress and checkpoints', () => {
+  interface Line {
+    readonly cents: number;
+  }
+  interface Invoice {
+    readonly id: string;
+    readonly lines: readonly Line[];
+    readonly note?: string;
+  }
+  const invoice: Invoice = { id: 'a', lines: [{ cents: 5 }] };
+
+  it('may be typed by an interface, and by nothing that JSON cannot express', async () => {
+    const bill = defineJob({
+      type: 'bill',
+      async run(_job, { progress, save }) {
+        progress(invoice);
+        await save(invoice);
+        return invoice;
+      },
+    });
+    const registry = createRegistry([bill]);
+    expectTypeOf<ResultIn<typeof registry, 'bill'>>().toEqualTypeOf<Invoice>();
+    expect(await testJob(bill, {}).finish()).toMatchObject({ result: invoice, checkpoint: invoice });
+    defineJob({
+      type: 'dated',
+      // @ts-expect-error a Date comes back as a string
+      run: () => ({ at: new Date() }),
+    });
+    defineJob({
+      type: 'mapped',
+      // @ts-expect-error a Map comes back as {}
+      run: (_job, { progress }) => progress(new Map()),
+    });
+  });
+});
+
+describe('a type without a schema', () => {
+  it('takes any payload, or none', async () => {
+    const echo = defineJob({
+      type: 'echo',
+      run({ payload }) {
+        expectTypeOf(payload).toEqualTypeOf<JsonValue>();
+        return payload;
+      },
+    });
+    expect(await testJob(echo, { n: 1 }).finish()).toMatchObject({ status: 'done', result: { n: 1 } });
+    const registry = createRegistry([echo, defineJob({ type: 'b', payload: z.string(), run() {} })]);
+    type Arguments<Type extends 'echo' | 'b'> = JobArguments<typeof registry, Type>['length'];
+    expectTypeOf<Arguments<'echo'>>().toEqualTypeOf<0 | 1 | 2>();
+    expectTypeOf<Arguments<'b'>>().toEqualTypeOf<1 | 2>();
+    const sent: string[] = [];
+    const queue: Pick<JobQueue, 'sendJobs'> = {
+      async sendJobs(jobs) {
+        sent.push(...jobs.map(({ body }) => body));
+        return [];
+      },
+    };
+    await createProducer<typeof registry>({ queue })
+      .send('echo')
+      .catch(() => {});
+    expect(sent[0]).toMatch(/^{"type":"echo","jobId":"[^"]+"}$/);
+  });
+});
+
 describe('a definition that no worker could run', () => {
   const right = { type: 'mail', payload: z.unknown(), run: () => undefined };
 
@@ -70,7 +140,6 @@ describe('a definition that no worker could run', () => {
     ['an unknown part of the lease', { lease: { ms: 30_000, seconds: 3 } }, /'lease.seconds' is unknown/],
     ['a lease that is a number', { lease: 30_000 }, /lease is 30000; it must be an object such as { ms/],
     ['a lease above the longest', { lease: { ms: 3_600_001 } }, /lease.ms is 3600001/],
-    ['no schema', { payload: undefined }, /payload must be a schema of zod/],
     ['a type of TypeScript’s in place of a schema', { payload: {} }, /payload must be a schema/],
     ['no function', { run: undefined }, /run must be the function/],
     ['attempts in words', { maxAttempts: 'three' }, /maxAttempts is "?'?three/],
@@ -105,7 +174,7 @@ describe('a registry', () => {
   });
 
   it.each<[string, JobOptions, RegExp]>([
-    ['a lease below the shortest', { lease: { ms: 9999 } }, /lease\.ms is 9999; .* from 30000 to 3600000/],
+    ['a lease below the shortest', { lease: { ms: 9999 } }, /lease\.ms is 9999; .* from 20000 to 3600000/],
     ['a lease above the longest', { lease: { ms: 3_600_001 } }, /lease\.ms is 3600001/],
     ['too many attempts', { maxAttempts: 26 }, /maxAttempts is 26/],
     ['more crashes than attempts', { maxAttempts: 2, maxCrashes: 3 }, /maxCrashes is 3; .* from 1 to 2/],
@@ -117,8 +186,13 @@ describe('a registry', () => {
     expect(() => checkTypes(createRegistry([job('a', options)]).definitions, settings)).toThrow(problem);
   });
 
+  it('takes over short times from the settings, where those are allowed', () => {
+    const short = resolveSettings({ maxStallMs: 800, maxRunMs: 900 }, { allowShortTimes: true });
+    expect(() => checkTypes(createRegistry([job('a')]).definitions, short)).not.toThrow();
+  });
+
   it('names every problem at once', () => {
-    const registry = createRegistry([job('a', { maxRunMs: 1 }), job('b', { lease: { ms: 10 } })]);
+    const registry = createRegistry([job('a', { lease: { ms: 20 } }), job('b', { lease: { ms: 10 } })]);
     expect(() => checkTypes(registry.definitions, settings)).toThrow(
       expect.objectContaining({ problems: [expect.stringContaining("'a'"), expect.stringContaining("'b'")] }),
     );

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { NonRetryableError } from '../../../lib/protocol/errors.ts';
+import { NonRetryableError, RetryAfter } from '../../../lib/protocol/errors.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
+import { defaultSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/index.ts';
 import { Cancelled, LeaseLost } from '../../../lib/worker/abort-reasons.ts';
-import { defineJob } from '../../../lib/worker/define-job.ts';
+import { defineJob, type JobDefinition } from '../../../lib/worker/define-job.ts';
 
 /** Counts to a number, one slice for each step, and goes on from its checkpoint. */
 const count = defineJob({
@@ -34,6 +35,42 @@ const failing = (error: Error, times = Number.POSITIVE_INFINITY) => {
     },
   });
 };
+
+describe('the delay of a retry', () => {
+  const delayAfter = async (definition: JobDefinition) => {
+    const job = testJob(definition, null);
+    expect(await job.run()).toBe('retried');
+    const row = await job.row();
+    return row?.status === 'pending' ? [row.errors, row.notBefore - job.stack.clock.now()] : row;
+  };
+  const HOURS = 3_600_000;
+
+  it.each([
+    ['the handler by RetryAfter', failing(new RetryAfter(90_000)), 90_000],
+    ['RetryAfter, at most a day', failing(new RetryAfter(50 * HOURS)), 24 * HOURS],
+    [
+      'the type’s function',
+      { ...failing(new Error('no')), backoff: (errors: number) => errors * 7_000 },
+      7_000,
+    ],
+    ['RetryAfter before the function', { ...failing(new RetryAfter(1)), backoff: () => 7_000 }, 1],
+  ])('is chosen by %s, and the error is charged', async (_who, definition, delay) => {
+    expect(await delayAfter(definition)).toEqual([1, delay]);
+  });
+
+  it.each([
+    () => Number.NaN,
+    () => -1,
+    () => 'soon' as never,
+    () => {
+      throw new Error('no idea');
+    },
+  ])('is the settings’ where the function gives none: %s', async (backoff) => {
+    const [errors, delay] = (await delayAfter({ ...failing(new Error('no')), backoff })) as number[];
+    expect(errors).toBe(1);
+    expect(delay).toBeLessThanOrEqual(defaultSettings.backoffBaseMs);
+  });
+});
 
 describe('a job under test', () => {
   it('runs to its result', async () => {
@@ -79,10 +116,10 @@ describe('a job under test', () => {
     expect(await job.row()).toMatchObject({ attempt: 2, crashes: 0, releases: 1 });
   });
 
-  it('is quarantined when it keeps killing its workers', async () => {
+  it('is quarantined when its hosts are lost again and again', async () => {
     const job = testJob(count, { to: 5 });
-    for (let crash = 0; crash < 3; crash++) await job.run({ mishap: 'hostDies' });
-    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 3, crashes: 3 });
+    for (let lapse = 0; lapse < 5; lapse++) await job.run({ mishap: 'hostDies' });
+    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 5, lapses: 5 });
     expect(job.stack.telemetry.total('JobsQuarantined')).toBe(1);
   });
 
@@ -176,7 +213,7 @@ describe('a job under test', () => {
   });
 
   it('tells why its message was rejected', async () => {
-    const job = testJob(count, { to: 'five' as unknown as number });
-    await expect(job.finish()).rejects.toThrow(/to: /);
+    const job = testJob(count, { to: 5 }, { send: { maxAttempts: 26 } });
+    await expect(job.finish()).rejects.toThrow(/'maxAttempts' is 26/);
   });
 });

@@ -59,7 +59,7 @@ describe('a tick of a schedule', () => {
     await deliver(tickAt(at - DAY - 1));
     expect(runs()).toBe(1);
     const handler = createDeadLetterHandler({
-      parts: { ...worker, telemetry: { ...stack.telemetry, nameRequest() {}, flush() {} } as never },
+      parts: { ...worker, telemetry: { ...stack.telemetry, middleware: [], flush() {} } as never },
     });
     const record = (body: string) => ({
       ...{ messageId: 'm', receiptHandle: 'm', body },

@@ -6,9 +6,10 @@ import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { createTestStack } from '../../../lib/testing/index.ts';
 import { isTraceparent } from '../../../lib/wire/trace.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
-import { receivedMessage } from '../../../lib/worker/hosts/lambda-host.ts';
+import { sqsHandler } from '../../../lib/worker/hosts/sqs-handler.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { lambdaContext } from '../../support/invoke.ts';
 
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const awsTraceHeader = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1';
@@ -45,11 +46,17 @@ async function runRecord(body: object, beside: { readonly traceparent?: string; 
     attributes: { SentTimestamp: '0', ApproximateReceiveCount: '1', AWSTraceHeader: beside.header },
     messageAttributes: { traceparent: { stringValue: beside.traceparent } },
   };
-  const opened = await engine.open(receivedMessage(record));
-  if (opened.kind !== 'claimable') throw new Error(opened.kind);
-  const [claimed] = await engine.claim([opened]);
-  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
-  await engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 0 });
+  const handler = sqsHandler({ ...stack.telemetry, middleware: [], flush() {} }, async (messages) => {
+    for (const message of messages) {
+      const opened = await engine.open(message);
+      if (opened.kind !== 'claimable') throw new Error(opened.kind);
+      const [claimed] = await engine.claim([opened]);
+      if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+      await engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 0 });
+    }
+    return [];
+  });
+  await handler({ Records: [record] }, lambdaContext());
   // Outside of the handler there is no trace to carry on.
   await producer.send('third', null);
   return { seen, sent, row: (await stack.table.read('m1')) ?? {} };

@@ -6,8 +6,7 @@ import { type CliContext, withExamples } from '../define-command.ts';
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type Shell = (typeof shells)[number];
 
-/** `leasehold completion`: the script that a shell sources. */
-export function completionCommand({ terminal, end }: CliContext): Command {
+export function createCommand({ terminal, end }: CliContext): Command {
   const command = new Command('completion')
     .description('print a script for Tab completion; sourcing it again does no harm')
     .addArgument(new Argument('<shell>', 'your shell').choices(shells))
@@ -23,7 +22,7 @@ export function completionCommand({ terminal, end }: CliContext): Command {
   );
 }
 
-/** What the library prints, so that it can be sourced again and needs nothing but the shell. */
+/** Makes the library's script safe to source twice and independent of other packages. */
 function scriptFor(shell: Shell): string {
   const text = printedBy(() => script(shell, 'leasehold', 'leasehold'));
   return shell === 'bash' ? `${WITHOUT_BASH_COMPLETION}\n${text.replaceAll(/^readonly /gm, '')}` : text;
@@ -38,7 +37,7 @@ const WITHOUT_BASH_COMPLETION = `declare -F _get_comp_words_by_ref >/dev/null ||
 }
 `;
 
-/** The library has no way to get at the text. */
+/** The library can only print its script. */
 function printedBy(print: () => void): string {
   const { log } = console;
   const lines: string[] = [];

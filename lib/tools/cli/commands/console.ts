@@ -14,8 +14,7 @@ interface ConsoleCommandOptions extends SystemOptions {
   readonly scan?: boolean;
 }
 
-/** `leasehold console`: a page that shows a system live, served on this machine until Ctrl-C. */
-export function consoleCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('console')
     .description('serve a live page of a system on this machine; a local stack has one already')
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
@@ -38,7 +37,7 @@ export function consoleCommand(context: CliContext): Command {
     'leasehold console --table jobs --queue-url URL --write --port 7070',
   );
 
-  /** A system that the environment or the options name takes precedence over the local one. */
+  /** A system named by options or environment takes precedence over the local one. */
   function namesNoSystem(options: ConsoleCommandOptions): boolean {
     return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
   }

@@ -4,13 +4,15 @@ import type { DevOptions } from '../../dev/dev.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, withExamples } from '../define-command.ts';
 
-type Options = Pick<DevOptions, 'once' | 'quiet' | 'demo' | 'data' | 'engine' | 'workers' | 'port'> & {
+type Options = Omit<DevOptions, 'jobs' | 'bundling' | 'directory' | 'signal' | 'output'> & {
+  readonly nodeModules?: readonly string[];
+  readonly external?: readonly string[];
+  readonly loader?: readonly string[];
   readonly worker?: string;
   readonly json?: boolean;
 };
 
-/** `leasehold dev`: the whole system on this machine, until Ctrl-C. */
-export function devCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('dev')
     .description('run the whole system on this machine: table, queues, workers, reaper and console')
     .argument('[jobs]', 'your jobs module, the file that exports a registry (default: demo jobs)')
@@ -22,10 +24,28 @@ export function devCommand(context: CliContext): Command {
       new Option('--engine <engine>', 'what stands in for DynamoDB').choices(['dynoxide', 'dynamodb-local']),
     )
     .option('--workers <n>', 'worker processes at the same time; 0 to run your own', numberOption(0, 64))
-    .option('--port <port>', 'port of the console (default: a free one)', numberOption(0, 65_535))
+    .option(
+      '--port <port>',
+      'port of the console; the engines take the next three (default: as in the last run here)',
+      numberOption(0, 65_532),
+    )
+    .option('--env-file <file>', 'variables for your handlers; those of the shell win (default: .env)')
+    .addOption(
+      new Option('--aws <whose>', 'AWS settings of your handlers: of the local system, or your own')
+        .choices(['local', 'mine'])
+        .default('local'),
+    )
+    .option(
+      '--node-modules <packages>',
+      'packages that are not bundled: native ones, and those that read their own files',
+      list,
+    )
+    .option('--external <packages>', 'packages that are left out', list)
+    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', list)
     .addOption(new Option('--worker <file>').hideHelp())
     .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
-    .action(async (jobs: string | undefined, { json, worker, demo, ...options }: Options) => {
+    .action(async (jobs: string | undefined, given: Options) => {
+      const { json, worker, demo, nodeModules, external, loader = [], ...options } = given;
       const { terminal } = context;
       if (worker !== undefined)
         throw new CliError(
@@ -36,9 +56,14 @@ export function devCommand(context: CliContext): Command {
       const { runDev } = await import('../../dev/dev.ts');
       const code = await runDev({
         ...options,
-        // Commander says true where --no-demo is not given; then the jobs module decides.
+        // Commander passes true without --no-demo; then the jobs module decides.
         demo: demo === false ? false : undefined,
         jobs: jobs === undefined ? undefined : resolve(terminal.directory, jobs),
+        bundling: {
+          nodeModules,
+          externalModules: external,
+          loader: Object.fromEntries(loader.map((each) => each.split('='))),
+        },
         directory: terminal.directory,
         signal: terminal.interrupted,
         output: json === true ? process.stderr : undefined,
@@ -48,3 +73,5 @@ export function devCommand(context: CliContext): Command {
     });
   return withExamples(command, 'leasehold dev', 'leasehold dev src/jobs.ts', 'leasehold dev --once');
 }
+
+const list = (text: string): readonly string[] => text.split(',');

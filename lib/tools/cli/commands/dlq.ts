@@ -32,13 +32,12 @@ interface DlqRedriveOptions extends DlqOptions {
   readonly yes?: boolean;
 }
 
-/** SQS hands out at most ten messages at once. */
+/** Maximum of SQS. */
 const AT_ONCE = 10;
-/** The queue counts as read after this many empty answers in a row: a single one may have missed a server. */
+/** A single empty answer may have missed a server. */
 const EMPTY_ANSWERS = 2;
 
-/** `leasehold dlq`: messages that no worker ever claimed. */
-export function dlqCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const dlq = new Command('dlq').description(
     'list the dead-letter queue, or send its messages to the job queue again',
   );
@@ -61,7 +60,7 @@ function listCommand(context: CliContext): Command {
       const queue = system.queueAt(await deadLetterUrl(system, options));
       const messages: ReceivedMessage[] = [];
       for await (const batch of drain(queue, options.limit)) messages.push(...batch);
-      // Looking hid them; this returns them at once.
+      // Receiving hid the messages; this makes them visible again.
       await queue.changeVisibility(messages, 0);
       show(context, system, output, messages);
       return exitCodes.ok;
@@ -95,7 +94,6 @@ async function deadLetterUrl(system: System, { dlqUrl }: DlqOptions): Promise<st
   return queueUrlOf(system.sqs, redrive.deadLetterArn);
 }
 
-/** Batches of messages until the queue or the limit is exhausted. */
 async function* drain(queue: JobQueue, limit: number): AsyncGenerator<readonly ReceivedMessage[]> {
   let left = limit;
   for (let empty = 0; left > 0 && empty < EMPTY_ANSWERS; ) {
@@ -167,7 +165,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
   return failures.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
 }
 
-/** Sends first, then deletes: a crash between the two duplicates a message, which is harmless, and never loses one. */
+/** Sends before deleting: a crash in between duplicates a message, which is harmless, but never loses one. */
 async function move(
   { terminal }: CliContext,
   system: System,
@@ -192,7 +190,7 @@ async function move(
     for (const [i, outcome] of outcomes.entries())
       if (outcome.outcome === 'failed') failures.push(`${batch[i]?.messageId}: ${outcome.reason}`);
     progress.update(moved);
-    // What cannot be sent comes back at once and would be taken again and again.
+    // Messages that cannot be sent return at once and would be received again and again.
     if (interrupted.aborted || failures.length > 0) break;
     const ahead = (moved / options.rate) * 1000 - (clock.monotonic() - started);
     if (ahead > 0) await clock.sleep(ahead, interrupted).catch(() => undefined);

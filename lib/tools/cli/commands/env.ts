@@ -3,8 +3,7 @@ import { CliError } from '../cli-error.ts';
 import { type CliContext, withExamples, withJson, withoutSystem } from '../define-command.ts';
 import { findLocalState } from '../find-system.ts';
 
-/** `leasehold env`: the variables by which other processes find the system of `leasehold dev`. */
-export function envCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = withJson(new Command('env'))
     .description('print the variables of the running local system, one NAME=value a line')
     .action((options: { readonly json?: boolean }) =>
@@ -12,10 +11,15 @@ export function envCommand(context: CliContext): Command {
         const local = findLocalState(context.terminal.directory);
         if (local === undefined)
           throw new CliError("No local system runs in this folder or above. Start one with 'leasehold dev'");
-        for (const [name, value] of Object.entries(local.environment)) output.line(`${name}=${value}`);
+        for (const [name, value] of Object.entries(local.environment))
+          output.line(`${name}=${forShells(value)}`);
         output.json(local.environment);
         return undefined;
       }),
     );
-  return withExamples(command, 'leasehold env > .env', 'export $(leasehold env)');
+  return withExamples(command, 'leasehold env > .env', 'set -a; eval "$(leasehold env)"; set +a');
 }
+
+/** Quotes anything that a shell or a .env parser could misread. */
+export const forShells = (value: string): string =>
+  /^[\w./:@%+,-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

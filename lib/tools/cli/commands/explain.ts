@@ -29,8 +29,7 @@ interface Story {
   readonly next: readonly NextStep[];
 }
 
-/** `leasehold explain`: one job's whole life, and what happens next and when. */
-export function explainCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('explain')
     .description(
       'tell the whole life of a job: claims, errors, crashes, operators’ acts, and what happens next',
@@ -40,7 +39,7 @@ export function explainCommand(context: CliContext): Command {
       onSystem(context, options, async (system, output) => {
         const now = context.terminal.clock.now();
         const job = await readJob(system, id);
-        const events = timelineOf(job, system.settings);
+        const events = timelineOf(job);
         const facts = factsOf(job);
         const next = nextSteps(job, now, system.settings);
         const { jobId, type, status, attempt, lastError } = job;
@@ -80,10 +79,9 @@ function tell({ job, events, facts, next }: Story, now: number, output: Output, 
     );
 }
 
-/** Wide enough for `59 min ago` and `in 14 d`. */
+/** Fits `59 min ago` and `in 14 d`. */
 const AGE_WIDTH = 10;
 
-/** A line for each moment, under its day: time, age, attempt, and what happened. */
 function tellEvents(events: readonly TimelineEvent[], now: number, output: Output, terminal: Terminal): void {
   const { colours, width } = output;
   const isWide = width === Number.POSITIVE_INFINITY;
@@ -99,14 +97,14 @@ function tellEvents(events: readonly TimelineEvent[], now: number, output: Outpu
     const age = formatAge(event.at, now, formatRoughly).padEnd(AGE_WIDTH);
     const attempt = (event.attempt === undefined ? '' : `#${event.attempt}`).padEnd(attempts);
     const mark = `${formatTime(event.at, terminal)}  ${age}  ${attempt}  `;
-    // Why it failed is told above, and by its last attempt.
+    // The lines above and the last attempt already tell why it failed.
     const told = inOneLine(event.kind === 'finished' ? { ...event, text: undefined } : event);
     const says = isWide ? told : withShortOwner(told, event.by);
     output.say(mark, says, (text) => paint(event.kind, text, colours));
   }
 }
 
-/** A claim's name is long; which worker it was is what people look for. */
+/** Readers look for the worker, not for the long claim name. */
 const withShortOwner = (text: string, by: string | undefined): string =>
   by === undefined || workerOf(by) === by ? text : text.replaceAll(by, shortWorkerOf(by));
 

@@ -42,8 +42,7 @@ interface LsOptions extends SystemOptions, RedrawOptions {
   readonly watch?: boolean;
 }
 
-/** `leasehold ls`: jobs by status, from the index; by a scan only when asked for it. */
-export function lsCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('ls')
     .description('list jobs by status, type, age or owner, without scanning the table')
     .addOption(new Option('-s, --status <status>', 'which jobs').choices(listStatuses).default('unfinished'))
@@ -85,24 +84,21 @@ export function lsCommand(context: CliContext): Command {
   );
 }
 
-/** What is cheap once is not every two seconds. */
+/** A scan is cheap once, but not every two seconds. */
 function refuseDear({ scan }: LsOptions): void {
   if (scan === true)
     throw new CliError('--watch would read the whole table again and again. Leave out --scan or --watch');
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
-  const { status, scan, limit, owner, cursor } = options;
+  const { status, scan, limit, owner, cursor, type: types, olderThan } = options;
   if (scan === true)
     output.note(
       `Scanning the table for ${status} jobs: ${priceOf(await scanCostOf(system))} if read to the end.`,
     );
   try {
-    return await listJobs(system, {
-      ...{ status, scan, limit, owner, cursor },
-      types: options.type,
-      before: options.olderThan === undefined ? undefined : now - options.olderThan,
-    });
+    const before = olderThan === undefined ? undefined : now - olderThan;
+    return await listJobs(system, { status, scan, limit, owner, cursor, types, before });
   } catch (error) {
     if (!(error instanceof ScanNeededError)) throw error;
     throw new CliError(
@@ -112,11 +108,10 @@ async function list(system: System, output: Output, options: LsOptions, now: num
   }
 }
 
-/** What reading the whole table costs, in words. */
 const priceOf = ({ rows, readUnits, dollars }: ScanCost): string =>
   `about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}`;
 
-/** The columns, and which of them give way first on a narrow screen. An id stays whole: it is what people copy. */
+/** Ids stay whole, because people copy them. */
 const columnsFor = (jobs: readonly ListedJob[]): readonly Column[] => [
   { title: 'JOB', min: 36, cut: 'middle' },
   { title: 'TYPE', min: 8, cut: 'middle' },
@@ -127,7 +122,7 @@ const columnsFor = (jobs: readonly ListedJob[]): readonly Column[] => [
   { title: 'STATE', min: jobs.some(({ lastError }) => lastError !== undefined) ? ERROR_WIDTH : 18 },
 ];
 
-/** Less of an error tells nothing; who had the job matters less then. */
+/** A shorter error says nothing, so the owner gives way first. */
 const ERROR_WIDTH = 30;
 
 function show(system: System, output: Output, { jobs, cursor, bad, looked }: Listing, now: number): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { settingsFromEnvironment } from '../../../settings/environment.ts';
+import { limitsFromEnvironment, settingsFromEnvironment } from '../../../settings/environment.ts';
 import { resolveSettings } from '../../../settings/settings.ts';
 import { defined } from '../../../wire/defined.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
@@ -27,7 +27,6 @@ interface PlanOptions {
   readonly duration?: number;
   readonly lease?: number;
   readonly heartbeat?: number;
-  readonly leaseGrowth?: number;
   readonly payload: number;
   readonly result: number;
   readonly checkpoint: number;
@@ -39,15 +38,16 @@ interface PlanOptions {
   readonly dashboard?: boolean;
   readonly tracing?: boolean;
   readonly typesMeasured?: number;
+  readonly vpcZones?: number;
+  readonly customerKey?: boolean;
   readonly prices?: string;
   readonly json?: boolean;
 }
 
-/** More than a plot has columns, so that none is empty. */
+/** More than a plot's columns, so that none stays empty. */
 const POINTS = 240;
 
-/** `leasehold plan`: capacity, cost and recovery time before anything is deployed. */
-export function planCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const bytes = numberOption(0, 262_144);
   const command = new Command('plan')
     .description('estimate capacity, monthly cost, shards and recovery time, and compare lease lengths')
@@ -57,10 +57,9 @@ export function planCommand(context: CliContext): Command {
     .option('--lease <duration>', 'lease length (default: the setting leaseMs)', durationOption)
     .option(
       '--heartbeat <duration>',
-      'time between heartbeats (default: a third of the lease)',
+      'time between heartbeats (default: the setting heartbeatMs, or a third of another lease)',
       durationOption,
     )
-    .option('--lease-growth <share>', 'let the lease grow to this share of the attempt’s age', share)
     .option('--payload <bytes>', 'payload of a job', bytes, 512)
     .option('--result <bytes>', 'result of a job', bytes, 64)
     .option('--checkpoint <bytes>', 'size of a checkpoint', bytes, 0)
@@ -78,6 +77,8 @@ export function planCommand(context: CliContext): Command {
       'job types with wait and run time of their own (metricsByType)',
       numberOption(0, 1000),
     )
+    .option('--vpc-zones <n>', 'zones of the VPC that the functions run in', numberOption(0, 6))
+    .option('--customer-key', 'with a KMS key that you manage')
     .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
       withoutSystem(context, options, async (output) => {
@@ -152,19 +153,22 @@ function workloadOf(options: PlanOptions): Workload {
   };
 }
 
-/** The environment's settings with the options on top, judged like any other settings; shards follow from the plan. */
+/** Shards follow from the plan. */
 function settingsOf(
   options: PlanOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): PlanSettings {
   const declared = settingsFromEnvironment(settingVariables(environment));
   const leased = options.lease === undefined ? declared : withLease(declared, options.lease);
-  return resolveSettings({
-    ...leased,
-    minLeaseMs: Math.min(leased.minLeaseMs, leased.leaseMs),
-    maxRunning: 1,
-    ...defined({ heartbeatMs: options.heartbeat, leaseGrowth: options.leaseGrowth }),
-  });
+  return resolveSettings(
+    {
+      ...leased,
+      minLeaseMs: Math.min(leased.minLeaseMs, leased.leaseMs),
+      maxRunning: 1,
+      ...defined({ heartbeatMs: options.heartbeat }),
+    },
+    limitsFromEnvironment(environment),
+  );
 }
 
 function readPrices(file: string): Prices {

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
-import { decideReap, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
+import { clientConfig } from '../../../aws/client-defaults.ts';
+import { systemChance } from '../../../aws/clock.ts';
+import { decideReap, lapseLimit, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../../protocol/job.ts';
 import type { Events, Telemetry } from '../../../protocol/ports.ts';
 import { allShards } from '../../../protocol/shards.ts';
@@ -11,16 +13,15 @@ import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
-import { clientConfig, type SystemOptions } from '../find-system.ts';
+import type { SystemOptions } from '../find-system.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 
 const PAGE = 500;
-/** Verdicts that a dry run names. */
+/** Decisions that a dry run lists. */
 const NAMED = 50;
 
-/** `leasehold reap`: one sweep, now, by this machine. */
-export function reapCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('reap')
     .description('sweep once, now: reclaim jobs whose lease lapsed, and send lost hints again')
     .option('--dry-run', 'only say what a sweep would do')
@@ -50,6 +51,7 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
       telemetry,
       events: await eventsPort(system, telemetry),
       clock: terminal.clock,
+      chance: systemChance,
       settings,
       clockGuard,
     },
@@ -64,17 +66,20 @@ async function reap({ terminal }: CliContext, system: System, output: Output) {
   return isWhole ? exitCodes.ok : exitCodes.refused;
 }
 
-/** Warnings and errors for the operator; counts come with the result, and metrics are the deployed reaper's. */
+/** Drops counts, which the result has, and metrics, which belong to the deployed reaper. */
 const notesOnly = (output: Output): Telemetry => ({
-  info: () => {},
-  warn: (message) => output.note(message),
+  info: (_, fields) => {
+    if (fields?.reason !== undefined) output.note(`not everything could be done: ${fields.reason}`);
+  },
+  warn: (message, fields) =>
+    output.note(fields?.reason === undefined ? message : `${message}: ${fields.reason}`),
   error: (message, error) =>
     output.note(`${message}: ${error instanceof Error ? error.message : String(error)}`),
   count: () => {},
   gauge: () => {},
 });
 
-/** A sweep by hand publishes its events like any other, where a bus is named. */
+/** A manual sweep publishes its events too. */
 async function eventsPort({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
   const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
     import('../../../aws/eventbridge.ts'),
@@ -92,9 +97,9 @@ async function eventsPort({ found, settings }: System, telemetry: Telemetry): Pr
 
 function report(output: Output, result: SweepResult, now: number): void {
   const { colours } = output;
-  const { reclaimed, failed, redispatched, cancelled, skipped } = result;
+  const { reclaimed, quarantined, redispatched, cancelled, skipped } = result;
   output.line(
-    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${failed} failed (${result.quarantined} quarantined), ${redispatched} sent another hint, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
+    `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${quarantined} quarantined, ${redispatched} sent another hint, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
   );
   const left = Object.entries(skipped).filter(([, count]) => count > 0);
   if (left.length > 0)
@@ -102,10 +107,6 @@ function report(output: Output, result: SweepResult, now: number): void {
       colours.yellow(
         `left as they are: ${left.map(([why, count]) => `${count} ${whyLeft[why] ?? why}`).join(', ')}`,
       ),
-    );
-  if (result.breakerOpen)
-    output.line(
-      colours.yellow('the breaker is open: so many leases lapsed at once that reclaiming is rate-limited'),
     );
   if (result.nextLapseAt !== undefined)
     output.line(`the next lease may lapse ${formatAge(result.nextLapseAt, now)}`);
@@ -116,7 +117,7 @@ const whyLeft: Readonly<Record<string, string>> = {
   bad: "cannot be read (run 'leasehold doctor')",
   newer: 'of a newer version',
   unwritten: 'could not be written',
-  heldBack: 'held back by the breaker',
+  heldBack: 'left for the next sweep (one moves 1,000)',
   stopped: 'not reached',
 };
 
@@ -132,7 +133,7 @@ async function dryRun({ terminal }: CliContext, system: System, output: Output) 
   })) {
     if (found.entry === undefined) bad.push(found.bad.message);
     else {
-      const verdict = decideReap(found.entry, { now, settings: system.settings });
+      const verdict = decideReap(found.entry, { now, random: 0, settings: system.settings });
       if (verdict.kind !== 'leave') verdicts.push({ entry: found.entry, verdict });
     }
   }
@@ -159,7 +160,7 @@ async function dryRun({ terminal }: CliContext, system: System, output: Output) 
           output.width === Number.POSITIVE_INFINITY
             ? (entry.leaseOwner ?? '')
             : shortWorkerOf(entry.leaseOwner ?? ''),
-          wouldBe(verdict, entry),
+          wouldBe(verdict, lapseLimit(entry, system.settings)),
         ]),
     });
   const shown = verdicts.length > NAMED ? ` (${NAMED} are shown)` : '';
@@ -172,12 +173,12 @@ async function dryRun({ terminal }: CliContext, system: System, output: Output) 
   return exitCodes.ok;
 }
 
-function wouldBe(verdict: ReapVerdict, entry: LeaseEntry): string {
+function wouldBe(verdict: ReapVerdict, lapseLimit: number): string {
   switch (verdict.kind) {
     case 'reclaim':
-      return `given to the next worker (crash ${verdict.crashes} of ${entry.maxCrashes})`;
-    case 'fail':
-      return verdict.quarantined ? `quarantined (crash ${verdict.crashes} of ${entry.maxCrashes})` : 'failed';
+      return `given to the next worker (lapse ${verdict.lapses} of ${lapseLimit})`;
+    case 'quarantine':
+      return `quarantined (lapse ${verdict.lapses} of ${lapseLimit})`;
     case 'redispatch':
       return 'sent another hint';
     case 'cancel':

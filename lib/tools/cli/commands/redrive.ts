@@ -36,13 +36,12 @@ interface RedriveOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** Jobs revived before their hints are sent and the rate is checked. */
+/** Jobs revived between two rate checks. */
 const GROUP = 10;
-/** Jobs that a dry run names. */
+/** Jobs that a dry run lists. */
 const NAMED = 20;
 
-/** `leasehold redrive`: many failed jobs run again, chosen by type, error or time, at a bounded rate. */
-export function redriveCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('redrive')
     .description('run many failed jobs again, chosen by type, error or time, at a bounded rate')
     .option('-t, --type <type>', 'failed jobs of this type (repeat, or separate with commas)', listOption)
@@ -116,7 +115,6 @@ async function choose(
   const since = options.since === undefined ? undefined : parseInstant(options.since, now, 'ago');
   const before = options.until === undefined ? undefined : parseInstant(options.until, now, 'ago');
   const chosen: ListedJob[] = [];
-  /** What cannot be read, or is not read for its price. */
   const untold = new Set<string>();
   let cursor: string | undefined;
   const wanted = options.error?.toLowerCase();
@@ -164,7 +162,7 @@ function sayOnly(output: Output, chosen: readonly ListedJob[], now: number) {
   return exitCodes.ok;
 }
 
-/** Revives in small groups, each followed by its hints, and waits so that the rate is kept. */
+/** Sends each group's hints before the next group. */
 async function reviveAll(
   { terminal }: CliContext,
   system: System,

@@ -6,8 +6,7 @@ import { type CliContext, onSystem, parseJobIds, withExamples, withSystem } from
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
 
-/** `leasehold revive`: failed and cancelled jobs run again, with new budgets. */
-export function reviveCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('revive')
     .description('run failed or cancelled jobs again, with new budgets')
     .argument('<id...>', 'job ids', parseJobIds)

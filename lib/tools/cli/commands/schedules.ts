@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { clientConfig } from '../../../aws/client-defaults.ts';
 import type { DeployedSchedule } from '../../../aws/deployed-schedules.ts';
 import {
   expressionOf,
@@ -19,7 +20,7 @@ import {
   withoutSystem,
   withWide,
 } from '../define-command.ts';
-import { clientConfig, findLocalState } from '../find-system.ts';
+import { findLocalState } from '../find-system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Cell } from '../terminal/text-table.ts';
@@ -33,19 +34,17 @@ interface SchedulesOptions {
   readonly wide?: boolean;
 }
 
-/** A schedule as it is listed. */
 interface ListedSchedule {
   readonly name: string;
   readonly when: string;
   readonly timeZone?: string;
   readonly type: string;
   readonly isEnabled: boolean;
-  /** The next ticks, epoch ms. */
+  /** Epoch ms. */
   readonly next: readonly number[];
 }
 
-/** `leasehold schedules`: the recurring jobs, and when they come next. */
-export function schedulesCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = withJson(withWide(new Command('schedules')))
     .description('list recurring jobs and their next ticks')
     .option(
@@ -70,7 +69,7 @@ export function schedulesCommand(context: CliContext): Command {
   );
 }
 
-/** A deployment that options or the environment name takes precedence over the local one. */
+/** A deployment named by options or environment takes precedence over the local one. */
 async function listSchedules(terminal: Terminal, options: SchedulesOptions): Promise<ListedSchedule[]> {
   const now = terminal.clock.now();
   const service = options.service ?? terminal.environment[resourceVariables.serviceName];
@@ -105,7 +104,7 @@ const localSchedules = (schedules: Schedules, now: number, ticks: number): Liste
     next: ticksOf(schedule, 0, now, ticks),
   }));
 
-/** What is deployed may have been changed by hand: what cannot be read is shown without its ticks. */
+/** Deployed schedules may have been edited by hand; unreadable ones are listed without ticks. */
 function tellDeployed(deployed: DeployedSchedule, now: number, ticks: number): ListedSchedule {
   const { name, expression, timeZone, isEnabled, createdAt } = deployed;
   const type = typeIn(deployed.input);

@@ -1,7 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { WaitTimedOutError } from '../../../client/errors.ts';
-import { recordOf } from '../../../client/job-record.ts';
 import { waitForEnd } from '../../../client/wait-for.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
@@ -16,6 +15,7 @@ import {
 } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { paintStatus } from '../format-job.ts';
+import { wholeJob } from '../read-job.ts';
 import { sendLines } from '../send-lines.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
@@ -34,8 +34,7 @@ interface SendCommandOptions extends SystemOptions {
   readonly timeout?: number;
 }
 
-/** `leasehold send`: one job from the command line, or many from NDJSON. */
-export function sendCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('send')
     .description('send a job, or many from NDJSON')
     .argument('[type]', 'job type; optional with --file when every line names its own')
@@ -107,14 +106,13 @@ async function send(
   const job = await waiting.catch((error: unknown) => {
     throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
   });
-  output.json({ outcome: 'sent', ...sent, type, warning, job: recordOf(job) });
+  output.json({ outcome: 'sent', ...sent, type, warning, job: wholeJob(job) });
   output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
   if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
   else output.note(job.lastError ?? `See 'leasehold explain ${jobId}'`);
   return job.status === 'done' ? exitCodes.ok : exitCodes.refused;
 }
 
-/** What goes into the message besides type and payload. */
 function fieldsOf(options: SendCommandOptions, now: number) {
   if (options.delay !== undefined && options.at !== undefined)
     throw new CliError('Give either --delay or --at, not both');
@@ -129,7 +127,7 @@ function fieldsOf(options: SendCommandOptions, now: number) {
   };
 }
 
-/** JSON if it is JSON; text that does not look like JSON is a string, as a shell user expects. */
+/** Text that does not look like JSON becomes a string, as shell users expect. */
 function payloadOf(text: string): unknown {
   try {
     return JSON.parse(text);

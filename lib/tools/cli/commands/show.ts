@@ -1,25 +1,24 @@
 import { Command } from 'commander';
-import { recordOf } from '../../../client/job-record.ts';
 import { isFinished, type Job, leaseEntryOf } from '../../../protocol/job.ts';
+import { SET_AT_FIRST_CLAIM } from '../../inspect/facts.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, parseJobId, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { leaseCell, paintStatus } from '../format-job.ts';
-import { readJob } from '../read-job.ts';
+import { readJob, wholeJob } from '../read-job.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 import { formatInstantAndAge } from '../terminal/time.ts';
 
-/** `leasehold show`: everything that a job's row holds. */
-export function showCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('show')
     .description('show everything in a job’s row')
     .argument('<id>', 'job id', parseJobId)
     .action((id: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
         const job = await readJob(system, id);
-        output.json(recordOf(job));
+        output.json(wholeJob(job));
         if (!output.isJson) showJob(context, system, output, job);
         return exitCodes.ok;
       }),
@@ -44,9 +43,12 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
       paintStatus(job.status, colours) +
         (isFinished(job) ? '' : `, ${painted(leaseCell(leaseEntryOf(job), now, settings, colours))}`),
     ],
-    ['attempt', `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, releases ${job.releases})`],
-    ['budgets', `${job.maxAttempts} errors and crashes, ${job.maxCrashes} crashes`],
-    ['lease', formatDuration(job.leaseMs)],
+    [
+      'attempt',
+      `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, lapses ${job.lapses}, releases ${job.releases})`,
+    ],
+    ['budgets', budgetsOf(job)],
+    ['lease', job.leaseMs === undefined ? SET_AT_FIRST_CLAIM : formatDuration(job.leaseMs)],
     ['owner', job.leaseOwner],
     ['created', instant(job.createdAt)],
     ['started', instant('startedAt' in job ? job.startedAt : undefined)],
@@ -63,6 +65,11 @@ function showJob({ terminal }: CliContext, { settings }: System, output: Output,
     if (value !== undefined) output.say(`${colours.dim(name.padEnd(16))} `, value);
   showValues(output, job);
 }
+
+const budgetsOf = ({ maxAttempts, maxCrashes }: Job): string =>
+  maxAttempts === undefined || maxCrashes === undefined
+    ? SET_AT_FIRST_CLAIM
+    : `${maxAttempts} errors and crashes, ${maxCrashes} crashes`;
 
 const painted = ([text, paint]: ReturnType<typeof leaseCell>): string => paint(text);
 

@@ -5,11 +5,10 @@ import { type CliContext, listOption, onSystem, withExamples, withSystem } from 
 import type { SystemOptions } from '../find-system.ts';
 import { overviewLines } from '../overview-lines.ts';
 
-/** Index pages that one count may read: a million jobs a shard, a fraction of a cent. */
+/** About a million jobs per shard, for a fraction of a cent. */
 const PAGES_EACH = 250;
 
-/** `leasehold stats`: the system in figures, once. */
-export function statsCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('stats')
     .description('count jobs by status from the index, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)

@@ -11,8 +11,7 @@ interface WatchCommandOptions extends SystemOptions, RedrawOptions {
   readonly type?: readonly string[];
 }
 
-/** `leasehold watch`: the same figures again and again, until Ctrl-C. */
-export function watchCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = withRedraw(new Command('watch'))
     .description('show live counts until Ctrl-C; --json prints one document a line')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)

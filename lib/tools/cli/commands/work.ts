@@ -11,8 +11,7 @@ interface Options {
   readonly reaper?: boolean;
 }
 
-/** `leasehold work`: a worker process, for containers and machines of your own. */
-export function workCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('work')
     .description('run the jobs of a jobs module in this process and its cells, until SIGTERM or Ctrl-C')
     .argument('<jobs module>', 'the file that exports your registry')
@@ -30,12 +29,14 @@ export function workCommand(context: CliContext): Command {
     .option('--reaper', 'reclaim lapsed jobs in this process, too; any number of processes may')
     .action(async (jobs: string, options: Options) => {
       const { terminal } = context;
-      // Before anything is started: a variable that is missing is told alone.
+      // Reports a missing variable before anything starts.
       const configuration = configurationFromEnvironment(terminal.environment);
+      // Leases and running jobs matter more than log lines.
+      const isOutputLost = terminal.outliveReader();
       const { startWorker } = await import('../../../worker/hosts/start-worker.ts');
       const worker = startWorker({ ...options, configuration, jobs: resolve(terminal.directory, jobs) });
       await worker.stopped;
-      context.end(exitCodes.ok);
+      context.end(isOutputLost() ? exitCodes.refused : exitCodes.ok);
     });
   return withExamples(
     command,

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { LeaseEntry } from '../../../protocol/job.ts';
+import type { RunningEntry } from '../../../protocol/job.ts';
 import { allShards } from '../../../protocol/shards.ts';
 import { allLeases } from '../../../protocol/store/all-leases.ts';
 import { counted } from '../../inspect/counted.ts';
@@ -20,7 +20,7 @@ import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 
 const PAGE = 500;
-/** Job ids named in a row; the rest are counted. */
+/** Job ids listed per row. */
 const NAMED = 3;
 
 interface WorkersOptions extends SystemOptions {
@@ -28,8 +28,7 @@ interface WorkersOptions extends SystemOptions {
   readonly stale?: boolean;
 }
 
-/** `leasehold workers`: who holds jobs, their last heartbeat, live or STALE. */
-export function workersCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('workers')
     .description('list workers by the leases they hold: last heartbeat, live or STALE, jobs')
     .option('--stale', 'only workers whose leases have all ended')
@@ -54,18 +53,18 @@ export function workersCommand(context: CliContext): Command {
 async function readRunning(
   system: System,
   limit: number,
-): Promise<{ entries: LeaseEntry[]; isCut: boolean }> {
-  const entries: LeaseEntry[] = [];
+): Promise<{ entries: RunningEntry[]; isCut: boolean }> {
+  const entries: RunningEntry[] = [];
   const shards = allShards(system.settings.shards).running;
   for await (const found of allLeases(system.table, { shards, pageSize: PAGE })) {
-    if (found.entry === undefined) continue;
+    if (found.entry?.status !== 'running') continue;
     if (entries.length === limit) return { entries, isCut: true };
     entries.push(found.entry);
   }
   return { entries, isCut: false };
 }
 
-/** Those whose lease has ended come first. */
+/** Ended leases come first. */
 function holdsOf(jobs: LeaseHolder['jobs']): string {
   const named = jobs
     .toSorted((a, b) => Number(b.isLapsed) - Number(a.isLapsed))

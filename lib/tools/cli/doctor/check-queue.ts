@@ -6,94 +6,76 @@ import { type Finding, problem, warning } from './check.ts';
 
 const DEPLOY = 'set it in the stack and deploy; a queue created by hand needs it, too';
 
-/** A queue whose attributes break what the protocol relies on. */
 export function checkQueue(
   queue: QueueDescription,
   deadLetters: QueueDescription | undefined,
   settings: Settings,
 ): Finding[] {
   return [
-    ...checkDelivery(queue, settings),
-    ...checkDeadLetters(queue, deadLetters, settings),
+    ...(queue.isFifo
+      ? [problem('the queue is a FIFO queue, which cannot delay single messages', 'use a standard queue')]
+      : []),
+    ...[...deliveryProblems(queue, settings), ...deadLetterProblems(queue, deadLetters, settings)]
+      .filter((says) => says !== undefined)
+      .map((says) => problem(says, DEPLOY)),
+    ...(deadLetters !== undefined && deadLetters.visible > 0
+      ? [
+          warning(
+            `${deadLetters.visible} messages are in the dead-letter queue`,
+            "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
+          ),
+        ]
+      : []),
     ...checkPolicy(queue),
   ];
 }
 
-function checkDelivery(queue: QueueDescription, settings: Settings): Finding[] {
-  const findings: Finding[] = [];
+const when = (isWrong: boolean, says: string): string | undefined => (isWrong ? says : undefined);
+
+function deliveryProblems(queue: QueueDescription, settings: Settings) {
+  const { visibilityTimeoutMs, retentionMs, maxMessageBytes } = queue;
   const longest = settings.functionTimeoutMs + settings.batchWindowMs;
-  const wanted = jobQueueAttributes(settings);
-  if (queue.isFifo)
-    findings.push(
-      problem('the queue is a FIFO queue, which cannot delay single messages', 'use a standard queue'),
-    );
-  if (queue.visibilityTimeoutMs < longest)
-    findings.push(
-      problem(
-        `the queue's visibility timeout is ${formatDuration(queue.visibilityTimeoutMs)}; an invocation may take ${formatDuration(longest)}, and SQS would deliver its messages again before it ends`,
-        DEPLOY,
-      ),
-    );
-  if (queue.retentionMs >= settings.rowRetentionMs)
-    findings.push(
-      problem(
-        `the queue keeps messages for ${formatDuration(queue.retentionMs)}, as long as finished rows (${formatDuration(settings.rowRetentionMs)}) or longer: a late duplicate would run a finished job again`,
-        DEPLOY,
-      ),
-    );
-  if (queue.maxMessageBytes < wanted.maxMessageBytes && queue.maxMessageBytes > 0)
-    findings.push(
-      problem(
-        `the queue accepts messages of up to ${queue.maxMessageBytes} bytes; a payload may have ${settings.maxPayloadBytes}`,
-        DEPLOY,
-      ),
-    );
-  return findings;
+  return [
+    when(
+      visibilityTimeoutMs < longest,
+      `the queue's visibility timeout is ${formatDuration(visibilityTimeoutMs)}; an invocation may take ${formatDuration(longest)}, and SQS would deliver its messages again before it ends`,
+    ),
+    when(
+      retentionMs >= settings.rowRetentionMs,
+      `the queue keeps messages for ${formatDuration(retentionMs)}, as long as finished rows (${formatDuration(settings.rowRetentionMs)}) or longer: a late duplicate would run a finished job again`,
+    ),
+    when(
+      maxMessageBytes < jobQueueAttributes(settings).maxMessageBytes && maxMessageBytes > 0,
+      `the queue accepts messages of up to ${maxMessageBytes} bytes; a payload may have ${settings.maxPayloadBytes}`,
+    ),
+  ];
 }
 
-function checkDeadLetters(
-  queue: QueueDescription,
+function deadLetterProblems(
+  { redrive, retentionMs }: QueueDescription,
   deadLetters: QueueDescription | undefined,
-  settings: Settings,
-): Finding[] {
-  if (queue.redrive === undefined)
+  { rowRetentionMs }: Settings,
+) {
+  if (redrive === undefined)
     return [
-      problem(
-        'the queue has no dead-letter queue: a message that no worker can process is lost when it expires',
-        DEPLOY,
-      ),
+      'the queue has no dead-letter queue: a message that no worker can process is lost when it expires',
     ];
-  const findings: Finding[] = [];
   const fewest = declarations.maxReceiveCount.min;
-  if (queue.redrive.maxReceiveCount < fewest)
-    findings.push(
-      problem(
-        `a message goes to the dead-letter queue after ${queue.redrive.maxReceiveCount} deliveries; with fewer than ${fewest}, good messages end up there when workers are busy`,
-        DEPLOY,
-      ),
-    );
-  if (deadLetters !== undefined && deadLetters.retentionMs <= queue.retentionMs)
-    findings.push(
-      problem(
-        `the dead-letter queue keeps messages for ${formatDuration(deadLetters.retentionMs)}, not longer than the queue itself (${formatDuration(queue.retentionMs)}): a message's age counts from when it was first sent`,
-        DEPLOY,
-      ),
-    );
-  if (deadLetters !== undefined && deadLetters.retentionMs >= settings.rowRetentionMs)
-    findings.push(
-      problem(
-        `the dead-letter queue keeps messages for ${formatDuration(deadLetters.retentionMs)}, as long as finished rows (${formatDuration(settings.rowRetentionMs)}) or longer`,
-        DEPLOY,
-      ),
-    );
-  if (deadLetters !== undefined && deadLetters.visible > 0)
-    findings.push(
-      warning(
-        `${deadLetters.visible} messages are in the dead-letter queue`,
-        "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
-      ),
-    );
-  return findings;
+  const kept = deadLetters?.retentionMs;
+  return [
+    when(
+      redrive.maxReceiveCount < fewest,
+      `a message goes to the dead-letter queue after ${redrive.maxReceiveCount} deliveries; with fewer than ${fewest}, good messages end up there when workers are busy`,
+    ),
+    when(
+      kept !== undefined && kept <= retentionMs,
+      `the dead-letter queue keeps messages for ${formatDuration(kept ?? 0)}, not longer than the queue itself (${formatDuration(retentionMs)}): a message's age counts from when it was first sent`,
+    ),
+    when(
+      kept !== undefined && kept >= rowRetentionMs,
+      `the dead-letter queue keeps messages for ${formatDuration(kept ?? 0)}, as long as finished rows (${formatDuration(rowRetentionMs)}) or longer`,
+    ),
+  ];
 }
 
 interface Statement {
@@ -102,7 +84,6 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
-/** A policy that lets anyone in. */
 function checkPolicy({ policy }: QueueDescription): Finding[] {
   if (policy === undefined || policy === '') return [];
   let statements: readonly Statement[];

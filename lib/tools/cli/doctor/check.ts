@@ -1,33 +1,30 @@
 import type { Dispatch } from '../../../protocol/decisions/dispatch.ts';
 import type { RowWrite } from '../../../protocol/writes/row-write.ts';
 
-/** Something that a check found wrong, and what to do about it. */
 export interface Finding {
   readonly severity: 'problem' | 'warning';
   readonly says: string;
-  /** What the operator does, or what --repair would do. */
+  /** What the operator should do, or what --repair would do. */
   readonly next: string;
   readonly jobId?: string;
   readonly repair?: Repair;
 }
 
-/** A conditional write that repairs a row, provided that it is still as it was when checked. */
+/** A conditional write, valid only while the row is as it was checked. */
 export interface Repair {
   readonly write: RowWrite;
-  /** To be written after all others, and only if none of them failed. */
-  readonly isLast?: true;
-  /** Where the job becomes pending: the hint to send after. */
+  /** The hint to send if the job becomes pending. */
   readonly dispatch?: Dispatch;
+  readonly type?: string;
 }
 
-/** The result of one check. */
 export type CheckResult =
   | { readonly check: string; readonly outcome: 'checked'; readonly findings: readonly Finding[] }
   | { readonly check: string; readonly outcome: 'failed'; readonly reason: string }
-  /** Skipped because the operator asked for it. */
+  /** At the operator's request. */
   | { readonly check: string; readonly outcome: 'skipped'; readonly reason: string };
 
-/** Runs one check; whatever keeps it from its answer is an answer of its own, and leaves the other checks alone. */
+/** An error in one check becomes its result and does not stop the others. */
 export async function runCheck(
   check: string,
   body: () => Promise<readonly Finding[]> | readonly Finding[],

@@ -4,12 +4,12 @@ import type { Row } from '../../../protocol/writes/row-write.ts';
 import { counted } from '../../inspect/counted.ts';
 import { type Finding, problem, warning } from './check.ts';
 
-/** Keys that are looked at once more after the scan, during which jobs went on. */
+/** Keys read again after the scan, during which jobs kept running. */
 const MOST_DOUBTS = 1_000;
-/** Keys that a finding names. */
+const REPLACEABLE = ['lastError', 'checkpoint', 'progress'] as const;
+/** Keys listed in a finding. */
 const NAMED = 5;
 
-/** Which data rows a scan met, and which its jobs point to. */
 export class DataLedger {
   readonly #found = new Set<string>();
   readonly #wanted = new Map<string, string>();
@@ -24,7 +24,7 @@ export class DataLedger {
       for (const each of dataKeys(key, pointer)) this.#wanted.set(each, key);
   }
 
-  /** Data that nobody points to, and jobs whose data is gone. Both are looked at again: the scan took its time. */
+  /** Checks both kinds again, because jobs kept running during the scan. */
   async findings(table: Table): Promise<Finding[]> {
     const loose = [...this.#found].filter((key) => !this.#wanted.has(key));
     const gone = [...this.#wanted].filter(([key]) => !this.#found.has(key)).slice(0, MOST_DOUBTS);
@@ -57,8 +57,7 @@ export class DataLedger {
     const idle = doubts.filter((key, i) => {
       const job = jobs[i];
       if (job === undefined) return true;
-      // A later error takes the place of an earlier one, whose text is left to expire.
-      return !isError(key) && !pointsTo(job, key);
+      return !isReplaceable(key) && !pointsTo(job, key);
     });
     if (idle.length === 0) return [];
     const more = loose.length > MOST_DOUBTS ? ' or more' : '';
@@ -71,7 +70,9 @@ export class DataLedger {
   }
 }
 
-const isError = (key: string): boolean => key[key.indexOf('#') + 1] === dataKinds.lastError;
+/** A newer value replaces these, and the old row is left to expire. */
+const isReplaceable = (key: string): boolean =>
+  REPLACEABLE.some((name) => key[key.indexOf('#') + 1] === dataKinds[name]);
 
 const pointsTo = (row: Row, key: string): boolean =>
   pointersOf(row).some(([, pointer]) => dataKeys(String(row.jobId), pointer).includes(key));

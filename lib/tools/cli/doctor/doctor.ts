@@ -21,11 +21,10 @@ interface DoctorCommandOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
-/** Findings of one check that are printed; the rest are counted. */
+/** Findings printed per check. */
 const TOLD = 10;
 
-/** `leasehold doctor`: checks everything that an operator would otherwise check by hand. */
-export function doctorCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = new Command('doctor')
     .description('check settings, clock, reaper, queue and every row; repair rows with --repair')
     .option('--repair', 'repair what can be repaired, by conditional writes')
@@ -70,7 +69,7 @@ async function doctor(context: CliContext, options: DoctorCommandOptions): Promi
   }
 }
 
-/** Broken settings are one of the findings: they must not keep the doctor from the others. */
+/** Broken settings are a finding themselves and must not hide the others. */
 function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOptions): Promise<System> {
   const found = findSystem(options, terminal.environment, terminal.directory);
   try {
@@ -116,7 +115,7 @@ function headline(result: CheckResult, colours: Colours): string {
 const allFindings = (results: readonly CheckResult[]): Finding[] =>
   results.flatMap((result) => (result.outcome === 'checked' ? result.findings : []));
 
-/** Several checks may find the same row: the first repair is made, and the next run finds the rest. */
+/** Applies the first repair of a row; the next run finds the rest. */
 async function repair(
   { terminal }: CliContext,
   system: System,

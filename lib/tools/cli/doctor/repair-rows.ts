@@ -1,5 +1,5 @@
 import { wasApplied } from '../../../protocol/store/store-parts.ts';
-import { sendHintsFor } from '../operate.ts';
+import { type Dispatched, sendHintsFor } from '../operate.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Finding, Repair } from './check.ts';
@@ -7,7 +7,7 @@ import type { Finding, Repair } from './check.ts';
 export interface Repaired {
   readonly finding: Finding;
   readonly jobId: string;
-  /** `moved`: the row changed since it was checked, and is left as it is. */
+  /** `moved`: the row changed after the check and stays as it is. */
   readonly outcome: 'repaired' | 'moved' | 'failed';
   readonly says: string;
 }
@@ -17,20 +17,20 @@ type Repairable = Finding & { readonly jobId: string; readonly repair: Repair };
 export const isRepairable = (finding: Finding): finding is Repairable =>
   finding.repair !== undefined && finding.jobId !== undefined;
 
-/** Writes every repair on the condition that its row is still as it was seen, then sends the hints that follow. */
+/** Writes only to rows that have not changed since the check, then sends the hints. */
 export async function repairRows(
   system: System,
   output: Output,
   findings: readonly Repairable[],
 ): Promise<Repaired[]> {
   const results: Repaired[] = [];
-  const hints: { jobId: string; dispatch: NonNullable<Repair['dispatch']> }[] = [];
+  const hints: Dispatched[] = [];
   for (const finding of findings) {
     const { jobId, repair, next } = finding;
-    if (repair.isLast && results.some(({ outcome }) => outcome === 'failed')) continue;
     try {
       const applied = wasApplied(repair.write, await system.table.apply(repair.write));
-      if (applied && repair.dispatch !== undefined) hints.push({ jobId, dispatch: repair.dispatch });
+      if (applied && repair.dispatch !== undefined)
+        hints.push({ jobId, type: repair.type, dispatch: repair.dispatch });
       results.push(
         applied
           ? { finding, jobId, outcome: 'repaired', says: next }

@@ -14,19 +14,22 @@ import type { RowContext } from './row-checks.ts';
 const writing = ({ now, settings, changedBy }: RowContext): WriteContext => ({
   now,
   shards: settings.shards,
+  expiresAt: Math.ceil((now + settings.rowRetentionMs) / 1000),
   changedBy: changedBy(),
 });
+
+const typeIn = ({ type }: Row): string | undefined => (typeof type === 'string' ? type : undefined);
 
 export function toPendingRepair(row: Row, context: RowContext): Repair {
   const { now, settings } = context;
   const notBefore = row.status === 'pending' && typeof row.notBefore === 'number' ? row.notBefore : now;
   const dispatch = planDispatch(now, notBefore, settings);
-  return { dispatch, write: repairToPendingWrite(row, dispatch, writing(context)) };
+  return { dispatch, type: typeIn(row), write: repairToPendingWrite(row, dispatch, writing(context)) };
 }
 
 export function hintRepair(row: Row, context: RowContext, notBefore: number): Repair {
   const dispatch = planDispatch(context.now, notBefore, context.settings);
-  return { dispatch, write: repairHintWrite(row, dispatch, writing(context)) };
+  return { dispatch, type: typeIn(row), write: repairHintWrite(row, dispatch, writing(context)) };
 }
 
 export const indexRepair = (row: Row, context: RowContext): Repair => ({
@@ -39,8 +42,6 @@ export const attributesRepair = (
   context: RowContext,
 ): Repair => ({ write: repairAttributesWrite(row, repaired, writing(context)) });
 
-export function failRepair(row: Row, why: string, context: RowContext): Repair {
-  const { now, settings } = context;
-  const expiresAt = Math.ceil((now + settings.rowRetentionMs) / 1000);
-  return { write: repairByFailingWrite(row, why, { ...settings, expiresAt }, writing(context)) };
-}
+export const failRepair = (row: Row, why: string, context: RowContext): Repair => ({
+  write: repairByFailingWrite(row, why, context.settings, writing(context)),
+});

@@ -1,15 +1,14 @@
 import { BadRowError } from '../../../protocol/errors.ts';
-import { isFinished } from '../../../protocol/job.ts';
+import { isFinished, type JobTerms } from '../../../protocol/job.ts';
 import { isNewer, parseJob } from '../../../protocol/rows/parse-row.ts';
 import { allShards } from '../../../protocol/shards.ts';
 import type { Row } from '../../../protocol/writes/row-write.ts';
 import { MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from '../../../settings/settings.ts';
-import { BAD_MESSAGE_PREFIX } from '../../../wire/table.ts';
+import { BAD_MESSAGE_PREFIX, ROW_FORMAT } from '../../../wire/table.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
-import type { Finding } from './check.ts';
+import { type Finding, problem, type Repair } from './check.ts';
 import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
 
-/** What a check of a row may look at. */
 export interface RowContext {
   readonly now: number;
   readonly settings: Settings;
@@ -17,15 +16,19 @@ export interface RowContext {
   readonly changedBy: () => string;
 }
 
-/** Looks at one row of a scan and says what is wrong with it, if anything. */
 export type RowCheck = (row: Row, context: RowContext) => Finding | undefined;
 
 const ownKeys = (row: Row): boolean => typeof row.jobId === 'string' && /[:#]/.test(row.jobId);
 const isUnfinished = (row: Row): boolean => row.status === 'pending' || row.status === 'running';
 const FINISHED: readonly unknown[] = ['done', 'failed', 'cancelled'];
 const named = (row: Row): string => String(row.jobId);
+const wrong = (row: Row, says: string, next: string, repair?: Repair): Finding => ({
+  ...problem(says, next),
+  jobId: named(row),
+  repair,
+});
 
-/** Running without an end of its lease or an owner: nobody may write it, and no sweep finds it. */
+/** Without a lease end or an owner, no worker can write it and no sweep finds it. */
 const runningWithoutLease: RowCheck = (row, context) => {
   if (row.status !== 'running') return undefined;
   const lacks =
@@ -35,13 +38,12 @@ const runningWithoutLease: RowCheck = (row, context) => {
         ? 'leaseOwner'
         : undefined;
   if (lacks === undefined) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' is running without a lease ('${lacks}' is missing or of the wrong type): it would never end`,
-    next: 'make it pending and send a hint',
-    repair: toPendingRepair(row, context),
-  };
+  return wrong(
+    row,
+    `'${named(row)}' is running without a lease ('${lacks}' is missing or of the wrong type): it would never end`,
+    'make it pending and send a hint',
+    toPendingRepair(row, context),
+  );
 };
 
 /** Unfinished, but in no partition that a sweep reads. */
@@ -57,87 +59,80 @@ const unseenByTheIndex: RowCheck = (row, context) => {
           ? undefined
           : `'${named(row)}' is ${row.status} in partition '${row.leaseShard}', which no sweep reads for ${row.status} jobs (${partitions[0]} to ${partitions.at(-1)})`;
   if (says === undefined) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
+  return wrong(
+    row,
     says,
-    next: 'make it pending in its own partition and send a hint',
-    repair: toPendingRepair(row, context),
-  };
+    'make it pending in its own partition and send a hint',
+    toPendingRepair(row, context),
+  );
 };
 
-/** Pending, and nobody will act on it in time. */
+/** Pending, but nothing will act on it in time. */
 const pendingWithoutDueHint: RowCheck = (row, context) => {
   const { settings, now } = context;
   if (row.status !== 'pending' || typeof row.leaseUntil !== 'number') return undefined;
   const notBefore = typeof row.notBefore === 'number' ? row.notBefore : 0;
   const latest = Math.max(now, notBefore) + settings.dispatchLeaseCapMs;
   if (row.leaseUntil <= latest) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' is pending, but its next hint is due ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; at most ${formatDuration(settings.dispatchLeaseCapMs)} is allowed`,
-    next: 'send a hint when it is due',
-    repair: hintRepair(row, context, notBefore),
-  };
+  return wrong(
+    row,
+    `'${named(row)}' is pending, but its next hint is due ${formatDuration(row.leaseUntil - Math.max(now, notBefore))} after it may run; at most ${formatDuration(settings.dispatchLeaseCapMs)} is allowed`,
+    'send a hint when it is due',
+    hintRepair(row, context, notBefore),
+  );
 };
 
-/** Leased to a worker for longer than any lease can be: no sweep comes for it, whatever became of its worker. */
+/** Leased beyond its longest possible lease, so no sweep comes for it. */
 const leasedForTooLong: RowCheck = (row, context) => {
   const { settings, now } = context;
   if (row.status !== 'running' || typeof row.leaseUntil !== 'number') return undefined;
-  const longest = Math.max(MAX_LEASE_MS, settings.leaseGrowthCapMs) + settings.skewMs;
+  const leaseMs = typeof row.leaseMs === 'number' ? Math.min(row.leaseMs, MAX_LEASE_MS) : MAX_LEASE_MS;
+  const longest = leaseMs + settings.skewMs;
   if (row.leaseUntil - now <= longest) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' is leased for another ${formatDuration(row.leaseUntil - now)}; no lease is longer than ${formatDuration(longest)}, so nobody would reclaim it`,
-    next: 'make it pending and send a hint',
-    repair: toPendingRepair(row, context),
-  };
+  return wrong(
+    row,
+    `'${named(row)}' is leased for another ${formatDuration(row.leaseUntil - now)}; its lease is at most ${formatDuration(longest)} long. Its worker's clock is or was ahead, and no reaper looks at the job before then`,
+    'make it pending and send a hint',
+    toPendingRepair(row, context),
+  );
 };
 
-/** Due further ahead than anybody may ask for: a clock was wrong, or the row was edited. */
+/** Due later than any request allows: a wrong clock or an edited row. */
 const dueTooFarAhead: RowCheck = (row, { now }) => {
   if (row.status !== 'pending' || typeof row.notBefore !== 'number') return undefined;
   if (row.notBefore - now <= MAX_DELAY_MS) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' is due in ${formatDuration(row.notBefore - now)}; a message may ask for ${formatDuration(MAX_DELAY_MS)} at most`,
-    next: `cancel it with 'leasehold cancel ${named(row)}' and send the job again`,
-  };
+  return wrong(
+    row,
+    `'${named(row)}' is due in ${formatDuration(row.notBefore - now)}; a message may ask for ${formatDuration(MAX_DELAY_MS)} at most`,
+    `cancel it with 'leasehold cancel ${named(row)}' and send the job again`,
+  );
 };
 
-/** Finished, but not where the index has such rows: a sweep reads it in vain, or no list of failures shows it. */
+/** Finished but misplaced: sweeps read it in vain, or no list of failures shows it. */
 const finishedOutOfPlace: RowCheck = (row, context) => {
   if (row.status === 'failed') return failedOutOfPlace(row, context);
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep reads it in vain`,
-    next: "remove 'leaseUntil'",
-    repair: indexRepair(row, context),
-  };
+  return wrong(
+    row,
+    `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep reads it in vain`,
+    "remove 'leaseUntil'",
+    indexRepair(row, context),
+  );
 };
 
-/** Version 0.1 kept failures in an index that is gone. */
 const failedOutOfPlace: RowCheck = (row, context) => {
   const isListed =
     typeof row.leaseUntil === 'number' &&
     allShards(context.settings.shards).failed.includes(String(row.leaseShard));
   if (isListed || typeof row.finishedAt !== 'number') return undefined;
-  return {
-    severity: 'problem',
-    jobId: named(row),
-    says: `'${named(row)}' failed, but no list of failures shows it (${row.leaseUntil === undefined ? "no 'leaseUntil'" : `partition '${String(row.leaseShard)}'`}); rows of version 0.1 are like that`,
-    next: 'put it among the failures',
-    repair: indexRepair(row, context),
-  };
+  return wrong(
+    row,
+    `'${named(row)}' failed, but no list of failures shows it (${row.leaseUntil === undefined ? "no 'leaseUntil'" : `partition '${String(row.leaseShard)}'`})`,
+    'put it among the failures',
+    indexRepair(row, context),
+  );
 };
 
-/** An attribute is missing or of the wrong type, so that no decision can be made. */
 const unreadable: RowCheck = (row, context) => {
   if (runningWithoutLease(row, context) ?? unseenByTheIndex(row, context)) return undefined;
   try {
@@ -172,43 +167,41 @@ const unreadable: RowCheck = (row, context) => {
   }
 };
 
-/** The year 5138: seconds beyond it were meant as milliseconds. */
+/** The year 5138; larger values were meant as milliseconds. */
 const MAX_EXPIRES_AT = 100_000_000_000;
 
-/** Numbers for a row that has none. */
-const fallbacks = ({ settings, now }: RowContext): Readonly<Record<string, number>> => ({
+/** A row that was never claimed may lack these, because its first claim takes them from the type. */
+function termsFor({ status }: Row, settings: Settings): Readonly<Record<keyof JobTerms, unknown>> {
+  const { leaseMs, maxAttempts, maxCrashes }: Partial<JobTerms> =
+    status === 'pending' || status === 'cancelled' ? {} : settings;
+  return { leaseMs, maxAttempts, maxCrashes };
+}
+
+const fallbacks = (row: Row, { settings, now }: RowContext): Readonly<Record<string, unknown>> => ({
   attempt: 0,
   errors: 0,
   crashes: 0,
+  lapses: 0,
   releases: 0,
-  maxAttempts: settings.maxAttempts,
-  maxCrashes: settings.maxCrashes,
-  leaseMs: settings.leaseMs,
+  ...termsFor(row, settings),
   createdAt: now,
   checkpointSeq: 0,
+  format: ROW_FORMAT,
+  notBefore: row.status === 'pending' ? 0 : undefined,
+  dispatches: row.status === 'pending' ? 0 : undefined,
+  heartbeatAt: row.status === 'running' ? row.startedAt : undefined,
 });
 
-/**
- * The attributes that make the row readable: numbers that were stored as text, and missing numbers with an obvious value.
- * Undefined when that is not enough. A missing attempt is not repaired while a claim may be under way: it is the fence.
- */
+/** A missing attempt is not repaired while a claim may be under way, because it is the fence. */
 function repairedAttributes(row: Row, context: RowContext): Record<string, string | number> | undefined {
   const repaired: Record<string, string | number> = {};
-  const given = fallbacks(context);
-  for (const name of [
-    ...Object.keys(given),
-    'startedAt',
-    'heartbeatAt',
-    'finishedAt',
-    'expiresAt',
-    'notBefore',
-    'dispatches',
-  ]) {
+  const given = fallbacks(row, context);
+  for (const name of [...Object.keys(given), 'startedAt', 'finishedAt', 'expiresAt']) {
     const value = row[name];
     const fallback = name === 'attempt' && row.leaseOwner !== undefined ? undefined : given[name];
     if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
       repaired[name] = Number(value);
-    else if (value === undefined && fallback !== undefined) repaired[name] = fallback;
+    else if (value === undefined && typeof fallback === 'number') repaired[name] = fallback;
   }
   if (row.changedBy === undefined) repaired.changedBy = context.changedBy();
   if (row.payload === undefined) repaired.payload = 'null';
@@ -220,7 +213,6 @@ function repairedAttributes(row: Row, context: RowContext): Record<string, strin
   }
 }
 
-/** A newer version wrote it: nothing here can judge it. */
 const ofNewerVersion: RowCheck = (row) =>
   isNewer(row)
     ? {
@@ -231,13 +223,12 @@ const ofNewerVersion: RowCheck = (row) =>
       }
     : undefined;
 
-/** The check of a row that this version can judge. */
 const ofKnownFormat =
   (check: RowCheck): RowCheck =>
   (row, context) =>
     isNewer(row) ? undefined : check(row, context);
 
-/** Every check of a row, by the name under which its findings are told. */
+/** By the name of the check. */
 export const rowChecks = {
   'rows that the index cannot see': ofKnownFormat(unseenByTheIndex),
   'running rows without a lease': ofKnownFormat(runningWithoutLease),
@@ -249,6 +240,6 @@ export const rowChecks = {
   'rows of a newer version': ofNewerVersion,
 } satisfies Record<string, RowCheck>;
 
-/** Whether the checks look at this row at all: the leader row is not a job. */
+/** The leader row is not a job. */
 export const isJobRow = (row: Row): boolean =>
   !(ownKeys(row) && !String(row.jobId).startsWith(BAD_MESSAGE_PREFIX));

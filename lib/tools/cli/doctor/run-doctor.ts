@@ -1,26 +1,27 @@
+import { clientConfig } from '../../../aws/client-defaults.ts';
+import { lambdaThrottles } from '../../../aws/lambda/lambda-throttles.ts';
+import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
 import type { Cursor } from '../../../protocol/ports.ts';
 import { allShards } from '../../../protocol/shards.ts';
-import { oldFailuresListedWrite } from '../../../protocol/writes/repair-writes.ts';
-import type { Row } from '../../../protocol/writes/row-write.ts';
-import { LEADER_KEY, mayHoldOldFailures } from '../../../wire/table.ts';
+import { LEADER_KEY } from '../../../wire/table.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { type CheckResult, type Finding, problem, runCheck, warning } from './check.ts';
+import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
 import { checkQueue } from './check-queue.ts';
 import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
-import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
+import { checkClock, checkConcurrency, checkReaper, checkSettings, checkTable } from './system-checks.ts';
 
 export interface DoctorOptions {
-  /** True: whatever it costs. False: never. Undefined: where it costs next to nothing. */
+  /** True: at any cost. False: never. Undefined: if it is nearly free. */
   readonly scan?: boolean;
-  /** Called before the table is read. */
+  /** Called before the scan. */
   readonly onScan?: (cost: ScanCost) => void;
 }
 
-/** Runs every check; none of them changes anything. */
+/** No check changes anything. */
 export async function runDoctor(
   system: System,
   terminal: Terminal,
@@ -48,6 +49,7 @@ export async function runDoctor(
       ),
     ),
     await runCheck('queue', () => queueFindings(system)),
+    await runCheck('Lambda concurrency', () => concurrencyFindings(system, now)),
   ];
   return [...results, ...(await checkRows(system, terminal, options))];
 }
@@ -56,6 +58,11 @@ async function oldest({ table }: System, partitions: readonly string[]): Promise
   const pages = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
   const ends = pages.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
   return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+async function concurrencyFindings({ found }: System, now: number): Promise<Finding[]> {
+  if (!isOnAws(found.queueUrl ?? '')) return [];
+  return checkConcurrency(await lambdaThrottles(clientConfig(found.environment, 'CLOUDWATCH'), now));
 }
 
 async function queueFindings(system: System): Promise<Finding[]> {
@@ -75,9 +82,9 @@ async function queueFindings(system: System): Promise<Finding[]> {
   }
 }
 
-/** Reads the table once for all checks of rows: the only way to rows that no index shows. */
+/** One scan serves all checks of rows, and finds rows that no index shows. */
 async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
-  const names = [...Object.keys(rowChecks), DATA_CHECK, OLD_CHECK];
+  const names = [...Object.keys(rowChecks), DATA_CHECK];
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
     names.map((check): CheckResult => ({ check, outcome, reason }));
   if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
@@ -97,17 +104,6 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
 }
 
 const DATA_CHECK = 'data rows';
-const OLD_CHECK = 'failures of version 0.1';
-
-/** Lists look for failures that are in no index until this is repaired, which comes after all failures are. */
-const ofOldVersion = (reapers: Row): Finding => ({
-  ...warning(
-    'version 0.1 wrote this table, so that every list of failures reads all of it, or leaves those of 0.1 out',
-    'note that they are listed',
-  ),
-  jobId: LEADER_KEY,
-  repair: { write: oldFailuresListedWrite(reapers), isLast: true },
-});
 
 async function scanRows(system: System, terminal: Terminal): Promise<Map<string, Finding[]>> {
   const context: RowContext = {
@@ -117,12 +113,10 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
   };
   const findings = new Map<string, Finding[]>();
   const ledger = new DataLedger();
-  let reapers: Row | undefined;
   let cursor: Cursor | undefined;
   do {
     const page = await system.inspection.scan({ cursor });
     for (const row of page.rows) ledger.note(row);
-    reapers ??= page.rows.find(({ jobId }) => jobId === LEADER_KEY);
     for (const row of page.rows.filter(isJobRow))
       for (const [name, check] of Object.entries(rowChecks)) {
         const finding = check(row, context);
@@ -131,6 +125,5 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     cursor = page.cursor;
     if (terminal.interrupted.aborted) throw new Error('interrupted before the whole table was read');
   } while (cursor !== undefined);
-  if (mayHoldOldFailures(reapers)) findings.set(OLD_CHECK, [ofOldVersion(reapers as Row)]);
   return findings.set(DATA_CHECK, await ledger.findings(system.table));
 }

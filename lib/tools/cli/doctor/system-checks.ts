@@ -1,15 +1,15 @@
 import type { TableDescription } from '../../../aws/dynamodb/table-inspection.ts';
 import type { ClockOffset } from '../../../protocol/clock-guard.ts';
+import { parseReaperRow } from '../../../protocol/store/reaper-row.ts';
 import type { Row } from '../../../protocol/writes/row-write.ts';
 import { settingsFromEnvironment } from '../../../settings/environment.ts';
 import { recoveryBound, SCHEDULE_JITTER_MS } from '../../../settings/recovery-bound.ts';
-import type { Settings } from '../../../settings/settings.ts';
+import { declarations, type Settings } from '../../../settings/settings.ts';
 import { SettingsError } from '../../../settings/settings-error.ts';
-import { jobsTable } from '../../../wire/table.ts';
+import { jobsTable, LEADER_KEY } from '../../../wire/table.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { type Finding, problem, warning } from './check.ts';
 
-/** Settings that are unknown, out of their limits, or break a relation. */
 export function checkSettings(variables: Readonly<Record<string, string | undefined>>): Finding[] {
   try {
     const settings = settingsFromEnvironment(variables);
@@ -27,7 +27,7 @@ export function checkSettings(variables: Readonly<Record<string, string | undefi
   }
 }
 
-/** A clock that is further off DynamoDB's than half the allowed skew. */
+/** Warns at half the allowed skew. */
 export function checkClock(offset: ClockOffset | undefined, settings: Pick<Settings, 'skewMs'>): Finding[] {
   if (offset === undefined)
     return [
@@ -44,7 +44,6 @@ export function checkClock(offset: ClockOffset | undefined, settings: Pick<Setti
   ];
 }
 
-/** A table that is not the one that the protocol needs. */
 export function checkTable(table: TableDescription): Finding[] {
   const findings: Finding[] = [];
   if (table.status !== 'ACTIVE')
@@ -70,26 +69,41 @@ export function checkTable(table: TableDescription): Finding[] {
   return findings;
 }
 
-/** What the lease index shows of the reaper's work. */
+/** An account without concurrency to spare, in which workers can starve the reaper. */
+export const checkConcurrency = (throttles: number | undefined): Finding[] =>
+  throttles === undefined || throttles === 0
+    ? []
+    : [
+        warning(
+          `Lambda refused ${throttles} invocations in this account and region within the last hour: no concurrency was left`,
+          "see the limit with 'aws lambda get-account-settings' (new accounts have 10); have it raised, lower workerConcurrency, or set reaperReservedConcurrency so that the reaper is not starved",
+        ),
+      ];
+
 export interface ReaperSigns {
   readonly leader: Row | undefined;
-  /** Soonest lease ends of running and pending jobs. */
+  /** The soonest lease ends. */
   readonly oldestRunning: number | undefined;
   readonly oldestPending: number | undefined;
 }
 
-/** A reaper that is not there, or falls behind. */
 export function checkReaper(signs: ReaperSigns, now: number, settings: Settings): Finding[] {
   const { leader, oldestRunning, oldestPending } = signs;
   const next =
     "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold reap' sweeps once from here";
   const findings: Finding[] = [];
   if (leader === undefined) findings.push(problem('no reaper has ever swept this table', next));
+  if (leader?.shards !== undefined && parseReaperRow(leader).shards === 0)
+    findings.push(
+      problem(
+        `row '${LEADER_KEY}' has shards ${JSON.stringify(leader.shards)}; allowed is a whole number from 1 to ${declarations.shards.max}. Reapers sweep ${settings.shards} shards meanwhile`,
+        `set its attribute 'shards' to the highest number that was ever deployed`,
+      ),
+    );
   const ledAt = typeof leader?.ledAt === 'number' ? leader.ledAt : undefined;
   // A reaper on Lambda says when the next one is due, which may be later than a tick.
   const wakeAt = typeof leader?.wakeAt === 'number' ? leader.wakeAt : 0;
-  const silence =
-    2 * settings.reaperIntervalMs + SCHEDULE_JITTER_MS / settings.timeScale + settings.leaderLeaseMs;
+  const silence = 2 * settings.reaperIntervalMs + SCHEDULE_JITTER_MS;
   if (ledAt !== undefined && now - Math.max(ledAt, wakeAt) > silence)
     findings.push(
       problem(
@@ -97,7 +111,7 @@ export function checkReaper(signs: ReaperSigns, now: number, settings: Settings)
         next,
       ),
     );
-  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, leaseGrowth: 0 });
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0 });
   for (const [what, oldest] of [
     ['running', oldestRunning],
     ['pending', oldestPending],

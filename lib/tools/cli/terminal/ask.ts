@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Asks a question; everything but a yes is a no, and so is Ctrl-C or the end of the input. */
+/** Anything but yes means no, including Ctrl-C and the end of input. */
 export async function ask(
   question: string,
   input: NodeJS.ReadableStream,

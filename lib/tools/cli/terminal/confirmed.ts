@@ -1,7 +1,7 @@
 import { CliError, exitCodes } from '../cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Asks before something is done to many jobs. Without anyone to answer it is refused: scripts use --yes. */
+/** Refuses if no one can answer; scripts use --yes. */
 export async function confirmed(
   terminal: Terminal,
   question: string,

@@ -1,12 +1,12 @@
 import measure from 'fast-string-truncated-width';
 
-/** Columns that a text takes on a screen: wide characters take two, colours none. */
+/** Wide characters take two columns, colors none. */
 export const widthOf = (text: string): number => measure(text).width;
 
 const segmenter = new Intl.Segmenter();
 const lettersOf = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** As many whole letters, as a reader sees them, as fit. */
+/** Counts letters as a reader sees them. */
 function fitting(letters: Iterable<string>, width: number): string {
   let text = '';
   let taken = 0;
@@ -18,11 +18,10 @@ function fitting(letters: Iterable<string>, width: number): string {
   return text;
 }
 
-/** The beginning of a text that is too long. */
 export const cutEnd = (text: string, width: number): string =>
   widthOf(text) <= width ? text : `${fitting(lettersOf(text), width - 1)}…`;
 
-/** Keeps the ends of a long name, which tell names apart, and drops its middle. */
+/** Keeps both ends, which distinguish long names. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   const letters = lettersOf(text);
@@ -31,10 +30,10 @@ export function cutMiddle(text: string, width: number): string {
   return `${fitting(letters, width - 1 - widthOf(tail))}…${tail}`;
 }
 
-/** Lines of at most this width, broken between words; a word that is longer than a line is broken, too. */
+/** Breaks between words, and within a word longer than a line. */
 export function wrapText(text: string, width: number): string[] {
   if (width === Number.POSITIVE_INFINITY) return text.split('\n');
-  // A tab is as wide as the place where it stands makes it.
+  // A tab's width depends on its position.
   const lines = text.replaceAll('\t', '    ').split('\n');
   return lines.flatMap((line) => (widthOf(line) <= width ? [line] : wrapLine(line, width)));
 }
@@ -53,7 +52,7 @@ function wrapLine(text: string, width: number): string[] {
     if (line.trim() !== '') lines.push(line);
     line = margin + word;
     while (widthOf(line) > width) {
-      // At least one letter, so that it ends also where a letter is wider than the line.
+      // At least one letter, so that it ends even if a letter is wider than the line.
       const [first = ''] = lettersOf(line);
       const part = fitting(lettersOf(line), width) || first;
       lines.push(part);

@@ -1,7 +1,7 @@
 import { printable } from '../../inspect/printable.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The terminal as every command gets it: here and nowhere else, so that no command can forget what comes from outside. */
+/** Every command gets this terminal, so none can forget to escape outside text. */
 export const guardedTerminal = (terminal: Terminal): Terminal => ({
   ...terminal,
   write: (text) => terminal.write(printable(text, terminal.hasColours)),

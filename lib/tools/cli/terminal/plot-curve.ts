@@ -1,24 +1,24 @@
 import { formatDuration } from '../../inspect/format-duration.ts';
 
 interface Point {
-  /** A time in ms. */
+  /** ms. */
   readonly x: number;
-  /** A sum in dollars. */
+  /** Dollars. */
   readonly y: number;
 }
 
-/** About so many rows. */
+/** Approximate. */
 const HEIGHT = 8;
 const WIDEST = 72;
-/** Times that people think in; those within the plot are its ticks. */
+/** Candidates for ticks. */
 const TIMES_MS = [10, 20, 60, 120, 300, 600, 1800, 3600, 7200].map((seconds) => seconds * 1000);
 
-/** A curve of dollars against time, on a logarithmic axis of time, with round numbers on both; one point is marked. */
+/** Time is on a logarithmic axis; one point is marked. */
 export function plotCurve(points: readonly Point[], marked: Point, width: number): string[] {
   const highest = Math.max(...points.map(({ y }) => y));
   const step = roundStep(highest / 4);
   const steps = Math.max(1, Math.ceil(highest / step - 1e-9));
-  // So many rows that each round sum has one of its own.
+  // Gives each round sum its own row.
   const rowsAStep = Math.max(2, Math.round(HEIGHT / steps));
   const bottom = steps * rowsAStep;
   const top = step * steps;
@@ -33,7 +33,7 @@ export function plotCurve(points: readonly Point[], marked: Point, width: number
   const grid = Array.from(labels, () => Array.from({ length: columns }, () => ' '));
   let before = rowOf(points[0]?.y ?? 0);
   for (const { x, y } of points) {
-    // A steep part is drawn without gaps.
+    // Fills gaps in steep parts.
     for (let row = Math.min(before, rowOf(y)); row <= Math.max(before, rowOf(y)); row++)
       set(grid, row, columnOf(x), '•');
     before = rowOf(y);
@@ -57,7 +57,7 @@ function set(grid: string[][], row: number, column: number, mark: string): void 
 const axis = (ticks: readonly number[], columns: number): string =>
   Array.from({ length: columns + 1 }, (_, i) => (ticks.includes(i - 1) ? '┬' : '─')).join('');
 
-/** Each label centred below its tick, unless the one before is in its way. */
+/** Skips labels that would overlap. */
 function tickLabels(ticks: readonly number[], columnOf: (x: number) => number, columns: number): string {
   let line = '';
   for (const time of ticks) {

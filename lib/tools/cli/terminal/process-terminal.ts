@@ -1,16 +1,21 @@
 import { systemChance, systemClock } from '../../../aws/clock.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a screen has that does not say. */
 const USUAL = { columns: 80, rows: 24 };
 
-/** The terminal of this process. The first Ctrl-C asks the command to end, the second ends the process. */
+/** The first Ctrl-C asks the command to end, the second ends the process. */
 export function processTerminal(): Terminal {
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
-  // A reader such as `head` that stops early is not an error.
+  let endsWithReader = true;
+  let isOutputLost = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
+    isOutputLost = true;
+    // A reader such as `head` that stops early is not an error.
+    if (endsWithReader && error.code === 'EPIPE') process.exit(0);
+  });
+  process.stderr.on('error', () => {
+    isOutputLost = true;
   });
   const { env } = process;
   return {
@@ -34,6 +39,10 @@ export function processTerminal(): Terminal {
       const { ask } = await import('./ask.ts');
       return ask(question, process.stdin, process.stderr);
     },
+    outliveReader() {
+      endsWithReader = false;
+      return () => isOutputLost;
+    },
   };
 }
 
@@ -42,7 +51,7 @@ const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly colum
 
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
-/** NO_COLOR wins over everything, FORCE_COLOR over what the output is. @internal */
+/** NO_COLOR overrides FORCE_COLOR, which overrides detection. @internal */
 export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;

@@ -7,7 +7,7 @@ export interface ProgressBar {
   end(): void;
 }
 
-/** A progress bar on stderr, where somebody watches; otherwise nothing. */
+/** Shown on stderr, only if it is a screen. */
 export function createProgressBar(
   terminal: Terminal,
   output: Output,

@@ -10,10 +10,9 @@ export interface RedrawOptions {
 }
 
 const EVERY_MS = 2000;
-/** A reader cannot follow more, and the table is read each time. */
+/** Each drawing reads the table, and no reader can follow faster. */
 const SHORTEST_MS = 100;
 
-/** Adds the options of what is shown again and again. */
 export const withRedraw = (command: Command): Command =>
   command
     .addOption(
@@ -23,10 +22,7 @@ export const withRedraw = (command: Command): Command =>
     )
     .option('--times <n>', 'stop after this many updates', numberOption(1, 1_000_000));
 
-/**
- * Shows the same again and again until Ctrl-C: over the last drawing on a screen, one below the other anywhere else. What is
- * taller than the screen is cut, because a cursor cannot go up past its top.
- */
+/** Cuts drawings to the screen's height, because a cursor cannot move above its top. */
 export async function redraw(
   { terminal }: CliContext,
   options: RedrawOptions,

@@ -2,21 +2,20 @@ import { printable } from '../../inspect/printable.ts';
 import { cutEnd, cutMiddle, widthOf } from './fit-text.ts';
 import type { Colours } from './output.ts';
 
-/** A column: its title, or more where it may give way to others. */
 export type Column =
   | string
   | {
       readonly title: string;
       readonly right?: boolean;
-      /** It may be cut down to this width. */
+      /** May be cut to this width. */
       readonly min?: number;
       /** Where it is cut. @default - its end */
       readonly cut?: 'middle' | 'end';
-      /** It is left out where the others have no room otherwise: the one with the lowest number first. */
+      /** May be left out if space is short, lowest number first. */
       readonly leaveOut?: number;
     };
 
-/** The text of a cell, and how it is painted once it has been cut. */
+/** The paint applies after the cut. */
 export type Cell = string | readonly [text: string, paint: (text: string) => string];
 
 export interface TextTable {
@@ -36,10 +35,7 @@ interface Lane {
   readonly cells: readonly { readonly text: string; readonly paint: (text: string) => string }[];
 }
 
-/**
- * Columns without lines, so that a cell can be picked out with a double click and a row with grep. What does not fit is cut,
- * then left out; the titles of those columns come back.
- */
+/** No borders, for double clicks and grep; returns the titles of columns that did not fit. */
 export function renderTable(
   { columns, rows }: TextTable,
   width: number,
@@ -80,14 +76,14 @@ function laneOf(column: Column, rows: TextTable['rows'], i: number): Lane {
   return { ...{ title, right, cut, leaveOut, cells, natural }, min: Math.min(min ?? natural, natural) };
 }
 
-/** Spelled out before it is measured, or a text from outside would move the columns after it. */
+/** Escapes before measuring, or outside text could shift the columns. */
 const oneLine = (text: string): string =>
   printable(text.replaceAll(/\s*\n\s*/g, ' ↵ ').replaceAll('\t', ' '), false);
 
 const total = (widths: readonly number[]): number =>
   widths.reduce((sum, each) => sum + each, 0) + GAP * Math.max(0, widths.length - 1);
 
-/** Leaves columns out until the others fit when they are cut. */
+/** Drops columns until the rest fit when cut. */
 function lanesWithin(lanes: readonly Lane[], width: number): readonly Lane[] {
   if (total(lanes.map(({ min }) => min)) <= width) return lanes;
   const [first] = lanes
@@ -101,7 +97,7 @@ function lanesWithin(lanes: readonly Lane[], width: number): readonly Lane[] {
       );
 }
 
-/** Takes from the widest column that may still give, until all fit. */
+/** Shrinks the widest flexible column first. */
 function widthsWithin(lanes: readonly Lane[], width: number): readonly number[] {
   const widths = lanes.map(({ natural }) => natural);
   for (let over = total(widths) - width; over > 0; ) {
@@ -114,7 +110,7 @@ function widthsWithin(lanes: readonly Lane[], width: number): readonly number[] 
   return lastCut(lanes, widths, width);
 }
 
-/** On a screen that is too narrow for even that, the last columns are cut: nothing ever wraps. */
+/** On even narrower screens, cuts the last columns, so that nothing wraps. */
 function lastCut(lanes: readonly Lane[], widths: number[], width: number): readonly number[] {
   for (let i = lanes.length - 1; i >= 0 && total(widths) > width; i--)
     widths[i] = Math.max(1, (widths[i] ?? 0) - (total(widths) - width));

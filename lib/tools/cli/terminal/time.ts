@@ -1,7 +1,5 @@
 import { formatAge } from '../../inspect/format-duration.ts';
 
-/** Durations and instants as people write and read them. */
-
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -12,7 +10,7 @@ const UNITS = [
 
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|d|h|m|s))+$/;
 
-/** `90s`, `1h30m`, `500ms`, `0` in ms; undefined for anything else. */
+/** `90s`, `1h30m`, `500ms`, `0`; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   if (!DURATION.test(text)) return undefined;
@@ -25,13 +23,12 @@ export function parseDuration(text: string): number | undefined {
 }
 
 export interface Zone {
-  /** An IANA name; undefined means the machine's own. */
+  /** An IANA name; undefined means the machine's zone. */
   readonly timeZone?: string;
 }
 
 type Part = Intl.DateTimeFormatPartTypes | 'fractionalSecond';
 
-/** The parts of an instant in the reader's zone. */
 function partsOf(at: number, { timeZone }: Zone): (type: Part) => string {
   const parts = new Intl.DateTimeFormat('en-GB', {
     timeZone,
@@ -48,19 +45,19 @@ function partsOf(at: number, { timeZone }: Zone): (type: Part) => string {
   return (type) => parts.find((each) => each.type === type)?.value ?? '';
 }
 
-/** `2026-11-16 05:04:08 GMT+1` in the reader's zone. */
+/** `2026-11-16 05:04:08 GMT+1` */
 export function formatInstant(at: number, zone: Zone): string {
   const part = partsOf(at, zone);
   return `${dateIn(part)} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
 }
 
-/** `2026-11-16 GMT+1`: what the times below it have in common. */
+/** `2026-11-16 GMT+1` */
 export function formatDay(at: number, zone: Zone): string {
   const part = partsOf(at, zone);
   return `${dateIn(part)} ${part('timeZoneName')}`;
 }
 
-/** `05:04:08.120`. */
+/** `05:04:08.120` */
 export function formatTime(at: number, zone: Zone): string {
   const part = partsOf(at, zone);
   return `${part('hour')}:${part('minute')}:${part('second')}.${part('fractionalSecond')}`;
@@ -68,11 +65,11 @@ export function formatTime(at: number, zone: Zone): string {
 
 const dateIn = (part: (type: Part) => string): string => `${part('year')}-${part('month')}-${part('day')}`;
 
-/** The instant with its distance from now: `2026-11-16 05:04:08 UTC (12 s ago)`. */
+/** `2026-11-16 05:04:08 UTC (12 s ago)` */
 export const formatInstantAndAge = (at: number, now: number, zone: Zone): string =>
   `${formatInstant(at, zone)} (${formatAge(at, now)})`;
 
-/** An instant given as ISO 8601, or as a duration before or after now (`2h`); undefined for anything else. */
+/** ISO 8601, or a duration before or after now (`2h`); undefined for anything else. */
 export function parseInstant(text: string, now: number, direction: 'ago' | 'ahead'): number | undefined {
   const distance = parseDuration(text);
   if (distance !== undefined) return direction === 'ago' ? now - distance : now + distance;

@@ -12,7 +12,7 @@ export const statusFilters = [
 ] as const satisfies readonly (JobStatus | 'all' | 'queued')[];
 export type StatusFilter = (typeof statusFilters)[number];
 
-/** How far back the list reaches, by the last change. */
+/** By the last change. */
 export const timeSpans = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
 export type TimeSpan = keyof typeof timeSpans;
 
@@ -20,7 +20,7 @@ export type TimeSpan = keyof typeof timeSpans;
 export const sortKeys = ['changed', 'ran', 'attempts', 'job'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
-/** What the list shows, and in which order. All of it is in the address, so that a link shows the same. */
+/** All of it is in the address, so that a link shows the same list. */
 export interface Filter {
   readonly status: StatusFilter;
   readonly search: string;
@@ -33,7 +33,6 @@ export interface Filter {
 
 export const noFilter: Filter = { status: 'all', search: '', sort: 'changed', isReversed: false };
 
-/** What the page shows: the list, one job, or the overview by type. */
 export type Place =
   | { readonly view: 'list'; readonly filter: Filter }
   | { readonly view: 'job'; readonly jobId: string }
@@ -42,7 +41,7 @@ export type Place =
 const oneOf = <name extends string>(names: readonly name[], given: string | null): name | undefined =>
   names.find((name) => name === given);
 
-/** Reads a fragment. A job's id may be anything, so it is only ever shown as text. @internal */
+/** A job's id may be anything, so it is only ever shown as text. @internal */
 export function placeOf(fragment: string): Place {
   const [, id] = /^#\/jobs\/(.+)$/.exec(fragment) ?? [];
   if (id !== undefined) return { view: 'job', jobId: decoded(id) };
@@ -71,7 +70,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The fragment that shows this. What is as usual is left out. @internal */
+/** Omits defaults. @internal */
 export function fragmentOf(place: Place): string {
   if (place.view === 'job') return `#/jobs/${encodeURIComponent(place.jobId)}`;
   if (place.view === 'types') return '#/types';
@@ -91,7 +90,7 @@ export const jobLink = (jobId: string): string => fragmentOf({ view: 'job', jobI
 export const listLink = (filter: Partial<Filter>): string =>
   fragmentOf({ view: 'list', filter: { ...noFilter, ...filter } });
 
-/** The list as it was last seen, to come back to. */
+/** The last list, to return to. */
 let lastList = '#/';
 
 export const goTo = (fragment: string): void => {
@@ -100,7 +99,7 @@ export const goTo = (fragment: string): void => {
 export const openJob = (jobId: string): void => goTo(jobLink(jobId));
 export const backToList = (): void => goTo(lastList);
 
-/** Changes the filter in place: each letter of a search need not be a step back. */
+/** Replaces the history entry, so that Back does not undo a search letter by letter. */
 export function setFilter(filter: Filter): void {
   history.replaceState(null, '', fragmentOf({ view: 'list', filter }));
   dispatchEvent(new Event('hashchange'));
@@ -108,7 +107,6 @@ export function setFilter(filter: Filter): void {
 
 export const placeNow = (): Place => placeOf(location.hash);
 
-/** What the address names, followed as it changes. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(placeNow);
   useEffect(() => {

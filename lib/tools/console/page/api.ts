@@ -10,10 +10,7 @@ import {
 
 const KEY = 'leasehold-token';
 
-/**
- * Takes the token out of the link that was printed in the terminal, and out of the address bar. It is kept for this origin, so that
- * a link to a job works in a new tab; it is worthless once the console has stopped.
- */
+/** Moves the token from the printed link to this origin's storage, so that a link to a job works in a new tab. */
 export function takeToken(): string | undefined {
   const [, given] = new RegExp(`^#${TOKEN_PARAMETER}=([\\w-]+)$`).exec(location.hash) ?? [];
   if (given !== undefined) {
@@ -25,11 +22,11 @@ export function takeToken(): string | undefined {
 
 const headers = () => ({ [TOKEN_HEADER]: localStorage.getItem(KEY) ?? '' });
 
-/** The address of the stream: an event source cannot set a header. */
+/** An event source cannot set headers. */
 export const streamUrl = (token: string): string =>
   `/api/stream?${TOKEN_PARAMETER}=${encodeURIComponent(token)}`;
 
-/** Everything known of a job, or what can be said of an id that has no row. */
+/** Returns an explanation if the id has no row. */
 export async function fetchJob(jobId: string): Promise<JobDetail | string> {
   const reply = await fetch(`/api/jobs/${encodeURIComponent(jobId)}`, { headers: headers() });
   return reply.ok ? ((await reply.json()) as JobDetail) : ((await reply.json()) as ActionReply).message;

@@ -17,7 +17,7 @@ type View = (typeof views)[number];
 export function App({ hasToken }: { readonly hasToken: boolean }) {
   useTopic('connection');
   const place = usePlace();
-  // Where the page is narrow, one part is seen at a time. Jobs and types have addresses, the others stand beside them.
+  // Narrow pages show one part at a time; only jobs and types have addresses.
   const [aside, setAside] = useState<'workers' | 'plots'>();
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);

@@ -4,7 +4,6 @@ import { toast } from './state.ts';
 
 const SAID_MS = 1_500;
 
-/** Copies a text, and says so. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, in one unit: `now`, `12 s`, `4 min`. */
+/** One unit: `now`, `12 s`, `4 min`. */
 export function age(at: number, now: number): string {
   const ms = now - at;
   if (ms < -SECOND) return `in ${formatDuration(ms)}`;
@@ -29,17 +29,16 @@ const full = new Intl.DateTimeFormat(undefined, {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 });
 
-/** Times have 24 hours, in every language. */
+/** 24-hour times in every language. */
 export const timeOfDay = (at: number): string => clock.format(at);
 export const dateAndTime = (at: number): string => full.format(at);
 
-/** `1,234`, `1,234+` where there may be more, and a dash where nothing is known. */
+/** `1,234`, `1,234+` if there may be more, or a dash if unknown. */
 export const figure = (given: Figure | undefined): string =>
   given === undefined || (given.count === 0 && !given.complete)
     ? '–'
     : `${given.count.toLocaleString('en-US')}${given.complete ? '' : '+'}`;
 
-/** JSON text, indented; other text as it is. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -54,7 +54,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }) {
   );
 }
 
-/** Says that what the page shows is old, since when, and why. */
+/** Warns that the page shows old data. */
 export function Banner() {
   useTopic('connection');
   useTopic('figures');
@@ -85,7 +85,6 @@ function cutOffBy(connection: typeof state.connection, problem: string | undefin
   return problem === undefined ? undefined : `The table cannot be read: ${problem}`;
 }
 
-/** The browser's tab names what is open in it. */
 export function titleOf(status?: string): string {
   const place = placeNow();
   const name = state.hello?.tableName ?? 'jobs';

@@ -12,7 +12,6 @@ const keys: readonly (readonly [string, string])[] = [
   ['?', 'show these keys'],
 ];
 
-/** What the keyboard can do. */
 export function Help({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title">

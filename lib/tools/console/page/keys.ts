@@ -8,7 +8,7 @@ interface Keys {
   readonly search: RefObject<HTMLInputElement | null>;
 }
 
-/** Keys that move through the list wherever the focus is. */
+/** These work wherever the focus is. */
 const LIST_KEYS: ReadonlySet<string> = new Set(['j', 'k', 'x', 'Enter']);
 
 const isField = (target: EventTarget | null): target is HTMLElement =>
@@ -16,7 +16,7 @@ const isField = (target: EventTarget | null): target is HTMLElement =>
 const isPressed = (target: EventTarget | null): boolean =>
   target instanceof HTMLButtonElement || target instanceof HTMLAnchorElement;
 
-/** What the keyboard does anywhere on the page; `help.tsx` lists it. */
+/** Keep `help.tsx` in step with these keys. */
 export function useKeys({ help, search }: Keys): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -38,7 +38,7 @@ export function useKeys({ help, search }: Keys): void {
         setTimeout(() => search.current?.focus());
       } else if (/^[1-7]$/.test(key)) chooseStatus(Number(key) - 1);
       else if (LIST_KEYS.has(key) && !(key === 'Enter' && isPressed(target)))
-        // The list itself hears it first when it has the focus.
+        // A focused list handles the key itself first.
         document.dispatchEvent(new CustomEvent('listkey', { detail: key }));
     };
     addEventListener('keydown', onKey);

@@ -2,10 +2,9 @@ import type { StreamEvents } from '../page-messages.ts';
 import { streamUrl } from './api.ts';
 import { changed, noJobs, type StreamState, state } from './state.ts';
 
-/** The server speaks every second: after this long without a word the connection is as good as lost. */
+/** The server sends something every second, so longer silence means a lost connection. */
 const SILENCE_MS = 8_000;
 const LOOK_EVERY_MS = 1_000;
-/** Points older than any plot shows. */
 const KEPT_SECONDS = 600;
 
 let token: string | undefined;
@@ -52,7 +51,7 @@ const handlers: { readonly [name in keyof StreamEvents]: (data: StreamEvents[nam
 function setConnection(connection: StreamState): void {
   if (state.connection === connection) return;
   state.connection = connection;
-  // What is shown is of the last word that was heard, and the clocks stop there.
+  // The data shown dates from the last message, so the clocks stop there.
   state.stoppedAt = connection === 'live' ? undefined : (state.stoppedAt ?? heardAt + state.clockOffset);
   changed('connection');
 }
@@ -76,13 +75,13 @@ function open(): void {
   });
 }
 
-/** Opens the stream; the browser opens it again by itself when it breaks. */
+/** The browser reconnects by itself. */
 export function openStream(given: string): void {
   token = given;
   open();
   setInterval(() => {
     const isSilent = state.connection === 'live' && Date.now() - heardAt > SILENCE_MS;
-    // A hidden page's timers sleep; what it missed comes before its next look.
+    // Timers of a hidden page sleep, so its silence proves nothing.
     if (!isSilent || document.hidden) return;
     setConnection('lost');
     source?.close();
@@ -90,7 +89,7 @@ export function openStream(given: string): void {
   }, LOOK_EVERY_MS);
 }
 
-/** Stops following, and with it the server's reading for this page; or goes on. */
+/** Pausing also stops the server's reads for this page. */
 export function togglePause(): void {
   if (state.connection === 'paused') {
     state.connection = 'connecting';

@@ -10,7 +10,6 @@ const chosen = (): Theme => {
   return themes.find((theme) => theme === kept) ?? 'system';
 };
 
-/** Sets the colours to what was chosen last; plots ask for theirs when they hear of a change. */
 export function applyTheme(theme: Theme = chosen()): void {
   localStorage.setItem(KEY, theme);
   if (theme === 'system') delete document.documentElement.dataset.theme;
@@ -20,7 +19,6 @@ export function applyTheme(theme: Theme = chosen()): void {
 
 const icons = { system: SystemIcon, light: SunIcon, dark: MoonIcon };
 
-/** Switches between the system's colours, light and dark. */
 export function ThemeButton() {
   const [theme, setTheme] = useState(chosen);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system';

@@ -6,7 +6,6 @@ import { jobBody } from '../../../wire/message.ts';
 import { jobIdsOf } from '../message-jobs.ts';
 import type { LocalStack } from '../stack.ts';
 
-/** A job of the first minute, and how it ought to end. */
 interface PlannedJob {
   readonly jobId: string;
   readonly type: string;
@@ -14,19 +13,17 @@ interface PlannedJob {
   readonly ends: 'done' | 'failed';
 }
 
-/** Where the first minute is, for whoever shows it. */
 export interface Scene {
   readonly sent: number;
   readonly ended: number;
-  /** The job whose worker is killed: steps done. */
+  /** Progress of the job whose worker is killed. */
   readonly steps: number;
   readonly stepsOf: number;
-  /** The job that kills its workers: how many so far. */
+  /** Workers killed so far by the poison job. */
   readonly crashes: number;
   readonly crashesOf: number;
 }
 
-/** What came of it. */
 export interface Report {
   readonly jobs: readonly (PlannedJob & { readonly job: Job | undefined; readonly isAsExpected: boolean })[];
   readonly isAsExpected: boolean;
@@ -53,10 +50,9 @@ export interface FirstMinuteOptions {
 
 const STEPS = 12;
 const STEP_MS = 450;
-/** Checkpoints that the long job has stored when its worker is killed. */
+/** Checkpoints stored before the kill. */
 const KILLED_AFTER = 4;
 const LOOK_EVERY_MS = 150;
-/** Longer than this, something is wrong. */
 const GIVE_UP_MS = 120_000;
 
 function planJobs(serviceUrl: string): readonly PlannedJob[] {
@@ -84,7 +80,6 @@ function planJobs(serviceUrl: string): readonly PlannedJob[] {
   ];
 }
 
-/** Sends jobs, kills the worker of one, lets one kill its workers, and waits until every job has ended. */
 export async function runFirstMinute(options: FirstMinuteOptions): Promise<Report> {
   const { store, queue, signal, say } = options;
   const plans = planJobs(options.serviceUrl);
@@ -126,7 +121,7 @@ function stepsOf(job: Job | undefined): Pick<Scene, 'steps' | 'stepsOf'> {
   return { steps: job?.status === 'done' ? STEPS : (place?.step ?? 0), stepsOf: STEPS };
 }
 
-/** Kills the process that runs the long job once there is something to lose; undefined until then. */
+/** Kills the long job's worker once it has checkpoints to lose; undefined until then. */
 function killWorkerOf(stack: LocalStack, job: Job | undefined) {
   if (job?.status !== 'running' || stepsOf(job).steps < KILLED_AFTER) return undefined;
   const worker = stack.workers().find(({ event }) => jobIdsOf(event).includes(job.jobId));
@@ -134,7 +129,7 @@ function killWorkerOf(stack: LocalStack, job: Job | undefined) {
   return { pid: worker.pid, at: Date.now() };
 }
 
-/** Tells each turn of the story once. */
+/** Tells each part of the story once. */
 function createNarrator(say: (line: string) => void, long: string, poison: string) {
   const told = new Set<string>();
   const once = (key: string, isSo: boolean, line: string) => {
@@ -166,7 +161,7 @@ function createNarrator(say: (line: string) => void, long: string, poison: strin
   };
 }
 
-/** The claim whose lease lapsed after a moment. `crashes` does not tell: progress forgives them. */
+/** Uses the claims, because progress clears `crashes`. */
 const lapseOf = (job: Job | undefined, after = 0) =>
   job?.claims.find(({ outcome, to }) => outcome === 'lapsed' && to > after);
 
@@ -183,7 +178,7 @@ function reportOf(
   });
   const done = jobs.flatMap(({ job }) => (job?.status === 'done' ? [job.finishedAt] : []));
   const survivor = rows.get(long);
-  // On a machine that is very busy, a lease may have lapsed before the kill as well.
+  // On a very busy machine, a lease may also have lapsed before the kill.
   const lapsed = lapseOf(survivor, killed?.at);
   const bad = rows.get(poison);
   const survived = survivor?.status === 'done' && lapsed !== undefined;

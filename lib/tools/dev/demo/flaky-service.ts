@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service for `call-service` to call: it is overloaded the first time it hears of a request, and knows it the next. */
+/** Rejects each request of `call-service` the first time. */
 export async function startFlakyService(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const known = new Set<string>();
   const server = createServer((request, response) => {

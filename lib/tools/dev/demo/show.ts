@@ -1,38 +1,31 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
+import type { JobTypeSample } from '../../bundle/read-jobs-module.ts';
 import { printable } from '../../inspect/printable.ts';
-import type { JobTypeSample } from '../read-jobs-module.ts';
+import type { DevOptions } from '../dev.ts';
+import type { AwsOfHandlers } from '../local-environment.ts';
 import type { LocalStack } from '../stack.ts';
 import type { Report, Scene } from './first-minute.ts';
-
-/** Where the demonstration is shown: a terminal with bars, or any other stream with lines. */
-export interface Show {
-  /** Shows a line, of which parts may come from jobs and messages. */
-  say(line: string): void;
-  scene(scene: Scene): void;
-  /** Takes the bars away; what is said from then on are plain lines. */
-  endBars(): void;
-}
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const MARK = '·';
 
-export function createShow(output: NodeJS.WriteStream): Show {
+export function createShow(output: NodeJS.WriteStream) {
   const started = performance.now();
   const stamped = (line: string) =>
     `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${printable(line, pc.isColorSupported)}`;
-  // Made with the first scene: bars keep lines back until they are drawn, and without a demo none ever are.
+  // Created with the first scene, because bars hold lines back until they are drawn.
   let bars: ReturnType<typeof createBars> | undefined;
   return {
-    say(line) {
+    say(line: string): void {
       if (bars === undefined) output.write(`${stamped(line)}\n`);
       else bars.log(`${stamped(line)}\n`);
     },
-    scene(scene) {
+    scene(scene: Scene): void {
       if (output.isTTY) bars ??= createBars(output);
       bars?.scene(scene);
     },
-    endBars() {
+    endBars(): void {
       bars?.stop();
       bars = undefined;
     },
@@ -72,11 +65,21 @@ function createBars(output: NodeJS.WriteStream) {
   };
 }
 
-/** What to know at the start: where everything is, and a line to paste. */
+const SEEN_AWS: Readonly<Record<AwsOfHandlers, string>> = {
+  local: 'their AWS is this local system (--aws mine: your own account)',
+  mine: 'their AWS is your own account (--aws local: this local system)',
+};
+
 export function introduction(
   stack: LocalStack,
   consoleUrl: string,
-  { types, workers }: { readonly types: readonly JobTypeSample[]; readonly workers?: number },
+  {
+    types,
+    jobs,
+    workers,
+    aws = 'local',
+    envFile = '.env',
+  }: Pick<DevOptions, 'jobs' | 'workers' | 'aws' | 'envFile'> & { readonly types: readonly JobTypeSample[] },
 ): string {
   const { endpoints } = stack;
   const engine =
@@ -95,6 +98,9 @@ export function introduction(
             '            DynamoDB Local cannot be bound to loopback: others in your network can reach it.',
           ),
         ]),
+    ...(jobs === undefined || workers === 0
+      ? []
+      : [`  ${pc.bold('Handlers')}  see this shell's environment and ${envFile}; ${SEEN_AWS[aws]}`]),
     '',
     ...(types.length === 0
       ? []
@@ -116,7 +122,7 @@ export function introduction(
       ? [
           '  No worker runs here. Run yours in another terminal:',
           '',
-          '  export $(npx leasehold env); npx leasehold work src/jobs.ts',
+          '  set -a; eval "$(npx leasehold env)"; set +a; npx leasehold work src/jobs.ts',
           '',
         ]
       : []),
@@ -125,7 +131,7 @@ export function introduction(
   ].join('\n');
 }
 
-/** The first minute in a few lines. `commandAt` is when the command was given. */
+/** `commandAt` is when the user entered the command. */
 export function summary(report: Report, commandAt: number): string {
   const ok = (isSo: boolean) => (isSo ? pc.green('✓') : pc.red('✗'));
   const done = report.jobs.filter(({ ends }) => ends === 'done');

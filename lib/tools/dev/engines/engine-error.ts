@@ -1,14 +1,14 @@
-import { LeaseholdError } from '../../../wire/leasehold-error.ts';
+import { type ErrorCause, LeaseholdError } from '../../../wire/leasehold-error.ts';
 
-/** What went wrong with a local engine: it can't run here, or it was started and broke. */
+/** Why a local engine failed: it cannot run here, or it broke after its start. */
 export type EngineErrorCode = 'ENGINE_UNAVAILABLE' | 'ENGINE_FAILED';
 
-/** A local engine could not be started; the message says what to install or change. */
+/** A local engine could not start; the message says what to install or change. */
 export class EngineError extends LeaseholdError {
   static override readonly name: string = 'EngineError';
   declare readonly code: EngineErrorCode;
 
-  constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: EngineErrorCode, message: string, options?: ErrorCause) {
     super(code, message, options);
   }
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Binds the port on all interfaces for a moment: an engine that can't be bound to loopback needs every one. */
+/** Probes all interfaces, because one engine cannot be limited to loopback. */
 function probe(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -13,15 +13,11 @@ function probe(port: number): Promise<number> {
   });
 }
 
-/**
- * A TCP port on which nobody listens at this moment.
- * Another process may take it before the caller binds it, so callers must be ready to ask for a second one.
- */
+/** A free TCP port. Another process may take it before the caller binds it, so callers must be ready to ask again. */
 export function freePort(): Promise<number> {
   return probe(0);
 }
 
-/** Whether the port could be bound at this moment. */
 export function isFreePort(port: number): Promise<boolean> {
   return probe(port).then(
     () => true,

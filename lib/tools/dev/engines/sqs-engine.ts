@@ -3,18 +3,21 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { thisFile } from '../../../this-package.ts';
 import { EngineError } from './engine-error.ts';
+import { type Gate, refusal, refusalReply } from './gate.ts';
 
-/** A running stand-in for SQS, bound to loopback; `stop` resolves when its port is free. */
+/** A running local SQS, bound to loopback; `stop` resolves once its port is free. */
 export type SqsEngine = {
   readonly endpoint: string;
   readonly port: number;
   stop(): Promise<void>;
 };
 
-/** Where the engine listens and keeps its queues; without `dataDir` everything stays in memory. */
+/** Without `dataDir` everything stays in memory. */
 export type SqsEngineOptions = {
   readonly port?: number;
   readonly dataDir?: string;
+  /** @default - any process or web page can use it */
+  readonly gate?: Gate;
 };
 
 type BuildAppOptions = NonNullable<Parameters<Awaited<ReturnType<typeof loadFauxqs>>['buildApp']>[0]>;
@@ -27,10 +30,7 @@ type QueueUrls = { readonly QueueUrl?: unknown; readonly QueueUrls?: unknown };
 
 const ADDRESS = '127.0.0.1';
 
-/**
- * Stores that outlive the process, as fauxqs's own start function makes them. That function binds all interfaces
- * and the package exports none of the parts, so they are loaded by path.
- */
+/** Stores that outlive the process. fauxqs's own start function binds all interfaces, so its parts are loaded by path. */
 async function persistentStores(dataDir: string): Promise<{ stores: Stores; persistence: Persistence }> {
   const manifest = findPackageJSON('fauxqs', pathToFileURL(thisFile)) ?? '';
   const part = (path: string) => import(pathToFileURL(join(dirname(manifest), 'dist', path)).href);
@@ -43,7 +43,7 @@ async function persistentStores(dataDir: string): Promise<{ stores: Stores; pers
     snsStore: new sns.SnsStore(),
     s3Store: new s3.S3Store(),
   };
-  // Loaded before the stores know of the persistence: otherwise loading would write, and cascade deletes.
+  // Load before attaching the persistence: otherwise loading would write and cascade deletes.
   persistence.loadSqsAndSns(stores.sqsStore, stores.snsStore);
   stores.sqsStore.persistence = persistence;
   for (const queue of stores.sqsStore.allQueues()) queue.persistence = persistence;
@@ -53,11 +53,7 @@ async function persistentStores(dataDir: string): Promise<{ stores: Stores; pers
 const reachedAt = (url: unknown, host: string) =>
   typeof url === 'string' ? `http://${host}${new URL(url).pathname}` : url;
 
-/**
- * Queue URLs name a host that may not resolve and the port of the run that created the queue. They are answered
- * with the host that the request was sent to, so that clients who use the URL as the endpoint come back the same
- * way, also through a proxy.
- */
+/** Stored queue URLs have an old port and may not resolve, so answer with the host that the client used. */
 function withReachableUrls(payload: QueueUrls, host: string): QueueUrls {
   if (payload.QueueUrl !== undefined) return { ...payload, QueueUrl: reachedAt(payload.QueueUrl, host) };
   if (!Array.isArray(payload.QueueUrls)) return payload;
@@ -74,11 +70,18 @@ async function loadFauxqs() {
   }
 }
 
-/** Starts a stand-in for SQS in this process and resolves once it listens. */
 export async function startSqs(options: SqsEngineOptions = {}): Promise<SqsEngine> {
   const { buildApp } = await loadFauxqs();
   const kept = options.dataDir === undefined ? undefined : await persistentStores(options.dataDir);
   const app = buildApp({ logger: false, stores: kept?.stores });
+  const { gate } = options;
+  if (gate !== undefined)
+    app.addHook('onRequest', async ({ headers, socket }, reply) => {
+      const refused = refusal(headers, socket.localPort ?? 0, gate);
+      if (refused === undefined) return;
+      const { status, body } = refusalReply(refused);
+      return reply.code(status).send(body);
+    });
   app.addHook('preSerialization', async (request, _reply, payload) => {
     const host = request.headers.host;
     const isReply = typeof payload === 'object' && payload !== null && host !== undefined;

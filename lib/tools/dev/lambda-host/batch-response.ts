@@ -1,7 +1,4 @@
-/**
- * The ids of the messages that a partial batch response leaves in the queue. An answer that Lambda could not make sense of
- * counts as the failure of the whole batch, so that a broken handler never loses a message.
- */
+/** Like Lambda, treats a malformed response as a failure of the whole batch. */
 export function failedMessages(payload: unknown, sent: readonly string[]): ReadonlySet<string> {
   if (payload === null || payload === undefined) return new Set();
   if (typeof payload !== 'object') return new Set(sent);

@@ -15,31 +15,22 @@ export interface EventSourceMappingOptions {
   readonly queueArn: string;
   readonly target: LambdaFunction;
   readonly batchSize: number;
-  /** How long messages are gathered for a batch; 0 hands over what one poll brought. */
+  /** 0 passes on the messages of one poll. */
   readonly batchWindowMs: number;
-  /** Told of a poll or a delete that failed; the mapping goes on. */
+  /** A failed poll or delete does not stop the mapping. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Feeds a queue's messages to a function until it is stopped. */
-export interface EventSourceMapping {
-  /** Takes no more messages and resolves when every batch under way has ended. */
-  stop(): Promise<void>;
-}
-
-/** SQS gives at most this many messages at once, and waits at most this long for the first. */
+/** Maximums of SQS. */
 const MAX_MESSAGES = 10;
 const LONG_POLL_SECONDS = 20;
 const PAUSE_AFTER_ERROR_MS = 500;
 const PAUSE_WHEN_THROTTLED_MS = 50;
 
-/**
- * Polls as Lambda does: no more batches than the function can run at once; what the function acknowledges is deleted, what
- * it names as failed, and the whole batch of a failed invocation, comes back after the visibility timeout, and the queue's
- * redrive policy moves it on after too many deliveries. One poll at a time: the poller is never the bottleneck here, and the
- * local engine wakes every waiting poll for one message.
- */
-export function startEventSourceMapping(options: EventSourceMappingOptions): EventSourceMapping {
+export type EventSourceMapping = ReturnType<typeof startEventSourceMapping>;
+
+/** Polls as Lambda does. One poll at a time, because the local engine wakes every waiting poll for one message. */
+export function startEventSourceMapping(options: EventSourceMappingOptions) {
   const { target, batchSize, onError = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -67,7 +58,8 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
   const polling = poll();
 
   return {
-    async stop() {
+    /** Resolves when every running batch has ended. */
+    async stop(): Promise<void> {
       stopping.abort();
       await polling;
       await Promise.all(underWay);
@@ -75,7 +67,6 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
   };
 }
 
-/** As many messages as the free invocations can take; with a batch window, until it is over or they are full. */
 async function gather(options: EventSourceMappingOptions, signal: AbortSignal): Promise<Message[]> {
   const { client, queueUrl, target, batchSize, batchWindowMs } = options;
   const receive = async (max: number, waitSeconds: number): Promise<Message[]> => {
@@ -102,7 +93,6 @@ async function gather(options: EventSourceMappingOptions, signal: AbortSignal): 
   return messages;
 }
 
-/** One batch through the function; what it acknowledges is deleted. */
 async function run(
   { client, queueUrl, queueArn, target }: EventSourceMappingOptions,
   batch: readonly Message[],

@@ -3,12 +3,11 @@ import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import type { InvocationOutcome, SandboxState } from './sandbox-life.ts';
 
 export interface LambdaFunctionOptions extends Omit<SandboxOptions, 'onOutput' | 'onChange'> {
-  /** Invocations at the same time; one more is throttled. */
+  /** Further invocations are throttled. */
   readonly concurrency: number;
   readonly observe?: (event: HostEvent) => void;
 }
 
-/** What an onlooker may know of one sandbox. */
 export interface SandboxView {
   readonly pid: number;
   readonly functionName: string;
@@ -16,10 +15,8 @@ export interface SandboxView {
   readonly isPaused: boolean;
   readonly startedAt: number;
   readonly invocations: number;
-  /** The event that it is working on. */
   readonly event?: unknown;
   readonly busySince?: number;
-  /** When its last invocation ended. */
   readonly idleSince?: number;
   readonly ending?: string;
 }
@@ -43,25 +40,6 @@ export type HostEvent =
 
 type InvokeOutcome = InvocationOutcome | { readonly outcome: 'throttled' };
 
-/** A function with its sandboxes: warm ones are used again, a new one is started where none is free. */
-export interface LambdaFunction {
-  readonly name: string;
-  invoke(event: unknown): Promise<InvokeOutcome>;
-  /** Invocations that could start at this moment. */
-  free(): number;
-  /** Resolves as soon as at least one invocation could start. */
-  whenFree(signal: AbortSignal): Promise<void>;
-  sandboxes(): readonly SandboxView[];
-  /** The live sandbox with this process id. */
-  find(pid: number): Sandbox | undefined;
-  /** Starts sandboxes until this many are there, so that the first events meet no cold start. */
-  warm(count: number): Promise<void>;
-  /** Has new processes for what comes from now on: idle ones end at once, the others after what they are doing. */
-  replaceAll(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** A place for one sandbox: what it is doing, and for how long. */
 interface SandboxSlot {
   isOld?: boolean;
   sandbox?: Sandbox;
@@ -70,10 +48,8 @@ interface SandboxSlot {
   idleSince?: number;
 }
 
-export const createLambdaFunction = (options: LambdaFunctionOptions): LambdaFunction =>
-  new Sandboxes(options);
-
-class Sandboxes implements LambdaFunction {
+/** Reuses warm sandboxes like Lambda, and starts one if none is free. */
+export class LambdaFunction {
   readonly name: string;
   readonly #options: LambdaFunctionOptions;
   readonly #slots = new Set<SandboxSlot>();
@@ -103,6 +79,7 @@ class Sandboxes implements LambdaFunction {
     return outcome;
   }
 
+  /** Invocations that could start now. */
   free(): number {
     if (this.#stopped) return 0;
     const available = [...this.#slots].filter(isAvailable).length;
@@ -130,11 +107,13 @@ class Sandboxes implements LambdaFunction {
     return [...this.#slots].find((slot) => slot.sandbox?.pid === pid)?.sandbox;
   }
 
+  /** Avoids a cold start for the first events. */
   async warm(count: number): Promise<void> {
     const missing = Math.min(count, this.#options.concurrency) - this.#slots.size;
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start({})));
   }
 
+  /** Idle processes end at once, busy ones after their invocation. */
   async replaceAll(): Promise<void> {
     const all = [...this.#slots];
     for (const slot of all) slot.isOld = true;

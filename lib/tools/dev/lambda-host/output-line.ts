@@ -1,4 +1,4 @@
-/** One line that a function wrote, told apart as CloudWatch would: metrics in EMF, structured logs, and plain text. */
+/** A line of output, classified as CloudWatch would. */
 export type OutputLine =
   | {
       readonly kind: 'metrics';
@@ -14,7 +14,7 @@ export type OutputLine =
     }
   | { readonly kind: 'text'; readonly at: number; readonly text: string };
 
-/** Longer lines are cut: a function that prints megabytes must not fill the host's memory. */
+/** A function that prints megabytes must not fill the host's memory. */
 const MAX_LINE_CHARS = 64 * 1024;
 
 interface EmfDirective {
@@ -22,7 +22,7 @@ interface EmfDirective {
   readonly CloudWatchMetrics?: readonly { readonly Metrics?: readonly { readonly Name?: string }[] }[];
 }
 
-/** Reads one line. Never throws: whatever is not understood is text. */
+/** Never throws: anything unrecognized is text. */
 export function readOutputLine(text: string, now: number): OutputLine {
   const line = text.slice(0, MAX_LINE_CHARS);
   const fields = parseObject(line);
@@ -57,7 +57,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Cuts a stream of chunks into lines; `end` gives what is left without a line end. */
+/** `end` emits the rest without a line break. */
 export function createLineCutter(take: (line: string) => void): { push(chunk: string): void; end(): void } {
   let rest = '';
   return {

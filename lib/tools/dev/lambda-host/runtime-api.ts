@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { refusal } from '../engines/gate.ts';
 
-/** One event for the runtime, with the moment at which its time is up. */
 interface Invocation {
   readonly requestId: string;
-  /** The event as JSON text. */
+  /** JSON text. */
   readonly event: string;
   readonly deadlineAt: number;
   readonly functionArn: string;
@@ -21,29 +21,20 @@ export type RuntimeReply =
   | { readonly outcome: 'response'; readonly payload: string }
   | { readonly outcome: 'error'; readonly failure: RuntimeFailure };
 
-/** What a runtime may tell its host; each is called at most once per request. */
+/** Each is called at most once per request. */
 export interface RuntimeListener {
-  /** The runtime asked for its first event: it is initialised. */
+  /** The runtime has asked for its first event. */
   ready(): void;
   initFailed(failure: RuntimeFailure): void;
   replied(requestId: string, reply: RuntimeReply): void;
 }
 
-/** The Lambda Runtime API for one sandbox, on a loopback port of its own. */
-export interface RuntimeApi {
-  /** Goes into `AWS_LAMBDA_RUNTIME_API`. */
-  readonly address: string;
-  /** Hands the event to the runtime as soon as it asks for one. */
-  offer(invocation: Invocation): void;
-  close(): Promise<void>;
-}
-
 const VERSION = '/2018-06-01/runtime';
-/** What Lambda accepts as an event or a response. */
+/** Lambda's limit for events and responses. */
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-/** Serves the Runtime API, so that our runtime, or AWS's own interface client in its place, can run a bundle. */
-export async function startRuntimeApi(listener: RuntimeListener): Promise<RuntimeApi> {
+/** Serves Lambda's Runtime API to our runtime or to AWS's own client. */
+export async function startRuntimeApi(listener: RuntimeListener) {
   const exchange = new Exchange(listener);
   const server = createServer((request, response) => route(exchange, listener, request, response));
   await new Promise<void>((resolve, reject) => {
@@ -52,9 +43,10 @@ export async function startRuntimeApi(listener: RuntimeListener): Promise<Runtim
   });
   const { port } = server.address() as AddressInfo;
   return {
+    /** Goes into `AWS_LAMBDA_RUNTIME_API`. */
     address: `127.0.0.1:${port}`,
-    offer: (invocation) => exchange.offer(invocation),
-    close: () =>
+    offer: (invocation: Invocation): void => exchange.offer(invocation),
+    close: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -68,6 +60,8 @@ function route(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
+  const refused = refusal(request.headers, request.socket.localPort ?? 0);
+  if (refused !== undefined) return void answer(response, 403, 'Forbidden', refused);
   const path = pathOf(request);
   const [, requestId, kind] = /^\/invocation\/([^/]+)\/(response|error)$/.exec(path) ?? [];
   if (request.method === 'GET' && path === '/invocation/next') return void exchange.next(response);
@@ -81,7 +75,7 @@ function route(
   answer(response, 404, 'NotFound', `${request.method} ${request.url} is not part of the Runtime API`);
 }
 
-/** Where the host's event and the runtime's request for one meet, and the reply to it comes in. */
+/** Matches the host's event with the runtime's request, and takes the reply. */
 class Exchange {
   readonly #listener: RuntimeListener;
   #waiting: ServerResponse | undefined;
@@ -153,7 +147,7 @@ const pathOf = (request: IncomingMessage): string => {
   return path.startsWith(`${VERSION}/`) ? path.slice(VERSION.length) : '';
 };
 
-/** Undefined when there is more than Lambda would take. */
+/** Undefined beyond Lambda's limit. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -170,7 +164,7 @@ function readFailure(body: string, request: IncomingMessage): RuntimeFailure {
   try {
     given = (JSON.parse(body) as Partial<RuntimeFailure> | null) ?? {};
   } catch {
-    // A runtime that is breaking down may send anything: the header and the text itself still say something.
+    // A failing runtime may send anything; the header and the text still help.
   }
   return {
     errorType: given.errorType ?? (typeof header === 'string' ? header : 'Runtime.Unknown'),

@@ -2,10 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/**
- * The process inside a sandbox: imports the bundle's handler and runs it on one event after the other. It plays the part
- * of AWS's runtime interface client and knows its host only by the Runtime API.
- */
+/** The process inside a sandbox, in place of AWS's runtime interface client: it knows its host only by the Runtime API. */
 
 type Handler = (event: unknown, context: object) => unknown;
 
@@ -16,7 +13,7 @@ const environment = (name: string): string => {
 };
 
 const api = environment('AWS_LAMBDA_RUNTIME_API');
-// No timeout anywhere: an idle runtime waits for its next event for as long as it takes.
+// No timeout, because an idle runtime may wait indefinitely for its next event.
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 function call(
@@ -83,7 +80,7 @@ const contextOf = (headers: IncomingHttpHeaders) => {
 
 let current = '';
 
-/** An error that nobody caught ends the process, as on Lambda; the next event starts a new one. */
+/** As on Lambda, an uncaught error ends the process. */
 const dieOf = (errorType: string, code: number) => (error: unknown) => {
   console.error(error);
   const path = current === '' ? '/init/error' : `/invocation/${current}/error`;
@@ -91,7 +88,7 @@ const dieOf = (errorType: string, code: number) => (error: unknown) => {
 };
 process.on('uncaughtException', dieOf('Runtime.UncaughtException', 129));
 process.on('unhandledRejection', dieOf('Runtime.UnhandledPromiseRejection', 128));
-// The host holds the other end: when it dies, however it dies, this process has no reason to live.
+// The host holds the other end of stdin, so this process ends with it however it dies.
 process.stdin.on('end', () => process.exit(0)).resume();
 process.stdin.on('error', () => process.exit(0));
 

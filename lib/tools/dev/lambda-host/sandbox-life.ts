@@ -12,14 +12,13 @@ interface Limits {
   readonly timeoutMs: number;
 }
 
-/** What becomes of a sandbox, from its cold start to its end, and of the one invocation that it has at a time. */
+/** The states of a sandbox and of its current invocation. */
 export class SandboxLife implements RuntimeListener {
   state: SandboxState = 'starting';
   isPaused = false;
   invocations = 0;
-  /** How the process ended, once it has. */
+  /** How the process ended. */
   ending: string | undefined;
-  /** Whether it was killed because its time was up. */
   timedOut = false;
   readonly #initialised = Promise.withResolvers<void>();
   readonly #limits: Limits;
@@ -32,7 +31,7 @@ export class SandboxLife implements RuntimeListener {
     this.#onChange = onChange;
   }
 
-  /** Resolves when the runtime has asked for its first event, or never will. */
+  /** Also resolves if the runtime never gets there. */
   get initialised(): Promise<void> {
     return this.#initialised.promise;
   }
@@ -56,7 +55,7 @@ export class SandboxLife implements RuntimeListener {
     this.#settle(outcomeOf(reply));
   }
 
-  /** Takes an invocation on: what it comes to is settled by the runtime's reply or by the process's end. */
+  /** The runtime's reply or the process's end settles the outcome. */
   take(): { readonly requestId: string; readonly outcome: Promise<InvocationOutcome> } {
     const requestId = randomUUID();
     const { promise, resolve } = Promise.withResolvers<InvocationOutcome>();
@@ -64,7 +63,7 @@ export class SandboxLife implements RuntimeListener {
     return { requestId, outcome: promise };
   }
 
-  /** Begins the invocation that was taken on; false where the process is gone, which settles it. */
+  /** Returns false if the process is gone, which settles the invocation. */
   begin(): boolean {
     if (this.state === 'gone') {
       this.#settleAsGone(this.ending ?? 'gone', undefined);
@@ -80,7 +79,6 @@ export class SandboxLife implements RuntimeListener {
     this.#onChange();
   }
 
-  /** The process is gone. */
   end(code: number | null, signal: NodeJS.Signals | null): void {
     this.ending = this.timedOut ? 'timed out' : describeExit(code, signal);
     this.isPaused = false;
@@ -119,7 +117,7 @@ function outcomeOf(reply: RuntimeReply): InvocationOutcome {
   }
 }
 
-/** The words in which Lambda reports a process that is no more. */
+/** The message that Lambda reports for a dead process. */
 function deathOf(requestId: string, ending: string, limitMs: number | undefined): RuntimeFailure {
   return limitMs === undefined
     ? {

@@ -4,10 +4,9 @@ import { startRuntimeApi } from './runtime-api.ts';
 import { type InvocationOutcome, SandboxLife, type SandboxState } from './sandbox-life.ts';
 import { spawnRuntime } from './spawn-runtime.ts';
 
-/** What a sandbox runs and within which limits. */
 export interface SandboxOptions {
   readonly functionName: string;
-  /** The folder that has the bundle. */
+  /** The bundle's folder. */
   readonly codeDir: string;
   /** `<file>.<export>`; the file ends in `.mjs`. */
   readonly handler: string;
@@ -19,31 +18,14 @@ export interface SandboxOptions {
   readonly onChange?: () => void;
 }
 
-/** One process that runs one invocation at a time, from its cold start to its end. */
-export interface Sandbox {
-  readonly pid: number;
-  readonly startedAt: number;
-  readonly state: () => SandboxState;
-  /** Stopped by SIGSTOP, whatever else it is. */
-  readonly isPaused: () => boolean;
-  readonly invocations: () => number;
-  /** How the process ended, once it has. */
-  readonly ending: () => string | undefined;
-  /** Runs the handler. A process that dies or overruns its time is a function error, never a rejection. */
-  invoke(event: unknown): Promise<InvocationOutcome>;
-  kill(): void;
-  pause(): void;
-  resume(): void;
-  /** Ends the process and resolves when it is gone. */
-  stop(): Promise<void>;
-}
-
-const INIT_TIMEOUT_MS = 10_000;
-/** How long after a process's end its last lines may still arrive. */
+/** Lambda begins again after 10 s, with the time of the invocation; a busy machine needs longer. */
+const INIT_TIMEOUT_MS = 60_000;
+/** Output may arrive this long after the process ended. */
 const OUTPUT_GRACE_MS = 250;
 
-/** Cold-starts a process for the function; the runtime in it imports the bundle at once. */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
+
+export async function startSandbox(options: SandboxOptions) {
   const { functionName, timeoutMs, initTimeoutMs = INIT_TIMEOUT_MS } = options;
   const life = new SandboxLife({ initTimeoutMs, timeoutMs }, () => options.onChange?.());
   const api = await startRuntimeApi(life);
@@ -66,11 +48,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     pid,
     startedAt,
-    state: () => life.state,
-    isPaused: () => life.isPaused,
-    invocations: () => life.invocations,
-    ending: () => life.ending,
-    async invoke(event) {
+    state: (): SandboxState => life.state,
+    /** By SIGSTOP. */
+    isPaused: (): boolean => life.isPaused,
+    invocations: (): number => life.invocations,
+    ending: (): string | undefined => life.ending,
+    /** A process that dies or times out is a function error, never a rejection. */
+    async invoke(event: unknown): Promise<InvocationOutcome> {
       if (life.isInvoked) throw new Error(`sandbox ${pid} runs an invocation already; ask another one`);
       const { requestId, outcome } = life.take();
       await life.initialised;
@@ -81,23 +65,23 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       api.offer({ requestId, event: JSON.stringify(event), deadlineAt, functionArn });
       return outcome.finally(() => clearTimeout(timer));
     },
-    kill: () => void child.kill('SIGKILL'),
-    pause() {
+    kill: (): void => void child.kill('SIGKILL'),
+    pause(): void {
       if (life.state !== 'gone' && !life.isPaused) life.setPaused(child.kill('SIGSTOP'));
     },
-    resume() {
+    resume(): void {
       if (!life.isPaused) return;
       child.kill('SIGCONT');
       life.setPaused(false);
     },
-    async stop() {
+    /** Resolves once the process is gone. */
+    async stop(): Promise<void> {
       child.kill('SIGKILL');
       await gone;
     },
   };
 }
 
-/** Passes the process's output on until it has ended, which ends its life. */
 async function untilGone(child: ChildProcess, options: SandboxOptions, life: SandboxLife): Promise<void> {
   const output = createLineCutter((line) => options.onOutput?.(readOutputLine(line, Date.now())));
   for (const stream of [child.stdout, child.stderr]) {
@@ -111,10 +95,9 @@ async function untilGone(child: ChildProcess, options: SandboxOptions, life: San
       resolve();
     };
     child.once('close', ended);
-    // What the handler itself started may hold the pipes open forever, although the process is gone.
+    // Processes that the handler started may hold the pipes open forever.
     child.once('exit', (code, signal) => void setTimeout(ended, OUTPUT_GRACE_MS, code, signal).unref());
   });
 }
 
-/** The name by which a local function would be called in an account. */
 const arnOf = (name: string): string => `arn:aws:lambda:local:000000000000:function:${name}`;

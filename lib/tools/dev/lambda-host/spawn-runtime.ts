@@ -8,10 +8,9 @@ import type { SandboxOptions } from './sandbox.ts';
 const MEMORY_MB = 256;
 const RUNTIME = join(libFolder, 'tools', 'dev', 'lambda-host', `runtime${moduleExtension}`);
 
-/** Variables of the surroundings that a process needs to run at all. Everything else a function sees is given. */
+/** Functions inherit only what a process needs to run at all. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'LD_LIBRARY_PATH'];
 
-/** Starts the process that runs a function's handler, with the variables that Lambda sets. */
 export function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess {
   const inherited = Object.fromEntries(
     INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
@@ -32,13 +31,13 @@ export function spawnRuntime(options: SandboxOptions, runtimeApi: string): Child
       AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
       LAMBDA_TASK_ROOT: options.codeDir,
       _HANDLER: options.handler,
-      // A sandbox on Lambda ends with all that is in it; this one is only a process.
+      // Unlike a Lambda sandbox, a process does not end its children with it.
       __LEASEHOLD_GUARD: '1',
       TZ: ':UTC',
     },
   });
   killWithThisProcess(child);
-  // A process that dies while its standard input is open is an ordinary thing here.
+  // The process may die while its stdin is open.
   child.stdin?.on('error', () => {});
   return child;
 }

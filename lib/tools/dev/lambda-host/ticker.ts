@@ -1,21 +1,13 @@
 import type { HostEvent, LambdaFunction } from './lambda-function.ts';
 
-/** Starts a function at a fixed rate until it is stopped. */
-export interface Ticker {
-  /** Invokes the function now, besides its rate. */
-  invokeNow(): void;
-  stop(): Promise<void>;
-}
+export type Ticker = ReturnType<typeof startTicker>;
 
-/**
- * Invokes as EventBridge does with an asynchronous target that has no retries: at a fixed rate, without waiting for the
- * invocation before, and a throttled or failed one is not repeated.
- */
+/** Like EventBridge without retries: a fixed rate, whatever happened to the previous invocation. */
 export function startTicker(options: {
   readonly target: LambdaFunction;
   readonly everyMs: number;
   readonly onFailure?: (failure: Extract<HostEvent, { kind: 'ended' }>['outcome']) => void;
-}): Ticker {
+}) {
   const { target, everyMs } = options;
   const underWay = new Set<Promise<void>>();
   const invokeNow = () => {
@@ -28,8 +20,7 @@ export function startTicker(options: {
   invokeNow();
   const timer = setInterval(invokeNow, everyMs);
   return {
-    invokeNow,
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await Promise.all(underWay);
     },

@@ -1,38 +1,21 @@
-import type { Clock, Telemetry } from '../../../protocol/ports.ts';
 import { toJsonText } from '../../../protocol/rows/json-text.ts';
-import type { JsonValue } from '../../../wire/message.ts';
-import type { TraceContext } from '../../../wire/trace.ts';
 import { type AbortReason, LeaseLost } from '../../abort-reasons.ts';
 import type { JobContext } from '../../define-job.ts';
+import { loggableError } from '../../describe-error.ts';
 import type { Kept } from '../cells.ts';
-import { loggableError } from '../describe-error.ts';
-import type { LiveSignal } from './live-signal.ts';
+import type { ExactSignal } from './exact-signal.ts';
+import type { HandlerRun } from './run-handler.ts';
 
 type LogFields = Readonly<Record<string, unknown>>;
 
-export interface ContextOptions {
-  readonly named: { readonly jobId: string; readonly type: string; readonly attempt: number };
-  readonly clock: Pick<Clock, 'monotonic'>;
-  readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
-  readonly live: LiveSignal;
-  readonly trace?: TraceContext;
-  readonly maxCheckpointBytes: number;
-  /** Progress alone is stored no more often than this. */
-  readonly progressIntervalMs: number;
-  save(kept: Kept): Promise<'written' | 'lost'>;
-  onProgress(): void;
-}
-
-export interface ContextOfRun {
-  readonly context: JobContext;
-  /** The run is over: from now on nothing is stored. Resolves when no write is under way. */
-  close(): Promise<void>;
-}
-
-/** What the handler holds in its hands: its writes go one at a time, and the newest replaces those that still wait. */
-export function createJobContext(options: ContextOptions): ContextOfRun {
-  const { named, clock, log, live } = options;
-  /** What a handler logs must not fail its run, even where a field cannot be read. */
+/** Writes one update at a time; newer values replace waiting ones. */
+export function createJobContext(
+  options: HandlerRun,
+  signal: ExactSignal,
+): { readonly context: JobContext; close(): Promise<string | undefined> } {
+  const { clock, log, job } = options;
+  const named = { jobId: job.jobId, type: job.type, attempt: job.attempt };
+  /** Logging must never fail a run. */
   const withName = (fields: LogFields | undefined): LogFields => {
     try {
       return { ...fields, ...named };
@@ -41,62 +24,65 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
     }
   };
   let unsent: Kept = {};
-  let sending: Promise<void> | undefined;
+  let lastProgress: string | undefined;
+  let storedProgress: string | undefined;
   let lastWriteAt = clock.monotonic();
   let closed = false;
 
   const refuseIfLost = () => {
     if (closed) throw new LeaseLost('ended');
-    const reason: AbortReason | undefined = live.look();
+    const reason: AbortReason | undefined = signal.look();
     if (reason instanceof LeaseLost) throw reason;
   };
 
-  /** Takes the value as it is now: what is refused is refused at once, and what changes later is not what was kept. */
-  const note = (what: keyof Kept, value: JsonValue) => {
-    const text = toJsonText(what, value, options.maxCheckpointBytes);
+  /** Serializes now, so that later changes are not stored and errors surface at once. */
+  const note = (what: keyof Kept, value: unknown) => {
+    const text = toJsonText(what, value, options.limits.maxCheckpointBytes);
     options.onProgress();
     unsent = { ...unsent, [what]: text };
+    lastProgress = unsent.progress ?? lastProgress;
   };
 
   const sendUnsent = async () => {
     const kept = unsent;
     unsent = {};
     refuseIfLost();
-    if ((await options.save(kept)) === 'written') return;
+    if ((await options.save(kept)) === 'written') {
+      storedProgress = kept.progress ?? storedProgress;
+      return;
+    }
     const reason = new LeaseLost('refused');
-    live.abort(reason);
+    signal.abort(reason);
     throw reason;
   };
 
-  /** Joins the write that waits its turn, or becomes it. */
-  let waiting: Promise<void> | undefined;
+  /** One write at a time; later ones share the next. */
+  let underWay: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
   const send = (): Promise<void> => {
     lastWriteAt = clock.monotonic();
-    waiting ??= (sending ?? Promise.resolve())
+    next ??= underWay
       .catch(() => {})
       .then(() => {
-        waiting = undefined;
-        const mine = sendUnsent().finally(() => {
-          if (sending === mine) sending = undefined;
-        });
-        sending = mine;
-        return mine;
+        next = undefined;
+        underWay = sendUnsent();
+        return underWay;
       });
-    return waiting;
+    return next;
   };
 
-  const noteCheckpoint = async (place: JsonValue) => {
+  const noteCheckpoint = async (place: unknown) => {
     refuseIfLost();
     note('checkpoint', place);
   };
 
   return {
     context: {
-      signal: live.signal,
-      trace: options.trace ?? {},
+      signal: signal.signal,
+      trace: job.trace ?? {},
       save(place) {
         const storing = noteCheckpoint(place).then(send);
-        // A handler that does not wait for it must not have its process killed by an unhandled rejection: the signal tells.
+        // A handler that does not await it must not die of an unhandled rejection; the signal tells it.
         storing.catch(() => {});
         return storing;
       },
@@ -112,9 +98,11 @@ export function createJobContext(options: ContextOptions): ContextOfRun {
         error: (message, error, fields) => log.error(message, error, withName(fields)),
       },
     },
+    /** Nothing is stored from now on; resolves after pending writes, to the last progress if it is not stored. */
     async close() {
       closed = true;
-      await sending?.catch(() => {});
+      await underWay.catch(() => {});
+      return lastProgress === storedProgress ? undefined : lastProgress;
     },
   };
 }

@@ -1,18 +1,15 @@
+import { loadRegistry } from '../../load-jobs-module.ts';
 import { takeOrders } from '../cell-orders.ts';
-import type { Cells } from '../cells.ts';
-import type { CellsOptions } from '../host/fork-cells.ts';
-import { loadRegistry } from '../load-jobs-module.ts';
+import type { Cells, CellsOptions } from '../cells.ts';
 import { createNoCells } from '../no-cells.ts';
 import { runCell } from './run-cell.ts';
 
-/**
- * The program of the cells of a bundled worker: whoever bundles this file says by an alias which module has the jobs. The module is
- * loaded last, when the cell can tell what is wrong with it.
- */
-const load = () => loadRegistry(() => import('leasehold-jobs-module'), 'of this function');
+/** Loaded last, when the cell can report a module that fails. */
+export const importJobs = (): Promise<object> => import('leasehold-jobs-module');
+const load = () => loadRegistry(importJobs, 'of this function');
 
 const orders = takeOrders();
 if (orders !== undefined) runCell(orders, load);
 
-/** For a host with `isolation: 'none'`, which imports this file instead of running it. */
+/** Imported by hosts with `isolation: 'none'`. */
 export const createCells = (options: CellsOptions): Cells => createNoCells({ ...options, load });

@@ -2,17 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeSync } from 'node:fs';
 import { format } from 'node:util';
 import type { Telemetry } from '../../../protocol/ports.ts';
+import type { Settings } from '../../../settings/settings.ts';
+import { loggableError, readOr } from '../../describe-error.ts';
 import type { Origin } from '../cells.ts';
-import { loggableError } from '../describe-error.ts';
+import type { JobData } from '../channel.ts';
 
-/** The job in whose handler the code of the moment runs, as far as Node can tell. It names log lines, and convicts nobody. */
-export interface CurrentJob extends Origin {
-  readonly jobId: string;
-  readonly type: string;
-  readonly attempt: number;
-}
+// Handlers may replace the globals.
+const { stringify } = JSON;
+const SystemDate = Date;
 
-export const currentJob = new AsyncLocalStorage<CurrentJob>();
+/** The job whose code runs now, as far as Node can tell. Used only for log lines. */
+export const currentJob = new AsyncLocalStorage<Origin & Pick<JobData, 'jobId' | 'type' | 'attempt'>>();
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -20,14 +20,14 @@ const WAIT_MS = 5;
 const MOST_WAITS = 400;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** Writes a whole line at once, and before the process can die: two cells' lines never mix. */
+/** Synchronous whole lines survive a crash and never mix with other cells' lines. */
 function writeLine(descriptor: number, line: string): void {
   let rest = Buffer.from(`${line}\n`);
   for (let waits = 0; rest.length > 0 && waits < MOST_WAITS; ) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (error) {
-      // A pipe whose reader is slow; any other failure leaves nobody to tell.
+      // EAGAIN means a slow reader; other failures cannot be reported.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
       waits += 1;
       Atomics.wait(sleeper, 0, 0, WAIT_MS);
@@ -35,32 +35,27 @@ function writeLine(descriptor: number, line: string): void {
   }
 }
 
-const LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
-type Level = (typeof LEVELS)[number];
+/** Lambda's levels; an unknown one logs everything. */
+const LEVELS: readonly string[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
+type Level = Settings['logLevel'];
 
-/** Structured lines as the host's own logger writes them, each with the job of the moment. */
+/** Log lines in the host's format, each with its job. */
 export function createCellLog(options: {
   readonly serviceName: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly level: string;
   readonly isTerminal: boolean;
   readonly now: () => number;
-  /** Where a line goes. @default - to the descriptor, at once */
+  /** @default - synchronously to the descriptor */
   readonly write?: (descriptor: number, line: string) => void;
 }): Pick<Telemetry, 'info' | 'warn' | 'error'> & { console(level: Level, args: readonly unknown[]): void } {
-  const { serviceName, environment, isTerminal, now, write: writeTo = writeLine } = options;
-  const chosen = (
-    environment.POWERTOOLS_LOG_LEVEL ??
-    environment.AWS_LAMBDA_LOG_LEVEL ??
-    'INFO'
-  ).toUpperCase();
-  const lowest = Math.max(0, LEVELS.indexOf(chosen as Level));
+  const { serviceName, level: lowest, isTerminal, now, write: writeTo = writeLine } = options;
 
   const write = (level: Level, message: string, fields: Readonly<Record<string, unknown>> = {}) => {
     const { requestId, traceId: _, ...job } = currentJob.getStore() ?? {};
     const line = {
       level,
       message,
-      timestamp: new Date(now()).toISOString(),
+      timestamp: new SystemDate(now()).toISOString(),
       service: serviceName,
       function_request_id: requestId,
       ...job,
@@ -70,7 +65,7 @@ export function createCellLog(options: {
   };
 
   const say: typeof write = (level, message, fields) => {
-    if (LEVELS.indexOf(level) >= lowest) write(level, message, fields);
+    if (LEVELS.indexOf(level) >= LEVELS.indexOf(lowest)) write(level, message, fields);
   };
 
   return {
@@ -87,7 +82,6 @@ export function createCellLog(options: {
   };
 }
 
-/** Makes `console` write whole lines that name their job. */
 export function redirectConsole(log: ReturnType<typeof createCellLog>, target: Console = console): void {
   const levels = {
     log: 'INFO',
@@ -101,7 +95,6 @@ export function redirectConsole(log: ReturnType<typeof createCellLog>, target: C
     target[method as keyof typeof levels] = (...args: unknown[]) => log.console(level, args);
 }
 
-/** Whoever logs an error that cannot be read has enough trouble. */
 function errorFields(error: unknown) {
   try {
     if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
@@ -112,7 +105,7 @@ function errorFields(error: unknown) {
   }
 }
 
-/** As `console` shows it; a value whose own text cannot be made is left out. */
+/** Omits values that cannot be printed. */
 function textOf(args: readonly unknown[]): string {
   try {
     return format(...args);
@@ -121,10 +114,5 @@ function textOf(args: readonly unknown[]): string {
   }
 }
 
-function jsonLine(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each));
-  } catch {
-    return undefined;
-  }
-}
+const jsonLine = (value: unknown): string | undefined =>
+  readOr(undefined, () => stringify(value, (_, each) => (typeof each === 'bigint' ? String(each) : each)));

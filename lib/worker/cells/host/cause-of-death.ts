@@ -1,14 +1,15 @@
-import type { KilledFor } from '../cells.ts';
+import type { Words } from '../last-words.ts';
 
-/** How a process ended, as its parent is told. */
+export type KilledFor = 'ignored signal' | 'stalled' | 'loading' | 'memory' | 'closing';
+
 export interface CellExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It could not be started at all. */
+  /** It could not be started. */
   readonly error?: string;
 }
 
-/** The share of a cell's memory from which an end that nobody explains is put down to it. */
+/** Share of the memory limit from which an unexplained end counts as out of memory. */
 const NEAR = 0.8;
 const ABORTED = 134;
 
@@ -17,25 +18,25 @@ const CHANNEL_CLOSED = 'a handler, or what it called, closed the channel to its 
 const OURS: Readonly<Record<KilledFor, string>> = {
   'ignored signal': 'killed: a handler did not stop within killAfterMs of its signal',
   stalled: 'killed: a handler blocked the event loop for longer than maxStallMs',
+  loading: 'killed: its jobs module takes too long to load; what computes or waits belongs in the handlers',
   memory: 'out of memory: killed before its memory was exhausted',
   closing: 'ended with its host',
 };
 
-/** Says in a line or two why a cell died, from all that is known; the first line is what `explain` shows. */
+/** Explains a death; `explain` shows the first line. */
 export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;
-  readonly lastWords?: string;
-  /** Its host ended it because nothing could be heard from it any more. */
+  readonly words?: Words;
+  /** The host killed it because its channel was closed. */
   readonly wasDeaf?: boolean;
-  /** What it had when it was last looked at, and what it may have. */
   readonly memory: number;
   readonly memoryBytes: number;
 }): string {
-  const { ending, killedFor, memory, memoryBytes } = known;
+  const { ending, killedFor, words, memory, memoryBytes } = known;
   if (killedFor !== undefined) return OURS[killedFor];
   if (ending.error !== undefined) return `its process could not be started: ${ending.error}`;
-  const words = readWords(known.lastWords);
+  if (words?.origin === 'load') return words.error ?? 'its jobs module cannot be loaded';
   if (words?.error !== undefined)
     return words.origin === 'unhandledRejection'
       ? `unhandled rejection: ${words.error}`
@@ -54,32 +55,10 @@ export function explainDeath(known: {
   return `a handler, or what it called, ended the process with exit code ${ending.code}${before}`;
 }
 
-/** V8 leaves a report, `process.abort()` last words; what aborts without either is native code, or memory that was short for both. */
-function explainAbort(words: LastWords | undefined, share: number): string {
+/** V8 leaves a report, `process.abort()` last words; without either it was native code or lack of memory. */
+function explainAbort(words: Words | undefined, share: number): string {
   if (words?.origin === 'abort') return 'aborted by process.abort()';
   if (words?.fatal !== undefined)
     return /out of memory/i.test(words.fatal) ? 'out of memory (heap)' : `aborted by V8: ${words.fatal}`;
   return share >= NEAR ? 'out of memory (heap)' : 'aborted (SIGABRT) by native code; stderr may say more';
-}
-
-interface LastWords {
-  readonly origin?: string;
-  readonly error?: string;
-  readonly fatal?: string;
-  /** An exception that nobody caught and somebody listened for. */
-  readonly survived?: string;
-}
-
-/** The last words come from a process that was falling apart. */
-function readWords(text: string | undefined): LastWords | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const words: unknown = JSON.parse(text);
-    if (typeof words !== 'object' || words === null) return undefined;
-    const { origin, error, fatal, survived } = words as Record<string, unknown>;
-    const said = (value: unknown) => (typeof value === 'string' ? value : undefined);
-    return { origin: said(origin), error: said(error), fatal: said(fatal), survived: said(survived) };
-  } catch {
-    return undefined;
-  }
 }

@@ -1,233 +1,255 @@
-import type { Clock, Telemetry } from '../../../protocol/ports.ts';
-import type { Settings } from '../../../settings/settings.ts';
-import type { Cells, PayloadCheck, Suspicion } from '../cells.ts';
-import { type Cell, type CellDeath, startCell } from './cell.ts';
-import { type CellKeeper, createCellKeeper } from './cell-keeper.ts';
-import type { CellLauncher } from './cell-process.ts';
-import { canServe, createHomes, type Home, type Homes, isAlive } from './homes.ts';
-import { extraCells, hasRoomForSpare } from './memory.ts';
-import { createReadiness, type Readiness } from './readiness.ts';
-import { createRunQueue, type RunQueue } from './run-queue.ts';
-import { settleDeath } from './settle-death.ts';
-import { createTicks, nodeTimers, type Ticks, type Timers, tickMsFor } from './ticks.ts';
+import type { CellOrders } from '../cell-orders.ts';
+import type { Cells, CellsOptions, Run, Work } from '../cells.ts';
+import { Cell, type CellDeath } from './cell.ts';
+import type { CellProcess } from './cell-process.ts';
+import { standsOut } from './health.ts';
+import { roomForCells } from './memory.ts';
+import { cellFor, cellsWanted, fits, hasMarked } from './placement.ts';
+import { Readiness } from './readiness.ts';
+import { RunQueue } from './run-queue.ts';
+import { nodeTimers, type Timers, tickMsFor } from './ticks.ts';
 
-export interface CellPoolOptions {
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly settings: Settings;
-  readonly serviceName: string;
-  readonly launch: CellLauncher;
-  /** The address of the jobs module; absent where the cell's program has the registry in it. */
+export interface CellPoolOptions extends CellsOptions {
+  /** Throws if the process cannot be started. */
+  readonly launch: (orders: CellOrders) => CellProcess;
+  /** Absent if the cell's program contains the registry. */
   readonly jobs?: string;
-  /** Where handlers come from, for whoever is told that they cannot be loaded. */
+  /** For errors about loading. */
   readonly source: string;
-  /** How many cells share the work. */
-  readonly cells: number;
-  /** How many jobs run at once, over all cells. */
-  readonly concurrency: number;
-  /** How much of it each cell may use. */
+  readonly processors: number;
   readonly memoryBytes: number;
-  /** Whether a cell beyond those is kept ready for the next death. @default false */
-  readonly spare?: boolean;
-  /** @default - Node's own */
+  readonly memoryForCells: () => number;
+  /** @default 35 s */
+  readonly loadWithinMs?: number;
   readonly timers?: Timers;
-  /** When the last cell is gone. */
+  /** Called when the last cell is gone. */
   onClosed?(): void;
 }
 
-/** The cells of one host. */
-export function createCellPool(options: CellPoolOptions): Cells {
-  const pool = new CellPool(options);
-  const { readiness, queue } = pool;
-  pool.assign();
-  // Plain functions: tests put others in the place of some.
-  return {
-    ready: () => readiness.first,
-    isReady: () => pool.isReady(),
-    isUsable: () => pool.isUsable(),
-    types: () => [...readiness.types.keys()],
-    find: (type) => readiness.types.get(type),
-    check: (type, payload) => pool.check(type, payload),
-    forget: (check) => pool.forget(check),
-    start: queue.start,
-    quiet: () => pool.quiet(),
-    drain: () => pool.drain(),
-    close: () => pool.close(),
-  };
-}
+/** Jobs isolated after one death need two. */
+const LEAST_EXTRA_CELLS = 2;
 
-class CellPool {
-  readonly readiness: Readiness;
-  readonly queue: RunQueue;
+/** The cells of one host. Public functions are fields, because tests replace some in copies. */
+export class CellPool implements Cells {
   readonly #options: CellPoolOptions;
-  readonly #homes: Homes;
-  readonly #keeper: CellKeeper;
+  readonly #readiness: Readiness;
+  readonly #queue: RunQueue;
   readonly #timers: Timers;
-  readonly #ticks: Ticks;
   readonly #tickMs: number;
-  readonly #hasSpare: boolean;
-  /** Those who wait for the next cell to be gone. */
+  readonly #share: number;
+  readonly #cells = new Set<Cell>();
+  /** Ready for the next death, because starting a cell takes long. */
+  #spare: Cell | undefined;
   readonly #gone: (() => void)[] = [];
   #ids = 0;
-  #groups = 0;
+  #stopTicks: (() => void) | undefined;
   #isDraining = false;
   #isClosed = false;
 
   constructor(options: CellPoolOptions) {
-    const { clock, settings, cells: target, concurrency, memoryBytes, timers = nodeTimers } = options;
-    const tickMs = tickMsFor(settings);
+    const { clock, settings, cells, concurrency, timers = nodeTimers } = options;
     this.#options = options;
     this.#timers = timers;
-    this.#tickMs = tickMs;
-    this.#hasSpare = options.spare === true && hasRoomForSpare(target, memoryBytes);
-    this.readiness = createReadiness(options);
-    this.#homes = createHomes({
-      share: Math.max(1, Math.ceil(concurrency / target)),
-      most: target + extraCells(target, concurrency, memoryBytes),
-      start: (home) => this.#startCell(home),
-    });
-    this.#keeper = createCellKeeper({
-      ...{ clock, settings, memoryBytes, tickMs },
-      suspicionOf: (jobs) => this.#suspicionOf(jobs),
-    });
-    this.queue = createRunQueue({
-      ...{ clock, homes: this.#homes, newRun: () => ++this.#ids, end: this.#keeper.end },
-      onWaiting: () => this.assign(),
-    });
-    this.#ticks = createTicks(timers, tickMs, () => this.#tick());
+    this.#tickMs = tickMsFor(settings);
+    this.#share = Math.max(1, Math.ceil(concurrency / cells));
+    this.#readiness = new Readiness(options);
+    this.#queue = new RunQueue(clock, () => this.#assign());
+    this.#assign();
   }
 
-  isReady(): boolean {
-    return this.#homes.all().some((home) => home.cell.isReady());
-  }
+  readonly ready = (): Promise<void> => this.#readiness.first;
+  readonly isReady = (): boolean => this.#some((cell) => cell.isReady());
+  readonly isUsable = (): boolean => !this.#isClosed && !this.#isDraining && !this.#readiness.isHopeless();
+  readonly types = (): readonly string[] => [...this.#readiness.types.keys()];
+  readonly find: Cells['find'] = (type) => this.#readiness.types.get(type);
+  readonly start = (work: Work): Run => this.#queue.start(work);
 
-  isUsable(): boolean {
-    return !this.#isClosed && !this.#isDraining && !this.readiness.isHopeless();
-  }
+  readonly quiet = async (): Promise<void> => {
+    await this.#goneWhile(() => this.#some((cell) => cell.isEnding()));
+    await Promise.all([...this.#cells].map((cell) => cell.flush()));
+  };
 
-  async check(type: string, payload: string): Promise<PayloadCheck> {
-    if (!this.readiness.types.has(type)) return { kind: 'unknownType' };
-    const home = this.#homes.forCheck();
-    if (home === undefined) return { kind: 'unanswered' };
-    const answer = Promise.withResolvers<PayloadCheck>();
-    home.cell.check(++this.#ids, type, payload, answer.resolve);
-    this.#tickWhileBusy();
-    return answer.promise;
-  }
-
-  forget(check: PayloadCheck): void {
-    if (check.kind !== 'accepted' || check.token === undefined) return;
-    const { cell: id, check: number } = check.token;
-    const home = this.#homes.all().find(({ cell }) => cell.id === id);
-    home?.cell.forget(number);
-  }
-
-  async quiet(): Promise<void> {
-    await this.#allGone(() => this.#homes.all().filter((home) => !isAlive(home)));
-    await Promise.all(this.#homes.all().map(({ cell }) => cell.flush()));
-  }
-
-  drain(): void {
+  readonly drain = (): void => {
     this.#isDraining = true;
-  }
+  };
 
-  async close(): Promise<void> {
+  readonly close = async (): Promise<void> => {
     this.#isClosed = true;
-    for (const { cell } of this.#homes.all()) cell.kill('closing');
-    this.queue.giveUp('the host closes');
-    await this.#allGone(() => this.#homes.all());
-    this.#ticks.end();
+    for (const cell of this.#cells) cell.kill('closing');
+    this.#queue.giveUp('the host closes');
+    await this.#goneWhile(() => this.#cells.size > 0);
+    this.#tickWhile(false);
     this.#options.onClosed?.();
-  }
+  };
 
-  /** Gives those who wait their cells, and sees to it that there are cells. */
-  assign(): void {
+  /** Places waiting runs and starts cells for the rest. */
+  #assign(): void {
     if (this.#isClosed) return;
     const { cells: target } = this.#options;
-    const homes = this.#homes;
-    // One after the other, unless somebody waits: a cell that a crashed job is to be alone in must not share the processor
-    // with the start of one that nobody needs yet.
-    const isStarting = () => homes.all().some((home) => isAlive(home) && !home.cell.isReady());
-    const hasBeenReady = this.readiness.hasBeenReady();
-    const isWell = this.readiness.isWell();
-    const mayStart = isWell && !(hasBeenReady && isStarting());
-    while (mayStart && homes.shared().length < target) if (homes.spawn() === undefined || hasBeenReady) break;
-    this.queue.place();
-    if (!isWell && homes.all().length === 0) homes.spawn();
-    const isCalm = hasBeenReady && isWell && !this.#isDraining && this.queue.isEmpty() && !isStarting();
-    if (this.#hasSpare && isCalm) homes.spawnSpare();
-    this.#tickWhileBusy();
+    // One at a time unless jobs wait, so that an isolated job does not share the processor with a needless start.
+    const hasBeenReady = this.#readiness.hasBeenReady();
+    const isWell = this.#readiness.isWell();
+    const mayStart = isWell && !(hasBeenReady && this.#starting() > 0);
+    while (mayStart && this.#count(this.#isShared) < target) if (!this.#spawn() || hasBeenReady) break;
+    this.#queue.place((work) => this.#cellFor(work));
+    const wanted = Math.max(cellsWanted(this.#queue.jobs()), isWell || this.#cells.size > 0 ? 0 : 1);
+    for (let missing = wanted - this.#starting(); missing > 0; missing--) if (!this.#spawn()) break;
+    this.#tickWhile(this.#queue.jobs().length > 0 || this.#some((cell) => cell.needsTicks()));
   }
 
-  #startCell(home: () => Home): Cell {
-    const { launch, jobs, settings, clock, serviceName, memoryBytes } = this.#options;
-    const { maxCheckpointBytes, maxResultBytes } = settings;
-    const pulseMs = this.#tickMs;
-    return startCell({
-      id: ++this.#ids,
-      process: launch({ serviceName, pulseMs, jobs, maxCheckpointBytes, maxResultBytes }),
-      ...{ limits: settings, clock, memoryBytes, pulseMs, soon: this.#timers.soon },
-      onReady: (told) => (this.readiness.ready(told) ? this.assign() : home().cell.kill('closing')),
-      onFreed: () => this.#onFreed(home()),
-      onDead: (death) => this.#onDead(home(), death),
-    });
+  #keepSpare(): void {
+    const isCalm = this.#readiness.hasBeenReady() && this.#readiness.isWell() && this.isUsable();
+    if (!this.#options.spare || !isCalm || this.#spare !== undefined) return;
+    if (this.#queue.jobs().length === 0 && this.#starting() === 0 && this.#room() > 0)
+      this.#spare = this.#spawn();
   }
 
-  #onFreed(home: Home): void {
-    const { cell } = home;
-    if (cell.busy() === 0 && isAlive(home)) {
-      // Who was suspected has ended, and not by a death: the cell is like any other.
-      home.suspicion = undefined;
-      home.reservedFor = undefined;
-      // Only for others that can take its place: one that starts may never be ready, and one that is late may be stuck.
-      const others = this.#homes.shared().filter((other) => other !== home && canServe(other));
-      const isTooMany = others.length >= this.#options.cells;
-      if (this.#keeper.isWorn(home) || isTooMany) cell.kill('closing');
+  #cellFor(work: Work): Cell | undefined {
+    const spare = this.#spare;
+    const found = cellFor(this.#cells, work, this.#share, spare);
+    if (found !== undefined || spare === undefined || !fits(spare, work, this.#share)) return found;
+    this.#spare = undefined;
+    return spare;
+  }
+
+  /** Takes jobs that are not isolated. */
+  readonly #isShared = (cell: Cell): boolean =>
+    !cell.isEnding() && !cell.isRetired() && cell !== this.#spare && !hasMarked(cell);
+
+  /** Undefined if there are too many or the start failed. */
+  #spawn(): Cell | undefined {
+    const { cells: target, concurrency } = this.#options;
+    const extra = this.#cells.size - target;
+    if (extra >= LEAST_EXTRA_CELLS && (extra > concurrency || this.#room() === 0)) return undefined;
+    try {
+      const cell = this.#startCell();
+      this.#cells.add(cell);
+      return cell;
+    } catch (error) {
+      // A full disk or a lack of memory must not end the host.
+      void this.#onUnready(
+        `its process could not be started: ${error instanceof Error ? error.message : error}`,
+      );
+      return undefined;
     }
-    if (!isAlive(home) && home.culprit !== undefined) this.#keeper.endIfOnlyCulprit(home);
-    this.assign();
   }
 
-  #onDead(home: Home, death: CellDeath): void {
-    this.#homes.forget(home);
-    for (const resolve of this.#gone.splice(0)) resolve();
-    if (!death.wasReady && !this.#isClosed) void this.#onUnready(death);
-    if (!death.wasReady) return;
-    settleDeath(home.cell, death, {
-      ...{ telemetry: this.#options.telemetry, isDraining: this.#isDraining },
-      suspicionOf: (jobs) => this.#suspicionOf(jobs),
+  #startCell(): Cell {
+    const { launch, jobs, settings, serviceName } = this.#options;
+    const { logLevel, maxCheckpointBytes, maxResultBytes } = settings;
+    const pulseMs = this.#tickMs;
+    const cell: Cell = new Cell({
+      ...{ ...this.#options, id: ++this.#ids, pulseMs, soon: this.#timers.soon },
+      process: launch({ serviceName, logLevel, pulseMs, jobs, maxCheckpointBytes, maxResultBytes }),
+      onReady: (told) => {
+        if (!this.#readiness.ready(told)) return cell.kill('closing');
+        this.#assign();
+        this.#keepSpare();
+      },
+      onFreed: () => this.#onFreed(cell),
+      standsOut: () =>
+        standsOut(
+          cell.health,
+          [...this.#cells].filter((other) => other !== cell).map(({ health }) => health),
+        ),
+      onDead: (death) => this.#onDead(cell, death),
     });
-    this.assign();
+    return cell;
   }
 
-  async #onUnready(death: CellDeath): Promise<void> {
-    const { reason, pauseMs } = this.readiness.failed(death);
-    if (this.readiness.isHopeless() && !this.isReady()) {
-      this.readiness.giveUp(reason);
-      this.queue.giveUp(reason);
+  #onFreed(cell: Cell): void {
+    const isIdle = () => cell.runs.size === 0 && !cell.isEnding();
+    if (isIdle() && cell.isWorn()) cell.kill('closing');
+    this.#assign();
+    if (!isIdle()) return;
+    // Counts only cells that can serve now: others may never be ready, or be stuck.
+    const others = this.#count((other) => other !== cell && this.#isShared(other) && other.canServe());
+    if (others < this.#options.cells) return;
+    cell.kill('closing');
+    this.#assign();
+  }
+
+  #onDead(cell: Cell, death: CellDeath): void {
+    this.#cells.delete(cell);
+    if (this.#spare === cell) this.#spare = undefined;
+    for (const resolve of this.#gone.splice(0)) resolve();
+    const { wasReady, cause, ageMs } = death;
+    const after = `a cell ended after ${Math.round(ageMs)} ms, before it was ready`;
+    if (!wasReady && !this.#isClosed) void this.#onUnready(`${after}: ${cause}`);
+    if (!wasReady) return;
+    this.#settle(cell, death);
+    this.#assign();
+    this.#keepSpare();
+  }
+
+  #settle(cell: Cell, { runs, cause, killedFor }: CellDeath): void {
+    if (runs.length === 0) return;
+    const { telemetry } = this.#options;
+    telemetry.warn('a cell died', { cell: cell.id, pid: cell.pid, cause, jobs: runs.length });
+    const isPlanned = this.#isDraining || killedFor === 'closing';
+    if (!isPlanned) {
+      telemetry.count('CellsDied');
+      telemetry.count('JobsCrashed', runs.length);
+    }
+    const isExplained = isPlanned || killedFor === 'ignored signal';
+    const wasAlone = runs.length === 1 && cell.used() === 1;
+    const isToBlame = !isExplained && wasAlone && runs.every(({ started }) => started);
+    const maxInCell = isExplained ? undefined : this.#mostTogether(runs.length);
+    for (const run of runs) {
+      run.work.lease.listen(undefined);
+      run.settle({ kind: 'died', cause, isToBlame, maxInCell });
+    }
+  }
+
+  #mostTogether(jobs: number): number {
+    return Math.ceil(jobs / Math.max(2, Math.min(2 * this.#options.processors, this.#room())));
+  }
+
+  #room(): number {
+    return roomForCells(
+      this.#options.memoryForCells(),
+      [...this.#cells].map((cell) => cell.memory()),
+    );
+  }
+
+  async #onUnready(reason: string): Promise<void> {
+    const pauseMs = this.#readiness.failed(reason);
+    if (this.#readiness.isHopeless() && !this.isReady()) {
+      this.#readiness.giveUp(reason);
+      this.#queue.giveUp(reason);
     }
     await this.#options.clock.sleep(pauseMs);
-    this.assign();
+    this.#assign();
   }
 
-  #suspicionOf(jobs: number): Suspicion {
-    return { group: ++this.#groups, limit: Math.ceil(jobs / 2) };
+  #tickWhile(isNeeded: boolean): void {
+    if (isNeeded) this.#stopTicks ??= this.#timers.every(this.#tickMs, () => this.#tick());
+    else this.#stopTicks = void this.#stopTicks?.();
   }
 
   #tick(): void {
-    for (const home of this.#homes.all()) this.#keeper.tick(home);
-    this.queue.expire();
-    this.assign();
+    // A copy, because ticks end and start cells.
+    for (const cell of [...this.#cells]) cell.tick();
+    this.#queue.expire();
+    this.#assign();
+    this.#keepSpare();
   }
 
-  #tickWhileBusy(): void {
-    this.#ticks.onlyWhile(!this.queue.isEmpty() || this.#homes.all().some(isWatched));
+  #starting(): number {
+    return this.#count((cell) => !cell.isEnding() && !cell.isReady());
   }
 
-  async #allGone(which: () => Home[]): Promise<void> {
-    while (which().length > 0) await new Promise<void>((resolve) => this.#gone.push(resolve));
+  #count(is: (cell: Cell) => boolean): number {
+    let count = 0;
+    for (const cell of this.#cells) if (is(cell)) count += 1;
+    return count;
+  }
+
+  #some(is: (cell: Cell) => boolean): boolean {
+    return this.#count(is) > 0;
+  }
+
+  async #goneWhile(isSo: () => boolean): Promise<void> {
+    while (isSo()) await new Promise<void>((resolve) => this.#gone.push(resolve));
   }
 }
-
-const isWatched = (home: Home): boolean =>
-  home.cell.busy() > 0 || home.cell.missedPulses() > 0 || !isAlive(home);

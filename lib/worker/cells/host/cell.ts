@@ -1,154 +1,142 @@
-import type { Clock } from '../../../protocol/ports.ts';
 import { waitAtMost } from '../../../protocol/wait-at-most.ts';
 import type { AbortReason } from '../../abort-reasons.ts';
 import type { JobOptions } from '../../define-job.ts';
-import type { KilledFor, Work } from '../cells.ts';
-import { type ChannelLimits, type FromCell, readFromCell } from '../channel.ts';
-import { type CellExit, explainDeath } from './cause-of-death.ts';
-import { type CellCheck, type CellChecks, createCellChecks } from './cell-checks.ts';
-import { type CellFlushes, createCellFlushes } from './cell-flushes.ts';
+import type { HandlerEnd, Work } from '../cells.ts';
+import { type FromCell, readFromCell, type ToCell } from '../channel.ts';
+import { Outbox } from '../outbox.ts';
+import { type CellExit, explainDeath, type KilledFor } from './cause-of-death.ts';
+import type { CellPoolOptions } from './cell-pool.ts';
 import type { CellProcess } from './cell-process.ts';
-import { type CellRun, type CellRuns, createCellRuns } from './cell-runs.ts';
-import { createMemoryWatch, createPulseWatch, type MemoryWatch, type PulseWatch } from './cell-signs.ts';
-import { createHostTalk } from './host-talk.ts';
+import { type CellRun, CellRuns } from './cell-runs.ts';
+import { Health } from './health.ts';
+import type { Timers } from './ticks.ts';
 
-export interface CellOptions {
+interface CellOptions
+  extends Pick<CellPoolOptions, 'clock' | 'telemetry' | 'settings' | 'memoryBytes' | 'loadWithinMs'>,
+    Pick<Timers, 'soon'> {
   readonly id: number;
   readonly process: CellProcess;
-  /** How often the cell shows that its event loop turns. */
+  /** How often the cell signals that its event loop turns. */
   readonly pulseMs: number;
-  readonly limits: ChannelLimits;
-  readonly clock: Clock;
-  /** Runs something when the code that runs now has come to its end. */
-  readonly soon: (run: () => void) => void;
-  /** Memory beyond which the cell is ended. */
-  readonly memoryBytes: number;
   onReady(types: readonly ({ readonly type: string } & JobOptions)[]): void;
-  /** Something that ran or was checked here has ended. */
+  /** A run ended, or the cell takes no more. */
   onFreed(): void;
+  /** Handlers fail here but not in other cells. */
+  standsOut(): boolean;
   onDead(death: CellDeath): void;
 }
 
-/** A cell that is no more, and what was in it. */
 export interface CellDeath {
   readonly cause: string;
   readonly killedFor?: KilledFor;
-  /** What the jobs module's loader said. */
-  readonly unloadable?: string;
   readonly wasReady: boolean;
+  readonly ageMs: number;
   readonly runs: readonly CellRun[];
-  readonly checks: readonly CellCheck[];
 }
 
-export interface Cell {
-  readonly id: number;
-  readonly pid: number | undefined;
-  readonly isReady: () => boolean;
-  /** Takes nothing new. */
-  readonly isRetired: () => boolean;
-  readonly runs: ReadonlyMap<number, CellRun>;
-  readonly busy: () => number;
-  /** How many jobs have been in it, by now. */
-  readonly used: () => number;
-  /** Failed jobs in a row. */
-  readonly failures: () => number;
-  /** As it was a pulse ago at most: jobs that end before the host's next tick leave memory behind as well. */
-  readonly memory: () => number;
-  /** How many ticks of the host its pulse has been missing. */
-  readonly missedPulses: () => number;
-  run(run: number, work: Work, settle: CellRun['settle']): void;
-  abort(run: number, reason: AbortReason): void;
-  /** Takes a run back that was not started, if it can be seen that it was not. */
-  revokeUnstarted(run: number): void;
-  check(check: number, type: string, payload: string, settle: CellCheck['settle']): void;
-  forget(check: number): void;
-  flush(): Promise<void>;
-  retire(): void;
-  kill(why: KilledFor): void;
-  /** One beat of the host's own time. */
-  tick(): void;
-}
-
-/** Exit and the end of the channel come one after the other; a result may still be in between. */
+/** A result may arrive between exit and the end of the channel. */
 const LAST_WORDS_MS = 250;
+const FLUSH_MS = 1000;
+/** A cell this late gets no work. */
+const LATE_TICKS = 3;
+/** Longer than a cell's own limit, because a blocked cell cannot count. */
+const LOAD_WITHIN_MS = 35_000;
+/** A run that has not started by then moves to another cell. */
+const UNSTARTED_MS = 1000;
+/** Memory shares above which a cell is killed, or replaced when idle. */
+const TOO_MUCH = 0.95;
+const MUCH = 0.7;
+const FAILURES_IN_A_ROW = 5;
+const MOST_UNHEARD = 5;
 
-/** Starts a cell. */
-export const startCell = (options: CellOptions): Cell => new LiveCell(options);
-
-class LiveCell implements Cell {
+export class Cell {
   readonly id: number;
   readonly pid: number | undefined;
   readonly runs: ReadonlyMap<number, CellRun>;
+  readonly health = new Health();
   readonly #options: CellOptions;
   readonly #process: CellProcess;
   readonly #runs: CellRuns;
-  readonly #checks: CellChecks;
-  readonly #flushes: CellFlushes;
-  readonly #pulse: PulseWatch;
-  readonly #memory: MemoryWatch;
+  readonly #say: (message: ToCell) => void;
+  readonly #startedAt: number;
+  #ticks = 0;
   #wasReady = false;
-  #isRetired = false;
+  #isEnding = false;
   #hasExited = false;
   #isDead = false;
   #wasDeaf = false;
   #used = 0;
   #failures = 0;
+  /** Consecutive ticks with an overdue start and no message. */
+  #unheard = 0;
+  #fault: string | undefined;
+  #pulse = 0;
+  #missedPulses = 0;
+  #memory = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #flush = { turn: 0, isOver: () => {} };
   #killedFor: KilledFor | undefined;
-  #unloadable: string | undefined;
 
   constructor(options: CellOptions) {
-    const { id, clock, limits, process, pulseMs } = options;
-    const say = createHostTalk((said) => this.#isDead || process.send(said), options.soon);
+    const { id, settings, process, soon } = options;
+    this.#say = new Outbox<ToCell>((said) => this.#isDead || process.send(said), soon).say;
     this.#options = options;
+    this.#startedAt = options.clock.monotonic();
     this.#process = process;
-    this.#runs = createCellRuns({ cell: id, slate: process.slate, pulseMs, say, onLeft: options.onFreed });
-    this.#checks = createCellChecks(id, say);
-    this.#flushes = createCellFlushes(clock, say);
-    this.#pulse = createPulseWatch(process);
-    this.#memory = createMemoryWatch(process, clock, pulseMs);
+    this.#runs = new CellRuns(process.shared, this.#say);
     this.id = id;
     this.pid = process.pid;
     this.runs = this.#runs.all;
     process.onMessage((heard) => {
-      // Its runs have been given to others: what is heard so late is about none of them.
+      // Its runs have already moved on.
       if (this.#isDead) return;
-      for (const message of readFromCell(heard, limits)) this.#hear(message);
+      for (const message of readFromCell(heard, settings)) this.#hear(message);
     });
     process.onExit((ending) => void this.#die(ending));
     void process.disconnected.then(() => this.#endIfDeaf());
   }
 
   isReady(): boolean {
-    return this.#wasReady && !this.#isRetired;
+    return this.#wasReady && !this.#isEnding;
   }
 
+  isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  canServe(): boolean {
+    return this.isReady() && !this.isRetired() && this.#missedPulses < LATE_TICKS;
+  }
+
+  /** Ends with its current runs. */
   isRetired(): boolean {
-    return this.#isRetired;
+    return this.#fault !== undefined;
   }
 
-  busy(): number {
-    return this.runs.size + this.#checks.count();
+  /** Should be replaced once idle. */
+  isWorn(): boolean {
+    const isFull = this.memory() > this.#options.memoryBytes * MUCH;
+    return this.isRetired() || isFull || this.#failures >= FAILURES_IN_A_ROW;
   }
 
+  needsTicks(): boolean {
+    return this.runs.size > 0 || this.#missedPulses > 0 || this.#isEnding || !this.#wasReady;
+  }
+
+  /** Number of jobs so far. */
   used(): number {
     return this.#used;
   }
 
-  failures(): number {
-    return this.#failures;
-  }
-
+  /** At most a pulse old, because jobs that end between ticks leave memory behind. */
   memory(): number {
-    return this.#isDead ? this.#memory.last() : this.#memory.now();
-  }
-
-  missedPulses(): number {
-    return this.#pulse.missed();
+    const isOld = this.#options.clock.monotonic() - this.#lookedAt >= this.#options.pulseMs;
+    if (isOld && !this.#isDead) this.#lookAtMemory();
+    return this.#memory;
   }
 
   run(run: number, work: Work, settle: CellRun['settle']): void {
-    // Its own check was the same job's use of the cell.
-    if (work.checked?.cell !== this.id) this.#used += 1;
+    this.#used += 1;
     this.#runs.start(run, work, settle);
   }
 
@@ -156,89 +144,130 @@ class LiveCell implements Cell {
     if (!this.#isDead) this.#runs.abort(run, reason);
   }
 
-  revokeUnstarted(run: number): void {
-    if (this.#runs.revokeUnstarted(run)) this.#pulse.doubt();
-  }
-
-  check(check: number, type: string, payload: string, settle: CellCheck['settle']): void {
-    this.#used += 1;
-    this.#checks.ask(check, type, payload, settle);
-  }
-
-  forget(check: number): void {
-    this.#checks.forget(check);
-  }
-
   async flush(): Promise<void> {
-    if (this.#wasReady && !this.#isDead) await this.#flushes.flush();
-  }
-
-  retire(): void {
-    this.#isRetired = true;
+    if (!this.#wasReady || this.#isDead) return;
+    const flushed = Promise.withResolvers<void>();
+    this.#flush = { turn: this.#flush.turn + 1, isOver: flushed.resolve };
+    this.#say({ kind: 'flush', turn: this.#flush.turn });
+    await waitAtMost(FLUSH_MS, flushed.promise, this.#options.clock);
   }
 
   kill(why: KilledFor): void {
-    this.#isRetired = true;
+    this.#isEnding = true;
     if (this.#isDead) return;
     this.#killedFor ??= why;
     this.#process.end();
   }
 
+  /** Kills a stuck or oversized cell, and moves jobs that it does not start. */
   tick(): void {
     if (this.#isDead) return;
-    this.#memory.look();
-    this.#pulse.tick(this.busy() > 0);
-    for (const run of this.runs.values()) run.ticks += 1;
+    const last = this.#pulse;
+    this.#pulse = this.#process.shared.pulse();
+    this.#ticks += 1;
+    this.#missedPulses = this.#wasReady && this.#pulse === last ? this.#missedPulses + 1 : 0;
+    this.#lookAtMemory();
     this.#runs.look();
+    for (const run of this.runs.values()) run.ticks += 1;
+    if (!this.#isEnding) this.#endIfBeyondLimits();
+  }
+
+  #endIfBeyondLimits(): void {
+    const { pulseMs, memoryBytes, settings, loadWithinMs = LOAD_WITHIN_MS } = this.#options;
+    const runs = [...this.runs.values()];
+    const patience = Math.min(settings.maxStallMs, ...runs.map(({ work }) => work.maxStallMs));
+    if (!this.#wasReady && this.#ticks * pulseMs > loadWithinMs) this.kill('loading');
+    else if (this.#missedPulses * pulseMs > patience) this.kill('stalled');
+    else if (this.#memory > memoryBytes * TOO_MUCH) this.kill('memory');
+    else this.#moveUnstarted(runs);
+  }
+
+  #moveUnstarted(runs: readonly CellRun[]): void {
+    const { pulseMs, onFreed } = this.#options;
+    const late = runs.filter(({ started, ticks }) => !started && ticks * pulseMs > UNSTARTED_MS);
+    const moved = late.filter(({ run }) => this.#runs.revokeUnstarted(run));
+    if (moved.length === 0) return;
+    // Its event loop turns but it receives nothing; a busy cell would send messages.
+    if (this.#missedPulses === 0 && ++this.#unheard >= MOST_UNHEARD)
+      this.#retire('it does not begin what it is given');
+    onFreed();
+  }
+
+  #lookAtMemory(): void {
+    this.#lookedAt = this.#options.clock.monotonic();
+    // A process that just ended reports none; its last value explains the end.
+    this.#memory = this.#process.memory() || this.#memory;
   }
 
   #hear(message: FromCell): void {
+    this.#unheard = 0;
     switch (message.kind) {
       case 'ready':
-        if (this.#wasReady || this.#isRetired) break;
+        if (this.#wasReady || this.#isEnding) break;
         this.#wasReady = true;
         this.#options.onReady(message.types);
         break;
-      case 'unloadable':
-        this.#unloadable ??= message.text;
-        break;
       case 'ended':
         if (!this.runs.has(message.run)) break;
-        this.#failures = message.end.kind === 'threw' ? this.#failures + 1 : 0;
-        this.#runs.leave(message.run, message.end);
+        this.#onEnded(message.run, message.end);
+        break;
+      case 'unwell':
+        this.#retire(message.fault);
         break;
       case 'unstarted':
         this.#runs.leaveUnstarted(message.run);
+        this.#options.onFreed();
         break;
       case 'save':
         void this.#runs.save(message);
         break;
-      case 'checked':
-        this.#checks.answered(message);
-        this.#options.onFreed();
-        break;
       case 'flushed':
-        this.#flushes.flushed(message.turn);
+        if (message.turn === this.#flush.turn) this.#flush.isOver();
     }
   }
 
+  #onEnded(run: number, end: HandlerEnd): void {
+    const hasFailed = end.kind === 'threw';
+    this.#failures = hasFailed ? this.#failures + 1 : 0;
+    this.health.note(hasFailed);
+    if (hasFailed && this.#options.standsOut())
+      this.#retire('handlers fail here far more often than elsewhere');
+    const { work, stop } = this.runs.get(run) ?? {};
+    const isExcused = hasFailed && stop === 0 && work?.isExcusable === true && this.#used > 1;
+    const cause = `its cell was unwell (${this.#fault})`;
+    this.#runs.leave(
+      run,
+      isExcused && this.isRetired()
+        ? { kind: 'died', cause: `${cause}; its handler threw ${end.error.text}`, isToBlame: false }
+        : end,
+    );
+    this.#options.onFreed();
+  }
+
+  #retire(fault: string): void {
+    if (this.isRetired()) return;
+    this.#fault = fault;
+    this.#options.telemetry.warn('a cell is retired', { cell: this.id, pid: this.pid, fault });
+    this.#options.onFreed();
+  }
+
   async #die(ending: CellExit): Promise<void> {
-    // A process that an error was told of is told of again when it exits.
+    // A process that failed with an error reports its exit, too.
     if (this.#hasExited) return;
     this.#hasExited = true;
-    this.#isRetired = true;
+    this.#isEnding = true;
     this.#process.end();
     await waitAtMost(LAST_WORDS_MS, this.#process.disconnected, this.#options.clock);
     this.#isDead = true;
-    // Whoever was handed over and never began cannot have been the reason.
+    // A job that never started cannot be the cause.
     this.#runs.look();
     const death = this.#describeDeath(ending);
     this.#process.forget();
-    this.#flushes.giveUp();
+    this.#flush.isOver();
     this.#options.onDead(death);
   }
 
-  /** Its channel is closed and it lives: it cannot say how its jobs end, and they would keep it for as long as they may run. */
+  /** A live cell without a channel cannot report results, so its jobs would never end. */
   async #endIfDeaf(): Promise<void> {
     if (!this.#hasExited) await this.#options.clock.sleep(LAST_WORDS_MS);
     if (this.#hasExited) return;
@@ -248,12 +277,9 @@ class LiveCell implements Cell {
 
   #describeDeath(ending: CellExit): CellDeath {
     const killedFor = this.#killedFor;
-    const { memoryBytes } = this.#options;
-    const known = { killedFor, lastWords: this.#process.slate.lastWords(), wasDeaf: this.#wasDeaf };
-    return {
-      cause: explainDeath({ ending, ...known, memory: this.#memory.last(), memoryBytes }),
-      ...{ killedFor, unloadable: this.#unloadable, wasReady: this.#wasReady },
-      ...{ runs: [...this.runs.values()], checks: this.#checks.all() },
-    };
+    const known = { ending, killedFor, words: this.#process.lastWords(), wasDeaf: this.#wasDeaf };
+    const cause = explainDeath({ ...known, memory: this.#memory, memoryBytes: this.#options.memoryBytes });
+    const ageMs = this.#options.clock.monotonic() - this.#startedAt;
+    return { cause, killedFor, wasReady: this.#wasReady, ageMs, runs: [...this.runs.values()] };
   }
 }

@@ -1,74 +1,75 @@
 import type { Telemetry } from '../../../protocol/ports.ts';
 import type { Settings } from '../../../settings/settings.ts';
 import type { JobOptions } from '../../define-job.ts';
+import { JobsModuleError } from '../../jobs-module-error.ts';
 import { checkTypes } from '../../registry.ts';
-import { JobsModuleError } from '../jobs-module-error.ts';
-import type { CellDeath } from './cell.ts';
 
-/** Whether the cells of a host can be started at all, and the job types that they know. */
-export interface Readiness {
-  /** Resolves with the first cell that is ready; rejects when there will be none. */
-  readonly first: Promise<void>;
-  readonly types: ReadonlyMap<string, JobOptions>;
-  hasBeenReady(): boolean;
-  /** Whether the last cell to start got ready. */
-  isWell(): boolean;
-  /** Whether so many died before they were ready that the jobs module is to blame. */
-  isHopeless(): boolean;
-  /** A cell is ready; false where its types contradict the settings, and it is of no use. */
-  ready(told: readonly ({ readonly type: string } & JobOptions)[]): boolean;
-  /** A cell died before it was ready: why, and how long to wait before the next. */
-  failed(death: CellDeath): { readonly reason: string; readonly pauseMs: number };
-  /** There is none that is ready, and none is to be expected. */
-  giveUp(reason: string): void;
-}
-
-/** Cells that die before they are ready while none is: then the jobs module is to blame. */
+/** After this many early deaths without a ready cell, the jobs module is at fault. */
 const TRIES = 3;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
-export function createReadiness(options: {
+interface ReadinessOptions {
   readonly telemetry: Telemetry;
   readonly settings: Settings;
-  /** Where handlers come from. */
   readonly source: string;
-}): Readiness {
-  const { telemetry, settings, source } = options;
-  const types = new Map<string, JobOptions>();
-  const first = Promise.withResolvers<void>();
-  first.promise.catch(() => {});
-  let failures = 0;
-  let hasBeenReady = false;
-  return {
-    ...{ first: first.promise, types },
-    hasBeenReady: () => hasBeenReady,
-    isWell: () => failures === 0,
-    isHopeless: () => failures >= TRIES,
-    ready(told) {
-      try {
-        checkTypes(told, settings);
-      } catch (error) {
-        telemetry.error('the job types contradict the settings', error);
-        first.reject(error);
-        return false;
-      }
-      types.clear();
-      for (const { type, ...own } of told) types.set(type, own);
-      failures = 0;
-      hasBeenReady = true;
-      first.resolve();
-      return true;
-    },
-    failed({ unloadable, cause }) {
-      failures += 1;
-      const reason = unloadable ?? `a cell ended before it was ready: ${cause}`;
-      telemetry.count('CellsUnready');
-      telemetry.error('no cell can be started', new Error(reason), { tries: failures });
-      return { reason, pauseMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)) };
-    },
-    giveUp(reason) {
-      if (!hasBeenReady) first.reject(new JobsModuleError(source, reason));
-    },
-  };
+}
+
+/** Whether cells can start at all, and which job types they know. */
+export class Readiness {
+  readonly types = new Map<string, JobOptions>();
+  readonly #options: ReadinessOptions;
+  readonly #first = Promise.withResolvers<void>();
+  /** Rejects if there will be no ready cell. */
+  readonly first = this.#first.promise;
+  #failures = 0;
+  #hasBeenReady = false;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+    this.first.catch(() => {});
+  }
+
+  hasBeenReady(): boolean {
+    return this.#hasBeenReady;
+  }
+
+  /** The last cell to start got ready. */
+  isWell(): boolean {
+    return this.#failures === 0;
+  }
+
+  isHopeless(): boolean {
+    return this.#failures >= TRIES;
+  }
+
+  /** False if the cell's types contradict the settings. */
+  ready(told: readonly ({ readonly type: string } & JobOptions)[]): boolean {
+    try {
+      checkTypes(told, this.#options.settings);
+    } catch (error) {
+      this.#options.telemetry.error('the job types contradict the settings', error);
+      this.#first.reject(error);
+      return false;
+    }
+    this.types.clear();
+    for (const { type, ...own } of told) this.types.set(type, own);
+    this.#failures = 0;
+    this.#hasBeenReady = true;
+    this.#first.resolve();
+    return true;
+  }
+
+  /** Returns how long to wait before the next start. */
+  failed(reason: string): number {
+    const { telemetry, source } = this.#options;
+    this.#failures += 1;
+    telemetry.count('CellsUnready');
+    telemetry.error('no cell can be started', new Error(reason), { jobs: source, tries: this.#failures });
+    return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
+  }
+
+  giveUp(reason: string): void {
+    if (!this.#hasBeenReady) this.#first.reject(new JobsModuleError(this.#options.source, reason));
+  }
 }

@@ -1,103 +1,106 @@
 import type { Clock } from '../../../protocol/ports.ts';
 import type { AbortReason } from '../../abort-reasons.ts';
-import type { KilledFor, Run, RunEnd, Work } from '../cells.ts';
-import { thrownBy } from '../thrown.ts';
-import type { Home, Homes } from './homes.ts';
+import { thrownBy } from '../../thrown.ts';
+import type { Run, RunEnd, Work } from '../cells.ts';
+import type { Cell } from './cell.ts';
 
 interface Waiting {
-  readonly run: number;
   readonly work: Work;
-  readonly settle: (end: RunEnd | 'unstarted') => void;
   readonly since: number;
-}
-
-/** Runs that wait for a cell. */
-export interface RunQueue {
-  start(work: Work): Run;
-  readonly isEmpty: () => boolean;
-  /** Gives those who wait their cells, as far as there are any. */
-  place(): void;
-  /** Gives up on those who have waited for too long. */
-  expire(): void;
+  begin(cell: Cell): void;
   giveUp(cause: string): void;
 }
 
-/** How long a job waits for a cell before it is released. */
 const PATIENCE_MS = 30_000;
 
-export function createRunQueue(options: {
-  readonly clock: Clock;
-  readonly homes: Homes;
-  readonly newRun: () => number;
-  readonly onWaiting: () => void;
-  readonly end: (home: Home, why: KilledFor, run: number) => Promise<void>;
-}): RunQueue {
-  const { clock, homes, newRun, onWaiting } = options;
-  let waiting: Waiting[] = [];
+/** Runs that wait for a cell. */
+export class RunQueue {
+  readonly #clock: Clock;
+  readonly #onWaiting: () => void;
+  #waiting: Waiting[] = [];
+  #runs = 0;
 
-  const giveUpOn = (some: readonly Waiting[], cause: string): void => {
-    waiting = waiting.filter((each) => !some.includes(each));
-    for (const { settle } of some) settle({ kind: 'unplaced', cause });
-  };
+  constructor(clock: Clock, onWaiting: () => void) {
+    this.#clock = clock;
+    this.#onWaiting = onWaiting;
+  }
 
-  return {
-    isEmpty: () => waiting.length === 0,
-    giveUp: (cause) => giveUpOn(waiting, cause),
-    expire: () =>
-      giveUpOn(
-        waiting.filter(({ since }) => clock.monotonic() - since > PATIENCE_MS),
-        'no cell had room for it',
-      ),
-    place() {
-      if (waiting.length === 0) return homes.unreserve(waiting);
-      const left: Waiting[] = [];
-      for (const each of waiting) {
-        const home = homes.homeFor(each);
-        if (home === undefined) left.push(each);
-        else home.cell.run(each.run, each.work, each.settle);
-      }
-      waiting = left;
-      homes.unreserve(left);
-    },
-    start(work) {
-      const ended = Promise.withResolvers<RunEnd>();
-      // Another number in each cell: one that it was taken from may still find the message, and must not take it for its own.
-      let run = 0;
-      let aborted: AbortReason | undefined;
-      const queue = (given: Work): void => {
-        run = newRun();
-        waiting.push({
-          ...{ run, work: given, since: clock.monotonic() },
-          settle(end) {
-            if (end !== 'unstarted') ended.resolve(end);
-            else if (aborted !== undefined) ended.resolve({ kind: 'threw', error: thrownBy(aborted) });
-            // Not begun, so nothing has to be told to anybody: it goes to another cell.
-            else queue({ ...given, checked: undefined });
-          },
-        });
-        onWaiting();
-      };
-      queue(work);
-      return {
-        end: ended.promise,
-        abort(reason) {
-          aborted = reason;
-          const home = homes.ofRun(run);
-          if (home !== undefined) return home.cell.abort(run, reason);
-          // Whoever still waits for a cell does not begin: nobody would tell it there that it is to stop.
-          const mine = waiting.filter((each) => each.run === run);
-          waiting = waiting.filter((each) => each.run !== run);
-          for (const { settle } of mine) settle('unstarted');
-        },
-        kill(why) {
-          const home = homes.ofRun(run);
-          if (home !== undefined) return void options.end(home, why, run);
-          giveUpOn(
-            waiting.filter((each) => each.run === run),
-            'it was ended before it began',
-          );
-        },
-      };
-    },
-  };
+  /** In order. */
+  jobs(): readonly Work[] {
+    return this.#waiting.map(({ work }) => work);
+  }
+
+  place(cellFor: (work: Work) => Cell | undefined): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = waiting.filter((each) => {
+      const cell = cellFor(each.work);
+      if (cell !== undefined) each.begin(cell);
+      return cell === undefined;
+    });
+  }
+
+  expire(): void {
+    const now = this.#clock.monotonic();
+    this.#giveUpOn(({ since }) => now - since > PATIENCE_MS, 'no cell had room for it');
+  }
+
+  giveUp(cause: string): void {
+    this.#giveUpOn(() => true, cause);
+  }
+
+  start(work: Work): Run {
+    const ended = Promise.withResolvers<RunEnd>();
+    let run = 0;
+    let cell: Cell | undefined;
+    let aborted: AbortReason | undefined;
+    const settle = (end: RunEnd | 'unstarted'): void => {
+      cell = undefined;
+      if (end !== 'unstarted') ended.resolve(end);
+      else if (aborted !== undefined) ended.resolve({ kind: 'threw', error: thrownBy(aborted) });
+      // Not started, so it can move silently.
+      else this.#enqueue(waiting());
+    };
+    const waiting = (): Waiting => ({
+      work,
+      since: this.#clock.monotonic(),
+      begin: (found) => {
+        cell = found;
+        // A new number per cell, because the previous cell may still read the old message.
+        run = ++this.#runs;
+        found.run(run, work, settle);
+      },
+      giveUp: (cause) => ended.resolve({ kind: 'unplaced', cause }),
+    });
+    this.#enqueue(waiting());
+    const leave = (end: RunEnd | 'unstarted') => {
+      const before = this.#waiting.length;
+      this.#waiting = this.#waiting.filter((each) => each.work !== work);
+      if (this.#waiting.length < before) settle(end);
+    };
+    return {
+      end: ended.promise,
+      abort(reason) {
+        aborted = reason;
+        // A waiting job has no cell that could tell it to stop.
+        if (cell === undefined) leave('unstarted');
+        else cell.abort(run, reason);
+      },
+      kill() {
+        if (cell === undefined) leave({ kind: 'unplaced', cause: 'it was ended before it began' });
+        else cell.kill('ignored signal');
+      },
+    };
+  }
+
+  #enqueue(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    this.#onWaiting();
+  }
+
+  #giveUpOn(isHopeless: (waiting: Waiting) => boolean, cause: string): void {
+    const hopeless = this.#waiting.filter(isHopeless);
+    this.#waiting = this.#waiting.filter((each) => !hopeless.includes(each));
+    for (const each of hopeless) each.giveUp(cause);
+  }
 }

@@ -1,9 +1,9 @@
 import type { Settings } from '../../../settings/settings.ts';
 
-/** What a pool does besides waiting for its cells. */
 export interface Timers {
-  /** Runs again and again; returns how to end that. Time in which the host did not run is not made up for. */
+  /** Returns a stop function. Ticks missed while the host was suspended are skipped. */
   every(ms: number, run: () => void): () => void;
+  /** Runs after the current code. */
   soon(run: () => void): void;
 }
 
@@ -17,27 +17,8 @@ export const nodeTimers: Timers = {
 
 const TICK_MS = 250;
 const LEAST_TICK_MS = 20;
-/** A stall is measured to within this share of it. */
+/** Precision of stall detection. */
 const TICKS_PER_STALL = 8;
 
-/** How often a host looks at its cells. */
 export const tickMsFor = ({ maxStallMs }: Pick<Settings, 'maxStallMs'>): number =>
   Math.max(LEAST_TICK_MS, Math.min(TICK_MS, Math.floor(maxStallMs / TICKS_PER_STALL)));
-
-export type Ticks = ReturnType<typeof createTicks>;
-
-/** Ticks that come only while there is something to look at. */
-export function createTicks(timers: Timers, ms: number, tick: () => void) {
-  let stop: (() => void) | undefined;
-  const end = (): void => {
-    stop?.();
-    stop = undefined;
-  };
-  return {
-    end,
-    onlyWhile(isNeeded: boolean): void {
-      if (isNeeded) stop ??= timers.every(ms, tick);
-      else end();
-    },
-  };
-}

@@ -45,8 +45,8 @@ describe('the clock guard', () => {
     );
     await table.read('j');
     expect(seen).toEqual([
-      { sentAt: 0, receivedAt: 1000, date: 'first' },
-      { sentAt: 1000, receivedAt: 2000, date: 'second' },
+      { tookMs: 1000, receivedAt: 1000, date: 'first' },
+      { tookMs: 1000, receivedAt: 2000, date: 'second' },
     ]);
   });
 

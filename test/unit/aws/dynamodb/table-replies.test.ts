@@ -10,12 +10,10 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
 import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
-import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
 import { createTableInspection } from '../../../../lib/aws/dynamodb/table-inspection.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
 const documents = mockClient(DynamoDBDocumentClient);
@@ -150,7 +148,7 @@ describe('errors', () => {
 
   it('a count that is complete has no cursor', async () => {
     dynamoDb.on(QueryCommand).resolves({ Count: 3 });
-    expect(await table.count({ partition: 'r0', atMost: 5 })).toEqual({ count: 3, complete: true });
+    expect(await table.count({ partition: 'r0', atMost: 5 })).toEqual({ count: 3 });
   });
 });
 
@@ -175,50 +173,5 @@ describe('a look at the table', () => {
   it('tells rows and bytes as DynamoDB counts them', async () => {
     dynamoDb.on(DescribeTableCommand).resolves({ Table: { ItemCount: 5, TableSizeBytes: 700 } });
     expect(await inspection.describe()).toMatchObject({ rows: 5, bytes: 700 });
-  });
-});
-
-describe('the client', () => {
-  interface Handler {
-    readonly configProvider: Promise<Record<string, unknown>>;
-  }
-
-  it('waits no longer than its limits, throws when they are reached, and keeps its middleware', async () => {
-    const made = createDynamoDbClient({
-      clock: createHandClock(),
-      maxSockets: 7,
-      config: { region: 'eu-west-1' },
-    });
-    expect(await (made.config.requestHandler as unknown as Handler).configProvider).toMatchObject({
-      connectionTimeout: 1000,
-      requestTimeout: 2000,
-      throwOnRequestTimeout: true,
-      httpsAgent: { maxSockets: 7 },
-    });
-    expect(made.config.cacheMiddleware).toBe(true);
-  });
-
-  it('shows the clock guard the date of each reply that has one', async () => {
-    const clock = createHandClock(1_000);
-    const seen: unknown[] = [];
-    const headers: Record<string, string>[] = [{ date: 'Thu, 01 Jan 1970 00:00:01 GMT' }, {}];
-    const made = createDynamoDbClient({
-      clock,
-      clockGuard: { observe: (reply: unknown) => void seen.push(reply) } as never,
-      config: {
-        region: 'eu-west-1',
-        credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
-        requestHandler: {
-          handle: async () => ({
-            response: { statusCode: 200, headers: headers.shift(), body: new Uint8Array(Buffer.from('{}')) },
-          }),
-        } as never,
-      },
-    });
-    documents.restore();
-    const look = () => createDynamoDbTable({ client: made, tableName: 'jobs' }).read('j');
-    await look();
-    await look();
-    expect(seen).toEqual([{ sentAt: 1_000, receivedAt: 1_000, date: 'Thu, 01 Jan 1970 00:00:01 GMT' }]);
   });
 });

@@ -13,7 +13,6 @@ import { storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
 import { isEmptyRange, queryInput } from '../../../../lib/aws/dynamodb/index-query.ts';
 import { BadRowError, StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
-import { byLease } from '../../../../lib/wire/table.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
 afterAll(() => dynamoDb.restore());
@@ -60,7 +59,7 @@ describe('a page of the index', () => {
   it('that is empty is not asked for, nor counted', async () => {
     expect(await table.query({ partition: 'r0', limit: 1, after: 5, upTo: 5 })).toEqual({ rows: [] });
     const counted = await table.count({ partition: 'r0', atMost: 1, after: 5, upTo: 5 });
-    expect(counted).toEqual({ count: 0, complete: true });
+    expect(counted).toEqual({ count: 0 });
     expect(dynamoDb.calls()).toEqual([]);
   });
 
@@ -71,42 +70,11 @@ describe('a page of the index', () => {
     const page = await table.query({ partition: 'r0', limit: 1 });
     expect(page).toEqual({ rows: [{ jobId: 'j' }], cursor: key });
     const counted = await table.count({ partition: 'r0', atMost: 1 });
-    expect(counted).toEqual({ count: 1, complete: false, cursor: key });
+    expect(counted).toEqual({ count: 1, cursor: key });
   });
 });
 
 describe('the jobs table on a local engine', () => {
-  it('is created as the stack deploys it, and its rows expire', async () => {
-    dynamoDb.on(CreateTableCommand).resolves({});
-    dynamoDb.on(UpdateTimeToLiveCommand).resolves({});
-    await createJobsTable(client, 'jobs');
-    expect(dynamoDb.calls().map(({ args }) => args[0].input)).toEqual([
-      {
-        ...{ TableName: 'jobs', BillingMode: 'PAY_PER_REQUEST' },
-        AttributeDefinitions: [
-          { AttributeName: 'jobId', AttributeType: 'S' },
-          { AttributeName: 'leaseShard', AttributeType: 'S' },
-          { AttributeName: 'leaseUntil', AttributeType: 'N' },
-        ],
-        KeySchema: [{ AttributeName: 'jobId', KeyType: 'HASH' }],
-        GlobalSecondaryIndexes: [
-          {
-            IndexName: 'byLease',
-            KeySchema: [
-              { AttributeName: 'leaseShard', KeyType: 'HASH' },
-              { AttributeName: 'leaseUntil', KeyType: 'RANGE' },
-            ],
-            Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: byLease.projects },
-          },
-        ],
-      },
-      {
-        TableName: 'jobs',
-        TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
-      },
-    ]);
-  });
-
   it('is used as it is where it is there already, and any other failure is told', async () => {
     dynamoDb
       .on(CreateTableCommand)

@@ -14,22 +14,20 @@ import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.
 import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression.ts';
 import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
-import { createLeadership } from '../../../../lib/protocol/store/leader-lease.ts';
-import { createReaperPlace } from '../../../../lib/protocol/store/reaper-row.ts';
+import { armWake, readReaperRow } from '../../../../lib/protocol/store/reaper-row.ts';
 import {
   type JobTransitionName,
   jobTransitions,
   leaderTransitions,
 } from '../../../../lib/protocol/transitions.ts';
-import { oldFailuresListedWrite } from '../../../../lib/protocol/writes/repair-writes.ts';
+import { releaseWakeWrite, renewWakeWrite } from '../../../../lib/protocol/writes/reaper-row-writes.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 import { createHandChance } from '../../../../lib/testing/hand-chance.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
-import { LEADER_KEY } from '../../../../lib/wire/table.ts';
 import { arrange, drivers } from '../../../contract/drivers.ts';
 import { createHarness } from '../../../contract/harness.ts';
-import { newJob, settings } from '../../../support/jobs.ts';
+import { settings } from '../../../support/jobs.ts';
 import { row } from '../../../support/rows.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
@@ -84,53 +82,6 @@ describe('a request on the wire', () => {
     });
   });
 
-  it('a claim may create the row or take a pending one, and removes what only a pending one has', async () => {
-    documents.on(UpdateCommand).resolves({ Attributes: row({ status: 'running' }) });
-    await store().claim({ job: newJob('j1'), owner: 'w/1' });
-    const input = documents.commandCalls(UpdateCommand)[0]?.args[0].input;
-    expect(input?.ConditionExpression?.replace(/:v\d+/g, ':v')).toBe(
-      '(attribute_not_exists(#jobId)) OR (#status = :v AND #notBefore <= :v AND (attribute_not_exists(#cancelRequested) OR #cancelRequested <> :v) AND (attribute_not_exists(#leaseOwner) OR #leaseOwner <> :v) AND (attribute_not_exists(#format) OR #format <= :v) AND attribute_not_exists(#defaultTerms))',
-    );
-    expect(input?.UpdateExpression).toContain('#leaseUntil = if_not_exists(#leaseMs, ');
-    expect(input?.UpdateExpression).toMatch(/ REMOVE #notBefore, #dispatches$/);
-    expect(input?.ReturnValues).toBe('ALL_NEW');
-  });
-
-  it('BatchExecuteStatement has one conditional statement for each row', async () => {
-    dynamoDb.on(BatchExecuteStatementCommand).resolves({ Responses: [{}, {}, {}] });
-    await store().completeMany(
-      [1, 2, 3].map((attempt) => ({ claim: { ...claim, jobId: `j${attempt}`, attempt } })),
-    );
-    const { Statements = [] } = dynamoDb.commandCalls(BatchExecuteStatementCommand)[0]?.args[0].input ?? {};
-    expect(Statements).toHaveLength(3);
-    expect(Statements[1]).toEqual({
-      Statement:
-        'UPDATE "jobs" SET "status" = ?, "finishedAt" = ?, "expiresAt" = ?, "claim02" = ?, "changedBy" = ? REMOVE "leaseUntil" WHERE "jobId" = ? AND "status" = ? AND "leaseOwner" = ? AND "attempt" = ?',
-      Parameters: [
-        { S: 'done' },
-        { N: '1000' },
-        { N: '1296001' },
-        { M: wire({ attempt: 2, owner: 'w/1', from: 500, to: 1_000, outcome: 'done' }) },
-        { S: 'w/u2' },
-        { S: 'j2' },
-        { S: 'running' },
-        { S: 'w/1' },
-        { N: '2' },
-      ],
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    });
-  });
-
-  it('a batch of new claims inserts, which refuses a row that exists', async () => {
-    dynamoDb.on(BatchExecuteStatementCommand).resolves({ Responses: [{}, {}, {}] });
-    const claims = await store().claimMany(
-      ['a', 'b', 'c'].map((jobId) => ({ job: newJob(jobId), owner: `w/${jobId}` })),
-    );
-    expect(claims[0]).toMatchObject({ outcome: 'claimed', job: { attempt: 1, leaseUntil: 31_000 } });
-    const { Statements = [] } = dynamoDb.commandCalls(BatchExecuteStatementCommand)[0]?.args[0].input ?? {};
-    expect(Statements[0]?.Statement).toMatch(/^INSERT INTO "jobs" VALUE \{'jobId': \?, /);
-  });
-
   it('GetItem reads consistently', async () => {
     documents.on(GetCommand).resolves({});
     expect(await store().read('j1')).toBeUndefined();
@@ -171,7 +122,7 @@ describe('a request on the wire', () => {
 
   it('a count brings no rows', async () => {
     dynamoDb.on(QueryCommand).resolves({});
-    expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0, complete: true });
+    expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0 });
     expect(dynamoDb.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
   });
 });
@@ -231,16 +182,11 @@ describe('no write is unconditional', () => {
     for (const name of Object.keys(jobTransitions) as JobTransitionName[])
       for (const from of jobTransitions[name].from)
         await drivers[name](harness, await arrange(harness, name, from));
-    const leadership = createLeadership({ table: recorded, clock, name: 'r1', leaseMs: 1_000, shards: 2 });
-    await leadership.take();
-    await leadership.extend(1);
-    await leadership.release(1);
-    await createLeadership({ table: recorded, clock, name: 'r2', leaseMs: 1_000, shards: 4 }).take();
-    const place = createReaperPlace({ table: recorded, clock, settings: { shards: 4 } });
-    await place.arm({ wake: 'w1', wakeAt: 1, gaugedAt: 0 }, undefined);
-    await place.renew('w1', 2);
-    await place.keepBreaker(true);
-    await apply(oldFailuresListedWrite({ jobId: LEADER_KEY, epoch: 3 }));
+    const promised = { wake: 'w1', wakeAt: 1, holder: 'r', term: 1, gaugedAt: 0, wholeAt: 0 };
+    await armWake({ table: recorded, clock, settings: { shards: 4 } }, promised, undefined);
+    await recorded.apply(renewWakeWrite('w1', 2));
+    await recorded.apply(releaseWakeWrite('r'));
+    await readReaperRow({ table: recorded, settings: { shards: 8 } });
     return writes;
   };
 

@@ -1,6 +1,5 @@
 import {
   ChangeMessageVisibilityBatchCommand,
-  DeleteMessageBatchCommand,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SQSClient,
@@ -28,23 +27,6 @@ beforeEach(() => {
 });
 
 describe('the queue on the wire', () => {
-  it('sends hints as entries with a delay only where there is one', async () => {
-    sqs.on(SendMessageBatchCommand).resolves({
-      Successful: ['0', '1'].map((Id) => ({ Id, MessageId: `m${Id}`, MD5OfMessageBody: '' })),
-    });
-    await queue.sendHints([
-      { jobId: 'a', delaySeconds: 0 },
-      { jobId: 'b', delaySeconds: 7 },
-    ]);
-    expect(sqs.call(0).args[0].input).toEqual({
-      QueueUrl: queueUrl,
-      Entries: [
-        { Id: '0', MessageBody: '{"hint":"a"}' },
-        { Id: '1', MessageBody: '{"hint":"b"}', DelaySeconds: 7 },
-      ],
-    });
-  });
-
   it('is not waited for longer than a poll may take, and what it brings later goes back', async () => {
     const reply = Promise.withResolvers<object>();
     sqs.on(ReceiveMessageCommand).callsFake(() => reply.promise);
@@ -114,18 +96,6 @@ describe('the queue on the wire', () => {
     expect(second?.MessageSystemAttributes).toBeUndefined();
     const [received] = await polled.receive({ max: 1, waitSeconds: 0 });
     expect(received?.trace).toEqual({ awsTraceHeader: header, traceparent: undefined });
-  });
-
-  it('deletes and returns messages by their handles', async () => {
-    const messages = [{ messageId: 'm', receiptHandle: 'r' }];
-    await queue.delete(messages);
-    await queue.changeVisibility(messages, 5);
-    expect(sqs.commandCalls(DeleteMessageBatchCommand)[0]?.args[0].input.Entries).toEqual([
-      { Id: '0', ReceiptHandle: 'r' },
-    ]);
-    expect(sqs.commandCalls(ChangeMessageVisibilityBatchCommand)[0]?.args[0].input.Entries).toEqual([
-      { Id: '0', ReceiptHandle: 'r', VisibilityTimeout: 5 },
-    ]);
   });
 
   it('waits between rounds by the clock', async () => {

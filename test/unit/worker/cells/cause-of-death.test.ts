@@ -3,14 +3,8 @@ import { explainDeath } from '../../../../lib/worker/cells/host/cause-of-death.t
 
 type Known = Parameters<typeof explainDeath>[0];
 const exit = (code: number | null, signal: NodeJS.Signals | null = null) => ({ code, signal });
-const explain = (given: Partial<Known> & { readonly words?: unknown } = {}) => {
-  const { words, ...known } = given;
-  return explainDeath({
-    ...{ ending: exit(1), memory: 0, memoryBytes: 100 },
-    lastWords: words === undefined ? undefined : JSON.stringify(words),
-    ...known,
-  });
-};
+const explain = (given: Partial<Known> = {}) =>
+  explainDeath({ ...{ ending: exit(1), memory: 0, memoryBytes: 100 }, ...given });
 
 describe('why a cell died', () => {
   it.each<[Known['killedFor'], string]>([
@@ -89,16 +83,5 @@ describe('why a cell died', () => {
     ],
   ])('is said of %s', (_, known, cause) => {
     expect(explain(known)).toBe(cause);
-  });
-
-  it.each([null, 7, 'boom', { error: 7, origin: 8, fatal: 9 }])(
-    'is what else is known where its last words are %j',
-    (words) => {
-      expect(explain({ words, ending: exit(134), memory: 90 })).toBe('out of memory (heap)');
-    },
-  );
-
-  it('is what else is known where its last words were cut off', () => {
-    expect(explain({ lastWords: '{"error":"bo' })).toMatch(/exit code 1$/);
   });
 });

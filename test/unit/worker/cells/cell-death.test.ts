@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
-import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { RunEnd } from '../../../../lib/worker/cells/cells.ts';
-import { type CellDeath, startCell } from '../../../../lib/worker/cells/host/cell.ts';
+import { Cell, type CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
 import { KILLED, puppetCell, settled } from '../../../support/puppet-cell.ts';
-import { stubWork } from '../../../support/stub-cell.ts';
+import { silentTelemetry } from '../../../support/silent-ports.ts';
+import { stubWork } from '../../../support/stub-work.ts';
 
 /** Exit and the end of the channel come one after the other. */
 const LAST_WORDS_MS = 250;
@@ -14,10 +14,12 @@ function stage() {
   const clock = createHandClock();
   const puppet = puppetCell();
   const deaths: CellDeath[] = [];
-  const cell = startCell({
-    ...{ id: 7, process: puppet.process, pulseMs: 250, limits: resolveSettings(), clock },
+  const cell = new Cell({
+    ...{ id: 7, process: puppet.process, pulseMs: 250, settings: resolveSettings(), clock },
     ...{ soon: (run) => run(), memoryBytes: 1000 },
     onReady() {},
+    standsOut: () => false,
+    telemetry: silentTelemetry,
     onFreed() {},
     onDead: (death) => void deaths.push(death),
   });
@@ -36,7 +38,7 @@ describe('a cell whose process has ended', () => {
     ready();
     expect(puppet.done.ended).toBe(0);
     puppet.exit();
-    expect([cell.isReady(), cell.isRetired(), puppet.done.ended]).toEqual([false, true, 1]);
+    expect([cell.isReady(), cell.isEnding(), puppet.done.ended]).toEqual([false, true, 1]);
   });
 
   it('is dead when its channel is closed as well, and hears what came before that', async () => {
@@ -78,32 +80,29 @@ describe('a cell whose process has ended', () => {
   });
 
   it('tells all that is known of it', async () => {
-    const { cell, puppet, deaths, start, ready } = stage();
+    const { puppet, deaths, start, ready } = stage();
     ready();
-    puppet.say({ kind: 'unloadable', text: 'first' }, { kind: 'unloadable', text: 'second' });
     start(1);
     start(2);
-    cell.check(3, 'work', '{}', () => {});
     puppet.begin(2);
     puppet.die({ code: 3, signal: null });
     await settled();
     expect(deaths).toMatchObject([
       {
         cause: 'a handler, or what it called, ended the process with exit code 3',
-        ...{ killedFor: undefined, unloadable: 'first', wasReady: true },
+        ...{ killedFor: undefined, wasReady: true },
         // Whoever was handed over and never began cannot have been the reason.
         runs: [
           { run: 1, started: false },
           { run: 2, started: true },
         ],
-        checks: [{ check: 3 }],
       },
     ]);
   });
 
   it('was not ready if it never said so, and its last words tell why it died', async () => {
     const { puppet, deaths } = stage();
-    puppet.shown.lastWords = JSON.stringify({ origin: 'uncaughtException', error: 'Error: oh' });
+    puppet.shown.lastWords = { origin: 'uncaughtException', error: 'Error: oh' };
     puppet.die({ code: 1, signal: null });
     await settled();
     expect(deaths).toMatchObject([{ cause: 'uncaught exception: Error: oh', wasReady: false }]);
@@ -124,44 +123,12 @@ describe('a cell whose process has ended', () => {
   });
 });
 
-describe('a dead cell', () => {
-  it('hears nothing, and nothing is looked at or written for it', async () => {
-    const { cell, clock, puppet, deaths, start } = stage();
-    const ends = start(1);
-    puppet.shown.memory = 100;
-    cell.tick();
-    puppet.die();
-    await settled();
-    const { looks } = puppet.done;
-    const before = puppet.written.get(0);
-    puppet.say({ kind: 'ended', run: 1, end: { kind: 'returned' } });
-    cell.abort(1, new Cancelled());
-    puppet.shown.memory = 900;
-    cell.tick();
-    await clock.advance(60_000);
-    expect(cell.memory()).toBe(100);
-    expect(ends).toEqual([]);
-    expect(puppet.written.get(0)).toBe(before);
-    expect(deaths[0]?.runs).toMatchObject([{ ticks: 1 }]);
-    expect(puppet.done.looks).toBe(looks);
-  });
-
-  it('is not ended again', async () => {
-    const { cell, puppet } = stage();
-    puppet.die();
-    await settled();
-    const { ended } = puppet.done;
-    cell.kill('closing');
-    expect(puppet.done.ended).toBe(ended);
-  });
-});
-
 describe('a cell that its host ends', () => {
   it('takes nothing new, and tells the first reason', async () => {
     const { cell, puppet, deaths, ready } = stage();
     ready();
     cell.kill('memory');
-    expect([cell.isRetired(), cell.isReady(), puppet.done.ended]).toEqual([true, false, 1]);
+    expect([cell.isEnding(), cell.isReady(), puppet.done.ended]).toEqual([true, false, 1]);
     cell.kill('closing');
     expect(puppet.done.ended).toBe(2);
     puppet.die();

@@ -3,6 +3,7 @@ import { settled } from '../../../support/puppet-cell.ts';
 import { MEMORY_BYTES, puppetPool } from '../../../support/puppet-pool.ts';
 
 const TICK_MS = 250;
+const MIB = 1024 * 1024;
 
 describe('a cell that dies', () => {
   it('charges a job that was alone in a cell of its own, and is replaced', async () => {
@@ -11,70 +12,74 @@ describe('a cell that dies', () => {
     const { ends } = start('a');
     begin(0, 'a');
     await die(0);
-    expect(ends).toMatchObject([{ kind: 'died', isToBlame: true, suspicion: { group: 1, limit: 1 } }]);
+    expect(ends).toMatchObject([{ kind: 'died', isToBlame: true, maxInCell: 1 }]);
     expect(puppets).toHaveLength(2);
     expect([telemetry.total('CellsDied'), telemetry.total('JobsCrashed')]).toEqual([1, 1]);
   });
 
-  it('charges none of several, of whom half may share a cell from now on', async () => {
-    const { ready, start, begin, die } = puppetPool();
-    const inOne = async (index: number, jobIds: readonly string[]) => {
-      ready(index);
-      const runs = jobIds.map((jobId) => start(jobId));
-      for (const jobId of jobIds) begin(index, jobId);
-      await die(index);
-      return runs.flatMap(({ ends }) => ends);
-    };
-    const died = (group: number, limit: number) => ({
-      ...{ kind: 'died', isToBlame: false, suspicion: { group, limit } },
-    });
-    const three = died(1, 2);
-    expect(await inOne(0, ['a', 'b', 'c'])).toMatchObject([three, three, three]);
-    const two = died(2, 1);
-    expect(await inOne(1, ['d', 'e'])).toMatchObject([two, two]);
+  it.each([
+    ['half of them where memory has room for no more', () => 0, 8, 5, 3],
+    ['as many as there is room for', () => 192 * MIB, 8, 8, 3],
+    ['twice the processors', () => 9999 * MIB, 2, 9, 3],
+    ['so that two are alone', () => 0, 8, 2, 1],
+  ])(
+    'charges none of several, and marks them to share cells: %s',
+    async (_, memoryForCells, processors, jobs, most) => {
+      const { ready, start, begin, die } = puppetPool({ memoryForCells, processors });
+      ready(0);
+      const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`);
+      const runs = ids.map((jobId) => start(jobId));
+      for (const jobId of ids) begin(0, jobId);
+      await die(0);
+      for (const { ends } of runs)
+        expect(ends).toMatchObject([{ kind: 'died', isToBlame: false, maxInCell: most }]);
+    },
+  );
+
+  it('charges nobody in a cell that others had used, or in which it had not begun', async () => {
+    const { ready, start, begin, die, finish } = puppetPool();
+    ready(0);
+    start('a');
+    await finish(0, 'a');
+    const used = start('b');
+    begin(0, 'b');
+    await die(0);
+    ready(1);
+    const unbegun = start('c');
+    await die(1);
+    for (const { ends } of [used, unbegun])
+      expect(ends).toMatchObject([{ kind: 'died', isToBlame: false, maxInCell: 1 }]);
   });
 
-  it('charges nobody once the host drains', async () => {
-    const { cells, ready, start, begin, die } = puppetPool();
+  it('charges and marks nobody for a handler that ignored its signal: it is known why', async () => {
+    const { telemetry, ready, start, begin, die } = puppetPool();
     ready(0);
-    const { ends } = start('a');
+    const [a, b] = [start('a'), start('b')];
     begin(0, 'a');
-    cells.drain();
-    expect([cells.isUsable(), cells.isReady()]).toEqual([false, true]);
+    a.kill();
     await die(0);
-    expect(ends).toMatchObject([{ kind: 'died', isToBlame: false, suspicion: undefined }]);
-  });
-
-  it('answers for the payloads that it was asked about', async () => {
-    const { ready, check, die } = puppetPool();
-    ready(0);
-    const answers = check();
-    await die(0);
-    expect(answers).toEqual([{ kind: 'unanswered', suspicion: { group: 1, limit: 1 } }]);
+    const died = { kind: 'died', cause: expect.stringContaining('killAfterMs'), isToBlame: false };
+    for (const { ends } of [a, b]) expect(ends).toEqual([{ ...died, maxInCell: undefined }]);
+    expect(telemetry.total('CellsDied')).toBe(1);
   });
 });
 
 describe('a cell that has nothing to do any more', () => {
-  const suspicions = [
-    ['alone', { group: 4, limit: 1 }],
-    ['with others', { group: 4, limit: 2 }],
-  ] as const;
-
-  it.each(suspicions)('is one too many after a suspect that was %s', async (_, suspicion) => {
+  it.each([1, 2])('is one too many after a marked job (at most %i in a cell)', async (maxInCell) => {
     const { at, ready, start, finish, jobsOf } = puppetPool();
     ready(0);
     start('a');
-    start('s', { suspicion });
+    start('s', { maxInCell });
     ready(1);
     expect(jobsOf(1)).toEqual(['s']);
     await finish(1, 's');
     expect([at(0).done.ended, at(1).done.ended]).toEqual([0, 1]);
   });
 
-  it('is there for everybody after a suspect, where it is not one too many', async () => {
+  it('is there for everybody after a marked job, where it is not one too many', async () => {
     const { at, puppets, ready, start, finish, jobsOf } = puppetPool();
     ready(0);
-    start('s', { suspicion: { group: 4, limit: 1 } });
+    start('s', { maxInCell: 1 });
     await finish(0, 's');
     expect(jobsOf(0)).toEqual(['s']);
     start('a');
@@ -133,45 +138,9 @@ describe('a cell that has nothing to do any more', () => {
   });
 });
 
-describe('a cell that is ended for the sake of one job', () => {
-  it('is ended as soon as that job’s neighbours have stopped', async () => {
-    const { at, clock, ready, start, finish } = puppetPool();
-    ready(0);
-    const [a, b, c] = [start('a'), start('b'), start('c')];
-    a.kill('ignored signal');
-    expect([a.retired, b.retired, c.retired]).toEqual([[], [undefined], [undefined]]);
-    await finish(0, 'b');
-    expect(at(0).done.ended).toBe(0);
-    await finish(0, 'c');
-    expect([at(0).done.ended, clock.monotonic()]).toEqual([1, 0]);
-    at(0).die();
-    await settled();
-    expect(a.ends).toMatchObject([{ kind: 'died', cause: expect.stringContaining('killAfterMs') }]);
-  });
-});
-
-describe('a cell that is ended for its memory', () => {
-  it('leaves those in it their time, under suspicion', async () => {
-    const { at, clock, ready, start, finish, tick } = puppetPool();
-    ready(0);
-    const [a, b] = [start('a'), start('b')];
-    at(0).shown.memory = 0.96 * MEMORY_BYTES;
-    at(0).shown.pulse = 1;
-    await tick();
-    const suspicion = { group: 1, limit: 1 };
-    expect([a.retired, b.retired]).toEqual([[suspicion], [suspicion]]);
-    await finish(0, 'a');
-    await finish(0, 'b');
-    expect(at(0).done.ended).toBe(0);
-    await clock.advance(2000);
-    expect(at(0).done.ended).toBe(1);
-  });
-});
-
 describe('a tick of the host', () => {
-  it('comes while somebody waits for a cell, who is given up on after half a minute', async () => {
-    const { cells, ticking, start, tick } = puppetPool();
-    expect(ticking.every).toBeUndefined();
+  it('comes while a cell starts or somebody waits for one, who is given up on after half a minute', async () => {
+    const { cells, ticking, start, ready, tick } = puppetPool();
     const { ends } = start('a');
     expect([ticking.every, ticking.started]).toEqual([TICK_MS, 1]);
     await tick(30_000 / TICK_MS);
@@ -179,11 +148,12 @@ describe('a tick of the host', () => {
     await tick();
     await settled();
     expect(ends).toEqual([{ kind: 'unplaced', cause: 'no cell had room for it' }]);
+    ready(0);
     expect([ticking.every, cells.isUsable()]).toEqual([undefined, true]);
   });
 
   it('comes while a job runs, and gives those who wait a cell that was late', async () => {
-    const { at, ticking, ready, start, tick, finish, jobsOf } = puppetPool();
+    const { at, ticking, ready, start, tick, finish, jobsOf, die } = puppetPool();
     ready(0);
     start('a');
     at(0).begin(2);
@@ -194,8 +164,10 @@ describe('a tick of the host', () => {
     at(0).shown.pulse = 1;
     await tick();
     expect(jobsOf(0)).toEqual(['a', 'b']);
+    ready(1);
     await finish(0, 'a');
     await finish(0, 'b');
+    await die(0);
     expect(ticking.every).toBeUndefined();
   });
 
@@ -204,14 +176,14 @@ describe('a tick of the host', () => {
     ready(0);
     start('a');
     await tick(1000 / TICK_MS);
-    expect(at(0).written.get(0)?.revoked).toBe(0);
+    expect(at(0).shared.granted(0).stop).toBe(0);
     await tick();
-    expect(at(0).written.get(0)?.revoked).not.toBe(0);
+    expect(at(0).shared.granted(0).stop).not.toBe(0);
     ready(1);
     expect(jobsOf(1)).toEqual(['a']);
     await finish(1, 'a');
     expect(ticking.every).toBe(TICK_MS);
-    at(0).shown.pulse = 1;
+    for (const index of [0, 1]) at(index).shown.pulse = 1;
     await tick();
     expect(ticking.every).toBeUndefined();
   });
@@ -234,7 +206,7 @@ describe('a host that may be frozen', () => {
   it('waits until no cell is being ended, and lets the others write out what they have gathered', async () => {
     const { cells, at, ready, start, die } = puppetPool({ cells: 2 });
     ready(0, 1);
-    start('a').kill('ignored signal');
+    start('a').kill();
     let isQuiet = false;
     const quiet = cells.quiet().then(() => {
       isQuiet = true;

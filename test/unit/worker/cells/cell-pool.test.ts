@@ -3,14 +3,16 @@ import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { settled } from '../../../support/puppet-cell.ts';
 import { puppetPool } from '../../../support/puppet-pool.ts';
 
-const settings = resolveSettings({ maxStallMs: 1600, maxCheckpointBytes: 1024, maxResultBytes: 2048 });
+const settings = resolveSettings({
+  ...{ maxStallMs: 1600, maxCheckpointBytes: 1024, maxResultBytes: 2048, logLevel: 'WARN' },
+});
 const MIB = 1024 * 1024;
 
 describe('the cells of a host that starts', () => {
   it('are all started at once, and told what they need', () => {
     const { puppets } = puppetPool({ cells: 3, settings, jobs: 'file:///jobs.js' });
     const orders = {
-      ...{ serviceName: 'test', pulseMs: 200, jobs: 'file:///jobs.js' },
+      ...{ serviceName: 'test', logLevel: 'WARN', pulseMs: 200, jobs: 'file:///jobs.js' },
       ...{ maxCheckpointBytes: 1024, maxResultBytes: 2048 },
     };
     expect(puppets.map((each) => each.orders)).toEqual([orders, orders, orders]);
@@ -50,7 +52,7 @@ describe('the cells of a host that starts', () => {
     const rejected = expect(cells.ready()).rejects.toThrow(/file:\/\/\/jobs\.js.*syntax/s);
     for (const [index, pauseMs] of [250, 500, 1000].entries()) {
       expect([puppets.length, cells.isUsable(), waiting.ends]).toEqual([index + 1, true, []]);
-      at(index).say({ kind: 'unloadable', text: 'syntax' });
+      at(index).shown.lastWords = { origin: 'load', error: 'syntax' };
       at(index).die();
       await settled();
       await clock.advance(pauseMs - 1);
@@ -58,10 +60,24 @@ describe('the cells of a host that starts', () => {
       await clock.advance(1);
     }
     await rejected;
-    expect(waiting.ends).toEqual([{ kind: 'unplaced', cause: 'syntax' }]);
+    expect(waiting.ends).toEqual([
+      { kind: 'unplaced', cause: 'a cell ended after 0 ms, before it was ready: syntax' },
+    ]);
     expect([puppets.length, cells.isUsable(), telemetry.total('CellsUnready')]).toEqual([4, false, 3]);
     ready(3);
     expect(cells.isUsable()).toBe(true);
+  });
+
+  it('are ended when their module takes too long to load, with the module and the time in the log', async () => {
+    const { at, tick, die, telemetry } = puppetPool();
+    await tick(35_000 / 250);
+    expect(at(0).done.ended).toBe(0);
+    await tick();
+    expect(at(0).done.ended).toBe(1);
+    await die(0);
+    const [line] = telemetry.lines.filter(({ level }) => level === 'error');
+    expect(line).toMatchObject({ message: 'no cell can be started', fields: { jobs: 'file:///jobs.js' } });
+    expect(String(line?.fields.error)).toMatch(/after 35250 ms, before it was ready: .*too long to load/);
   });
 
   it('go on as they are where no further one can be started', async () => {
@@ -98,7 +114,7 @@ describe('cells that are missing', () => {
   it('are started one after the other also where two are missed at once', async () => {
     const { puppets, ready, start, die } = puppetPool({ cells: 2 });
     ready(0, 1);
-    for (const run of [start('a'), start('b')]) run.kill('ignored signal');
+    for (const run of [start('a'), start('b')]) run.kill();
     await die(0);
     expect(puppets).toHaveLength(3);
   });
@@ -126,7 +142,7 @@ describe('a spare cell', () => {
     expect(pool.puppets).toHaveLength(3);
     pool.ready(2);
     expect(pool.puppets).toHaveLength(3);
-    for (const given of [{ spare: false }, {}, { spare: true, memoryBytes: 95 * MIB }]) {
+    for (const given of [{ spare: false }, {}, { spare: true, memoryForCells: () => 190 * MIB }]) {
       const without = puppetPool({ cells: 2, ...given });
       without.ready(0, 1);
       expect(without.puppets).toHaveLength(2);
@@ -149,19 +165,17 @@ describe('a spare cell', () => {
   });
 
   it('is not started while somebody waits', async () => {
-    const { puppets, ready, start, die, finish, jobsOf } = puppetPool({ spare: true });
-    // Five of whom two may share a cell, in at most two cells: the last has to wait.
-    const suspicion = { group: 9, limit: 2 };
-    ready(0, 1);
-    start('a', { suspicion });
+    const { puppets, ready, start, tick, finish, jobsOf } = puppetPool({
+      ...{ spare: true, concurrency: 1, memoryForCells: () => 0 },
+    });
+    ready(0);
+    for (const jobId of ['a', 'b', 'c', 'd']) start(jobId);
+    ready(1);
     ready(2);
-    for (const jobId of ['b', 'c', 'd', 'e']) start(jobId, { suspicion });
-    ready(3);
-    expect([jobsOf(1), jobsOf(2), puppets.length]).toEqual([['a', 'b'], ['c', 'd'], 4]);
-    await die(3);
-    expect(puppets).toHaveLength(4);
-    await finish(1, 'a');
-    expect([jobsOf(1), puppets.length]).toEqual([['a', 'b', 'e'], 5]);
+    expect([jobsOf(0), jobsOf(1), jobsOf(2), puppets.length]).toEqual([['a'], ['b'], ['c'], 3]);
+    await tick();
+    await finish(0, 'a');
+    expect([jobsOf(0), puppets.length]).toEqual([['a', 'd'], 3]);
   });
 });
 
@@ -177,11 +191,16 @@ describe('the jobs of a host', () => {
     expect(jobsOf(2)).toEqual(['e']);
   });
 
-  it('have eight cells more at most where memory has room for none', () => {
-    const { puppets, ready, start } = puppetPool({ concurrency: 1, memoryBytes: 1 });
-    for (let i = 0; i < 12; i++) start(`job-${i}`);
-    for (let i = 0; i < puppets.length; i++) ready(i);
-    expect(puppets).toHaveLength(9);
+  it('have two cells more at most where memory has room for none, and else one for each', () => {
+    for (const [memoryForCells, most] of [
+      [() => 0, 3],
+      [() => 9999 * MIB, 5],
+    ] as const) {
+      const { puppets, ready, start } = puppetPool({ concurrency: 3, cells: 1, memoryForCells });
+      for (let i = 0; i < 12; i++) start(`job-${i}`, { maxInCell: 1 });
+      for (let i = 0; i < puppets.length; i++) ready(i);
+      expect(puppets).toHaveLength(most);
+    }
   });
 
   it('have numbers of their own, which rise', () => {
@@ -193,40 +212,6 @@ describe('the jobs of a host', () => {
       at(0)
         .runs()
         .map(({ run }) => run),
-    ).toEqual([2, 3]);
-  });
-});
-
-describe('a payload', () => {
-  it('of an unknown type is asked nobody about, and one that no cell can be asked about is unanswered', async () => {
-    const { cells, at, ready, die } = puppetPool();
-    expect(await cells.check('work', '{}')).toEqual({ kind: 'unknownType' });
-    ready(0);
-    expect(await cells.check('rest', '{}')).toEqual({ kind: 'unknownType' });
-    expect(at(0).heard).toEqual([]);
-    await die(0);
-    expect(await cells.check('work', '{}')).toEqual({ kind: 'unanswered' });
-  });
-
-  it('that was accepted can be forgotten by the cell that has it', async () => {
-    const { cells, at, ready, check, ticking, die } = puppetPool({ cells: 2 });
-    ready(0, 1);
-    expect(ticking.every).toBeUndefined();
-    const answers = check();
-    expect(at(0).heard).toEqual([{ kind: 'check', check: 3, type: 'work', payload: '{}' }]);
-    expect(ticking.every).toBe(250);
-    at(0).say({ kind: 'checked', check: 3, answer: 'accepted' });
-    await settled();
-    const token = { cell: 1, check: 3 };
-    expect([answers, ticking.every]).toEqual([[{ kind: 'accepted', token }], undefined]);
-    cells.forget({ kind: 'refused', reason: 'no', token } as never);
-    cells.forget({ kind: 'accepted' });
-    expect(at(0).heard).toHaveLength(1);
-    cells.forget({ kind: 'accepted', token });
-    expect(at(0).heard.at(-1)).toEqual({ kind: 'forget', check: 3 });
-    cells.forget({ kind: 'accepted', token: { cell: 2, check: 9 } });
-    expect([at(0).heard.length, at(1).heard]).toEqual([2, [{ kind: 'forget', check: 9 }]]);
-    await die(0);
-    expect(() => cells.forget({ kind: 'accepted', token })).not.toThrow();
+    ).toEqual([1, 2]);
   });
 });

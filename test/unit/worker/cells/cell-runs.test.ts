@@ -3,43 +3,40 @@ import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
-import { createCellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
-import { WITHDRAWN } from '../../../../lib/worker/cells/revocation.ts';
-import type { HostSlate, SlotEntry } from '../../../../lib/worker/cells/slate.ts';
+import { CellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
+import { SharedMemory } from '../../../../lib/worker/cells/shared-memory.ts';
+import { stopNumberOf, WITHDRAWN } from '../../../../lib/worker/cells/stop-numbers.ts';
 import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
-import { stubWork } from '../../../support/stub-cell.ts';
+import { heapBytes } from '../../../support/heap-bytes.ts';
+import { stubWork } from '../../../support/stub-work.ts';
 
 const stage = () => {
   const said: ToCell[] = [];
-  const slots = new Map<number, SlotEntry>();
-  const signs = new Map<number, { started: number; progress: number }>();
-  let left = 0;
-  const slate = {
-    write: (slot: number, entry: SlotEntry) => void slots.set(slot, entry),
-    slotSigns: (slot: number) => signs.get(slot) ?? { started: 0, progress: 0 },
-  } as unknown as HostSlate;
-  const runs = createCellRuns({
-    ...{ cell: 7, slate, pulseMs: 250, say: (message) => void said.push(message) },
-    onLeft: () => {
-      left += 1;
-    },
-  });
+  const bytes = heapBytes();
+  /** The cell's side of it. */
+  const cell = new SharedMemory(bytes);
+  const runs = new CellRuns(new SharedMemory(bytes), (message) => void said.push(message));
   const start = (run: number, work: Partial<Work> = {}) => {
     const ends: (RunEnd | 'unstarted')[] = [];
     runs.start(run, stubWork(work), (end) => void ends.push(end));
     return ends;
   };
-  return { runs, start, said, slots, signs, left: () => left };
+  return { runs, start, said, cell };
 };
 
 describe('a run that is handed to a cell', () => {
   it('has a slot with its lease, and is told all that its handler needs', () => {
-    const { start, said, slots } = stage();
+    const { start, said, cell } = stage();
     start(11, { origin: { requestId: 'r', traceId: 't' } });
-    expect(slots.get(0)).toMatchObject({ run: 11, revoked: 0, detail: 0, leaseMs: 60_000 });
+    expect(cell.granted(0)).toMatchObject({
+      run: 11,
+      stop: 0,
+      limitMs: 0,
+      endsAt: stubWork().lease.endsAt(),
+    });
     expect(said).toEqual([
       {
-        ...{ kind: 'run', run: 11, slot: 0, pulseMs: 250, progressIntervalMs: 1000, checked: undefined },
+        ...{ kind: 'run', run: 11, slot: 0, progressIntervalMs: 1000 },
         ...{ requestId: 'r', traceId: 't' },
         job: {
           ...{ jobId: 'job', type: 'work', payload: '{"n":1}', checkpoint: undefined, attempt: 3 },
@@ -49,51 +46,48 @@ describe('a run that is handed to a cell', () => {
     ]);
   });
 
-  it('brings its checkpoint as text, and no payload to the cell that has checked it', () => {
+  it('brings its checkpoint as text', () => {
     const { start, said } = stage();
-    const job = { ...stubWork().job, checkpoint: { page: 4 } };
-    start(1, { job, checked: { cell: 7, check: 5 } });
-    expect(said[0]).toMatchObject({ checked: 5, job: { payload: undefined, checkpoint: '{"page":4}' } });
-    start(2, { job, checked: { cell: 8, check: 5 } });
-    expect(said[1]).toMatchObject({ checked: undefined, job: { payload: '{"n":1}' } });
+    start(1, { job: { ...stubWork().job, checkpoint: { page: 4 } } });
+    expect(said[0]).toMatchObject({ job: { checkpoint: '{"page":4}' } });
   });
 
   it('is given the first free slot', () => {
-    const { runs, start, slots } = stage();
+    const { runs, start, cell } = stage();
     for (const run of [1, 2, 3]) start(run);
-    expect([0, 1, 2].map((slot) => slots.get(slot)?.run)).toEqual([1, 2, 3]);
+    expect([0, 1, 2].map((slot) => cell.granted(slot).run)).toEqual([1, 2, 3]);
     runs.leave(2, { kind: 'returned' });
     start(4);
     start(5);
-    expect([0, 1, 2, 3].map((slot) => slots.get(slot)?.run)).toEqual([1, 4, 3, 5]);
+    expect([0, 1, 2, 3].map((slot) => cell.granted(slot).run)).toEqual([1, 4, 3, 5]);
   });
 
   it('has its slot written anew with every renewal of its lease, until it has left', async () => {
-    const { runs, start, slots } = stage();
+    const { runs, start, cell } = stage();
     const clock = createHandClock();
     const lease = new LeaseClock(clock, readClock(clock), 60_000);
     start(1, { lease });
     runs.abort(1, new Cancelled());
-    lease.renew({ wall: 5, monotonic: 6 }, 7);
-    expect(slots.get(0)).toMatchObject({
-      ...{ run: 1, revoked: 4, leaseMs: 7 },
-      grantedAt: { wall: 5, monotonic: 6 },
+    lease.renew({ wall: 5, monotonic: 6 });
+    expect(cell.granted(0)).toMatchObject({
+      ...{ run: 1, stop: stopNumberOf(new Cancelled()) },
+      endsAt: { wall: 60_005, monotonic: 60_006 },
     });
     runs.leave(1, { kind: 'returned' });
-    lease.renew({ wall: 50, monotonic: 60 }, 70);
-    expect(slots.get(0)).toMatchObject({ run: 1, leaseMs: 7 });
+    lease.renew({ wall: 50, monotonic: 60 });
+    expect(cell.granted(0)).toMatchObject({ run: 1, endsAt: { wall: 60_005, monotonic: 60_006 } });
   });
 });
 
 describe('a run that is over', () => {
   it('settles once, is told apart from its successor, and frees its slot', () => {
-    const { runs, start, slots, left } = stage();
+    const { runs, start, cell } = stage();
     const ends = start(1);
     runs.leave(1, { kind: 'returned', result: '1' });
     runs.leave(1, { kind: 'returned', result: '2' });
-    expect([ends, left(), runs.all.size]).toEqual([[{ kind: 'returned', result: '1' }], 1, 0]);
+    expect([ends, runs.all.size]).toEqual([[{ kind: 'returned', result: '1' }], 0]);
     start(2);
-    expect(slots.get(0)).toMatchObject({ run: 2, revoked: 0 });
+    expect(cell.granted(0)).toMatchObject({ run: 2, stop: 0 });
   });
 
   it('counts as left alone only where it was taken back', () => {
@@ -109,38 +103,38 @@ describe('a run that is over', () => {
 });
 
 describe('a run that is to stop', () => {
-  it('finds why on its slate and in its messages', () => {
-    const { runs, start, slots, said } = stage();
+  it('is told so, and finds why in the memory that it shares with its host', () => {
+    const { runs, start, cell, said } = stage();
     start(1);
     runs.abort(1, new Cancelled());
-    expect(slots.get(0)).toMatchObject({ run: 1, revoked: 4, detail: 0 });
-    expect(said.at(-1)).toEqual({ kind: 'abort', run: 1, reason: { revoked: 4, detail: 0 } });
+    expect(cell.granted(0)).toMatchObject({ run: 1, stop: stopNumberOf(new Cancelled()), limitMs: 0 });
+    expect(said.at(-1)).toEqual({ kind: 'abort', run: 1 });
   });
 
   it('and is not here is left to others', () => {
-    const { runs, said, slots } = stage();
+    const { runs, said, cell } = stage();
     runs.abort(1, new Cancelled());
     expect(runs.revokeUnstarted(1)).toBe(false);
-    expect([said, slots.size]).toEqual([[], 0]);
+    expect([said, cell.granted(0).run]).toEqual([[], 0]);
   });
 });
 
 describe('a run that is taken back', () => {
   it('goes elsewhere where it has not begun', () => {
-    const { runs, start, slots } = stage();
+    const { runs, start, cell } = stage();
     const ends = start(1);
     expect(runs.revokeUnstarted(1)).toBe(true);
     expect([ends, runs.all.size]).toEqual([['unstarted'], 0]);
-    expect(slots.get(0)).toMatchObject(WITHDRAWN);
+    expect(cell.granted(0)).toMatchObject({ stop: WITHDRAWN });
   });
 
   it('stays where it has begun, however lately', () => {
-    const { runs, start, slots, signs } = stage();
+    const { runs, start, cell } = stage();
     const ends = start(1);
-    signs.set(0, { started: 1, progress: 0 });
+    cell.begin(0, 1, 0);
     expect(runs.revokeUnstarted(1)).toBe(false);
     expect([ends, runs.all.size]).toEqual([[], 1]);
-    expect(slots.get(0)).toMatchObject(WITHDRAWN);
+    expect(cell.granted(0)).toMatchObject({ stop: WITHDRAWN });
   });
 });
 
@@ -189,25 +183,25 @@ describe('what a handler saves', () => {
   });
 });
 
-describe('a look at the slate', () => {
+describe('a look at what the cell shows', () => {
   it('sees which runs have begun, and which made progress since', () => {
-    const { runs, start, signs } = stage();
+    const { runs, start, cell } = stage();
     let progress = 0;
     const onProgress = () => {
       progress += 1;
     };
     // Of the run that had the slot before.
-    signs.set(0, { started: 8, progress: 3 });
+    cell.begin(0, 8, 3);
     start(1, { onProgress });
     start(2);
     runs.look();
     expect([[...runs.all.values()].map(({ started }) => started), progress]).toEqual([[false, false], 0]);
-    signs.set(0, { started: 1, progress: 4 });
+    cell.begin(0, 1, 4);
     runs.look();
     runs.look();
     expect([[...runs.all.values()].map(({ started }) => started), progress]).toEqual([[true, false], 1]);
     // It stays begun, whatever a dying cell writes.
-    signs.set(0, { started: 0, progress: 4 });
+    cell.begin(0, 0, 4);
     runs.look();
     expect([...runs.all.values()][0]).toMatchObject({ started: true });
   });

@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
-import type { Kept, PayloadCheck, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
+import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../../../lib/worker/cells/channel.ts';
-import { type CellDeath, startCell } from '../../../../lib/worker/cells/host/cell.ts';
+import { Cell, type CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
 import { puppetCell, settled } from '../../../support/puppet-cell.ts';
-import { stubWork } from '../../../support/stub-cell.ts';
+import { silentTelemetry } from '../../../support/silent-ports.ts';
+import { stubWork } from '../../../support/stub-work.ts';
 
 const PULSE_MS = 250;
 const READY: FromCell = { kind: 'ready', types: [{ type: 'work' }] };
@@ -21,10 +22,18 @@ function stage({ isHeldBack = false } = {}) {
   const puppet = puppetCell();
   const told = { ready: [] as unknown[], freed: 0, deaths: [] as CellDeath[] };
   const unsaid: (() => void)[] = [];
-  const cell = startCell({
-    ...{ id: 7, process: puppet.process, pulseMs: PULSE_MS, limits: resolveSettings(), clock },
+  const cell = new Cell({
+    ...{
+      id: 7,
+      process: puppet.process,
+      pulseMs: PULSE_MS,
+      settings: resolveSettings({ maxStallMs: 2500 }),
+      clock,
+    },
     ...{ soon: (run) => (isHeldBack ? void unsaid.push(run) : run()), memoryBytes: 1000 },
     onReady: (types) => void told.ready.push(types),
+    standsOut: () => false,
+    telemetry: silentTelemetry,
     onFreed() {
       told.freed += 1;
     },
@@ -35,150 +44,132 @@ function stage({ isHeldBack = false } = {}) {
     cell.run(run, stubWork(work), (end) => void ends.push(end));
     return ends;
   };
-  const check = (number: number) => {
-    const answers: PayloadCheck[] = [];
-    cell.check(number, 'work', '{}', (answer) => void answers.push(answer));
-    return answers;
-  };
   const speak = () => {
     for (const say of unsaid.splice(0)) say();
   };
-  return { cell, clock, puppet, told, start, check, speak };
+  return { cell, clock, puppet, told, start, speak };
 }
 
 describe('a cell that starts', () => {
   it('has the number that it was given, the process’s, and is ready once it says so', () => {
     const { cell, puppet, told } = stage();
     expect([cell.id, cell.pid]).toEqual([7, 4711]);
-    expect([cell.isReady(), cell.isRetired()]).toEqual([false, false]);
+    expect([cell.isReady(), cell.isEnding()]).toEqual([false, false]);
     puppet.say(READY);
-    expect([cell.isReady(), cell.isRetired()]).toEqual([true, false]);
+    expect([cell.isReady(), cell.isEnding()]).toEqual([true, false]);
     puppet.say(READY);
     expect(told.ready).toEqual([[{ type: 'work' }]]);
   });
 
-  it('is not ready any more, nor for the first time, when it has been retired', () => {
+  it('is not ready any more, nor for the first time, when it is being ended', () => {
     const one = stage();
     one.puppet.say(READY);
-    one.cell.retire();
-    expect([one.cell.isReady(), one.cell.isRetired()]).toEqual([false, true]);
+    one.cell.kill('closing');
+    expect([one.cell.isReady(), one.cell.isEnding()]).toEqual([false, true]);
     const two = stage();
-    two.cell.retire();
+    two.cell.kill('closing');
     two.puppet.say(READY);
     expect([two.cell.isReady(), two.told.ready]).toEqual([false, []]);
   });
 });
 
 describe('what a cell is used for', () => {
-  it('counts runs and checks, and a job once that was checked here before', () => {
-    const { cell, start, check } = stage();
-    expect([cell.used(), cell.busy()]).toEqual([0, 0]);
-    start(1);
-    expect([cell.used(), cell.busy()]).toEqual([1, 1]);
-    check(2);
-    expect([cell.used(), cell.busy()]).toEqual([2, 2]);
-    start(3, { checked: { cell: 7, check: 2 } });
-    expect([cell.used(), cell.busy()]).toEqual([2, 3]);
-    start(4, { checked: { cell: 8, check: 2 } });
-    expect([cell.used(), cell.busy()]).toEqual([3, 4]);
-  });
-
-  it('passes on how a run ended, and that there is room', () => {
-    const { cell, puppet, told, start } = stage();
-    const [one, two] = [start(1), start(2)];
-    puppet.say(ended(2, { kind: 'returned', result: '1' }));
-    expect([one, two, told.freed]).toEqual([[], [{ kind: 'returned', result: '1' }], 1]);
-    expect([...cell.runs.keys()]).toEqual([1]);
-  });
-
-  it('counts failures in a row, and only those of its own runs', () => {
+  it('wears it: five failures in a row of its own runs, until one of them returns', () => {
     const { cell, puppet, start } = stage();
-    for (const run of [1, 2, 3, 4]) start(run);
-    expect(cell.failures()).toBe(0);
-    puppet.say(ended(1, threw), ended(2, threw));
-    expect(cell.failures()).toBe(2);
+    for (const run of [1, 2, 3, 4, 5, 6]) start(run);
+    puppet.say(ended(1, threw), ended(2, threw), ended(3, threw), ended(4, threw));
     puppet.say(ended(9, threw), ended(9, { kind: 'returned' }), ended(1, threw));
-    expect(cell.failures()).toBe(2);
-    puppet.say(ended(3, { kind: 'returned' }));
-    expect(cell.failures()).toBe(0);
+    expect(cell.isWorn()).toBe(false);
+    puppet.say(ended(5, threw));
+    expect(cell.isWorn()).toBe(true);
+    puppet.say(ended(6, { kind: 'returned' }));
+    expect(cell.isWorn()).toBe(false);
   });
 
-  it('passes on an answer about a payload, and that there is room', () => {
-    const { cell, puppet, told, check } = stage();
-    const answers = check(5);
-    expect(puppet.heard).toEqual([{ kind: 'check', check: 5, type: 'work', payload: '{}' }]);
-    puppet.say({ kind: 'checked', check: 5, answer: 'accepted' });
-    expect(answers).toEqual([{ kind: 'accepted', token: { cell: 7, check: 5 } }]);
-    expect([told.freed, cell.busy()]).toEqual([1, 0]);
-    cell.forget(5);
-    expect(puppet.heard.at(-1)).toEqual({ kind: 'forget', check: 5 });
+  it.each([
+    [700, false],
+    [701, true],
+  ])('wears it: memory %i of 1000 is much (%s)', (memory, isWorn) => {
+    const { cell, puppet } = stage();
+    puppet.shown.memory = memory;
+    expect(cell.isWorn()).toBe(isWorn);
   });
 
-  it('stores what a handler asks for, and says what became of it', async () => {
-    const { puppet, start } = stage();
-    const saved: Kept[] = [];
-    start(1, {
-      async save(kept) {
-        saved.push(kept);
-        return 'lost';
-      },
-    });
-    puppet.say({ kind: 'save', run: 1, checkpoint: '{"page":4}' });
-    await settled();
-    expect(saved).toEqual([{ checkpoint: '{"page":4}', progress: undefined }]);
-    expect(puppet.heard.at(-1)).toEqual({ kind: 'saved', run: 1, outcome: 'lost' });
-  });
-
-  it('tells a handler to stop, by message and on the slate', () => {
-    const { cell, puppet, start } = stage();
-    start(1);
-    cell.abort(1, new Cancelled());
-    expect(puppet.heard.at(-1)).toMatchObject({ kind: 'abort', run: 1 });
-    expect(puppet.written.get(0)).toMatchObject({ run: 1, revoked: expect.any(Number) });
-    expect(puppet.written.get(0)?.revoked).not.toBe(0);
-  });
-
-  it('takes back what it did not begin, and counts as stuck until its pulse moves', () => {
-    const { cell, puppet, start } = stage();
+  it('takes back what it did not begin within a second, and is given nothing until its pulse moves', () => {
+    const { cell, puppet, told, start } = stage();
+    puppet.say(READY);
     const ends = start(1);
-    cell.revokeUnstarted(1);
-    expect(ends).toEqual(['unstarted']);
+    for (let ticks = 0; ticks < 4; ticks++) cell.tick();
+    expect(ends).toEqual([]);
     cell.tick();
-    cell.tick();
-    expect([cell.busy(), cell.missedPulses()]).toEqual([0, 2]);
+    expect([ends, told.freed]).toEqual([['unstarted'], 1]);
+    expect([cell.runs.size, cell.canServe(), cell.needsTicks()]).toEqual([0, false, true]);
     puppet.shown.pulse = 1;
     cell.tick();
-    expect(cell.missedPulses()).toBe(0);
+    expect([cell.canServe(), cell.needsTicks()]).toEqual([true, false]);
+  });
+});
+
+describe('a cell beyond its limits', () => {
+  it('is ended when its pulse was missing for longer than a handler may block', () => {
+    const { cell, puppet, start } = stage();
+    puppet.say(READY);
+    start(1);
+    puppet.begin(1);
+    for (let ticks = 0; ticks < 10; ticks++) cell.tick();
+    expect(puppet.done.ended).toBe(0);
+    cell.tick();
+    expect([puppet.done.ended, cell.isEnding()]).toEqual([1, true]);
+    cell.tick();
+    expect(puppet.done.ended).toBe(1);
   });
 
-  it('leaves alone what it has begun, and what it says that it withdrew is over', () => {
+  it('is ended sooner where one of its jobs may block for less', () => {
     const { cell, puppet, start } = stage();
-    const ends = start(1);
-    puppet.begin(1);
-    cell.revokeUnstarted(1);
-    expect(ends).toEqual([]);
-    puppet.say({ kind: 'unstarted', run: 1 });
-    expect(ends).toEqual(['unstarted']);
+    puppet.say(READY);
+    start(1);
+    start(2, { maxStallMs: 500 });
     cell.tick();
-    expect([cell.busy(), cell.missedPulses()]).toEqual([0, 0]);
+    cell.tick();
+    expect(puppet.done.ended).toBe(0);
+    cell.tick();
+    expect(puppet.done.ended).toBe(1);
+  });
+
+  it('is ended before its memory is exhausted', () => {
+    const { cell, puppet } = stage();
+    puppet.shown.memory = 950;
+    cell.tick();
+    expect(puppet.done.ended).toBe(0);
+    puppet.shown.memory = 951;
+    cell.tick();
+    expect(puppet.done.ended).toBe(1);
+  });
+
+  it('is given nothing while its pulse is late', () => {
+    const { cell, puppet, start } = stage();
+    expect(cell.canServe()).toBe(false);
+    puppet.say(READY);
+    start(1);
+    puppet.begin(1);
+    cell.tick();
+    cell.tick();
+    expect(cell.canServe()).toBe(true);
+    cell.tick();
+    expect(cell.canServe()).toBe(false);
+    puppet.shown.pulse = 1;
+    cell.tick();
+    expect(cell.canServe()).toBe(true);
   });
 });
 
 describe('a tick of the host', () => {
-  it('misses the pulse of a cell that has something to do, and of no other', () => {
-    const { cell, puppet, start, check } = stage();
-    cell.tick();
-    expect(cell.missedPulses()).toBe(0);
-    check(1);
-    cell.tick();
-    expect(cell.missedPulses()).toBe(1);
-    puppet.say({ kind: 'checked', check: 1, answer: 'refused' });
-    cell.tick();
-    expect(cell.missedPulses()).toBe(0);
-    start(2);
-    cell.tick();
-    cell.tick();
-    expect(cell.missedPulses()).toBe(2);
+  it('misses no pulse of a cell that is still starting', () => {
+    const { cell, puppet } = stage();
+    for (let ticks = 0; ticks < 20; ticks++) cell.tick();
+    expect(puppet.done.ended).toBe(0);
+    puppet.say(READY);
+    expect(cell.canServe()).toBe(true);
   });
 
   it('is counted by each run, and looks at what its handler shows', () => {
@@ -249,11 +240,11 @@ describe('what was said and not sent yet', () => {
   it('goes out together, and to nobody when the cell has died meanwhile', async () => {
     const { cell, puppet, start, speak } = stage({ isHeldBack: true });
     start(1);
-    cell.forget(3);
+    cell.abort(1, new Cancelled());
     expect(puppet.heard).toEqual([]);
     speak();
-    expect(puppet.heard.map(({ kind }) => kind)).toEqual(['run', 'forget']);
-    cell.forget(4);
+    expect(puppet.heard.map(({ kind }) => kind)).toEqual(['run', 'abort']);
+    start(2);
     puppet.die();
     await settled();
     speak();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createExactSignal } from '../../../../lib/worker/cells/cell/exact-signal.ts';
 import { createJobContext } from '../../../../lib/worker/cells/cell/job-context.ts';
-import { createLiveSignal } from '../../../../lib/worker/cells/cell/live-signal.ts';
 import { createCellLog } from '../../../../lib/worker/cells/cell/output.ts';
+import type { HandlerRun } from '../../../../lib/worker/cells/cell/run-handler.ts';
 
 const written: string[] = [];
 const trap = (): never => {
@@ -14,24 +15,40 @@ const unreadable = {
 };
 const lastLine = () => JSON.parse(written.at(-1) ?? '{}') as Record<string, unknown>;
 
-function handlersLog() {
+function handlersLog(level = 'INFO') {
   const log = createCellLog({
     serviceName: 'jobs',
-    environment: {},
+    level,
     isTerminal: false,
     now: () => 0,
     write: (_descriptor, line) => void written.push(line),
   });
-  const { context } = createJobContext({
-    ...{ log, named: { jobId: 'j1', type: 'resize', attempt: 2 }, live: createLiveSignal(() => undefined) },
-    ...{ clock: { monotonic: () => 0 }, maxCheckpointBytes: 1000, progressIntervalMs: 1000 },
-    save: async () => 'written' as const,
-    onProgress: () => {},
-  });
+  const run = {
+    ...{ log, job: { jobId: 'j1', type: 'resize', attempt: 2 }, clock: { monotonic: () => 0 } },
+    ...{ limits: { maxCheckpointBytes: 1000, maxResultBytes: 1000 }, progressIntervalMs: 1000 },
+  } as unknown as HandlerRun;
+  const { context } = createJobContext(
+    run,
+    createExactSignal(() => undefined),
+  );
   return { log, handlers: context.log };
 }
 
 describe('what a handler logs', () => {
+  it.each([
+    ['DEBUG', 3],
+    ['WARN', 2],
+    ['ERROR', 1],
+    ['FATAL', 0],
+  ])('is written from the level %s up', (level, lines) => {
+    written.length = 0;
+    const { handlers } = handlersLog(level);
+    handlers.info('one');
+    handlers.warn('two');
+    handlers.error('three', new Error('x'));
+    expect(written).toHaveLength(lines);
+  });
+
   it('names its job, whatever its own fields say', () => {
     handlersLog().handlers.info('resized', { width: 7, jobId: 'another' });
     expect(lastLine()).toMatchObject({

@@ -1,38 +1,34 @@
 import { describe, expect, it } from 'vitest';
 import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
-import { Cancelled, ShuttingDown } from '../../../../lib/worker/abort-reasons.ts';
-import type { KilledFor, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
-import type { Home, Homes } from '../../../../lib/worker/cells/host/homes.ts';
-import { createRunQueue } from '../../../../lib/worker/cells/host/run-queue.ts';
-import { stubCell, stubHome, stubWork } from '../../../support/stub-cell.ts';
+import { type AbortReason, Cancelled, ShuttingDown } from '../../../../lib/worker/abort-reasons.ts';
+import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
+import type { Cell } from '../../../../lib/worker/cells/host/cell.ts';
+import { RunQueue } from '../../../../lib/worker/cells/host/run-queue.ts';
+import { stubWork } from '../../../support/stub-work.ts';
 
 const flushed = () => new Promise((resolve) => setImmediate(resolve));
 
+/** A cell that keeps what it was given. */
+const keptCell = () => {
+  const runs = new Map<number, (end: RunEnd | 'unstarted') => void>();
+  const aborted: (readonly [number, AbortReason])[] = [];
+  const killed: string[] = [];
+  const cell = {
+    run: (run: number, _: Work, settle: (end: RunEnd | 'unstarted') => void) => void runs.set(run, settle),
+    abort: (run: number, reason: AbortReason) => void aborted.push([run, reason]),
+    kill: (why: string) => void killed.push(why),
+  } as Partial<Cell> as Cell;
+  return { cell, runs, aborted, killed };
+};
+
 const stage = () => {
   const clock = createHandClock();
-  const cell = stubCell(1);
-  const home = stubHome(cell);
-  const ended: (readonly [Home, KilledFor, number])[] = [];
-  const unreserved: number[][] = [];
-  const asked: { readonly run: number; readonly work: Work }[] = [];
+  const kept = keptCell();
   const is = { room: true, waits: 0 };
-  let runs = 0;
-  const homes = {
-    homeFor(waiting: { readonly run: number; readonly work: Work }) {
-      asked.push(waiting);
-      return is.room ? home : undefined;
-    },
-    unreserve: (left: readonly { readonly run: number }[]) =>
-      void unreserved.push(left.map(({ run }) => run)),
-    ofRun: (run: number) => (cell.runs.has(run) ? home : undefined),
-  } as unknown as Homes;
-  const queue = createRunQueue({
-    ...{ clock, homes, newRun: () => ++runs },
-    onWaiting: () => {
-      is.waits += 1;
-      queue.place();
-    },
-    end: async (...given) => void ended.push(given),
+  const place = () => queue.place(() => (is.room ? kept.cell : undefined));
+  const queue = new RunQueue(clock, () => {
+    is.waits += 1;
+    place();
   });
   const start = (work = stubWork()) => {
     const ends: RunEnd[] = [];
@@ -40,33 +36,31 @@ const stage = () => {
     void run.end.then((end) => ends.push(end));
     return { ...run, ends };
   };
-  return { clock, cell, home, ended, unreserved, asked, is, queue, start };
+  return { ...kept, clock, is, queue, place, start };
 };
 
 describe('a job that wants a cell', () => {
   it('gets one at once where there is room, and ends as its run does', async () => {
-    const { start, cell, queue, is, unreserved } = stage();
+    const { start, runs, queue, is } = stage();
     const { ends } = start();
     expect(is.waits).toBe(1);
-    expect(queue.isEmpty()).toBe(true);
-    expect(unreserved).toEqual([[]]);
-    cell.runs.get(1)?.settle({ kind: 'returned', result: '1' });
+    expect(queue.jobs()).toEqual([]);
+    runs.get(1)?.({ kind: 'returned', result: '1' });
     await flushed();
     expect(ends).toEqual([{ kind: 'returned', result: '1' }]);
   });
 
   it('waits for room, in its order', async () => {
-    const { start, cell, queue, is, unreserved } = stage();
+    const { start, runs, queue, is, place } = stage();
     is.room = false;
     start();
     start();
-    expect(queue.isEmpty()).toBe(false);
-    expect([...cell.runs.keys()]).toEqual([]);
-    expect(unreserved.at(-1)).toEqual([1, 2]);
+    expect(queue.jobs()).not.toEqual([]);
+    expect([...runs.keys()]).toEqual([]);
     is.room = true;
-    queue.place();
-    expect([...cell.runs.keys()]).toEqual([1, 2]);
-    expect(queue.isEmpty()).toBe(true);
+    place();
+    expect([...runs.keys()]).toEqual([1, 2]);
+    expect(queue.jobs()).toEqual([]);
   });
 
   it('is given up after half a minute, and not a tick earlier', async () => {
@@ -83,7 +77,7 @@ describe('a job that wants a cell', () => {
     queue.expire();
     await flushed();
     expect([first.ends, second.ends]).toEqual([[{ kind: 'unplaced', cause: 'no cell had room for it' }], []]);
-    expect(queue.isEmpty()).toBe(false);
+    expect(queue.jobs()).not.toEqual([]);
   });
 
   it('is given up with all others when there will be no cell', async () => {
@@ -94,54 +88,48 @@ describe('a job that wants a cell', () => {
     await flushed();
     for (const { ends } of all)
       expect(ends).toEqual([{ kind: 'unplaced', cause: 'the module cannot be loaded' }]);
-    expect(queue.isEmpty()).toBe(true);
+    expect(queue.jobs()).toEqual([]);
   });
 });
 
 describe('a run that was not begun', () => {
-  it('goes to another cell under another number, with its payload', async () => {
-    const { start, cell, asked } = stage();
-    const { ends } = start(stubWork({ checked: { cell: 1, check: 4 } }));
-    expect(asked[0]?.work.checked).toEqual({ cell: 1, check: 4 });
-    const first = cell.runs.get(1);
-    cell.runs.delete(1);
-    first?.settle('unstarted');
-    expect([...cell.runs.keys()]).toEqual([2]);
-    expect(asked[1]).toMatchObject({ run: 2, work: { checked: undefined } });
-    cell.runs.get(2)?.settle({ kind: 'returned' });
+  it('goes to another cell under another number', async () => {
+    const { start, runs, aborted } = stage();
+    const { ends } = start();
+    runs.get(1)?.('unstarted');
+    expect([...runs.keys()]).toEqual([1, 2]);
+    runs.get(2)?.({ kind: 'returned' });
     await flushed();
     expect(ends).toEqual([{ kind: 'returned' }]);
-    expect(cell.aborted).toEqual([]);
+    expect(aborted).toEqual([]);
   });
 
   it('and is to stop ends as if it had stopped', async () => {
-    const { start, cell } = stage();
+    const { start, runs, aborted } = stage();
     const { ends, abort } = start();
     const reason = new ShuttingDown('shutdown');
     abort(reason);
-    expect(cell.aborted).toEqual([[1, reason]]);
-    const run = cell.runs.get(1);
-    cell.runs.delete(1);
-    run?.settle('unstarted');
+    expect(aborted).toEqual([[1, reason]]);
+    runs.get(1)?.('unstarted');
     await flushed();
     expect(ends).toMatchObject([{ kind: 'threw', error: { retryable: true } }]);
     expect((ends[0] as { error: { text: string } }).error.text).toMatch(/shutting down/);
-    expect([...cell.runs.keys()]).toEqual([]);
+    expect([...runs.keys()]).toEqual([1]);
   });
 
   it('and is told to stop while it waits for a cell never begins, and leaves the others', async () => {
-    const { start, cell, is, queue } = stage();
+    const { start, runs, aborted, is, place } = stage();
     is.room = false;
     const other = start();
     const { abort, ends } = start();
     abort(new Cancelled());
     is.room = true;
-    queue.place();
+    place();
     await flushed();
-    expect([...cell.runs.keys()]).toEqual([1]);
+    expect([...runs.keys()]).toEqual([1]);
     expect(ends).toMatchObject([{ kind: 'threw', error: { retryable: true } }]);
     expect((ends[0] as { error: { text: string } }).error.text).toMatch(/an operator cancelled/);
-    expect([other.ends, cell.aborted]).toEqual([[], []]);
+    expect([other.ends, aborted]).toEqual([[], []]);
     abort(new Cancelled());
     expect(ends).toHaveLength(1);
   });
@@ -149,24 +137,23 @@ describe('a run that was not begun', () => {
 
 describe('a run that is to be ended', () => {
   it('takes its cell with it', async () => {
-    const { start, ended, home } = stage();
+    const { start, killed } = stage();
     const { kill, ends } = start();
-    kill('ignored signal');
+    kill();
     await flushed();
-    expect(ended).toEqual([[home, 'ignored signal', 1]]);
-    expect(ends).toEqual([]);
+    expect([killed, ends]).toEqual([['ignored signal'], []]);
   });
 
   it('just leaves the queue where it has no cell yet, and leaves the others', async () => {
-    const { start, ended, is, queue } = stage();
+    const { start, killed, is, queue } = stage();
     is.room = false;
     const other = start();
     const { kill, ends } = start();
-    kill('ignored signal');
+    kill();
     await flushed();
-    expect(ended).toEqual([]);
+    expect(killed).toEqual([]);
     expect(ends).toEqual([{ kind: 'unplaced', cause: 'it was ended before it began' }]);
     expect(other.ends).toEqual([]);
-    expect(queue.isEmpty()).toBe(false);
+    expect(queue.jobs()).not.toEqual([]);
   });
 });

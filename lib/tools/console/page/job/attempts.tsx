@@ -9,12 +9,11 @@ interface AttemptLane {
   readonly attempt: number;
   readonly owner: string;
   readonly from: number;
-  /** When its holder was last heard of. */
   readonly aliveUntil: number;
-  /** When the claim ended: for a lapsed one, when the reaper reclaimed the job. */
+  /** For a lapsed claim, when the reaper reclaimed the job. */
   readonly to: number;
   readonly outcome: Outcome;
-  /** The error that it ended with, or what its process died of. */
+  /** Its error, or why its process died. */
   readonly cause?: string;
   readonly beats: readonly number[];
 }
@@ -37,7 +36,6 @@ const CRASHED = /^crashed: /;
 
 const MAX_LANES = 8;
 
-/** The attempts, each with its worker, its heartbeats as ticks, the silence after a death, its end, and its own error. */
 export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
   const all = lanesOf(detail, now);
   const lanes = all.slice(-MAX_LANES);
@@ -131,7 +129,7 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
   const ended = claims.map((claim): AttemptLane => {
     const beats = beatsOf(claim.attempt);
     const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;
-    // A job that failed for good by a crash has that in its cause.
+    // A final failure by a crash names the crash in its cause.
     const isCrash = claim.outcome === 'failed' && CRASHED.test(claim.cause ?? '');
     return {
       attempt: claim.attempt,

@@ -1,13 +1,12 @@
 import type { WhyFailed } from '../../../inspect/why-failed.ts';
 import { CopyButton } from '../copy.tsx';
 
-/** The lines of a stack: what the error says, and where it was thrown. `caused by` begins another of both. */
+/** `caused by` starts another part. */
 interface ErrorPart {
   readonly says: string;
   readonly frames: readonly string[];
 }
 
-/** What an error's text is made of. */
 function partsOf(text: string): ErrorPart[] {
   const parts: { says: string[]; frames: string[] }[] = [];
   for (const line of text.split('\n')) {
@@ -21,10 +20,9 @@ function partsOf(text: string): ErrorPart[] {
   return parts.map(({ says, frames }) => ({ says: says.join('\n'), frames }));
 }
 
-/** Code of libraries and of Node itself, which is seldom where to look first. */
+/** Library and Node frames are rarely where to look first. */
 const isForeign = (frame: string): boolean => /node_modules|node:internal|\(node:/.test(frame);
 
-/** Why a job failed: which limit it met, the error with its stack, and what to do about it. */
 export function ErrorBlock(props: { readonly failure?: WhyFailed; readonly text: string }) {
   const { failure, text } = props;
   return (

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { BAD_MESSAGE_PREFIX } from '../../../../wire/table.ts';
+import { SET_AT_FIRST_CLAIM } from '../../../inspect/facts.ts';
 import { formatAge, formatDuration } from '../../../inspect/format-duration.ts';
 import type { NextStep } from '../../../inspect/next-steps.ts';
 import type { JobAction, JobDetail } from '../../page-messages.ts';
@@ -18,13 +19,13 @@ import { LeaseBar } from './lease-bar.tsx';
 import { failureWords, lossOf, recoveryOf } from './situation.ts';
 import { Timeline } from './timeline.tsx';
 
-/** A job that changes many times a second is fetched no more often than this. */
+/** Limits refetching of a job that changes many times a second. */
 const REFETCH_MS = 250;
-/** The server's clock is known to a few milliseconds. */
+/** Allows for the error of the server clock estimate. */
 const AFTER_MOMENT_MS = 50;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The job as the server knows it, fetched anew when the stream says that it changed, or when its next moment has come. */
+/** Refetched when the stream reports a change or the next step is due. */
 function useJob(jobId: string) {
   const [detail, setDetail] = useState<JobDetail | string>();
   const [asked, setAsked] = useState(0);
@@ -35,7 +36,7 @@ function useJob(jobId: string) {
     const load = async () => {
       refetch = undefined;
       const found = await fetchJob(jobId).catch(() => undefined);
-      // What was seen stays where the console does not answer: the banner says of when it is.
+      // Keeps the last data if the console does not answer; the banner shows its age.
       if (isLeft || found === undefined) return;
       setDetail(found);
       clearTimeout(next);
@@ -56,7 +57,7 @@ function useJob(jobId: string) {
   return { detail, reload: () => setAsked((count) => count + 1) };
 }
 
-/** Time until the first of these steps is due, from when on the server tells it differently. */
+/** After this time the server describes the first step differently. */
 const untilNextMoment = (steps: readonly NextStep[]): number =>
   Math.min(...steps.map(({ at = 0 }) => at - serverNow()).filter((ms) => ms > 0));
 
@@ -87,6 +88,8 @@ export function JobPage({ jobId }: { readonly jobId: string }) {
   );
 }
 
+const ofLimit = (limit: number | undefined) => limit !== undefined && ` of ${limit}`;
+
 function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
   const { job } = detail;
   const isFailed = job.status === 'failed';
@@ -108,13 +111,17 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
         </Fact>
         {ran !== undefined && <Fact name="last attempt ran">{formatDuration(ran)}</Fact>}
         <Fact name="errors and crashes">
-          {job.errors + job.crashes} of {detail.maxAttempts}
+          {job.errors + job.crashes}
+          {ofLimit(detail.maxAttempts)}
         </Fact>
         <Fact name="crashes">
-          {job.crashes} of {detail.maxCrashes}
+          {job.crashes}
+          {ofLimit(detail.maxCrashes)}
         </Fact>
         <Fact name="releases">{job.releases}</Fact>
-        <Fact name="lease">{formatDuration(detail.leaseMs)}</Fact>
+        <Fact name="lease">
+          {detail.leaseMs === undefined ? SET_AT_FIRST_CLAIM : formatDuration(detail.leaseMs)}
+        </Fact>
         <Fact name="created">{dateAndTime(detail.createdAt)}</Fact>
         {job.finishedAt !== undefined && (
           <Fact name="took">{formatDuration(job.finishedAt - detail.createdAt)} from creation to finish</Fact>
@@ -134,7 +141,6 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
   );
 }
 
-/** What the job is, how it fares, and what happens next. */
 function Status({ detail, now }: { readonly detail: JobDetail; readonly now: number }) {
   const { job, failure } = detail;
   const loss = lossOf(job, now, isOwnerGone(job.leaseOwner), state.hello);
@@ -155,7 +161,6 @@ function Status({ detail, now }: { readonly detail: JobDetail; readonly now: num
   );
 }
 
-/** What happens next, and when: the times are told anew as they come nearer. */
 function Next({ steps, now }: { readonly steps: readonly NextStep[]; readonly now: number }) {
   return (
     <ol class="next" aria-label="What happens next">
@@ -182,7 +187,6 @@ function Fact({ name, children }: { readonly name: string; readonly children: pr
   );
 }
 
-/** Text from outside, shown as text and nothing else. */
 function Text({ name, text }: { readonly name: string; readonly text: string | undefined }) {
   if (text === undefined || text === '') return null;
   return (
@@ -191,7 +195,7 @@ function Text({ name, text }: { readonly name: string; readonly text: string | u
         <h3>{name}</h3>
         <CopyButton text={text} what={`the ${name.toLowerCase()}`} />
       </header>
-      {/* Long texts scroll, and a region that scrolls must be reached by the keyboard. */}
+      {/* Keyboards must reach a region that scrolls. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <pre tabIndex={0}>{pretty(text)}</pre>
     </section>

@@ -16,7 +16,7 @@ export const failureWords: Readonly<Record<FailureKind, string>> = {
 type Margins = Pick<Hello, 'skewMs' | 'graceMs'>;
 const NO_MARGINS: Margins = { skewMs: 0, graceMs: 0 };
 
-/** Of a running job whose worker is dead or silent: when the reaper gives it to the next. Undefined while it is well. */
+/** When the reaper hands over a job whose worker is dead or silent; undefined while the worker is well. */
 export function lossOf(
   job: JobSummary,
   now: number,
@@ -32,13 +32,12 @@ export function lossOf(
 
 const wordsOf = (lastError: string): string => (lastError === LEASE_EXPIRED ? 'worker lost' : lastError);
 
-/** How the attempt before ended, for a job that runs again. */
+/** How the previous attempt of a rerunning job ended. */
 export const recoveryOf = (job: JobSummary): string | undefined =>
   job.status === 'running' && job.attempt > 1 && job.lastError !== undefined
     ? `${wordsOf(job.lastError)} · running again`
     : undefined;
 
-/** What a job that does not run waits for, or how it ended. */
 export function situationOf(job: JobSummary, now: number, ownerName: (owner: string) => string): string {
   const error = job.lastError === undefined ? '' : wordsOf(job.lastError);
   switch (job.status) {

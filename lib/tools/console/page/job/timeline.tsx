@@ -5,7 +5,7 @@ import { timeOfDay } from '../format.ts';
 
 interface TimelineEntry {
   readonly event: TimelineEvent;
-  /** For a run of quiet events: how many of each kind, and when the last one was. */
+  /** For a run of quiet events: the number of each kind, and the time of the last. */
   readonly counts: { readonly heartbeat: number; readonly checkpoint: number };
   readonly lastAt: number;
 }
@@ -15,7 +15,7 @@ const isQuiet = (
 ): event is TimelineEvent & { readonly kind: 'heartbeat' | 'checkpoint' } =>
   event.kind === 'heartbeat' || event.kind === 'checkpoint';
 
-/** Runs of heartbeats and checkpoints become one entry: they are the quiet part of the story. */
+/** Merges runs of heartbeats and checkpoints into one entry. */
 function gather(events: readonly TimelineEvent[]): TimelineEntry[] {
   const entries: TimelineEntry[] = [];
   for (const event of events) {
@@ -31,7 +31,6 @@ function gather(events: readonly TimelineEvent[]): TimelineEntry[] {
   return entries;
 }
 
-/** What happened to a job, oldest first. */
 export function Timeline({ events }: { readonly events: readonly TimelineEvent[] }) {
   const start = events[0]?.at ?? 0;
   return (
@@ -53,7 +52,6 @@ function EntryItem({ entry, start }: { readonly entry: TimelineEntry; readonly s
   const { event, lastAt } = entry;
   const { at, kind, attempt } = event;
   const text = kind === 'log' ? undefined : event.text;
-  // The end of a job looks like its status.
   const look = kind === 'finished' ? event.says : kind;
   return (
     <li data-kind={look}>

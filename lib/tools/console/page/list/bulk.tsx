@@ -17,16 +17,15 @@ const explains: Readonly<Record<BulkAction, string>> = {
   revive: 'They run again, with new budgets. What made them fail may make them fail again.',
   cancel: 'Pending ones end at once; the workers of running ones are told with their next heartbeat.',
 };
-/** Jobs that the question names. */
+/** Jobs listed in the confirmation. */
 const NAMED = 6;
 
-/** What can be done to the selected jobs, each of which is asked about with its number before it is done. */
 export function BulkBar(props: { readonly selected: readonly JobSummary[]; readonly onDone: () => void }) {
   const canAct = useCanAct();
   const dialog = useRef<HTMLDialogElement>(null);
   const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly jobs: readonly JobSummary[] }>();
   const ask = (action: BulkAction) => {
-    // What is asked about is what is done, whatever changes in the list meanwhile.
+    // Fixes the confirmed jobs, whatever changes in the list meanwhile.
     setAsked({ action, jobs: props.selected.filter(canHave[action]) });
     dialog.current?.showModal();
   };
@@ -107,7 +106,7 @@ function Question(props: {
   );
 }
 
-/** In parts, so that the page can tell how far it is, and a long list is no long request. */
+/** Sends batches, so that the page can show progress and requests stay short. */
 async function actOn(
   jobs: readonly JobSummary[],
   action: BulkAction,

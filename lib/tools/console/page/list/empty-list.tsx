@@ -2,7 +2,6 @@ import { counted } from '../../../inspect/counted.ts';
 import { type Filter, noFilter, setFilter } from '../address.ts';
 import { state, useTopic } from '../state.ts';
 
-/** Says why nothing is listed, and what to do next. */
 export function EmptyList({ filter }: { readonly filter: Filter }) {
   useTopic('figures');
   const { hello, figures } = state;
@@ -41,7 +40,7 @@ export function EmptyList({ filter }: { readonly filter: Filter }) {
   );
 }
 
-/** Jobs in the queue have no row before a worker takes them: there is a number, and no list. */
+/** Queued jobs have no row until a worker claims them, so only their number is known. */
 export function Queued() {
   useTopic('figures');
   const { hello, figures } = state;

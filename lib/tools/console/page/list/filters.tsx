@@ -14,9 +14,8 @@ const COUNT_EVERY_MS = 2_000;
 /** As many as a menu can hold. */
 const MOST = 30;
 
-/** Choosing by type, error and time. The menus say how many jobs each choice would leave. */
 export function Filters({ filter }: { readonly filter: Filter }) {
-  // Ten thousand jobs are looked through for the menus: now and then is enough.
+  // Counting ten thousand jobs for the menus is slow, so do it rarely.
   const now = useNow(COUNT_EVERY_MS);
   const { types, errors } = useMemo(() => {
     const others = (left: Partial<Filter>) =>
@@ -53,7 +52,7 @@ export function Filters({ filter }: { readonly filter: Filter }) {
   );
 }
 
-/** A job that is done after all has no error that matters. */
+/** A done job has no error that matters. */
 const errorOf = ({ lastError, status }: JobSummary): string | undefined =>
   lastError === undefined || status === 'done' ? undefined : errorGroup(lastError);
 

@@ -13,10 +13,10 @@ import { Filters } from './filters.tsx';
 import { orderJobs, reorderJobs } from './job-order.ts';
 import { JobRows } from './job-rows.tsx';
 
-/** Jobs grow too old for a filter by time without any news of them. */
+/** Jobs age out of a time filter without any event. */
 const REORDER_MS = 5_000;
 
-/** The jobs in order, kept up to date without sorting anew for every change. */
+/** Updates the order without sorting everything for each change. */
 function useOrderedJobs(filter: Filter): readonly JobSummary[] {
   const order = () => orderJobs(state.jobs.values(), filter, serverNow());
   const [list, setList] = useState<readonly JobSummary[]>(order);
@@ -36,7 +36,6 @@ function useOrderedJobs(filter: Filter): readonly JobSummary[] {
   return list;
 }
 
-/** The jobs that are selected, as far as they are still in the list. */
 function useSelection(jobs: readonly JobSummary[]) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const selected = jobs.filter(({ jobId }) => chosen.has(jobId));
@@ -92,7 +91,6 @@ export function JobListView(props: {
   );
 }
 
-/** What is left out of the list, and why. */
 function Foot({ filter, shown }: { readonly filter: Filter; readonly shown: number }) {
   useTopic('figures');
   const { hello, figures } = state;
@@ -134,7 +132,6 @@ function Tab(props: {
   );
 }
 
-/** A tab's number, and why it is not known or not whole. */
 function countOf(status: StatusFilter): { readonly count: string; readonly reason?: string } {
   const { hello, figures } = state;
   if (figures === undefined) return { count: '–', reason: 'Nothing was read yet' };

@@ -1,37 +1,36 @@
 import type { JobSummary } from '../../page-messages.ts';
 import { type Filter, timeSpans } from '../address.ts';
 
-/** How long the last attempt of a finished job ran; a running one is told by its start. */
 export function ranMs(job: JobSummary, now: number): number | undefined {
   if (job.startedAt === undefined || job.status === 'pending') return undefined;
   return Math.max(0, (job.finishedAt ?? now) - job.startedAt);
 }
 
-/** Bigger comes first. */
+/** Larger keys come first. */
 const keyOf: Readonly<Record<Filter['sort'], (job: JobSummary) => number | string>> = {
   changed: (job) => job.changedAt,
-  // Of two that run, the one that began first runs longer; a fixed moment keeps the order as time goes by.
+  // The earlier start runs longer; a fixed time keeps the order stable.
   ran: (job) => (job.status === 'running' ? -(job.startedAt ?? 0) : (ranMs(job, 0) ?? -1)),
   attempts: (job) => job.attempt,
   job: (job) => job.jobId,
 };
 
-/** By the last change, running jobs come first; by anything else only that counts, but who runs is not compared with who ran. */
+/** Running jobs come first when sorted by change or by run time. */
 function compareJobs(a: JobSummary, b: JobSummary, { sort, isReversed }: Filter): number {
   const direction = isReversed ? -1 : 1;
   const isApart = (sort === 'changed' && !isReversed) || sort === 'ran';
   const rank = isApart ? Number(b.status === 'running') - Number(a.status === 'running') : 0;
   const [x, y] = [keyOf[sort](a), keyOf[sort](b)];
-  // Names go up, numbers go down.
+  // Names ascend, numbers descend.
   const order = typeof x === 'string' ? (x < y ? -1 : x > y ? 1 : 0) : Number(y) - Number(x);
   return rank || direction * order || (a.jobId < b.jobId ? -1 : 1);
 }
 
-/** An error without what differs from job to job, so that many jobs with one cause are one line. */
+/** Replaces ids and numbers, so that jobs with the same cause share a line. */
 export const errorGroup = (error: string): string =>
   (error.split('\n')[0] ?? '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+/gi, '#').slice(0, 80);
 
-/** Whether the filter shows this job. Every word of the search must be somewhere in id, type, owner or error. */
+/** Every search word must occur in the id, type, owner or error. */
 export function isShown(job: JobSummary, filter: Filter, now: number): boolean {
   const { status, search, type, error, since } = filter;
   if (status !== 'all' && job.status !== status) return false;
@@ -45,11 +44,10 @@ export function isShown(job: JobSummary, filter: Filter, now: number): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** All shown jobs in order. */
 export const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter, now: number): JobSummary[] =>
   [...jobs].filter((job) => isShown(job, filter, now)).sort((a, b) => compareJobs(a, b, filter));
 
-/** The list after a few jobs changed. The others are not sorted again, so that ten thousand jobs cost no more than a walk. */
+/** Moves only changed jobs, so that ten thousand jobs cost one pass. */
 export function reorderJobs(
   list: readonly JobSummary[],
   changed: ReadonlySet<string>,

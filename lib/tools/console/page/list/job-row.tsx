@@ -21,12 +21,11 @@ interface JobRowProps {
   readonly onToggle: (isRange: boolean) => void;
 }
 
-/** One job in the list. */
 export function JobRow(props: JobRowProps) {
   const { job, now } = props;
   const ran = ranMs(job, now);
   const onClick = (event: MouseEvent) => {
-    // Links and boxes do what they do; so does a click that means another tab.
+    // Leaves links, boxes and new-tab clicks alone.
     if (event.target instanceof Element && event.target.closest('a, input, label') !== null) return;
     if (getSelection()?.type !== 'Range') openJob(job.jobId);
   };
@@ -114,7 +113,6 @@ function What({ job, now }: { readonly job: JobSummary; readonly now: number }) 
   );
 }
 
-/** How far the handler says that it is. */
 export function Progress({ fraction }: { readonly fraction: number }) {
   const percent = Math.round(fraction * 100);
   return (
@@ -125,7 +123,6 @@ export function Progress({ fraction }: { readonly fraction: number }) {
   );
 }
 
-/** What a job has been through, where there is something to tell. */
 function Marks({ job }: { readonly job: JobSummary }) {
   return (
     <span role="gridcell" class="marks">

@@ -6,12 +6,11 @@ import { type Filter, openJob, type SortKey, setFilter } from '../address.ts';
 import { useNow, useTopic } from '../state.ts';
 import { JobRow } from './job-row.tsx';
 
-/** Rows drawn above and below what is seen, so that scrolling meets no gaps. */
+/** Extra rows above and below, so that scrolling shows no gaps. */
 const OVERSCAN = 6;
-/** The row of headers, which stays at the top. */
+/** Height of the sticky header. */
 const HEAD = 34;
 
-/** The part of a long list that is on the screen. */
 function useWindow(rows: number, rowHeight: number) {
   const ref = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: 600 });
@@ -35,7 +34,7 @@ function useWindow(rows: number, rowHeight: number) {
 
 const rowHeightNow = () => (matchMedia('(max-width: 640px)').matches ? 88 : 52);
 
-/** The height of a row, which depends on the width of the page. */
+/** Depends on the page's width. */
 function useRowHeight(): number {
   const [rowHeight, setRowHeight] = useState(rowHeightNow);
   useEffect(() => {
@@ -46,7 +45,7 @@ function useRowHeight(): number {
   return rowHeight;
 }
 
-/** Scrolls just so far that the row at this place is seen. */
+/** Scrolls only as far as needed. */
 function scrollTo(element: HTMLElement | null, at: number, rowHeight: number): void {
   if (element === null) return;
   const top = at * rowHeight;
@@ -55,7 +54,7 @@ function scrollTo(element: HTMLElement | null, at: number, rowHeight: number): v
   else if (top + rowHeight > element.scrollTop + height) element.scrollTop = top + rowHeight - height;
 }
 
-/** Where a key leads from this place in the list; undefined for keys that do not move. */
+/** Undefined for keys that do not move. */
 function placeAfter(key: string, index: number, page: number, rows: number): number | undefined {
   const places: Record<string, number> = {
     ArrowDown: index + 1,
@@ -71,7 +70,7 @@ function placeAfter(key: string, index: number, page: number, rows: number): num
   return place === undefined ? undefined : Math.min(rows - 1, Math.max(0, place));
 }
 
-/** Hears the keys that were pressed while the list did not have the focus. */
+/** Handles keys pressed while the list is not focused. */
 function useListKeys(act: (key: string) => unknown): void {
   const latest = useRef(act);
   latest.current = act;
@@ -90,7 +89,7 @@ interface RowsProps {
 }
 
 export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
-  // Whether a worker is dead is part of what a row says.
+  // Rows show whether their worker is dead.
   useTopic('workers');
   const rowHeight = useRowHeight();
   const { ref, from, to } = useWindow(jobs.length, rowHeight);
@@ -153,7 +152,7 @@ export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
   );
 }
 
-/** The selection after a click; with Shift, all from the last one clicked to this one. */
+/** Shift selects the range from the last click. */
 function toggled(
   jobs: readonly JobSummary[],
   chosen: ReadonlySet<string>,

@@ -1,13 +1,13 @@
 import type { SeriesPoint } from '../../page-messages.ts';
 
-/** What the plots show of the past, in seconds. */
+/** Seconds shown. */
 export const SPAN = 300;
-/** Seconds of one bar of a rate. */
+/** Seconds per bar. */
 const BAR = 5;
 
 type Points = ReadonlyMap<number, SeriesPoint>;
 
-/** One value for each second of the span; seconds without a reading carry the last one on. */
+/** Seconds without a reading repeat the last one. */
 export function readings(points: Points, now: number, value: (point: SeriesPoint) => number | undefined) {
   const last = Math.floor(now / 1000);
   const xs: number[] = [];
@@ -23,7 +23,7 @@ export function readings(points: Points, now: number, value: (point: SeriesPoint
   return [xs, ys] as const;
 }
 
-/** Bars of a few seconds each, as rates; the last one is the last that is complete, and is what the headline says. */
+/** Ends with the last complete bar, which the headline shows. */
 export function rates(points: Points, now: number, value: (point: SeriesPoint) => number) {
   const end = Math.floor(now / 1000 / BAR) * BAR;
   const xs: number[] = [];

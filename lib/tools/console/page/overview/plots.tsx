@@ -9,10 +9,10 @@ interface Plot {
   readonly title: string;
   readonly unit: string;
   readonly colour: string;
-  /** Readings go on as lines; events are points. */
+  /** Readings are lines; events are points. */
   readonly kind: 'line' | 'bars' | 'points';
   readonly data: (now: number) => readonly [readonly number[], readonly (number | null)[]];
-  /** Why its numbers may be too low, if they may. */
+  /** Why the numbers may be too low. */
   readonly atLeast?: () => string | undefined;
 }
 
@@ -99,7 +99,7 @@ function PlotView({ plot }: { readonly plot: Plot }) {
     });
     resize.observe(element);
     const timer = setInterval(draw, 1000);
-    // When the clocks stop, so do the plots, at that very moment.
+    // When the clocks stop, the plots stop with them.
     const unlisten = [listen('series', draw), listen('connection', draw)];
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     addEventListener('themechange', renew);
@@ -127,7 +127,7 @@ function PlotView({ plot }: { readonly plot: Plot }) {
 const format = (value: number, unit: string) =>
   `${Number.isInteger(value) ? value : value.toFixed(2)}${unit}`;
 
-/** Resolved through an element: a custom property itself still says light-dark(…), which a canvas cannot read. */
+/** Resolves the color through an element, because a canvas cannot read light-dark(…). */
 function colourOf(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;

@@ -1,7 +1,7 @@
 import type { JobSummary } from '../../page-messages.ts';
 import { ranMs } from '../list/job-order.ts';
 
-/** The jobs of one type in numbers. What nobody saw is undefined. */
+/** Unseen figures are undefined. */
 export interface TypeFigures {
   readonly type: string;
   readonly running: number;
@@ -9,15 +9,15 @@ export interface TypeFigures {
   readonly failed: number;
   readonly done: number;
   readonly donePerMinute: number;
-  /** Medians of those that finished in the window. */
+  /** Medians of jobs that finished in the window. */
   readonly waitMs?: number;
   readonly runMs?: number;
 }
 
-/** Rates and medians are of the last five minutes, as the plots are. */
+/** The same window as the plots. */
 const WINDOW_MS = 300_000;
 
-/** Each type with its numbers, those with failures first. */
+/** Types with failures come first. */
 export function overviewByType(jobs: Iterable<JobSummary>, now: number): TypeFigures[] {
   return [...Map.groupBy(jobs, ({ type }) => type)]
     .map(([type, own]) => figuresOf(type, own, now))

@@ -8,7 +8,6 @@ import { overviewByType, type TypeFigures } from './type-overview.ts';
 const NO_WAIT =
   'Only the local stack sees when a message was sent. In an account, switch metricsByType on and look at WaitTime';
 
-/** The jobs by type: how many, how fast, how long they wait and run, and how many failed. */
 export function TypesView() {
   const now = useNow(2000);
   const types = useMemo(() => overviewByType(state.jobs.values(), now), [now]);

@@ -6,12 +6,11 @@ import { postKillCell, postWorkerAction } from '../api.ts';
 import { age } from '../format.ts';
 import { isCutOff, state, toast, useNow, useTopic } from '../state.ts';
 
-/** Another click at the same spot this soon is the second one of two, whoever is there by then. */
+/** A second click this soon at the same spot is part of a double click. */
 const SAME_CLICK_MS = 1_500;
 const SAME_SPOT_PX = 24;
 const JOBS_SHOWN = 3;
 
-/** The workers with their cells, and what can be done to either. */
 export function Workers({ isChosen }: { readonly isChosen: boolean }) {
   useTopic('workers');
   useTopic('connection');
@@ -38,7 +37,7 @@ const nobody = () =>
     ? 'No worker holds a lease. Idle workers cannot be seen from here.'
     : 'No worker has started yet. The first job starts one.';
 
-/** Lets an act through, unless it is the second click of two: that one must not meet somebody else. */
+/** Drops the second click of two, which could hit another worker. */
 type Guard = (event: MouseEvent, act: () => Promise<ActionReply>) => Promise<void>;
 
 function useClickGuard(): Guard {
@@ -47,7 +46,7 @@ function useClickGuard(): Guard {
     const at = performance.now();
     const before = last.current;
     const isSameSpot = Math.hypot(x - before.x, y - before.y) < SAME_SPOT_PX;
-    // The keyboard's clicks have no place, and go to what has the focus.
+    // Keyboard clicks have no position and go to the focused button.
     if (detail > 0 && isSameSpot && at - before.at < SAME_CLICK_MS) return;
     if (detail > 0) last.current = { x, y, at };
     toast(await act());

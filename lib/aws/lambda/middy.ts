@@ -1,0 +1,2 @@
+/** A separate file that the build bundles, because CommonJS cannot load the package. */
+export { default as middy } from '@middy/core';

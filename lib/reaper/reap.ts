@@ -1,0 +1,197 @@
+import type { EventOutlet } from '../protocol/event-outlet.ts';
+import type { Chance, WakeQueue } from '../protocol/ports.ts';
+import { armWake, type ReaperRow, readReaperRow } from '../protocol/store/reaper-row.ts';
+import { type NextSweep, renewWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
+import type { EventDetails } from '../wire/events.ts';
+import type { ReaperDeps } from './deps.ts';
+import { gaugeLiveLeases } from './live-leases.ts';
+import { reportUnsoundClock } from './report.ts';
+import { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
+import { COUNTED } from './sweep-counts.ts';
+import { createSweepMemory, type SweepMemory } from './sweep-memory.ts';
+import {
+  isMissed,
+  isStuck,
+  LATE_MS,
+  lookAgainAt,
+  nextLookAt,
+  type Occasion,
+  partOf,
+  planWake,
+  wakeDelaySeconds,
+} from './wake.ts';
+
+/** The dependencies of a reaper. */
+export interface ReapDeps extends ReaperDeps {
+  /** Holder of the promise: shared by all environments of one function, unique for each process. */
+  readonly name: string;
+  readonly chance: Pick<Chance, 'random' | 'unique'>;
+  /** Starts a function for the next sweep; optional for a process. */
+  readonly wakeQueue?: WakeQueue;
+}
+
+/** The result of one look. */
+export interface ReapResult {
+  readonly sweeps: number;
+  readonly reclaimed: number;
+  readonly quarantined: number;
+  readonly redispatched: number;
+  readonly cancelled: number;
+  readonly ended: 'swept' | 'superseded' | 'unsound' | 'disabled';
+  /** Undefined if another reaper holds the promise of the next sweep. */
+  readonly term?: number;
+  /** Set if this reaper looks again by itself. */
+  readonly nextAt?: number;
+}
+
+/** Limits of one look. */
+export interface ReapBounds {
+  /** No sweep and no page starts after this time. */
+  readonly deadlineAt: number;
+  readonly signal?: AbortSignal;
+}
+
+const NOTHING_DONE = { sweeps: 0, reclaimed: 0, quarantined: 0, redispatched: 0, cancelled: 0 };
+const RENEWED_EVERY_MS = 4000;
+const RENEWED_BY_MS = 10_000;
+
+/** Sweeps if due, sends the next sweep's message, then promises it: after a crash, others keep the old promise. */
+export async function reap(deps: ReapDeps, occasion: Occasion, bounds: ReapBounds): Promise<ReapResult> {
+  const { clock, settings, telemetry, clockGuard } = deps;
+  if (!settings.reaperEnabled) {
+    telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
+    return { ...NOTHING_DONE, ended: 'disabled' };
+  }
+  // This reply also shows whether the clock is sound.
+  const row = await readReaperRow(deps).catch((error: Error) => error);
+  if (clockGuard?.isSound() === false) {
+    reportUnsoundClock(deps);
+    return { ...NOTHING_DONE, ended: 'unsound', nextAt: clock.now() + settings.skewMs };
+  }
+  const memory = createSweepMemory(deps);
+  try {
+    if (!(row instanceof Error)) return await keepPromise(deps, row, occasion, bounds, memory);
+    // Without the row no reaper knows whose turn it is: two sweeps are better than none.
+    await sweepUntilDone(deps, bounds, { memory });
+    throw row;
+  } finally {
+    await memory.outlet.settle();
+  }
+}
+
+async function keepPromise(
+  deps: ReapDeps,
+  row: ReaperRow,
+  occasion: Occasion,
+  bounds: ReapBounds,
+  memory: SweepMemory,
+): Promise<ReapResult> {
+  const { clock, settings, telemetry } = deps;
+  const now = clock.now();
+  const part = partOf(row, occasion, now, settings);
+  if (part === 'waits')
+    return {
+      ...NOTHING_DONE,
+      ended: 'superseded',
+      term: termOf(row, deps),
+      nextAt: occasion.kind === 'timer' ? nextLookAt(row, occasion, now, settings) : undefined,
+    };
+  const isWhole =
+    occasion.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
+  const work = async () => {
+    const done = await sweepUntilDone(deps, bounds, { shards: row.shards, memory, isWhole });
+    // Only the schedule repairs a broken chain, so its absence must show.
+    if (occasion.kind === 'tick') telemetry.gauge('SweepDuration', done.last.result.durationMs);
+    return done;
+  };
+  if (part === 'helps') return { ...(await work()).totals, ended: 'swept' };
+  if (isMissed(row.wakeAt, now)) telemetry.count('ReaperLate');
+  const { totals, last } = await putOffWhile(work, deps, row);
+  const gaugedAt = await gaugeLiveLeases(deps, memory, row);
+  const wakeAt = planWake(last.result, { begunAt: last.begunAt, now: clock.now() }, settings);
+  // Another process may do better and takes over once the promise is late; a lone process goes on.
+  if (occasion.kind === 'timer' && isStuck(last.result))
+    return { ...totals, ended: 'swept', term: termOf(row, deps), nextAt: wakeAt };
+  const promised = { wakeAt, gaugedAt, wholeAt: isWhole ? now : row.wholeAt };
+  const term = await promise(deps, row, promised, occasion, memory.outlet);
+  return { ...totals, ended: 'swept', term, nextAt: term === undefined ? clock.now() : wakeAt };
+}
+
+const termOf = ({ holder, term }: ReaperRow, { name }: ReapDeps): number | undefined =>
+  holder === name ? term : undefined;
+
+/** Sweeps until nothing is held back and no lapse is near. */
+async function sweepUntilDone(
+  deps: ReapDeps,
+  { deadlineAt, signal }: ReapBounds,
+  options: SweepOptions,
+): Promise<{ totals: typeof NOTHING_DONE; last: { result: SweepResult; begunAt: number } }> {
+  const { clock, settings } = deps;
+  const totals = { ...NOTHING_DONE };
+  const endsAt = clock.monotonic() + deadlineAt - clock.now();
+  const shouldStop = () => signal?.aborted === true || clock.monotonic() >= endsAt;
+  for (;;) {
+    const begunAt = clock.now();
+    const result = await sweep(deps, { ...options, shouldStop });
+    totals.sweeps += 1;
+    for (const kind of Object.values(COUNTED)) totals[kind] += result[kind];
+    const nextAt = lookAgainAt(result, { begunAt, now: clock.now() }, settings);
+    const wait = (nextAt ?? 0) - clock.now();
+    if (nextAt === undefined || signal?.aborted || clock.monotonic() + wait >= endsAt)
+      return { totals, last: { result, begunAt } };
+    await clock.sleep(Math.max(0, wait), signal).catch(() => {});
+  }
+}
+
+/** Sends the message first, because a promise without one would start no reaper; returns the term if it stands. */
+async function promise(
+  deps: ReapDeps,
+  row: ReaperRow,
+  promised: Pick<NextSweep, 'wakeAt' | 'gaugedAt' | 'wholeAt'>,
+  occasion: Occasion,
+  outlet: EventOutlet,
+): Promise<number | undefined> {
+  const { wakeQueue, chance, clock, name, settings } = deps;
+  const wake = chance.unique();
+  // Counts only if the process cannot keep its promise.
+  const messageAt = promised.wakeAt + (occasion.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
+  await wakeQueue?.send(wake, wakeDelaySeconds(messageAt, clock.now()));
+  const isNew = row.holder !== name;
+  const term = row.term + (isNew ? 1 : 0);
+  if (!(await armWake(deps, { wake, holder: name, term, ...promised }, row.wake))) return undefined;
+  if (isNew) tellLeadership(deps, outlet, 'acquired', term);
+  return term;
+}
+
+export function tellLeadership(
+  { clock, telemetry, name: leader }: ReapDeps,
+  outlet: EventOutlet,
+  change: EventDetails['ReaperLeadershipChanged']['change'],
+  term: number,
+): void {
+  telemetry.info(`reaper leadership ${change}`, { leader, term });
+  outlet.publish([{ name: 'ReaperLeadershipChanged', detail: { leader, change, term, at: clock.now() } }]);
+}
+
+/** Postpones the promise during the work, so that no other reaper considers it broken. */
+async function putOffWhile<T>(
+  work: () => Promise<T>,
+  { table, clock, telemetry }: ReapDeps,
+  { wake }: ReaperRow,
+): Promise<T> {
+  const over = new AbortController();
+  const renewing = (async () => {
+    while (wake !== undefined) {
+      await clock.sleep(RENEWED_EVERY_MS, over.signal);
+      await table.apply(renewWakeWrite(wake, clock.now() + RENEWED_BY_MS)).catch((error: unknown) => {
+        telemetry.warn('the next sweep could not be put off', { reason: String(error) });
+      });
+    }
+  })().catch(() => {});
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await renewing;
+  }
+}

@@ -1,0 +1,19 @@
+/** Heartbeats come up to this share early, which spreads those of jobs claimed together. */
+export const HEART_JITTER = 0.2;
+
+/** Before jitter: the setting for the default lease, a third of any other. */
+export const beatIntervalMs = (
+  leaseMs: number,
+  usual: { readonly leaseMs: number; readonly heartbeatMs: number },
+): number => (leaseMs === usual.leaseMs ? usual.heartbeatMs : Math.floor(leaseMs / 3));
+
+/** An unanswered heartbeat is repeated after this share of the interval. */
+export const BEAT_REPEATED_AFTER = 0.25;
+
+/** When the last heartbeat was sent, which set the lease's end. */
+export const lastBeatAt = (lease: { readonly leaseUntil: number; readonly leaseMs: number }): number =>
+  lease.leaseUntil - lease.leaseMs;
+
+/** Two attempts fit into the default heartbeat interval, so a hanging beat fails before the next is due. */
+export const STORE_ATTEMPTS = 2;
+export const STORE_TIMEOUT_MS = 2000;

@@ -1,0 +1,68 @@
+import { Agent, createServer, type IncomingHttpHeaders, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Only clients that sign with this access key may use the engine, and no web page. */
+export interface Gate {
+  readonly accessKeyId: string;
+}
+
+/** Undefined if allowed. Host reveals a rebound name, Origin another site's script, and no page knows the key. */
+export function refusal(headers: IncomingHttpHeaders, port: number, gate?: Gate): string | undefined {
+  const { host = '', origin, authorization = '' } = headers;
+  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
+    return `Host is '${host}'; use 127.0.0.1:${port}`;
+  if (origin !== undefined || headers['sec-fetch-site'] !== undefined) return 'Web pages are refused here';
+  if (gate !== undefined && !authorization.includes(`Credential=${gate.accessKeyId}/`))
+    return "This local engine takes only the access key that 'leasehold env' prints";
+  return undefined;
+}
+
+/** AWS's answer to an unknown key. */
+export const refusalReply = (message: string) => ({
+  status: 403,
+  body: { __type: 'com.amazonaws#UnrecognizedClientException', message },
+});
+
+export interface GateServer {
+  readonly endpoint: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function openGate(
+  gate: Gate,
+  engine: { readonly host: string; readonly port: number },
+  port = 0,
+): Promise<GateServer> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((request, response) => {
+    const refused = refusal(request.headers, bound, gate);
+    if (refused !== undefined) {
+      const { status, body } = refusalReply(refused);
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
+      return void response.end(JSON.stringify(body));
+    }
+    const { method, url: path, headers } = request;
+    const forwarded = send({ ...engine, agent, method, path, headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 502, reply.headers);
+      reply.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    request.pipe(forwarded);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${bound}`,
+    port: bound,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        agent.destroy();
+      }),
+  };
+}

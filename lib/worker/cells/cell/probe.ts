@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+// Captured before any handler can replace them.
+const { now } = Date;
+const { stringify } = JSON;
+
+const FULL = 0.8;
+const SLOWEST_MS = 1000;
+/** A busy machine may delay a few. */
+const LATE_PULSES = 4;
+const SAMPLE = { text: 'a', list: [1, null] };
+const SAMPLE_TEXT = stringify(SAMPLE);
+
+export interface Probe {
+  /** Sets a timer that must fire soon. */
+  beat(): void;
+  fault(): string | undefined;
+}
+
+/** Finds damage that a handler left for the next one. */
+export function createProbe(): Probe {
+  let hasFired = false;
+  let unfired = 0;
+  const fault = (): string | undefined => {
+    if (hasFired && unfired > LATE_PULSES) return 'setTimeout does not fire';
+    if (Math.abs(Date.now() - now()) > SLOWEST_MS) return 'Date.now() is wrong';
+    if (JSON.stringify(SAMPLE) !== SAMPLE_TEXT || stringify(JSON.parse(SAMPLE_TEXT)) !== SAMPLE_TEXT)
+      return 'JSON gives wrong results';
+    const limit = maxDescriptors();
+    const open = limit === undefined ? 0 : readdirSync('/proc/self/fd').length;
+    return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
+  };
+  const guarded = () => {
+    try {
+      return fault();
+    } catch (error) {
+      return `a look at it failed: ${error}`;
+    }
+  };
+  return {
+    beat() {
+      unfired += 1;
+      try {
+        const fired = () => {
+          hasFired = true;
+          unfired = 0;
+        };
+        setTimeout(fired, 0).unref();
+      } catch {
+        // Counts as a timer that does not fire.
+      }
+    },
+    fault: guarded,
+  };
+}
+
+function maxDescriptors(): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  // Throws if no descriptor is left, which is reported as well.
+  const [, most] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+  return most === undefined ? undefined : Number(most);
+}

@@ -1,0 +1,25 @@
+import { type AbortReason, Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
+
+/** Numbered from 1; only a host and its cells exchange the numbers. */
+const reasons: readonly ((limitMs: number) => AbortReason)[] = [
+  () => new LeaseLost('refused'),
+  () => new LeaseLost('ended'),
+  () => new LeaseLost('lapsed'),
+  () => new Cancelled(),
+  (limitMs) => new TimedOut('overrun', limitMs),
+  (limitMs) => new TimedOut('silent', limitMs),
+  () => new ShuttingDown('deadline'),
+  () => new ShuttingDown('shutdown'),
+];
+
+/** Do not start; ignored by running handlers. */
+export const WITHDRAWN = -1;
+
+export const limitOf = (reason: AbortReason): number => (reason instanceof TimedOut ? reason.limitMs : 0);
+
+/** Reasons are recognized by their texts, which all differ. */
+export const stopNumberOf = (reason: AbortReason): number =>
+  1 + reasons.findIndex((make) => make(limitOf(reason)).message === reason.message);
+
+export const numberedReason = (number: number, limitMs: number): AbortReason =>
+  reasons[number - 1]?.(limitMs) ?? new LeaseLost('ended');

@@ -1,0 +1,165 @@
+import { Duration, type Stack } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { LambdaDeploymentConfig } from 'aws-cdk-lib/aws-codedeploy';
+import {
+  GatewayVpcEndpointAwsService,
+  InterfaceVpcEndpointAwsService,
+  SecurityGroup,
+  SubnetType,
+  Vpc,
+} from 'aws-cdk-lib/aws-ec2';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { describe, expect, it } from 'vitest';
+import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
+import { flat, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+
+withoutValidation();
+
+const build = (props: (stack: Stack) => LeaseholdJobsProps, region: string = someEnv.region) =>
+  synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, ...props(stack) }), {
+    env: { ...someEnv, region },
+  });
+
+const warningsOf = ({ stack }: { readonly stack: Stack }, about: string): number =>
+  Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp(about)).length;
+
+const isolated = { subnetConfiguration: [{ name: 'Own', subnetType: SubnetType.PRIVATE_ISOLATED }] };
+
+describe('a VPC', () => {
+  it('has all functions in its subnets and security groups, and lets Lambda make their interfaces', () => {
+    const made = build((stack) => {
+      const vpc = new Vpc(stack, 'Vpc', isolated);
+      vpc.addGatewayEndpoint('Table', { service: GatewayVpcEndpointAwsService.DYNAMODB });
+      vpc.addInterfaceEndpoint('Queues', { service: InterfaceVpcEndpointAwsService.SQS });
+      vpc.addInterfaceEndpoint('Events', { service: InterfaceVpcEndpointAwsService.EVENTBRIDGE });
+      return {
+        vpc,
+        vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED },
+        securityGroups: [new SecurityGroup(stack, 'Group', { vpc })],
+      };
+    });
+    made.template.resourcePropertiesCountIs(
+      'AWS::Lambda::Function',
+      { VpcConfig: { SecurityGroupIds: [{ 'Fn::GetAtt': [Match.stringLikeRegexp('^Group'), 'GroupId'] }] } },
+      3,
+    );
+    const policies = JSON.stringify(made.template.findResources('AWS::IAM::Policy'));
+    expect(policies.match(/ec2:CreateNetworkInterface/g)).toHaveLength(3);
+    expect(warningsOf(made, 'makes no endpoint')).toBe(0);
+  });
+
+  it('without a way to the services is warned of, with those that are missing', () => {
+    const endpoints = (props: LeaseholdJobsProps) =>
+      build((stack) => {
+        const vpc = new Vpc(stack, 'Vpc', isolated);
+        vpc.addGatewayEndpoint('Table', { service: GatewayVpcEndpointAwsService.DYNAMODB });
+        return { vpc, vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED }, ...props };
+      });
+    expect(warningsOf(endpoints({}), 'no endpoint for sqs, events in their VPC')).toBe(1);
+    expect(warningsOf(endpoints({ eventsEnabled: false }), 'no endpoint for sqs in their VPC')).toBe(1);
+    const throughNat = build((stack) => ({ vpc: new Vpc(stack, 'Vpc') }));
+    expect(warningsOf(throughNat, 'makes no endpoint')).toBe(0);
+  });
+
+  it('is needed for subnets and security groups', () => {
+    expect(() => build(() => ({ vpcSubnets: {} }))).toThrow(/'vpcSubnets' has no effect without a 'vpc'/);
+  });
+});
+
+describe('FIPS endpoints', () => {
+  it('are asked by all functions', () => {
+    const made = build(() => ({ fips: true }), 'us-east-1');
+    made.template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { AWS_USE_FIPS_ENDPOINT: 'true' } },
+    });
+    expect(warningsOf(made, 'FIPS')).toBe(0);
+  });
+
+  it('are warned of in a region without them', () => {
+    expect(
+      warningsOf(
+        build(() => ({ fips: true })),
+        'eu-west-1 is not one of the regions',
+      ),
+    ).toBe(1);
+  });
+});
+
+describe('keys', () => {
+  it('encrypt the logs and the variables of all functions, which may decrypt them', () => {
+    const made = build((stack) => ({
+      logEncryptionKey: new Key(stack, 'LogKey'),
+      environmentEncryptionKey: new Key(stack, 'VariableKey'),
+    }));
+    made.template.resourcePropertiesCountIs('AWS::Logs::LogGroup', { KmsKeyId: Match.anyValue() }, 3);
+    made.template.resourcePropertiesCountIs('AWS::Lambda::Function', { KmsKeyArn: Match.anyValue() }, 3);
+    const policies = JSON.stringify(made.template.findResources('AWS::IAM::Policy'));
+    expect(policies.match(/kms:Decrypt/g)).toHaveLength(3);
+    const keys = JSON.stringify(flat(made.template.findResources('AWS::KMS::Key')));
+    expect(keys).toContain('logs.eu-west-1.amazonaws.com');
+    expect(keys).toContain(':logs:eu-west-1:123456789012:log-group:*');
+  });
+});
+
+describe('the reaper', () => {
+  it('has the memory that is asked for', () => {
+    build(() => ({ reaperMemorySize: 1769 })).template.hasResourceProperties('AWS::Lambda::Function', {
+      Description: Match.stringLikeRegexp('reaper'),
+      MemorySize: 1769,
+    });
+  });
+
+  it('that workers could starve is warned of, until concurrency was thought of', () => {
+    const about = 'none is left for the reaper';
+    expect(
+      warningsOf(
+        build(() => ({})),
+        about,
+      ),
+    ).toBe(1);
+    expect(
+      warningsOf(
+        build(() => ({ workerConcurrency: 4 })),
+        about,
+      ),
+    ).toBe(0);
+    expect(
+      warningsOf(
+        build(() => ({ reaperReservedConcurrency: 6 })),
+        about,
+      ),
+    ).toBe(0);
+    expect(
+      warningsOf(
+        build(() => ({ worker: 'none', jobs: undefined })),
+        about,
+      ),
+    ).toBe(0);
+  });
+});
+
+describe('a deployment in steps', () => {
+  it('feeds an alias, and rolls back when workers fail, crash or return messages', () => {
+    const made = build(() => ({ workerDeployment: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES }));
+    const [group] = Object.values(made.template.findResources('AWS::CodeDeploy::DeploymentGroup'));
+    expect(group?.Properties).toMatchObject({
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
+      AlarmConfiguration: { Enabled: true },
+      AutoRollbackConfiguration: { Enabled: true },
+    });
+    expect(JSON.stringify(group?.Properties.AlarmConfiguration)).toMatch(
+      /WorkerErrors.*MessagesReturned.*Crashes/,
+    );
+    const sources = JSON.stringify(made.template.findResources('AWS::Lambda::EventSourceMapping'));
+    expect(sources).toMatch(/"FunctionName":\{[^}]*Live/);
+  });
+
+  it('is refused for a function of the user’s own', () => {
+    const props = () => ({
+      ...{ jobs: undefined, worker: 'none' as const, functionTimeout: Duration.minutes(1) },
+      workerDeployment: LambdaDeploymentConfig.ALL_AT_ONCE,
+    });
+    expect(() => build(props)).toThrow(/'workerDeployment' has no effect/);
+  });
+});

@@ -1,0 +1,16 @@
+import { createRegistry, defineJob } from 'leasehold';
+import * as z from 'zod/mini';
+import { callService } from '../../examples/jobs/call-service.ts';
+import { countPrimes } from '../../examples/jobs/count-primes.ts';
+
+/** Runs until a service answers, and keeps its lease by heartbeats meanwhile. */
+const awaitService = defineJob({
+  type: 'await-service',
+  payload: z.object({ url: z.url() }),
+  async run({ payload }, { signal }) {
+    await fetch(payload.url, { signal });
+  },
+});
+
+/** Jobs that are done, that fail, and that last for as long as a test wants. */
+export const registry = createRegistry([countPrimes, callService, awaitService]);

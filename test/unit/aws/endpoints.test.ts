@@ -1,0 +1,150 @@
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock as clock } from '../../../lib/aws/clock.ts';
+import { createDynamoDbClient } from '../../../lib/aws/dynamodb/client.ts';
+import { createEventBridgeEvents } from '../../../lib/aws/eventbridge.ts';
+import { createSqsClient } from '../../../lib/aws/sqs/client.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** What may choose another host, as Lambda's environment would have it. */
+interface Surroundings {
+  readonly region: string;
+  readonly fips?: boolean;
+  readonly dual?: boolean;
+  /** In the credentials: DynamoDB has hosts by account. */
+  readonly account?: boolean;
+  /** `AWS_ENDPOINT_URL_SQS` and its like. */
+  readonly url?: boolean;
+}
+
+/** The hosts that the product's own clients ask, each caught at its last step. */
+async function hosts({ region, fips, dual, account, url }: Surroundings): Promise<readonly string[]> {
+  const variables = {
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: 'id',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    AWS_USE_FIPS_ENDPOINT: fips && 'true',
+    AWS_USE_DUALSTACK_ENDPOINT: dual && 'true',
+    AWS_ACCOUNT_ID: account && '123456789012',
+    AWS_ENDPOINT_URL_DYNAMODB: url && 'https://dynamodb.vpce.example.com',
+    AWS_ENDPOINT_URL_SQS: url && 'https://sqs.vpce.example.com',
+    AWS_ENDPOINT_URL_EVENTBRIDGE: url && 'https://events.vpce.example.com',
+  };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value || undefined);
+  const asked: string[] = [];
+  const requestHandler = {
+    handle: async ({ hostname }: { readonly hostname: string }) => {
+      asked.push(hostname);
+      throw new Error('caught');
+    },
+  };
+  const config = { requestHandler, maxAttempts: 1 } as never;
+  const QueueUrl = `https://sqs.${region}.amazonaws.com/123456789012/jobs`;
+  const dynamoDb = createDynamoDbClient({ clock, config });
+  const sqs = createSqsClient(config);
+  await dynamoDb.send(new DescribeTableCommand({ TableName: 'jobs' })).catch(() => {});
+  await sqs.send(new GetQueueAttributesCommand({ QueueUrl })).catch(() => {});
+  const telemetry = { warn() {} };
+  const events = createEventBridgeEvents({ busName: 'default', serviceName: 'test', telemetry, config });
+  await events.publish([{ name: 'JobDone', detail: { at: 0 } } as never]);
+  return asked;
+}
+
+describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
+  it.each<[Surroundings, dynamoDb: string, sqs: string, events: string]>([
+    [
+      { region: 'eu-west-1' },
+      'dynamodb.eu-west-1.amazonaws.com',
+      'sqs.eu-west-1.amazonaws.com',
+      'events.eu-west-1.amazonaws.com',
+    ],
+    [
+      { region: 'eu-west-1', account: true },
+      '123456789012.ddb.eu-west-1.amazonaws.com',
+      'sqs.eu-west-1.amazonaws.com',
+      'events.eu-west-1.amazonaws.com',
+    ],
+    [
+      { region: 'us-east-1', fips: true },
+      'dynamodb-fips.us-east-1.amazonaws.com',
+      'sqs-fips.us-east-1.amazonaws.com',
+      'events-fips.us-east-1.amazonaws.com',
+    ],
+    [
+      { region: 'us-east-1', fips: true, account: true },
+      'dynamodb-fips.us-east-1.amazonaws.com',
+      'sqs-fips.us-east-1.amazonaws.com',
+      'events-fips.us-east-1.amazonaws.com',
+    ],
+    [
+      { region: 'us-east-1', dual: true },
+      'dynamodb.us-east-1.api.aws',
+      'sqs.us-east-1.api.aws',
+      'events.us-east-1.api.aws',
+    ],
+    [
+      { region: 'us-east-1', dual: true, account: true },
+      '123456789012.ddb.us-east-1.api.aws',
+      'sqs.us-east-1.api.aws',
+      'events.us-east-1.api.aws',
+    ],
+    [
+      { region: 'us-east-1', fips: true, dual: true },
+      'dynamodb-fips.us-east-1.api.aws',
+      'sqs-fips.us-east-1.api.aws',
+      'events-fips.us-east-1.api.aws',
+    ],
+    [
+      { region: 'us-gov-west-1' },
+      'dynamodb.us-gov-west-1.amazonaws.com',
+      'sqs.us-gov-west-1.amazonaws.com',
+      'events.us-gov-west-1.amazonaws.com',
+    ],
+    [
+      { region: 'us-gov-west-1', fips: true },
+      'dynamodb.us-gov-west-1.amazonaws.com',
+      'sqs.us-gov-west-1.amazonaws.com',
+      'events.us-gov-west-1.amazonaws.com',
+    ],
+    [
+      { region: 'us-gov-west-1', dual: true },
+      'dynamodb.us-gov-west-1.api.aws',
+      'sqs.us-gov-west-1.api.aws',
+      'events.us-gov-west-1.api.aws',
+    ],
+    [
+      { region: 'cn-north-1', account: true },
+      '123456789012.ddb.cn-north-1.amazonaws.com.cn',
+      'sqs.cn-north-1.amazonaws.com.cn',
+      'events.cn-north-1.amazonaws.com.cn',
+    ],
+    [
+      { region: 'cn-north-1', dual: true },
+      'dynamodb.cn-north-1.api.amazonwebservices.com.cn',
+      'sqs.cn-north-1.api.amazonwebservices.com.cn',
+      'events.cn-north-1.api.amazonwebservices.com.cn',
+    ],
+    [
+      { region: 'eusc-de-east-1' },
+      'dynamodb.eusc-de-east-1.amazonaws.eu',
+      'sqs.eusc-de-east-1.amazonaws.eu',
+      'events.eusc-de-east-1.amazonaws.eu',
+    ],
+    [
+      { region: 'eu-west-1', url: true },
+      'dynamodb.vpce.example.com',
+      'sqs.vpce.example.com',
+      'events.vpce.example.com',
+    ],
+    [
+      { region: 'eu-west-1', url: true, account: true },
+      'dynamodb.vpce.example.com',
+      'sqs.vpce.example.com',
+      'events.vpce.example.com',
+    ],
+  ])('%j', async (surroundings, ...expected) => {
+    expect(await hosts(surroundings)).toEqual(expected);
+  });
+});

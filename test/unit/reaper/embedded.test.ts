@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest';
+import type { ClockGuard } from '../../../lib/protocol/clock-guard.ts';
+import { StoreUnavailableError } from '../../../lib/protocol/errors.ts';
+import type { Table, WakeQueue } from '../../../lib/protocol/ports.ts';
+import { createEmbeddedReaper } from '../../../lib/reaper/embedded.ts';
+import { createHandChance } from '../../../lib/testing/hand-chance.ts';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
+import { LEADER_KEY } from '../../../lib/wire/table.ts';
+import { reaperStage } from '../../support/reaper-stage.ts';
+
+function scene() {
+  const table = createMemoryTable();
+  const clock = createHandClock();
+  const chance = createHandChance();
+  return {
+    ...{ table, clock },
+    row: () => table.rows().find(({ jobId }) => jobId === LEADER_KEY),
+    reaper(
+      name: string,
+      options: {
+        readonly settings?: Readonly<Record<string, unknown>>;
+        readonly change?: (table: Table) => Partial<Table>;
+        readonly clockGuard?: ClockGuard;
+        readonly wakeQueue?: WakeQueue;
+      } = {},
+    ) {
+      const { settings, change, ...more } = options;
+      let queries = 0;
+      const query: Table['query'] = (request) => {
+        queries += 1;
+        return table.query(request);
+      };
+      const stage = reaperStage({
+        table: { ...table, query, ...change?.(table) },
+        clock,
+        settings: { minLeaseMs: 10_000, ...settings },
+        name,
+        chance,
+        more,
+      });
+      const looks = () => queries;
+      const reaper = createEmbeddedReaper(stage.deps);
+      const start = async () => {
+        reaper.start();
+        await clock.advance(0);
+      };
+      return { ...stage, start, stop: reaper.stop, looks };
+    },
+  };
+}
+
+const changesOf = (...reapers: { readonly events: readonly { readonly detail: unknown }[] }[]) =>
+  reapers
+    .flatMap(({ events }) =>
+      events.map(({ detail }) => detail as { change?: string; leader: string; term: number }),
+    )
+    .filter(({ change }) => change !== undefined)
+    .map(({ leader, change, term }) => `${leader} ${change} ${term}`);
+
+describe('a reaper inside a process', () => {
+  it('sees a job that was claimed while it slept', async () => {
+    const { clock, reaper } = scene();
+    const { start, stop, claim, store } = reaper('a');
+    await claim('long', { leaseMs: 600_000 });
+    await start();
+    await clock.advance(5001);
+    await claim('short', { leaseMs: 10_000 });
+    await clock.advance(12_000);
+    expect(await store.read('short')).toMatchObject({ status: 'pending' });
+    await stop();
+  });
+
+  it('looks at pending jobs once in an interval', async () => {
+    const { clock, reaper } = scene();
+    const { start, stop, store, hints } = reaper('a');
+    const job = { jobId: 'due', type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    const due = clock.now() + 5000;
+    await store.schedule(job, { notBefore: due, leaseUntil: due, dispatches: 0 });
+    await start();
+    for (let second = 0; second < 59; second++) await clock.advance(1000);
+    expect(hints).toEqual([]);
+    for (let second = 0; second < 13; second++) await clock.advance(1000);
+    expect(hints).toMatchObject([{ jobId: 'due', delaySeconds: 0 }]);
+    await stop();
+  });
+
+  it('leaves no timer behind and releases its promise when it is stopped', async () => {
+    const { clock, reaper, row, table } = scene();
+    const { start, stop, claim } = reaper('a');
+    await claim('job');
+    await start();
+    await clock.advance(1000);
+    expect(row()).toMatchObject({ holder: 'a', term: 1 });
+    expect(clock.sleepers).toBe(1);
+    await stop();
+    expect(clock.sleepers).toBe(0);
+    expect(row()).not.toHaveProperty('holder');
+    await clock.advance(600_000);
+    expect(table.rows().find(({ jobId }) => jobId === 'job')).toMatchObject({ status: 'running' });
+  });
+
+  it('can be started once only, and again after it was stopped', async () => {
+    const { clock, reaper } = scene();
+    const { start, stop, claim, store } = reaper('a');
+    await start();
+    await start();
+    await clock.advance(1000);
+    expect(clock.sleepers).toBe(1);
+    await stop();
+    await stop();
+    await claim('job');
+    await start();
+    await clock.advance(0);
+    await clock.advance(32_000);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+    await stop();
+  });
+
+  it('sweeps nothing, and says so, when it is switched off', async () => {
+    const { clock, reaper, table } = scene();
+    const { start, stop, claim, telemetry } = reaper('a', { settings: { reaperEnabled: false } });
+    await claim('job');
+    await start();
+    await clock.advance(600_000);
+    expect(table.rows()).toEqual([expect.objectContaining({ jobId: 'job', status: 'running' })]);
+    expect(telemetry.lines).toEqual([
+      expect.objectContaining({ message: 'reaper is switched off: nothing is swept' }),
+    ]);
+    expect(clock.sleepers).toBe(0);
+    await stop();
+  });
+
+  it('sends the message of a function that can take over before it promises anything', async () => {
+    const { clock, reaper, row } = scene();
+    const sent: { delaySeconds: number; named: unknown }[] = [];
+    const wakeQueue: WakeQueue = {
+      async send(_token, delaySeconds) {
+        sent.push({ delaySeconds, named: row()?.wake });
+      },
+    };
+    const { start, stop } = reaper('a', { wakeQueue });
+    await start();
+    await clock.advance(1000);
+    // 12 s to its own look, and then until others may take over.
+    expect(sent).toEqual([{ delaySeconds: 12 + 5 + 2, named: undefined }]);
+    expect(row()).toMatchObject({ holder: 'a' });
+    await stop();
+  });
+
+  it('ends with the cause where no look can ever succeed, but waits for a table that was there', async () => {
+    let missing = new Error('Region is missing');
+    const read = async () => Promise.reject(new StoreUnavailableError('read', missing));
+    const { clock, reaper } = scene();
+    const misconfigured = createEmbeddedReaper(reaper('a', { change: () => ({ read }) }).deps);
+    await expect(misconfigured.start()).rejects.toThrow('Region is missing');
+    await misconfigured.stop();
+
+    missing = Object.assign(new Error('no table'), { name: 'ResourceNotFoundException' });
+    let isGone = false;
+    const { start, stop, deps, telemetry } = reaper('b', {
+      change: (table) => ({ read: (key) => (isGone ? read() : table.read(key)) }),
+    });
+    await start();
+    isGone = true;
+    await clock.advance(deps.settings.reaperIntervalMs);
+    expect(telemetry.lines).toContainEqual(
+      expect.objectContaining({ message: 'reaper failed; it starts again' }),
+    );
+    await stop();
+  });
+
+  it('starts again when a look fails, and sweeps although nobody can read the row', async () => {
+    const { clock, reaper } = scene();
+    const { start, stop, claim, store, telemetry } = reaper('a', {
+      change: (table) => ({
+        read: (jobId) =>
+          jobId === LEADER_KEY ? Promise.reject(new Error('no such row')) : table.read(jobId),
+      }),
+    });
+    await claim('job');
+    await start();
+    for (let second = 0; second < 33; second++) await clock.advance(1000);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+    expect(telemetry.lines.map(({ message }) => message)).toContain('reaper failed; it starts again');
+    await stop();
+  });
+});
+
+describe('two reapers in processes', () => {
+  it('sweep one at a time, and the second takes over when the first is stopped', async () => {
+    const { clock, reaper, row } = scene();
+    const [first, second] = [reaper('a'), reaper('b')];
+    await first.claim('job');
+    await first.start();
+    await clock.advance(1000);
+    await second.start();
+    await clock.advance(20_000);
+    expect(second.looks()).toBe(0);
+    await first.stop();
+    await clock.advance(12_000 + 2000);
+    expect(row()).toMatchObject({ holder: 'b', term: 2 });
+    expect(await second.store.read('job')).toMatchObject({ status: 'pending' });
+    expect(changesOf(first, second)).toEqual(['a acquired 1', 'a released 1', 'b acquired 2']);
+    await second.stop();
+  });
+
+  it('go on when the holder dies without a word, once its promise is surely broken', async () => {
+    const { clock, reaper, row } = scene();
+    const hangs =
+      <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+      async (...given: A): Promise<R> =>
+        clock.monotonic() > 20_000 ? new Promise<R>(() => {}) : call(...given);
+    const dying = reaper('a', {
+      change: ({ read, apply, query }) => ({ read: hangs(read), apply: hangs(apply), query: hangs(query) }),
+    });
+    const heir = reaper('b');
+    await dying.claim('job');
+    await dying.start();
+    await heir.start();
+    // Its last promise was for 22 s.
+    for (let second = 0; second < 22 + 6; second++) await clock.advance(1000);
+    expect(row()).toMatchObject({ holder: 'a' });
+    for (let second = 0; second < 4; second++) await clock.advance(1000);
+    expect(row()).toMatchObject({ holder: 'b', term: 2 });
+    expect(await heir.store.read('job')).toMatchObject({ status: 'pending' });
+    await heir.stop();
+  });
+
+  it('tell when the promise was taken from one', async () => {
+    const { clock, reaper, row, table } = scene();
+    const { start, stop, claim, events } = reaper('a');
+    await claim('job', { leaseMs: 600_000 });
+    await start();
+    await clock.advance(1000);
+    table.put({
+      ...row(),
+      jobId: LEADER_KEY,
+      wake: 'x',
+      holder: 'usurper',
+      term: 9,
+      wakeAt: clock.now() + 13_000,
+    });
+    await clock.advance(12_000);
+    expect(changesOf({ events })).toEqual(['a acquired 1', 'a lost 1']);
+    await stop();
+  });
+
+  it.each([
+    ['names no time', {}],
+    ['names a time that is not a number', { wakeAt: 'soon' }],
+    ['is for the year 2200', { wakeAt: Date.UTC(2200, 0) }],
+  ])('sweep although the promise %s', async (_, edited) => {
+    const { clock, reaper, table } = scene();
+    table.put({ jobId: LEADER_KEY, holder: 'gone', wake: 'x', term: 1, ...edited });
+    const only = reaper('a');
+    await only.claim('job');
+    await only.start();
+    await clock.advance(32_500);
+    expect(only.telemetry.total('JobsReclaimed')).toBe(1);
+    await only.stop();
+  });
+
+  it('leave the promise to another when their sweeps get nowhere', async () => {
+    const { clock, reaper, row } = scene();
+    const blind = reaper('a', { change: () => ({ query: () => Promise.reject(new Error('no answer')) }) });
+    const heir = reaper('b');
+    await blind.start();
+    await clock.advance(0);
+    await heir.start();
+    for (let second = 0; second < 30; second++) await clock.advance(1000);
+    expect(row()).toMatchObject({ holder: 'b' });
+    expect(heir.looks()).toBeGreaterThan(0);
+    await Promise.all([blind.stop(), heir.stop(), clock.advance(0)]);
+  });
+
+  it('find the jobs of more shards as soon as either knows of them', async () => {
+    const { clock, reaper } = scene();
+    const old = reaper('a', { settings: { shards: 4 } });
+    const grown = reaper('b', { settings: { shards: 32 } });
+    await old.start();
+    await clock.advance(1000);
+    for (let i = 0; i < 40; i++) await grown.claim(`job-${i}`);
+    await grown.start();
+    await clock.advance(32_000);
+    expect(old.telemetry.total('JobsReclaimed')).toBe(40);
+    await Promise.all([old.stop(), grown.stop()]);
+  });
+});
+
+describe('a reaper with a wrong clock', () => {
+  const guard = (): ClockGuard & { offsetMs: number } => ({
+    offsetMs: 0,
+    observe: () => {},
+    offset() {
+      return { offsetMs: this.offsetMs, uncertaintyMs: 500, measuredAt: 0 };
+    },
+    isSound() {
+      return Math.abs(this.offsetMs) < 1500;
+    },
+  });
+
+  it('touches nothing, and comes back when its clock is right', async () => {
+    const { clock, reaper } = scene();
+    const clockGuard = guard();
+    const { start, stop, claim, store, telemetry } = reaper('a', { clockGuard });
+    await claim('job');
+    await start();
+    await clock.advance(1000);
+    clockGuard.offsetMs = 5000;
+    for (let second = 0; second < 31; second++) await clock.advance(1000);
+    expect(await store.read('job')).toMatchObject({ status: 'running' });
+    expect(telemetry.values('ClockOffset').at(-1)).toBe(5000);
+    clockGuard.offsetMs = 0;
+    await clock.advance(2000);
+    expect(await store.read('job')).toMatchObject({ status: 'pending' });
+    await stop();
+  });
+
+  it('stops writing in the middle of a sweep', async () => {
+    const { clock, reaper, table } = scene();
+    const clockGuard = guard();
+    const { start, stop, claim, settings } = reaper('a', {
+      clockGuard,
+      change: ({ query }) => ({
+        query: (request) => {
+          clockGuard.offsetMs = 60_000;
+          return query(request);
+        },
+      }),
+    });
+    for (let i = 0; i < 40; i++) await claim(`job-${i}`);
+    await clock.advance(settings.leaseMs * 2);
+    await start();
+    for (let second = 0; second < 4; second++) await clock.advance(1000);
+    await stop();
+    expect(table.rows().filter(({ status }) => status === 'running')).toHaveLength(40);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { Gatherer } from '../../../lib/worker/gatherer.ts';
+
+const WINDOW_MS = 10;
+
+/** A gatherer of letters, in batches of three. Replies come when the test says so. */
+function stage(over: { readonly room?: () => number; readonly waitMs?: (ageMs: number) => number } = {}) {
+  const clock = createHandClock();
+  const waiting: string[] = [];
+  const sent: string[] = [];
+  const replies: (() => void)[] = [];
+  const gatherer = new Gatherer({
+    clock,
+    full: 3,
+    ready: () => Math.min(waiting.length, over.room?.() ?? waiting.length),
+    waitMs: over.waitMs ?? ((ageMs) => WINDOW_MS - ageMs),
+    send: (count) => {
+      sent.push(waiting.splice(0, count).join(''));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      replies.push(resolve);
+      return promise;
+    },
+  });
+  const add = (letters: string) => {
+    waiting.push(...letters);
+    gatherer.look();
+  };
+  const reply = async () => {
+    for (const each of replies.splice(0)) each();
+    await clock.advance(0);
+  };
+  return { clock, gatherer, sent, add, reply };
+}
+
+describe('a gatherer', () => {
+  it('sends together what comes until the first has waited for the whole window', async () => {
+    const { clock, sent, add } = stage();
+    add('a');
+    await clock.advance(WINDOW_MS - 1);
+    add('b');
+    expect(sent).toEqual([]);
+    await clock.advance(1);
+    expect(sent).toEqual(['ab']);
+    add('c');
+    await clock.advance(WINDOW_MS - 1);
+    expect(sent).toEqual(['ab']);
+    await clock.advance(1);
+    expect(sent).toEqual(['ab', 'c']);
+  });
+
+  it('sends full batches at once, and lets the rest wait', async () => {
+    const { clock, sent, add } = stage();
+    add('abcdefg');
+    expect(sent).toEqual(['abc', 'def']);
+    await clock.advance(WINDOW_MS);
+    expect(sent).toEqual(['abc', 'def', 'g']);
+  });
+
+  it('counts the wait from when something could be sent', async () => {
+    let room = 0;
+    const { clock, gatherer, sent, add } = stage({ room: () => room });
+    add('ab');
+    await clock.advance(5 * WINDOW_MS);
+    room = 2;
+    gatherer.look();
+    await clock.advance(WINDOW_MS - 1);
+    expect(sent).toEqual([]);
+    await clock.advance(1);
+    expect(sent).toEqual(['ab']);
+  });
+
+  it('looks again when a reply comes', async () => {
+    const { clock, gatherer, sent, add, reply } = stage({
+      waitMs: (ageMs) => (gatherer.underWay > 0 ? 50 : 0) - ageMs,
+    });
+    add('a');
+    add('b');
+    await clock.advance(5);
+    expect([sent, gatherer.underWay]).toEqual([['a'], 1]);
+    await reply();
+    expect([sent, gatherer.underWay]).toEqual([['a', 'b'], 1]);
+    await reply();
+    expect(gatherer.underWay).toBe(0);
+  });
+
+  it('waits for no other gatherer', async () => {
+    const [hanging, other] = [stage(), stage()];
+    hanging.add('abc');
+    other.add('x');
+    await other.clock.advance(WINDOW_MS);
+    expect([hanging.gatherer.underWay, other.sent]).toEqual([1, ['x']]);
+  });
+
+  it('settles once all is sent and every reply has come', async () => {
+    const { gatherer, sent, add, reply } = stage();
+    add('abcd');
+    let isSettled = false;
+    const settling = gatherer.settle().then(() => {
+      isSettled = true;
+    });
+    await Promise.resolve();
+    expect([sent, isSettled]).toEqual([['abc', 'd'], false]);
+    await reply();
+    await settling;
+    expect(gatherer.underWay).toBe(0);
+  });
+
+  it('sends nothing more by itself after it was stopped', async () => {
+    const { clock, gatherer, sent, add } = stage();
+    add('a');
+    gatherer.stop();
+    await clock.advance(WINDOW_MS);
+    expect(sent).toEqual([]);
+  });
+});

@@ -31,11 +31,6 @@ const relations: readonly Relation[] = [
       `skewMs (${s.skewMs}) must be less than a third of minLeaseMs (${s.minLeaseMs}); lower skewMs to ${Math.ceil(s.minLeaseMs / 3) - 1} or raise minLeaseMs above ${s.skewMs * 3}`,
   },
   {
-    holds: (s) => s.functionTimeoutMs + s.batchWindowMs <= s.visibilityTimeoutMs,
-    says: (s) =>
-      `functionTimeoutMs (${s.functionTimeoutMs}) plus batchWindowMs (${s.batchWindowMs}) must be at most visibilityTimeoutMs (${s.visibilityTimeoutMs}), or SQS delivers a message again while its worker still runs; set visibilityTimeoutMs to ${s.functionTimeoutMs + s.batchWindowMs} or more`,
-  },
-  {
     holds: (s) => s.deadlineMarginMs < s.functionTimeoutMs,
     says: (s) =>
       `deadlineMarginMs (${s.deadlineMarginMs}) must be less than functionTimeoutMs (${s.functionTimeoutMs}), or no job ever starts; lower deadlineMarginMs`,

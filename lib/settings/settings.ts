@@ -88,12 +88,6 @@ export const declarations = {
   batchConcurrency: count(1, 1, 10, 'jobs of one batch that run at the same time'),
   workerConcurrency: count(50, 2, 1000, 'invocations of the worker at the same time'),
   functionTimeoutMs: ms(15 * MINUTE, 10 * SECOND, 15 * MINUTE, 'longest invocation of the worker'),
-  visibilityTimeoutMs: ms(
-    16 * MINUTE,
-    10 * SECOND,
-    12 * HOUR,
-    'how long SQS hides a message that was received',
-  ),
   maxReceiveCount: count(10, 10, 1000, 'deliveries after which a message goes to the dead-letter queue'),
   deadlineMarginMs: ms(
     10 * SECOND,
@@ -220,22 +214,14 @@ export function resolveSettings(
 }
 
 function followers(given: Readonly<Record<string, unknown>>): Partial<Record<SettingName, number>> {
-  const { leaseMs, functionTimeoutMs, batchWindowMs } = given;
+  const { leaseMs } = given;
   const follow: Partial<Record<SettingName, number>> = {};
   if (typeof leaseMs === 'number') {
     follow.heartbeatMs = beatIntervalMs(leaseMs, defaultSettings);
     follow.minLeaseMs = Math.min(leaseMs, defaultSettings.minLeaseMs);
   }
-  if (typeof functionTimeoutMs === 'number' || typeof batchWindowMs === 'number')
-    follow.visibilityTimeoutMs =
-      numberOr(functionTimeoutMs, defaultSettings.functionTimeoutMs) +
-      numberOr(batchWindowMs, defaultSettings.batchWindowMs) +
-      MINUTE;
   return follow;
 }
-
-const numberOr = (value: unknown, otherwise: number): number =>
-  typeof value === 'number' ? value : otherwise;
 
 function problemsOf(name: SettingName, settings: Settings, allowShortTimes: boolean): string[] {
   const declaration: SettingDeclaration = declarations[name];

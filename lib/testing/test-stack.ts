@@ -3,6 +3,7 @@ import { createJobStore } from '../protocol/store/job-store.ts';
 import { sweep } from '../reaper/sweep.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 import type { LeaseholdEvent } from '../wire/events.ts';
+import { visibilityTimeoutMs } from '../wire/queues.ts';
 import { createNoCells } from '../worker/cells/no-cells.ts';
 import { trustTheClock } from '../worker/intake/clock-check.ts';
 import type { Registry } from '../worker/registry.ts';
@@ -50,7 +51,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
   const clock = createHandClock();
   const chance = options.chance ?? createHandChance();
   const table = createMemoryTable();
-  const queue = createMemoryQueue({ clock, visibilityTimeoutMs: settings.visibilityTimeoutMs });
+  const queue = createMemoryQueue({ clock, visibilityTimeoutMs: visibilityTimeoutMs(settings) });
   const telemetry = createKeptTelemetry();
   const published: LeaseholdEvent[] = [];
   const events = { publish: async (more: readonly LeaseholdEvent[]) => void published.push(...more) };

@@ -20,17 +20,27 @@ export const WAKE_BATCH_SIZE = 10;
 /** Older wakes are useless: the schedule has started several reapers by then. */
 const WAKE_RETENTION_SECONDS = 300;
 
-interface QueueSettings {
-  readonly visibilityTimeoutMs: number;
+interface DeliverySettings {
+  readonly functionTimeoutMs: number;
+  readonly batchWindowMs: number;
+}
+
+interface QueueSettings extends DeliverySettings {
   readonly queueRetentionMs: number;
   readonly deadLetterRetentionMs: number;
   readonly maxPayloadBytes: number;
   readonly maxReceiveCount: number;
 }
 
+const TIMEOUT_SPARE_MS = 60 * SECOND;
+
+/** Exceeds the longest invocation, or SQS would deliver a message again while its worker still runs. */
+export const visibilityTimeoutMs = ({ functionTimeoutMs, batchWindowMs }: DeliverySettings): number =>
+  functionTimeoutMs + batchWindowMs + Math.min(TIMEOUT_SPARE_MS, functionTimeoutMs / 2);
+
 /** SendMessage itself refuses a payload that a row could not store. */
 export const jobQueueAttributes = (settings: QueueSettings) => ({
-  visibilityTimeoutSeconds: Math.ceil(settings.visibilityTimeoutMs / SECOND),
+  visibilityTimeoutSeconds: Math.ceil(visibilityTimeoutMs(settings) / SECOND),
   retentionSeconds: Math.ceil(settings.queueRetentionMs / SECOND),
   maxMessageBytes: settings.maxPayloadBytes + MESSAGE_ENVELOPE_BYTES,
   receiveWaitSeconds: RECEIVE_WAIT_SECONDS,

@@ -46,7 +46,6 @@ describe('the environment of each function', () => {
     expect(made.jobs.settings).toMatchObject({
       leaseMs: 120_000,
       heartbeatMs: 25_000,
-      visibilityTimeoutMs: 240_000,
     });
   });
 

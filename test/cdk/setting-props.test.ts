@@ -23,7 +23,6 @@ const UNITS = [
 const followers: Partial<Record<SettingName, string>> = {
   heartbeatMs: '- 5 seconds, or a third of `lease` if you set that',
   minLeaseMs: '- 20 seconds, or `lease` if that is shorter',
-  visibilityTimeoutMs: '- `functionTimeout` plus `batchWindow` plus one minute',
 };
 
 function defaultOf(name: SettingName, declaration: SettingDeclaration): string {
@@ -99,9 +98,8 @@ describe('setting props', () => {
   });
 
   it('let followers follow', () => {
-    const settings = settingsFromProps({ lease: Duration.minutes(1), functionTimeout: Duration.minutes(5) });
+    const settings = settingsFromProps({ lease: Duration.minutes(1) });
     expect(settings.heartbeatMs).toBe(20_000);
-    expect(settings.visibilityTimeoutMs).toBe(360_000);
   });
 
   it('refuse a number where a Duration belongs', () => {

@@ -16,6 +16,7 @@ import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 import { SHORT_TIMES_VARIABLE } from '../../lib/wire/environment.ts';
+import { visibilityTimeoutMs } from '../../lib/wire/queues.ts';
 import { JOURNAL_FILE } from '../support/journal.ts';
 
 const local = {
@@ -28,7 +29,7 @@ const chaosSettings = resolveSettings(
   {
     ...{ leaseMs: 3000, skewMs: 300, dispatchLeaseMs: 1500, dispatchLeaseCapMs: 6000 },
     ...{ maxAttempts: 12, maxCrashes: 10, maxLapses: 12, backoffBaseMs: 100, backoffCapMs: 1000 },
-    ...{ functionTimeoutMs: 2500, visibilityTimeoutMs: 3000, deadlineMarginMs: 200, shutdownGraceMs: 300 },
+    ...{ functionTimeoutMs: 2500, deadlineMarginMs: 200, shutdownGraceMs: 300 },
     ...{ reaperIntervalMs: 1000, minSweepIntervalMs: 100 },
     ...{ processConcurrency: 4, shards: 2, maxRunning: 100, eventsEnabled: false },
   },
@@ -47,7 +48,7 @@ export async function startChaosSystem(settings: Settings = chaosSettings) {
   const { QueueUrl: queueUrl = '' } = await sqsClient.send(
     new CreateQueueCommand({
       QueueName: 'chaos',
-      Attributes: { VisibilityTimeout: String(Math.ceil(settings.visibilityTimeoutMs / 1000)) },
+      Attributes: { VisibilityTimeout: String(Math.ceil(visibilityTimeoutMs(settings) / 1000)) },
     }),
   );
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-chaos-'));

@@ -50,7 +50,7 @@ const fleetSettings = resolveSettings(
   {
     ...{ leaseMs: 6000, skewMs: 500, dispatchLeaseMs: 4000, dispatchLeaseCapMs: 20_000 },
     ...{ maxAttempts: 6, maxCrashes: 3, backoffBaseMs: 200, backoffCapMs: 2000 },
-    ...{ functionTimeoutMs: 9000, visibilityTimeoutMs: 10_000, deadlineMarginMs: 500, shutdownGraceMs: 3000 },
+    ...{ functionTimeoutMs: 9000, deadlineMarginMs: 500, shutdownGraceMs: 3000 },
     ...{ killAfterMs: 1000, maxStallMs: 2000, reaperIntervalMs: 3000, minSweepIntervalMs: 200 },
     ...{ processConcurrency: 12, cells: 3, cellMemoryMb: 200 },
     ...{ shards: 2, maxRunning: 200, eventsEnabled: false },

@@ -53,7 +53,7 @@ describe('a worker function', () => {
       settings: {
         // Leases are long and ended by hand: none may lapse because the machine is busy.
         ...{ leaseMs: 30_000, skewMs: 200, dispatchLeaseMs: 2000 },
-        ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, visibilityTimeoutMs: 9000, deadlineMarginMs: 3000 },
+        ...{ functionTimeoutMs: FUNCTION_TIMEOUT_MS, deadlineMarginMs: 3000 },
         ...{ reaperIntervalMs: 3000, minSweepIntervalMs: 50, logLevel: 'WARN' },
         ...{
           backoffBaseMs: 0,

@@ -1,6 +1,7 @@
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { jobBody, parseMessage } from '../../lib/wire/message.ts';
+import { visibilityTimeoutMs } from '../../lib/wire/queues.ts';
 import { derivedSeed, seededRandom } from '../support/random.ts';
 import { plantChaos } from './chaos-events.ts';
 import type { FaultKind } from './fault-kinds.ts';
@@ -88,7 +89,7 @@ export class Simulation {
       (before, after, write) => this.judge.observe(before, after, write),
       { alterWrite: bug.alterWrite ?? ((write) => write), alterQuery: bug.alterQuery ?? ((_, page) => page) },
     );
-    this.queue = new SimulatedQueue(this.world, simulatedSettings.visibilityTimeoutMs);
+    this.queue = new SimulatedQueue(this.world, visibilityTimeoutMs(simulatedSettings));
     this.#deadLetters = new SimulatedDeadLetters(this.world, simulatedSettings, (process) =>
       this.#portsFor(process),
     );

@@ -1,4 +1,5 @@
 import type { Settings } from '../../lib/settings/settings.ts';
+import { visibilityTimeoutMs } from '../../lib/wire/queues.ts';
 import { keepDeadLetter } from '../../lib/worker/hosts/dead-letter-host.ts';
 import { silentTelemetry } from '../support/silent-ports.ts';
 import type { Ports } from './planted-bug.ts';
@@ -20,7 +21,7 @@ export class SimulatedDeadLetters {
     this.#world = world;
     this.#settings = settings;
     this.#portsFor = portsFor;
-    this.#queue = new SimulatedQueue(world, settings.visibilityTimeoutMs);
+    this.#queue = new SimulatedQueue(world, visibilityTimeoutMs(settings));
   }
 
   send(body: string): void {

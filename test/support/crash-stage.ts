@@ -35,7 +35,6 @@ const shortWaits = {
   leaseMs: 30_000,
   heartbeatMs: 300,
   functionTimeoutMs: 1500,
-  visibilityTimeoutMs: 2000,
   dispatchLeaseMs: 1000,
   deadlineMarginMs: 200,
   reaperIntervalMs: 1000,

@@ -8,6 +8,7 @@ import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { type Resources, SHORT_TIMES_VARIABLE } from '../../lib/wire/environment.ts';
 import { jobBody, type SendOptions } from '../../lib/wire/message.ts';
+import { visibilityTimeoutMs } from '../../lib/wire/queues.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
 import { anyEngine, local, patient, sqsEndpoint } from './engines.ts';
@@ -66,7 +67,7 @@ export interface WorkerStack extends Omit<Stage, 'direct'> {
 export async function startWorkerStack(given: Readonly<Record<string, unknown>> = {}): Promise<WorkerStack> {
   const settings = resolveSettings({ ...shortLeases, ...given }, { allowShortTimes: true });
   const { direct, ...stage } = await openStage({
-    queueAttributes: { VisibilityTimeout: String(Math.ceil(settings.visibilityTimeoutMs / 1000)) },
+    queueAttributes: { VisibilityTimeout: String(Math.ceil(visibilityTimeoutMs(settings) / 1000)) },
   });
   const { tableName, queueUrl, dynamodb, sqs } = stage;
   const resources: Resources = { tableName, queueUrl, serviceName: 'test', eventBusName: 'default' };

@@ -56,8 +56,6 @@ export interface SettingProps {
   readonly workerConcurrency?: number;
   /** Longest invocation of the worker. @default Duration.minutes(15) */
   readonly functionTimeout?: Duration;
-  /** How long SQS hides a message that was received. @default - `functionTimeout` plus `batchWindow` plus one minute */
-  readonly visibilityTimeout?: Duration;
   /** Deliveries after which a message goes to the dead-letter queue. @default 10 */
   readonly maxReceiveCount?: number;
   /** Time before the invocation’s end at which its jobs are asked to stop. @default Duration.seconds(10) */

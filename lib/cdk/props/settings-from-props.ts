@@ -17,7 +17,6 @@ const wholeUnits: Partial<
   Record<SettingName, { readonly unit: 'seconds' | 'minutes'; readonly ms: number }>
 > = {
   functionTimeoutMs: { unit: 'seconds', ms: 1000 },
-  visibilityTimeoutMs: { unit: 'seconds', ms: 1000 },
   batchWindowMs: { unit: 'seconds', ms: 1000 },
   queueRetentionMs: { unit: 'seconds', ms: 1000 },
   deadLetterRetentionMs: { unit: 'seconds', ms: 1000 },

@@ -52,20 +52,6 @@ describe('a setting that is refused', () => {
   });
 });
 
-describe('the visibility timeout', () => {
-  it('follows nothing where neither the function’s timeout nor the batch’s window is given', () => {
-    expect(resolveSettings({ maxRunning: 100 }).visibilityTimeoutMs).toBe(960_000);
-  });
-
-  it('must cover the batch’s window as well', () => {
-    const window = { functionTimeoutMs: 900_000, batchWindowMs: 1_000 };
-    expect(refusal({ ...window, visibilityTimeoutMs: 900_999 }).message).toBe(
-      'functionTimeoutMs (900000) plus batchWindowMs (1000) must be at most visibilityTimeoutMs (900999), or SQS delivers a message again while its worker still runs; set visibilityTimeoutMs to 901000 or more',
-    );
-    expect(resolveSettings({ ...window, visibilityTimeoutMs: 901_000 })).toMatchObject(window);
-  });
-});
-
 describe('two settings that are related', () => {
   it.each([
     { backoffBaseMs: 5_000, backoffCapMs: 5_000 },

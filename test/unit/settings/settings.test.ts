@@ -92,15 +92,10 @@ describe('settings that follow from others', () => {
   it('move along when only the other is given', () => {
     expect(resolveSettings({ leaseMs: 60_000 })).toMatchObject({ heartbeatMs: 20_000, minLeaseMs: 20_000 });
     expect(resolveSettings({ leaseMs: 10_000 })).toMatchObject({ heartbeatMs: 3_333, minLeaseMs: 10_000 });
-    expect(resolveSettings({ functionTimeoutMs: 60_000 })).toMatchObject({ visibilityTimeoutMs: 120_000 });
-    expect(resolveSettings({ batchWindowMs: 1_000 })).toMatchObject({ visibilityTimeoutMs: 961_000 });
   });
 
   it('stay where they are put', () => {
     expect(resolveSettings({ leaseMs: 60_000, heartbeatMs: 5_000 })).toMatchObject({ heartbeatMs: 5_000 });
-    expect(resolveSettings({ functionTimeoutMs: 60_000, visibilityTimeoutMs: 90_000 })).toMatchObject({
-      visibilityTimeoutMs: 90_000,
-    });
   });
 
   it('stay at their defaults where the other is given as its default', () => {
@@ -161,15 +156,6 @@ describe('relations between settings name both, with both values and the way out
       ['skewMs (6667)', 'minLeaseMs (20000)', 'lower skewMs to 6666 or raise minLeaseMs above 20001'],
     ],
     [
-      'messages reappear while they run',
-      { visibilityTimeoutMs: 899_999 },
-      [
-        'functionTimeoutMs (900000)',
-        'visibilityTimeoutMs (899999)',
-        'set visibilityTimeoutMs to 900000 or more',
-      ],
-    ],
-    [
       'no job ever starts',
       { functionTimeoutMs: 10_000 },
       ['deadlineMarginMs (10000)', 'functionTimeoutMs (10000)', 'lower deadlineMarginMs'],
@@ -225,7 +211,6 @@ describe('relations between settings name both, with both values and the way out
   it.each([
     ['heartbeatMs', { heartbeatMs: 6_666 }],
     ['skewMs', { skewMs: 6_666 }],
-    ['visibilityTimeoutMs', { visibilityTimeoutMs: 900_000 }],
     ['deadlineMarginMs', { functionTimeoutMs: 10_001 }],
     ['maxCrashes', { maxCrashes: 5 }],
     ['shards', { shards: 1, maxRunning: 1_625 }],

@@ -6,7 +6,6 @@ export const demoSettings = {
   backoffCapMs: 5_000,
   dispatchLeaseMs: 6_000,
   functionTimeoutMs: 90_000,
-  visibilityTimeoutMs: 96_000,
   deadlineMarginMs: 5_000,
   reaperIntervalMs: 6_000,
   minSweepIntervalMs: 100,

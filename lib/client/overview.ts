@@ -8,14 +8,9 @@ import type { CountQuery, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures } from '../protocol/store/all-failures.ts';
 import { parseReaperRow } from '../protocol/store/reaper-row.ts';
+import type { Count } from '../tools/inspect/health.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { ClientParts } from './client-parts.ts';
-
-/** A count that may have stopped at a limit. */
-export interface Count {
-  readonly count: number;
-  readonly complete: boolean;
-}
 
 /** Counts from the index and the queue. */
 export interface Overview {
@@ -28,6 +23,8 @@ export interface Overview {
   readonly overdue: Count;
   /** Earliest lease end among running jobs. */
   readonly soonestLeaseEnd?: number;
+  /** Earliest time at which a pending job's hint is due again. */
+  readonly soonestHint?: number;
   readonly failed: Readonly<Record<string, Count>>;
   readonly queue?: QueueCounts;
   readonly deadLetters?: QueueCounts;
@@ -42,6 +39,8 @@ interface ReaperState {
   readonly term: number;
   /** Time of the next promised sweep. */
   readonly wakeAt?: number;
+  /** Time of the last sweep. */
+  readonly ledAt?: number;
 }
 
 type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs'>;
@@ -59,17 +58,30 @@ export async function readOverview(
   const shards = allShards(settings.shards);
   const countAll = (partitions: readonly string[], range: Pick<CountQuery, 'upTo'> = {}) =>
     total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
-  const [running, lapsed, pending, overdue, soonest, reaper, queues, failed] = await Promise.all([
+  const [running, lapsed, pending, overdue, soonestLeaseEnd, soonestHint, ...rest] = await Promise.all([
     countAll(shards.running),
     countAll(shards.running, { upTo: now - settings.skewMs - settings.graceMs }),
     countAll(shards.pending),
     countAll(shards.pending, { upTo: now }),
-    soonestLeaseEnd(table, shards.running),
+    soonestEnd(table, shards.running),
+    soonestEnd(table, shards.pending),
     readLeader(table),
     readQueues(parts),
     countFailures(parts, options),
   ]);
-  return { at: now, running, lapsed, pending, overdue, soonestLeaseEnd: soonest, failed, ...queues, reaper };
+  const [reaper, queues, failed] = rest;
+  return {
+    at: now,
+    running,
+    lapsed,
+    pending,
+    overdue,
+    soonestLeaseEnd,
+    soonestHint,
+    failed,
+    ...queues,
+    reaper,
+  };
 }
 
 /** Counting an entry costs as much as reading it, so one read yields all types. */
@@ -112,7 +124,7 @@ async function total(counts: readonly Promise<Count>[]): Promise<Count> {
   };
 }
 
-async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Promise<number | undefined> {
+async function soonestEnd(table: Table, partitions: readonly string[]): Promise<number | undefined> {
   const firsts = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
   const ends = firsts.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
   return ends.length === 0 ? undefined : Math.min(...ends);
@@ -121,8 +133,8 @@ async function soonestLeaseEnd(table: Table, partitions: readonly string[]): Pro
 async function readLeader(table: Table): Promise<ReaperState | undefined> {
   const row = await table.read(LEADER_KEY);
   if (row === undefined) return undefined;
-  const { holder, term, wakeAt } = parseReaperRow(row);
-  return { holder, term, wakeAt };
+  const { holder, term, wakeAt, ledAt } = parseReaperRow(row);
+  return { holder, term, wakeAt, ledAt };
 }
 
 async function readQueues({ found, sqs }: OverviewParts): Promise<Pick<Overview, 'queue' | 'deadLetters'>> {

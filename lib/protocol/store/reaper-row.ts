@@ -10,6 +10,8 @@ export interface ReaperRow
     Pick<NextSweep, 'term' | 'gaugedAt' | 'wholeAt'> {
   /** The highest number of shards ever used. */
   readonly shards: number;
+  /** When the last sweep ended. */
+  readonly ledAt?: number;
 }
 
 interface Parts {
@@ -40,6 +42,7 @@ export const parseReaperRow = (row: Row | undefined): ReaperRow => ({
   wake: textIn(row?.wake),
   wakeAt: numberIn(row?.wakeAt),
   holder: textIn(row?.holder),
+  ledAt: numberIn(row?.ledAt),
   term: numberIn(row?.term) ?? 0,
   gaugedAt: numberIn(row?.gaugedAt) ?? 0,
   wholeAt: numberIn(row?.wholeAt) ?? 0,

@@ -1,14 +1,13 @@
 import type { QueueCounts } from '../../aws/sqs/queue-inspection.ts';
-import type { Count, Overview } from '../../client/overview.ts';
+import type { Overview } from '../../client/overview.ts';
 import { formatAge } from '../inspect/format-duration.ts';
+import { type Count, WAKE_LATE_MS } from '../inspect/health.ts';
+import { formatCount } from '../inspect/health-strip.ts';
 import { cutEnd } from './terminal/fit-text.ts';
 import type { Colours, Output } from './terminal/output.ts';
 
 const LABEL = 22;
 const COUNT = 9;
-
-/** A wake this late is lost; the next tick of the schedule repairs the chain. */
-const LATE_MS = 5000;
 
 export function overviewLines(
   overview: Overview,
@@ -41,10 +40,6 @@ export function overviewLines(
   ];
 }
 
-/** `1,234`, or `10,000+` if the count stopped. */
-const formatCount = ({ count, complete }: Count): string =>
-  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
-
 const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
   soonestLeaseEnd === undefined
     ? ''
@@ -61,7 +56,7 @@ function reaperState({ reaper }: Overview, now: number, colours: Colours): Paint
   if (reaper === undefined) return ['none has run yet', colours.yellow];
   const { holder = 'any reaper', term, wakeAt } = reaper;
   if (wakeAt === undefined) return ['none has promised a sweep', colours.yellow];
-  return wakeAt > now - LATE_MS
+  return wakeAt > now - WAKE_LATE_MS
     ? [`${holder} sweeps next ${formatAge(wakeAt, now)} (term ${term})`]
     : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process makes up for it`, colours.yellow];
 }

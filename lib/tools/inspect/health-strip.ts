@@ -1,0 +1,129 @@
+import { formatAge, formatDuration } from './format-duration.ts';
+import { type Count, type Health, type HealthCode, type HealthSigns, WAKE_LATE_MS } from './health.ts';
+
+/** One figure of the strip; `stats` prints it as a line, the console as a link. */
+interface HealthItem {
+  readonly name: 'waiting' | 'running' | 'workers' | 'sweep' | 'failed' | 'lost' | 'throttled';
+  readonly label: string;
+  readonly value: string;
+  readonly remark?: string;
+  /** `unknown` means that the value is a dash and the remark says why. */
+  readonly tone: 'plain' | 'warn' | 'bad' | 'unknown';
+}
+
+const codesOf: Readonly<Record<HealthItem['name'], readonly HealthCode[]>> = {
+  waiting: ['untaken', 'saturated', 'deadLetters'],
+  running: ['leasesOverdue'],
+  workers: ['paused', 'concurrency'],
+  sweep: ['reaperOff', 'reaperAbsent', 'reaperSilent', 'reaperLate', 'hintsOverdue'],
+  failed: ['failureRate'],
+  lost: ['lostWorkers'],
+  throttled: ['throttled'],
+};
+
+const NO_METRICS = 'CloudWatch was not asked, or refused';
+
+/** `1,234`, or `10,000+` if the count stopped. */
+export const formatCount = ({ count, complete }: Count): string =>
+  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
+
+/** @internal */
+export function healthStrip(signs: HealthSigns, health: Health): HealthItem[] {
+  const toneOf = (name: HealthItem['name'], value: string): HealthItem['tone'] => {
+    const reasons = health.reasons.filter(({ code }) => codesOf[name].includes(code));
+    if (reasons.some(({ state }) => state === 'down')) return 'bad';
+    if (reasons.length > 0) return 'warn';
+    return value === '–' ? 'unknown' : 'plain';
+  };
+  return [waiting(signs), running(signs), workers(signs), sweep(signs), ...lastHour(signs)].map((item) => ({
+    ...item,
+    tone: toneOf(item.name, item.value),
+  }));
+}
+
+type Untoned = Omit<HealthItem, 'tone'>;
+
+function waiting({ queue, oldestMessageMs, pending }: HealthSigns): Untoned {
+  const item = { name: 'waiting', label: 'waiting' } as const;
+  if (queue === undefined) {
+    const remark = 'the queue is not known: name it with --queue-url';
+    return { ...item, value: pending === undefined ? '–' : formatCount(pending), remark };
+  }
+  const parts = [
+    ...(oldestMessageMs === undefined || queue.visible === 0
+      ? []
+      : [`oldest ${formatDuration(oldestMessageMs)}`]),
+    ...(queue.delayed > 0 ? [`${queue.delayed.toLocaleString('en-US')} delayed`] : []),
+  ];
+  return { ...item, value: queue.visible.toLocaleString('en-US'), remark: parts.join(', ') || undefined };
+}
+
+function running({ running: count, soonestLeaseEnd, at }: HealthSigns): Untoned {
+  const lapsed = soonestLeaseEnd !== undefined && soonestLeaseEnd < at;
+  return {
+    name: 'running',
+    label: 'running',
+    value: count === undefined ? '–' : formatCount(count),
+    remark: lapsed ? `a lease ended ${formatAge(soonestLeaseEnd, at)}` : undefined,
+  };
+}
+
+function workers({ workers: seen }: HealthSigns): Untoned {
+  const item = { name: 'workers', label: 'workers busy' } as const;
+  if (seen === undefined) return { ...item, value: '–', remark: 'not looked at' };
+  if (seen.all === undefined)
+    return { ...item, value: seen.busy.toLocaleString('en-US'), remark: 'idle ones are not seen' };
+  return { ...item, value: `${seen.busy} of ${seen.all}` };
+}
+
+function sweep({ reaper, at }: HealthSigns): Untoned {
+  const item = { name: 'sweep', label: 'last sweep' } as const;
+  if (reaper === undefined) return { ...item, value: 'none yet' };
+  const { ledAt, wakeAt } = reaper;
+  const lateMs = wakeAt === undefined ? 0 : at - wakeAt;
+  return {
+    ...item,
+    value: ledAt === undefined ? '–' : formatAge(Math.min(ledAt, at), at),
+    remark: lateMs > WAKE_LATE_MS ? `next is ${formatDuration(lateMs)} late` : 'on time',
+  };
+}
+
+function lastHour({ lastHour: hour, failed, at }: HealthSigns): Untoned[] {
+  const stored = Object.values(failed ?? {});
+  const all: Count = {
+    count: stored.reduce((sum, { count }) => sum + count, 0),
+    complete: stored.every(({ complete }) => complete),
+  };
+  const span = hour?.since === undefined ? 'last hour' : `last ${formatDuration(at - hour.since)}`;
+  const value = (count: number | undefined) => (count === undefined ? '–' : count.toLocaleString('en-US'));
+  const delay =
+    hour?.reclaimDelayMs === undefined
+      ? ''
+      : `, reclaimed up to ${formatDuration(hour.reclaimDelayMs)} after the lease`;
+  return [
+    {
+      name: 'failed',
+      label: `failed, ${span}`,
+      value: value(hour?.failed),
+      remark: failed === undefined ? undefined : `${formatCount(all)} kept`,
+    },
+    {
+      name: 'lost',
+      label: `crashed and reclaimed, ${span}`,
+      value:
+        hour?.crashed === undefined && hour?.reclaimed === undefined
+          ? '–'
+          : value((hour.crashed ?? 0) + (hour.reclaimed ?? 0)),
+      remark:
+        hour?.crashed === undefined && hour?.reclaimed === undefined
+          ? NO_METRICS
+          : `${value(hour.crashed)} crashed, ${value(hour.reclaimed)} reclaimed${delay}`,
+    },
+    {
+      name: 'throttled',
+      label: `throttled, ${span}`,
+      value: value(hour?.throttled),
+      remark: hour?.throttled === undefined ? NO_METRICS : undefined,
+    },
+  ];
+}

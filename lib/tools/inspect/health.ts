@@ -1,0 +1,284 @@
+import { recoveryBound, SCHEDULE_JITTER_MS } from '../../settings/recovery-bound.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { counted } from './counted.ts';
+import { formatDuration } from './format-duration.ts';
+
+/** A count that may have stopped at a limit. */
+export interface Count {
+  readonly count: number;
+  readonly complete: boolean;
+}
+
+/** Absent means unknown, except for `reaper`. An `Overview` of the client has most of it. */
+export interface HealthSigns {
+  readonly at: number;
+  readonly running?: Count;
+  readonly pending?: Count;
+  /** Earliest lease end among running, and among pending jobs. */
+  readonly soonestLeaseEnd?: number;
+  readonly soonestHint?: number;
+  /** Failed jobs by type. */
+  readonly failed?: Readonly<Record<string, Count>>;
+  readonly queue?: { readonly visible: number; readonly inFlight: number; readonly delayed: number };
+  readonly deadLetters?: { readonly visible: number };
+  readonly oldestMessageMs?: number;
+  /** How long messages have been seen to wait while no worker took one; absent after a single look. */
+  readonly untakenMs?: number;
+  /** `all` is known only where idle workers can be seen. */
+  readonly workers?: { readonly busy: number; readonly all?: number; readonly paused?: number };
+  /** Absent means that no reaper has ever swept. */
+  readonly reaper?: { readonly wakeAt?: number; readonly ledAt?: number };
+  readonly lastHour?: LastHour;
+}
+
+/** Of the last hour, or since `since` if that is later. */
+interface LastHour {
+  readonly since?: number;
+  readonly done?: number;
+  readonly failed?: number;
+  readonly crashed?: number;
+  readonly reclaimed?: number;
+  /** The longest time from a lease's end to its reclaim. */
+  readonly reclaimDelayMs?: number;
+  /** Requests that DynamoDB refused for load. */
+  readonly throttled?: number;
+  /** Invocations that Lambda refused for want of concurrency, of all functions of the account. */
+  readonly refusedInvocations?: number;
+}
+
+type HealthState = 'healthy' | 'degraded' | 'down';
+
+export type HealthCode =
+  | 'untaken'
+  | 'saturated'
+  | 'reaperOff'
+  | 'reaperAbsent'
+  | 'reaperSilent'
+  | 'reaperLate'
+  | 'leasesOverdue'
+  | 'hintsOverdue'
+  | 'failureRate'
+  | 'lostWorkers'
+  | 'throttled'
+  | 'concurrency'
+  | 'deadLetters'
+  | 'paused';
+
+interface HealthReason {
+  readonly code: HealthCode;
+  readonly state: Exclude<HealthState, 'healthy'>;
+  /** Lower case, without a full stop. */
+  readonly says: string;
+  readonly next: string;
+}
+
+export interface Health {
+  readonly state: HealthState;
+  /** `healthy`, or `down because …`. */
+  readonly says: string;
+  /** The worst first. */
+  readonly reasons: readonly HealthReason[];
+}
+
+type Bounds = Pick<
+  Settings,
+  'reaperEnabled' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'skewMs' | 'graceMs'
+>;
+
+/** A wake this late is lost; the next tick of the schedule repairs the chain. */
+export const WAKE_LATE_MS = 5_000;
+/** Workers poll without a pause, so a message waits this long only if none is free. */
+const UNTAKEN_MS = 10_000;
+const DOWN_MS = 60_000;
+const SATURATED_MS = 60_000;
+const WORTH_TELLING = 5;
+const BAD_SHARE = 0.1;
+
+/** @internal */
+export function healthOf(signs: HealthSigns, settings: Bounds): Health {
+  const reasons = [
+    ...intakeReasons(signs),
+    ...reaperReasons(signs, settings),
+    ...outcomeReasons(signs),
+    ...limitReasons(signs),
+  ].sort((a, b) => Number(b.state === 'down') - Number(a.state === 'down'));
+  const state = reasons[0]?.state ?? 'healthy';
+  const of = reasons.filter((reason) => reason.state === state).map(({ says }) => says);
+  return { state, says: of.length === 0 ? state : `${state} because ${of.join('; ')}`, reasons };
+}
+
+const reason = (
+  code: HealthCode,
+  state: HealthReason['state'],
+  says: string,
+  next: string,
+): HealthReason => ({ code, state, says, next });
+
+function intakeReasons(signs: HealthSigns): HealthReason[] {
+  const { queue, running, workers, oldestMessageMs, untakenMs } = signs;
+  const waiting = queue?.visible ?? 0;
+  if (waiting === 0) return [];
+  const waits = counted(waiting, 'message waits', 'messages wait');
+  const since = oldestMessageMs === undefined ? '' : `, the oldest for ${formatDuration(oldestMessageMs)}`;
+  if (running?.count === 0 && queue?.inFlight === 0) {
+    const known = [oldestMessageMs, untakenMs].filter((each) => each !== undefined);
+    const ms = known.length === 0 ? UNTAKEN_MS : Math.max(...known);
+    if (ms < UNTAKEN_MS) return [];
+    return [
+      reason(
+        'untaken',
+        ms >= DOWN_MS ? 'down' : 'degraded',
+        `${waits}${since}, and no worker takes them`,
+        "start a worker ('leasehold work'), or look at the worker function: its event source mapping, its errors and its log",
+      ),
+    ];
+  }
+  const { busy, all } = workers ?? { busy: 0 };
+  const isFull = all !== undefined && all > 0 && busy >= all;
+  if ((oldestMessageMs ?? (isFull ? (untakenMs ?? 0) : 0)) < SATURATED_MS) return [];
+  return [
+    reason(
+      'saturated',
+      'degraded',
+      isFull ? `${waits}${since}, and all ${counted(all, 'worker')} are busy` : `${waits}${since}`,
+      'add workers: raise workerConcurrency, or start more worker processes',
+    ),
+  ];
+}
+
+function reaperReasons(signs: HealthSigns, settings: Bounds): HealthReason[] {
+  const { at, reaper, soonestLeaseEnd, soonestHint } = signs;
+  const next =
+    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold reap' sweeps once from here";
+  if (!settings.reaperEnabled)
+    return [
+      reason(
+        'reaperOff',
+        'degraded',
+        'the reaper is switched off (reaperEnabled is false)',
+        'switch it on again when the reason no longer applies',
+      ),
+    ];
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0 });
+  const overdue = (
+    [
+      ['running', 'leasesOverdue', soonestLeaseEnd],
+      ['pending', 'hintsOverdue', soonestHint],
+    ] as const
+  )
+    .filter(([, , end]) => end !== undefined && at - end > worstMs)
+    .map(([what, code, end = at]) =>
+      reason(
+        code,
+        'down',
+        `a ${what} job's lease ended ${formatDuration(at - end)} ago and the reaper has not acted; it acts within ${formatDuration(worstMs)}`,
+        next,
+      ),
+    );
+  return [...sweepReasons(reaper, at, settings, next), ...overdue];
+}
+
+function sweepReasons(
+  reaper: HealthSigns['reaper'],
+  at: number,
+  { reaperIntervalMs }: Bounds,
+  next: string,
+): HealthReason[] {
+  if (reaper === undefined)
+    return [reason('reaperAbsent', 'degraded', 'no reaper has swept this table yet', next)];
+  const { wakeAt = 0, ledAt = 0 } = reaper;
+  const lastSign = Math.max(wakeAt, ledAt);
+  const silentMs = at - lastSign;
+  if (lastSign > 0 && silentMs > 2 * reaperIntervalMs + SCHEDULE_JITTER_MS)
+    return [
+      reason(
+        'reaperSilent',
+        'down',
+        `no reaper has swept for ${formatDuration(silentMs)}; one is started every ${formatDuration(reaperIntervalMs)}`,
+        next,
+      ),
+    ];
+  if (wakeAt > 0 && at - wakeAt > WAKE_LATE_MS)
+    return [
+      reason(
+        'reaperLate',
+        'degraded',
+        `a sweep was due ${formatDuration(at - wakeAt)} ago`,
+        `the next tick of the schedule makes up for it, within ${formatDuration(reaperIntervalMs + SCHEDULE_JITTER_MS)}`,
+      ),
+    ];
+  return [];
+}
+
+function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] {
+  const { done = 0, failed = 0, crashed = 0, reclaimed = 0 } = lastHour ?? {};
+  const span = lastHour?.since === undefined ? 'in the last hour' : 'since this console started to look';
+  const lost = crashed + reclaimed;
+  const found: HealthReason[] = [];
+  if (failed >= WORTH_TELLING && failed >= BAD_SHARE * (failed + done))
+    found.push(
+      reason(
+        'failureRate',
+        'degraded',
+        `${counted(failed, 'job')} of ${(failed + done).toLocaleString('en-US')} failed ${span}`,
+        "list them with 'leasehold ls --status failed'; mend the cause, deploy, then revive them",
+      ),
+    );
+  if (lost >= WORTH_TELLING && lost >= BAD_SHARE * (lost + done))
+    found.push(
+      reason(
+        'lostWorkers',
+        'degraded',
+        `${counted(crashed, 'attempt')} crashed and ${counted(reclaimed, 'job was', 'jobs were')} reclaimed ${span}`,
+        'look at what the attempts died of: memory, a native module, or hosts that were stopped',
+      ),
+    );
+  const inDeadLetters = deadLetters?.visible ?? 0;
+  if (inDeadLetters > 0)
+    found.push(
+      reason(
+        'deadLetters',
+        'degraded',
+        `${counted(inDeadLetters, 'message is', 'messages are')} in the dead-letter queue`,
+        "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
+      ),
+    );
+  return found;
+}
+
+function limitReasons({ lastHour, workers }: HealthSigns): HealthReason[] {
+  const { throttled = 0, refusedInvocations = 0 } = lastHour ?? {};
+  const paused = workers?.paused ?? 0;
+  return [
+    ...(throttled > 0
+      ? [
+          reason(
+            'throttled',
+            'degraded',
+            `DynamoDB refused ${counted(throttled, 'request')} for load in the last hour`,
+            "the worker's log names the table or index and the kind of limit",
+          ),
+        ]
+      : []),
+    ...(refusedInvocations > 0
+      ? [
+          reason(
+            'concurrency',
+            'degraded',
+            `Lambda refused ${counted(refusedInvocations, 'invocation')} in this account in the last hour: no concurrency was left`,
+            "see the limit with 'aws lambda get-account-settings' (new accounts have 10); have it raised, lower workerConcurrency, or set reaperReservedConcurrency",
+          ),
+        ]
+      : []),
+    ...(paused > 0
+      ? [
+          reason(
+            'paused',
+            'degraded',
+            `${counted(paused, 'worker is', 'workers are')} paused`,
+            'resume them in the list of workers',
+          ),
+        ]
+      : []),
+  ];
+}

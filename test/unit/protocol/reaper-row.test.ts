@@ -27,12 +27,22 @@ function stage(row?: Readonly<Record<string, unknown>>, shards = 8) {
 }
 
 const nothing = {
-  ...{ wake: undefined, wakeAt: undefined, holder: undefined, term: 0, gaugedAt: 0, wholeAt: 0, shards: 8 },
+  ...{ wake: undefined, wakeAt: undefined, holder: undefined, ledAt: undefined },
+  ...{ term: 0, gaugedAt: 0, wholeAt: 0, shards: 8 },
 };
 
 describe('the reapers’ own row', () => {
   it('is read as it stands', async () => {
-    const row = { wake: 'a', wakeAt: 10, holder: 'r', term: 3, gaugedAt: 30, wholeAt: 20, shards: 8 };
+    const row = {
+      wake: 'a',
+      wakeAt: 10,
+      holder: 'r',
+      ledAt: 5,
+      term: 3,
+      gaugedAt: 30,
+      wholeAt: 20,
+      shards: 8,
+    };
     const { place, writes } = stage(row);
     expect(await place.read()).toStrictEqual(row);
     expect(writes).toEqual([]);
@@ -47,7 +57,16 @@ describe('the reapers’ own row', () => {
   it.each([
     { wake: 7, wakeAt: '10', holder: 7, term: '2', wholeAt: '20', gaugedAt: '30', shards: 100_000 },
     { wakeAt: Number.NaN, term: Number.POSITIVE_INFINITY, gaugedAt: Number.NaN, shards: Number.NaN },
-    { wake: null, wakeAt: null, holder: null, term: null, wholeAt: null, gaugedAt: null, shards: null },
+    {
+      wake: null,
+      wakeAt: null,
+      holder: null,
+      ledAt: '5',
+      term: null,
+      wholeAt: null,
+      gaugedAt: null,
+      shards: null,
+    },
   ])('may have been edited by hand: %o', async (row) => {
     const { place, writes } = stage(row);
     expect(await place.read()).toStrictEqual(nothing);

@@ -209,7 +209,7 @@ function checkOptions({ table, queue, actor }: ClientOptions<Registry>) {
   const tableName = table ?? process.env[resourceVariables.tableName];
   if (!tableName)
     problems.push(
-      `the client's table is not given; set ${resourceVariables.tableName}, or the option 'table', to the name of the jobs table: the stack's output TableName, or locally what 'leasehold env' prints`,
+      `the client's table is not given; set ${resourceVariables.tableName}, or the option 'table', to the name of the jobs table: the stack's output TableName, or locally what 'leasehold dev --env' prints`,
     );
   const queueUrl = queueUrlOf(queue);
   if (queueUrl !== undefined && !URL.canParse(queueUrl)) problems.push(queueProblem('client', queueUrl));

@@ -18,7 +18,7 @@ export class JobFailedError extends LeaseholdError {
     const why = job.lastError ?? 'its row does not say why';
     super(
       JobFailedError.code,
-      `job '${job.jobId}' of type '${job.type}' failed after ${counted(job.attempt, 'attempt')}: ${why}. See 'leasehold explain ${job.jobId}'`,
+      `job '${job.jobId}' of type '${job.type}' failed after ${counted(job.attempt, 'attempt')}: ${why}. See 'leasehold show ${job.jobId}'`,
     );
     this.job = recordOf(job);
   }

@@ -2,7 +2,7 @@ import type { Job, JobStatus } from '../protocol/job.ts';
 import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
 
-/** A job as an application sees it. `leasehold show` has the rest of its row. Times are epoch milliseconds. */
+/** A job as an application sees it. `leasehold show --row` has the rest of its row. Times are epoch milliseconds. */
 export interface JobRecord {
   readonly jobId: string;
   readonly type: string;

@@ -130,7 +130,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
     });
   });
 
-  describe('redrive', () => {
+  describe('revive by filter', () => {
     beforeEach(async () => {
       await fail('t1', 'Error: ETIMEDOUT 10.0.0.1');
       await clock.advance(3_600_000);
@@ -141,7 +141,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
 
     it('chooses by type, error and time, and changes nothing in a dry run', async () => {
       const would = async (...args: string[]) =>
-        (await system.run(['redrive', '--dry-run', '--json', ...args]))
+        (await system.run(['revive', '--dry-run', '--json', ...args]))
           .json<{ wouldRevive: string[] }>()
           .wouldRevive.sort();
       expect(await would('--type', 'email')).toEqual(['t1', 't2', 'x1']);
@@ -152,8 +152,24 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect(await status('t1')).toBe('failed');
     });
 
+    it('runs all quarantined jobs again, of whatever type, and no other', async () => {
+      for (const [jobId, type] of [
+        ['q1', 'email'],
+        ['q2', 'report'],
+      ] as const)
+        await system.store.fail(await claim(jobId, `worker-a/${jobId}`, type), {
+          ...{ errors: 0, crashes: 3, lastError: 'crashed: killed' },
+        });
+      const run = await system.run(['revive', '--quarantined'], { answer: true });
+      expect(run.stderr).toContain('Run 2 quarantined jobs again, 50 per second?');
+      expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('revived 2 jobs')]);
+      expect([await status('q1'), await status('q2'), await status('t1')]).toEqual([
+        ...['pending', 'pending', 'failed'],
+      ]);
+    });
+
     it('revives them with their hints after a yes', async () => {
-      const run = await system.run(['redrive', '--type', 'email', '--error', 'timedout'], { answer: true });
+      const run = await system.run(['revive', '--type', 'email', '--error', 'timedout'], { answer: true });
       expect(run.stderr).toContain('Run 2 failed jobs of email again, 50 per second?');
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('revived 2 jobs');
@@ -168,7 +184,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
     it('keeps to its rate: the second ten wait until a second has passed for each job of the first', async () => {
       for (let n = 0; n < 12; n++) await fail(`many-${String(n).padStart(2, '0')}`, 'boom', 'bulk');
       let ended = false;
-      const run = system.run(['redrive', '--type', 'bulk', '--rate', '1', '--yes']).finally(() => {
+      const run = system.run(['retry', '--type', 'bulk', '--rate', '1', '--yes']).finally(() => {
         ended = true;
       });
       await expect.poll(() => clock.sleepers).toBe(1);
@@ -179,31 +195,38 @@ describeOnOneEngine('acting on jobs', (engine) => {
     });
 
     it('says that rejected messages cannot be run again', async () => {
-      const run = await system.run(['redrive', '--type', 'leasehold.bad-message', '--yes']);
+      await system.store.reject({ messageId: 'm1', reason: 'not JSON', text: 'x', bytes: 1, sha256: 'y' });
+      const run = await system.run(['revive', '--type', 'leasehold.bad-message', '--yes']);
       expect(run.code).toBe(1);
-      expect(run.stderr).toContain('Rejected messages (leasehold.bad-message) cannot be run again');
+      expect(run.stderr).toContain('1 rejected message (leasehold.bad-message) cannot be run again');
+      const all = await system.run(['revive', '--since', '2h', '--yes', '--json']);
+      expect([all.code, all.json()]).toMatchObject([0, { revived: 4, refused: [] }]);
     });
 
-    it('refuses without a type, with a bad rate, and where nobody can say yes', async () => {
-      expect((await system.run(['redrive'])).stderr).toContain('--type TYPE');
-      expect((await system.run(['redrive', '--type', 'email', '--rate', '0'])).stderr).toContain('above 0');
-      const unanswered = await system.run(['redrive', '--type', 'email']);
+    it('refuses without a filter, with ids as well, with a bad rate, and where nobody can say yes', async () => {
+      expect((await system.run(['revive'])).stderr).toContain('--type, --error, --since');
+      expect((await system.run(['revive', 't1', '--error', 'x'])).stderr).toContain(
+        'either job ids or a filter',
+      );
+      expect((await system.run(['revive', 't1', '--dry-run'])).stderr).toContain('--dry-run is for filters');
+      expect((await system.run(['revive', '--type', 'email', '--rate', '0'])).stderr).toContain('above 0');
+      const unanswered = await system.run(['revive', '--type', 'email']);
       expect([unanswered.code, await status('t1')]).toEqual([2, 'failed']);
     });
   });
 
-  describe('workers', () => {
+  describe('stats --workers', () => {
     it('tells live workers from stale ones by the leases they hold', async () => {
       await claim('old-1', 'worker-dead/1');
       await claim('old-2', 'worker-dead/2');
       await clock.advance(25_000);
       await claim('new-1', 'worker-live/1');
       await clock.advance(6000);
-      const run = await system.run(['workers']);
+      const run = await system.run(['stats', '--workers']);
       expect(run.code).toBe(0);
       expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1 \(ended\), old-2 \(ended\)/);
       expect(run.stdout).toMatch(/worker-live +live +6 s ago +1 +new-1/);
-      const { workers } = (await system.run(['workers', '--stale', '--json'])).json<{
+      const { workers } = (await system.run(['stats', '--workers', '--stale', '--json'])).json<{
         workers: { worker: string }[];
       }>();
       expect(workers.map((each) => each.worker)).toEqual(['worker-dead']);
@@ -212,13 +235,13 @@ describeOnOneEngine('acting on jobs', (engine) => {
     it('says when it read only some leases, and refuses a limit of none', async () => {
       await claim('j1', 'w/1');
       await claim('j2', 'w/2');
-      const run = await system.run(['workers', '--limit', '1', '--json']);
+      const run = await system.run(['stats', '--workers', '--limit', '1', '--json']);
       expect(run.json()).toMatchObject({ leasesRead: 1, isCut: true });
-      expect((await system.run(['workers', '--limit', '0'])).code).toBe(2);
+      expect((await system.run(['stats', '--workers', '--limit', '0'])).code).toBe(2);
     });
   });
 
-  describe('stats and watch', () => {
+  describe('stats', () => {
     it('counts by status from the indexes, with queue and reaper', async () => {
       await claim('lapsed');
       await clock.advance(40_000);
@@ -242,7 +265,9 @@ describeOnOneEngine('acting on jobs', (engine) => {
     it('prints one document a look, and stops when told', async () => {
       await claim('live');
       const interrupt = new AbortController();
-      const run = system.run(['watch', '--json', '--every', '1s'], { interrupted: interrupt.signal });
+      const run = system.run(['stats', '--watch', '--json', '--every', '1s'], {
+        interrupted: interrupt.signal,
+      });
       await expect.poll(() => clock.sleepers).toBe(1);
       await clock.advance(1000);
       await expect.poll(() => clock.sleepers).toBe(1);
@@ -437,7 +462,7 @@ describe('the dead-letter queue', () => {
 
   it('is read without taking anything away', async () => {
     for (let round = 0; round < 2; round++) {
-      const { messages } = (await system.run(['dlq', 'ls', '--json'])).json<{
+      const { messages } = (await system.run(['ls', '--dlq', '--json'])).json<{
         messages: { what: string }[];
       }>();
       expect(messages.map(({ what }) => what).sort()).toEqual(['email', 'hint', 'unreadable']);
@@ -445,21 +470,22 @@ describe('the dead-letter queue', () => {
   });
 
   it('is sent to the job queue again after a yes, and only counted in a dry run', async () => {
-    const dry = await system.run(['dlq', 'redrive', '--dry-run', '--json']);
+    const dry = await system.run(['revive', '--dlq', '--dry-run', '--json']);
     expect(dry.json()).toMatchObject({ moved: 0, wouldMove: 3 });
-    expect((await system.run(['dlq', 'redrive'])).code).toBe(2);
-    const run = await system.run(['dlq', 'redrive', '--yes', '--rate', '1000', '--json']);
+    expect((await system.run(['revive', '--dlq'])).code).toBe(2);
+    const run = await system.run(['revive', '--dlq', '--yes', '--rate', '1000', '--json']);
     expect([run.code, run.json()]).toEqual([0, { moved: 3, failures: [] }]);
-    expect((await system.run(['dlq', 'ls', '--json'])).json()).toEqual({ messages: [] });
+    expect((await system.run(['ls', '--dlq', '--json'])).json()).toEqual({ messages: [] });
     const reply = await system.sqs.send(
       new ReceiveMessageCommand({ QueueUrl: system.queueUrl, MaxNumberOfMessages: 10 }),
     );
     expect(reply.Messages).toHaveLength(3);
   });
 
-  it('wants a verb, and a queue that has one', async () => {
-    expect((await system.run(['dlq'])).code).toBe(2);
-    const run = await system.run(['dlq', 'ls', '--queue-url', system.deadLetterUrl]);
+  it('takes no filter of jobs, and wants a queue that has one', async () => {
+    expect((await system.run(['ls', '--dlq', '--type', 'email'])).code).toBe(2);
+    expect((await system.run(['revive', '--dlq', '--quarantined'])).code).toBe(2);
+    const run = await system.run(['ls', '--dlq', '--queue-url', system.deadLetterUrl]);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('no redrive policy');
   });

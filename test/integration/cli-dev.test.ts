@@ -130,7 +130,7 @@ it('runs the jobs of a module, and says their logs, errors and ends; a change of
 }, async () => {
   const mine = { LEVEL: 'shell', AWS_ACCESS_KEY_ID: 'MINE', AWS_SECRET_ACCESS_KEY: 'MINE' };
   const dev = await devWith(greet('hello'), mine, '--aws', 'mine');
-  await dev.hears(/npx leasehold send greet '\{\}'/);
+  await dev.hears(/leasehold -- send greet '\{\}'/);
   const below = join(dev.folder, 'deep', 'below');
   mkdirSync(below, { recursive: true });
   const send = (name: string, jobId: string) =>
@@ -145,7 +145,7 @@ it('runs the jobs of a module, and says their logs, errors and ends; a change of
     /first greet #2 +sees +DATABASE_URL=postgres:\/\/file LEVEL=shell AWS_ACCESS_KEY_ID=MINE\s*$/m,
   );
   await dev.hears(/sent greet #1 +done after/);
-  const { stdout } = await runProcess(['env'], { directory: below });
+  const { stdout } = await runProcess(['dev', '--env'], { directory: below });
   expect(stdout).toMatch(/^LEASEHOLD_QUEUE_URL=http:\/\/127\.0\.0\.1:\d+\/.*$/m);
 
   writeFileSync(dev.file, greet('good day'));
@@ -172,7 +172,7 @@ it('leaves the jobs to a worker of the user’s own with --workers 0, which gets
   await expect.poll(() => existsSync(join(folder, LOCAL_STATE_FILE)), { timeout: 90_000 }).toBe(true);
   const run = (...args: readonly string[]) => runProcess(args, { directory: folder });
   expect((await run('send', 'count-primes', '{"below":100}', '--job-id', 'mine')).code).toBe(0);
-  const { stdout } = await run('env');
+  const { stdout } = await run('dev', '--env');
   const lines = stdout
     .trim()
     .split('\n')

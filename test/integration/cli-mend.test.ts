@@ -166,16 +166,16 @@ describeOnOneEngine('mending', (engine) => {
       expect([args[0], run.code]).toEqual([args[0], 0]);
       return run.stdout;
     };
-    expect(await said('show', 'unset')).toMatch(
+    expect(await said('show', 'unset', '--row')).toMatch(
       /budgets +set at the first claim\nlease +set at the first claim/,
     );
-    const shown = JSON.parse(await said('show', 'unset', '--json'));
+    const shown = JSON.parse(await said('show', 'unset', '--row', '--json'));
     for (const name of Object.keys(unset)) expect(shown).not.toHaveProperty(name);
-    expect(await said('explain', 'unset')).toContain('when it fails for good is set at the first claim');
+    expect(await said('show', 'unset')).toContain('when it fails for good is set at the first claim');
     expect(await said('ls', '--status', 'pending')).toMatch(/unset +email +pending/);
     expect(await said('doctor')).toContain('no problems');
-    expect(await said('reap', '--dry-run')).toContain('unset');
-    expect(await said('reap')).toContain('1 sent another hint');
+    expect(await said('doctor', '--sweep', '--dry-run')).toContain('unset');
+    expect(await said('doctor', '--sweep')).toContain('1 sent another hint');
     expect(await hints()).toEqual(['{"hint":"unset","type":"email"}']);
     expect(await said('cancel', '--yes', 'unset')).toContain('✓ unset');
     expect(await said('show', 'unset')).toContain('cancelled');
@@ -184,7 +184,7 @@ describeOnOneEngine('mending', (engine) => {
     expect(await said('revive', 'unset')).toContain('✓ unset');
   });
 
-  describe('reap', () => {
+  describe('doctor --sweep', () => {
     const lapse = (jobId: string, changes: Row = {}) =>
       edited(jobId, { leaseUntil: systemClock.now() - 60_000, ...changes });
 
@@ -192,32 +192,32 @@ describeOnOneEngine('mending', (engine) => {
       await lapse('dead');
       await lapse('killer', { lapses: 4 });
       await edited('live', {});
-      const dry = await system.run(['reap', '--dry-run']);
+      const dry = await system.run(['doctor', '--sweep', '--dry-run']);
       expect(dry.stdout).toMatch(
         /dead +email +1 min( \d+ s)? ago +worker-a\/dead +given to the next worker \(lapse 1 of 5\)/,
       );
       expect(dry.stdout).toMatch(/killer .*quarantined \(lapse 5 of 5\)/);
       expect(dry.stdout).toContain('A sweep would change 2 jobs; nothing was changed.');
       expect((await system.store.read('dead'))?.status).toBe('running');
-      const run = await system.run(['reap', '--json']);
+      const run = await system.run(['doctor', '--sweep', '--json']);
       expect(run.code).toBe(0);
       expect(run.json()).toMatchObject({ reclaimed: 1, quarantined: 1, hintsSent: 1 });
       expect((await system.store.read('dead'))?.status).toBe('pending');
       expect((await system.store.read('killer'))?.status).toBe('failed');
       expect((await system.store.read('live'))?.status).toBe('running');
       expect(await hints()).toEqual(['{"hint":"dead","type":"email"}']);
-      expect((await system.run(['reap', '--dry-run'])).stdout).toContain('No lease has lapsed');
+      expect((await system.run(['doctor', '--sweep', '--dry-run'])).stdout).toContain('No lease has lapsed');
     });
 
     it('leaves rows of a newer version alone and says so, as every verb does', async () => {
       await lapse('newer', { format: 3 });
       await lapse('dead', {});
       const before = await system.table.read('newer');
-      const reap = await system.run(['reap']);
-      expect([reap.code, reap.stdout]).toEqual([1, expect.stringContaining('1 of a newer version')]);
-      expect(reap.stdout).toContain('1 job reclaimed');
-      expect(reap.stderr).toContain("row 'newer' has format 3; this version knows up to 1");
-      for (const verb of ['cancel', 'take-back', 'revive', 'show', 'explain']) {
+      const sweep = await system.run(['doctor', '--sweep']);
+      expect([sweep.code, sweep.stdout]).toEqual([1, expect.stringContaining('1 of a newer version')]);
+      expect(sweep.stdout).toContain('1 job reclaimed');
+      expect(sweep.stderr).toContain("row 'newer' has format 3; this version knows up to 1");
+      for (const verb of ['cancel', 'take-back', 'revive', 'show']) {
         const run = await system.run([verb, 'newer']);
         expect([verb, run.code === 0]).toEqual([verb, false]);
         expect(run.stderr).toContain('has format 3');
@@ -231,7 +231,7 @@ describeOnOneEngine('mending', (engine) => {
 
     it('refuses by a clock that could take live leases', async () => {
       await edited('live', {});
-      const run = await system.run(['reap'], { clock: createHandClock() });
+      const run = await system.run(['doctor', '--sweep'], { clock: createHandClock() });
       expect(run.code).toBe(1);
       expect(run.stderr).toContain("off DynamoDB's");
       expect((await system.store.read('live'))?.status).toBe('running');
@@ -241,11 +241,11 @@ describeOnOneEngine('mending', (engine) => {
       await lapse('far', { leaseShard: 'r15' });
       await system.put({ jobId: 'leader:reaper', leader: 'r', leaderUntil: 0, term: 1, shards: 16 });
       expect(defaultSettings.shards).toBe(8);
-      expect((await system.run(['reap', '--json'])).json()).toMatchObject({ reclaimed: 1 });
+      expect((await system.run(['doctor', '--sweep', '--json'])).json()).toMatchObject({ reclaimed: 1 });
     });
 
     it('needs a queue for its hints', async () => {
-      const run = await system.run(['reap'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
+      const run = await system.run(['doctor', '--sweep'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
       expect(run.code).toBe(2);
     });
   });

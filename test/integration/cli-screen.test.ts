@@ -23,22 +23,22 @@ const looks: readonly (readonly string[])[] = [
   ['ls', '--status', 'done', '--scan'],
   ['ls', '--limit', '1'],
   ['ls', '--status', 'sleeping'],
-  ['explain', 'poison'],
-  ['explain', 'hostile'],
-  ['explain', 'taken'],
+  ['show', 'poison'],
   ['show', 'hostile'],
-  ['workers'],
+  ['show', 'taken'],
+  ['show', 'hostile', '--row'],
+  ['stats', '--workers'],
   ['stats'],
   ['doctor', '--no-scan'],
-  ['reap', '--dry-run'],
-  ['redrive', '--type', 'send-invoice', '--dry-run'],
-  ['dlq', 'ls'],
+  ['doctor', '--sweep', '--dry-run'],
+  ['revive', '--type', 'send-invoice', '--dry-run'],
+  ['ls', '--dlq'],
   ['plan', '--rate', '10', '--duration', '2m'],
   ['show', 'nobody'],
 ];
 const helps = [
   '',
-  ...['send', 'ls', 'explain', 'watch', 'redrive', 'doctor', 'plan', 'work', 'completion'],
+  ...['send', 'ls', 'show', 'stats', 'revive', 'doctor', 'dev', 'plan', 'work', 'completion'],
 ].map((name) => [name, '--help'].filter((word) => word !== ''));
 
 describe('on a screen', () => {
@@ -127,20 +127,23 @@ describe('on a screen', () => {
     expect(more?.length).toBeLessThanOrEqual(80);
   });
 
-  it('explain tells deaths, errors and acts, each with its attempt', () => {
-    const lines = at(80, 'explain', 'poison').lines.join('\n');
+  it('show tells deaths, errors and acts, each with its attempt', () => {
+    const lines = at(80, 'show', 'poison').lines.join('\n');
     const told = lines.replaceAll(/\s+/g, ' ');
     expect(lines).toMatch(/^poison {2}send-invoice {2}quarantined\n\n {2}crashed: out of memory \(heap\)\n/);
     expect(told).toMatch(/#1 crashed: out of memory \(heap\); ran again after 12\d ms/);
     expect(told).toMatch(/#2 crashed; the job is quarantined: out of memory \(heap\)/);
     expect(lines).toMatch(/#2 +claimed by ip-10-0-13-207-17-mt3k9xAbCdEf$/m);
-    expect(at(80, 'explain', 'taken').lines.join('\n')).toMatch(/#1 +taken back by test/);
-    const hostile = at(80, 'explain', 'hostile').lines.join('');
+    expect(at(80, 'show', 'taken').lines.join('\n')).toMatch(/#1 +taken back by test/);
+    const hostile = at(80, 'show', 'hostile').lines.join('');
     expect(hostile.replaceAll(/\s+/g, '')).toContain('\\u001b]0;owned\\u0007\\u202egnp.exe');
   });
 
-  it('watch draws over what it drew, and ends with Ctrl-C', async () => {
-    for (const args of [['watch'], ['ls', '--watch']]) {
+  it('--watch draws over what it drew, and ends with Ctrl-C', async () => {
+    for (const args of [
+      ['stats', '--watch'],
+      ['ls', '--watch'],
+    ]) {
       const { output, code } = await typeInPty([...args, '--every', '100ms'], {
         ...{ columns: 80, rows: 24, environment: system.environment },
         ...{ when: /(Ctrl-C to stop.*){3}/s, typed: '\u0003' },

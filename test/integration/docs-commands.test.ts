@@ -19,8 +19,7 @@ const commands = snippets()
       .map((line) => ({ page, line })),
   );
 
-const OURS =
-  /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|explain|workers|stats|redrive) ?)/;
+const OURS = /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|show|stats|revive) ?)/;
 
 /** Commands that another test runs, or that need an account of AWS. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [

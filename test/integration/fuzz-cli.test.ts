@@ -62,7 +62,7 @@ const commandLine = fc.constantFrom(...commands).chain((command) => {
       ...nameOf(command),
       ...words,
       ...given.flat(),
-      ...(command.name() === 'watch' ? ['--times=1'] : []),
+      ...(given.flat().includes('--watch') ? ['--times=1'] : []),
     ]);
 });
 

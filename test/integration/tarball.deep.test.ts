@@ -141,7 +141,7 @@ describe('the README’s first minutes, with the tarball', () => {
       await hears(/npx leasehold send count/);
       inMade(`npx leasehold send count '{"to":8}' --job-id mine`);
       await hears(/mine count #1 +counted +at=3/);
-      const { workers } = JSON.parse(inMade('npx leasehold workers --json')) as {
+      const { workers } = JSON.parse(inMade('npx leasehold stats --workers --json')) as {
         readonly workers: readonly { readonly worker: string }[];
       };
       const [, pid = ''] = /-(\d+)-/.exec(workers[0]?.worker ?? '') ?? [];
@@ -151,7 +151,7 @@ describe('the README’s first minutes, with the tarball', () => {
       console.log(
         `from \`npm run dev\` to the killed job's end: ${Math.round((performance.now() - began) / 1000)} s`,
       );
-      expect(inMade('npx leasehold explain mine')).toMatch(/its lease lapsed; the reaper reclaimed the job/);
+      expect(inMade('npx leasehold show mine')).toMatch(/its lease lapsed; the reaper reclaimed the job/);
     } finally {
       await dev.stop();
     }

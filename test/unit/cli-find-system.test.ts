@@ -106,7 +106,7 @@ it('takes only the variables of a local stack from its state, and prints them so
     LEASEHOLD_QUEUE_URL: 'http://127.0.0.1:9/q',
   };
   writeState(JSON.stringify({ ...local, environment }));
-  const { stdout } = await runInProcess(['env'], { directory: folder });
+  const { stdout } = await runInProcess(['dev', '--env'], { directory: folder });
   expect(stdout.trim().split('\n')).toEqual([
     `AWS_ACCESS_KEY_ID=''\\''; touch evil; '\\'''`,
     "LEASEHOLD_DONE_EVENTS='*'",

@@ -40,7 +40,7 @@ describe('what dev says', () => {
     [
       'a message that was rejected, with the command that shows why',
       ofLog('message rejected; its row says why', { row: 'bad:a', bytes: 51 }),
-      'message rejected: npx leasehold show bad:a',
+      'message rejected: npm run -s leasehold -- show bad:a',
     ],
     [
       'a cell that died between jobs',

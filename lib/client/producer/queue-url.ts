@@ -6,4 +6,4 @@ export const queueUrlOf = (given: string | undefined): string | undefined =>
   given ?? (process.env[resourceVariables.queueUrl] || undefined);
 
 export const queueProblem = (of: string, queueUrl: string | undefined): string =>
-  `the ${of}'s queue is ${queueUrl === undefined ? 'not given' : quoted(queueUrl)}; set ${resourceVariables.queueUrl}, or the option 'queue', to the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold env' prints`;
+  `the ${of}'s queue is ${queueUrl === undefined ? 'not given' : quoted(queueUrl)}; set ${resourceVariables.queueUrl}, or the option 'queue', to the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold dev --env' prints`;

@@ -26,11 +26,10 @@ export const commands: readonly CommandEntry[] = [
       says: 'list jobs by status, type, age or owner',
       load: () => import('./commands/ls.ts'),
     },
-    { name: 'show', says: 'show everything in a job’s row', load: () => import('./commands/show.ts') },
     {
-      name: 'explain',
-      says: 'tell the whole life of a job, and what happens next',
-      load: () => import('./commands/explain.ts'),
+      name: 'show',
+      says: 'show the whole life of a job, and what happens next',
+      load: () => import('./commands/show.ts'),
     },
   ]),
   ...inGroup('Operators:', [
@@ -41,36 +40,21 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'revive',
-      says: 'run failed or cancelled jobs again, with new budgets',
+      alias: 'retry',
+      says: 'run failed jobs again: by id, type, error or time',
       load: () => import('./commands/revive.ts'),
-    },
-    {
-      name: 'redrive',
-      says: 'revive many failed jobs, by type, error or time',
-      load: () => import('./commands/redrive.ts'),
     },
     {
       name: 'take-back',
       says: 'take running jobs from their workers, for the next',
       load: () => import('./commands/take-back.ts'),
     },
-    {
-      name: 'dlq',
-      says: 'list the dead-letter queue, or send its messages again',
-      load: () => import('./commands/dlq.ts'),
-    },
   ]),
   ...inGroup('System:', [
     {
       name: 'stats',
-      says: 'count jobs by status, and show queue and reaper',
+      says: 'count jobs, list workers, show queue and reaper',
       load: () => import('./commands/stats.ts'),
-    },
-    { name: 'watch', says: 'show the same live, until Ctrl-C', load: () => import('./commands/watch.ts') },
-    {
-      name: 'workers',
-      says: 'list workers by the leases they hold, live or STALE',
-      load: () => import('./commands/workers.ts'),
     },
     {
       name: 'schedules',
@@ -79,13 +63,8 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'doctor',
-      says: 'check settings, clock, reaper, queue, rows; repair them',
+      says: 'say whether it is healthy, check it, repair rows',
       load: () => import('./doctor/doctor.ts'),
-    },
-    {
-      name: 'reap',
-      says: 'sweep once, now: reclaim what lapsed, hint what waits',
-      load: () => import('./commands/reap.ts'),
     },
     {
       name: 'console',
@@ -105,11 +84,6 @@ export const commands: readonly CommandEntry[] = [
       load: () => import('./init/init.ts'),
     },
     { name: 'dev', says: 'run the whole system on this machine', load: () => import('./commands/dev.ts') },
-    {
-      name: 'env',
-      says: 'print the variables of the running local system',
-      load: () => import('./commands/env.ts'),
-    },
     { name: 'work', says: 'run a worker process, for containers', load: () => import('./commands/work.ts') },
     {
       name: 'completion',

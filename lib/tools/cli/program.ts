@@ -16,8 +16,8 @@ system unreachable.
 Examples:
   $ leasehold dev                                    the system on this machine
   $ leasehold send email '{"to":"ada@example.com"}'  send a job
-  $ leasehold explain report-2026-03                 its life, and what is next
-  $ leasehold doctor                                 check everything
+  $ leasehold show report-2026-03                    its life, and what is next
+  $ leasehold doctor                                 is the system healthy?
 
 'leasehold <command> --help' tells its options, with examples.`;
 

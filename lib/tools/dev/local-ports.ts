@@ -25,7 +25,7 @@ export async function localPorts(directory: string, first?: number): Promise<Loc
   return Object.fromEntries(SERVICES.flatMap((service, i) => (areFree[i] ? [[service, wanted[i]]] : [])));
 }
 
-/** Remembers the ports, so that a .env file made by `leasehold env` serves the next run too. */
+/** Remembers the ports, so that a .env file made by `leasehold dev --env` serves the next run too. */
 export function rememberPorts(directory: string, urls: { readonly [service in keyof LocalPorts]: string }) {
   const file = join(directory, PORTS_FILE);
   const ports = SERVICES.map((service) => Number(new URL(urls[service] ?? 'http://none').port));

@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { commandLine } from './command-line.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
 import type { StackEvent } from './stack.ts';
 
@@ -40,7 +41,7 @@ function outputLine(line: OutputLine): string | undefined {
   const name = jobPrefix(fields);
   if (message === 'run ended') return `${name}${endingOf(fields)}`;
   if (message.startsWith('message rejected'))
-    return pc.red(`message rejected: npx leasehold show ${String(fields.row)}`);
+    return pc.red(`message rejected: ${commandLine} show ${String(fields.row)}`);
   const paint = LEVELS[level] ?? ((text: string) => text);
   const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
   const told = rest

@@ -95,7 +95,7 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
     {
       what: 'overdue',
       at: by,
-      says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+      says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
     },
   ];
 }
@@ -132,7 +132,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
       what: isOverdue ? 'overdue' : 'nextHint',
       at: job.leaseUntil,
       says: isOverdue
-        ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now"
+        ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now"
         : 'if no worker has claimed it, the reaper sends another hint',
     },
   ];

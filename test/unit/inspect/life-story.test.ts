@@ -190,7 +190,7 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 222_500,
-        says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+        says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });
@@ -214,7 +214,7 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 100_000,
-        says: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold reap' to sweep now",
+        says: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });

@@ -3,12 +3,14 @@ import { Command, Option } from 'commander';
 import type { DevOptions } from '../../dev/dev.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, withExamples } from '../define-command.ts';
+import { printLocalVariables } from '../local-variables.ts';
 
 type Options = Omit<DevOptions, 'jobs' | 'bundling' | 'directory' | 'signal' | 'output'> & {
   readonly nodeModules?: readonly string[];
   readonly external?: readonly string[];
   readonly loader?: readonly string[];
   readonly worker?: string;
+  readonly env?: boolean;
   readonly json?: boolean;
 };
 
@@ -16,6 +18,7 @@ export function createCommand(context: CliContext): Command {
   const command = new Command('dev')
     .description('run the whole system on this machine: table, queues, workers, reaper and console')
     .argument('[jobs]', 'your jobs module, the file that exports a registry (default: demo jobs)')
+    .option('--env', 'print the variables of the system that runs here, one NAME=value a line, and end')
     .option('--once', 'end after the first minute; 0 only if every job ended as it should')
     .option('-q, --quiet', 'say nothing of jobs, logs and errors')
     .option('--no-demo', 'send no jobs of its own')
@@ -45,8 +48,9 @@ export function createCommand(context: CliContext): Command {
     .addOption(new Option('--worker <file>').hideHelp())
     .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
     .action(async (jobs: string | undefined, given: Options) => {
-      const { json, worker, demo, nodeModules, external, loader = [], ...options } = given;
+      const { env, json, worker, demo, nodeModules, external, loader = [], ...options } = given;
       const { terminal } = context;
+      if (env === true) return context.end(printLocalVariables(terminal, { json }));
       if (worker !== undefined)
         throw new CliError(
           '--worker is gone: name the module that exports your registry instead, as in: leasehold dev src/jobs.ts',
@@ -71,7 +75,13 @@ export function createCommand(context: CliContext): Command {
       if (json === true) terminal.write(`${JSON.stringify({ asExpected: code === 0 })}\n`);
       context.end(code === 0 ? exitCodes.ok : exitCodes.refused);
     });
-  return withExamples(command, 'leasehold dev', 'leasehold dev src/jobs.ts', 'leasehold dev --once');
+  return withExamples(
+    command,
+    'leasehold dev src/jobs.ts',
+    'leasehold dev --env > .env',
+    'set -a; eval "$(leasehold dev --env)"; set +a',
+    'leasehold dev --once',
+  );
 }
 
 const list = (text: string): readonly string[] => text.split(',');

@@ -13,6 +13,7 @@ import { formatRoughly } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
+import { listDeadLetters } from '../dead-letters.ts';
 import {
   type CliContext,
   durationOption,
@@ -40,6 +41,8 @@ interface LsOptions extends SystemOptions, RedrawOptions {
   readonly cursor?: string;
   readonly scan?: boolean;
   readonly watch?: boolean;
+  readonly dlq?: boolean;
+  readonly dlqUrl?: string;
 }
 
 export function createCommand(context: CliContext): Command {
@@ -53,9 +56,20 @@ export function createCommand(context: CliContext): Command {
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
     .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
     .option('-w, --watch', 'list again and again until Ctrl-C; --json prints one document a line')
+    .addOption(
+      new Option(
+        '--dlq',
+        'list the messages of the dead-letter queue instead, and leave them there',
+      ).conflicts(['type', 'owner', 'olderThan', 'cursor', 'scan', 'watch']),
+    )
+    .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
     .action((options: LsOptions) =>
       onSystem(context, options, async (system, output) => {
         const { clock } = context.terminal;
+        if (options.dlq === true) {
+          await listDeadLetters(system, output, options);
+          return exitCodes.ok;
+        }
         if (options.watch === true) {
           refuseDear(options);
           await redraw(context, options, async (drawing) => {
@@ -81,6 +95,7 @@ export function createCommand(context: CliContext): Command {
     'leasehold ls --status failed --type email --json',
     'leasehold ls --status done --scan --limit 20',
     'leasehold ls --status running --watch --every 5s',
+    'leasehold ls --dlq --limit 20',
   );
 }
 

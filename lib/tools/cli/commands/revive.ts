@@ -1,32 +1,91 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { actOnJob } from '../../../client/act-on-job.ts';
 import type { Job } from '../../../protocol/job.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
-import { type CliContext, onSystem, parseJobIds, withExamples, withSystem } from '../define-command.ts';
+import { CliError, type ExitCode } from '../cli-error.ts';
+import { type ResendOptions, resendDeadLetters } from '../dead-letters.ts';
+import {
+  type CliContext,
+  listOption,
+  numberOption,
+  onSystem,
+  parseJobIds,
+  pastOption,
+  positiveOption,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
+import { type FailureFilter, reviveMany } from '../revive-many.ts';
+import type { System } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+interface ReviveOptions extends SystemOptions, FailureFilter, ResendOptions {
+  readonly now?: boolean;
+  readonly dlq?: boolean;
+}
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('revive')
-    .description('run failed or cancelled jobs again, with new budgets')
-    .argument('<id...>', 'job ids', parseJobIds)
+    .description('run failed or cancelled jobs again, with new budgets: by id, or all failed jobs that match')
+    .argument('[id...]', 'job ids; else at least one of the next five options', parseJobIds)
+    .option('-t, --type <type>', 'failed jobs of this type (repeat, or separate with commas)', listOption)
+    .option('-e, --error <text>', 'whose last error contains this text (any case)')
+    .option('--since <instant>', 'that failed since then (ISO 8601, or a duration ago)', pastOption)
+    .option('--until <instant>', 'that failed until then (ISO 8601, or a duration ago)', pastOption)
+    .option('--quarantined', 'that crashed or lost their worker too often')
+    .addOption(
+      new Option('--dlq', 'send the messages of the dead-letter queue to the job queue again').conflicts([
+        ...['type', 'error', 'since', 'until', 'quarantined', 'now'],
+      ]),
+    )
+    .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
     .option('--now', 'run at once also what was to run later')
-    .action((ids: string[], options: SystemOptions & { readonly now?: boolean }) =>
-      onSystem(context, options, async (system, output) => {
-        system.queueUrl();
-        const results = await operate(system, ids, {
-          act: 'revive',
-          apply: (id) => actOnJob(system, id, 'revive', options),
-          done: (job) => revivedAs(job, context.terminal.clock.now()),
-        });
-        return reportOperated(output, results);
-      }),
+    .option('-n, --limit <n>', 'at most this many', numberOption(1, 1_000_000), 10_000)
+    .option('--rate <n>', 'at most this many per second', positiveOption, 50)
+    .option('--dry-run', 'only say what would be done')
+    .option('-y, --yes', 'do not ask')
+    .action((ids: readonly string[], options: ReviveOptions) =>
+      onSystem(context, options, (system, output) => revive(context.terminal, system, output, ids, options)),
     );
   return withExamples(
-    withSystem(command),
+    withSystem(withWide(command)),
     'leasehold revive report-2026-03 report-2026-04',
-    'leasehold revive report-2026-12 --now',
+    'leasehold revive --type email --error ETIMEDOUT --since 2h --dry-run',
+    'leasehold revive --quarantined --rate 5 --yes',
+    'leasehold revive --dlq --dry-run',
   );
+}
+
+async function revive(
+  terminal: Terminal,
+  system: System,
+  output: Output,
+  ids: readonly string[],
+  options: ReviveOptions,
+): Promise<ExitCode> {
+  const { type, error, since, until, quarantined, dlq } = options;
+  const isFiltered = [type, error, since, until, quarantined, dlq].some((given) => given !== undefined);
+  if (ids.length > 0 === isFiltered)
+    throw new CliError(
+      isFiltered
+        ? `Give either job ids or a filter; got both, '${ids[0]}' among them`
+        : "Name what to run again: job ids, or --type, --error, --since, --until, --quarantined or --dlq. 'leasehold ls --status failed' lists failed jobs",
+    );
+  if (dlq === true) return resendDeadLetters(terminal, system, output, options);
+  if (isFiltered) return reviveMany(terminal, system, output, options);
+  if (options.dryRun === true)
+    throw new CliError('--dry-run is for filters and --dlq; leave it out, or leave the ids out');
+  system.queueUrl();
+  const results = await operate(system, ids, {
+    act: 'revive',
+    apply: (id) => actOnJob(system, id, 'revive', { now: options.now }),
+    done: (job) => revivedAs(job, terminal.clock.now()),
+  });
+  return reportOperated(output, results);
 }
 
 function revivedAs(job: Job, now: number): string {

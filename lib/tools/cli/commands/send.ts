@@ -98,7 +98,7 @@ async function send(
   if (options.wait !== true) {
     output.json({ outcome: 'sent', ...sent, type, warning });
     output.line(`${output.colours.green('sent')} ${jobId}`);
-    if (isScreen) output.note(`Follow it with: leasehold explain ${jobId}`);
+    if (isScreen) output.note(`Follow it with: leasehold show ${jobId}`);
     return exitCodes.ok;
   }
   output.note(`sent ${jobId}; waiting for it to end`);
@@ -109,7 +109,7 @@ async function send(
   output.json({ outcome: 'sent', ...sent, type, warning, job: wholeJob(job) });
   output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
   if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
-  else output.note(job.lastError ?? `See 'leasehold explain ${jobId}'`);
+  else output.note(job.lastError ?? `See 'leasehold show ${jobId}'`);
   return job.status === 'done' ? exitCodes.ok : exitCodes.refused;
 }
 

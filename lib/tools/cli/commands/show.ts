@@ -1,98 +1,34 @@
 import { Command } from 'commander';
-import { isFinished, type Job, leaseEntryOf } from '../../../protocol/job.ts';
-import { SET_AT_FIRST_CLAIM } from '../../inspect/facts.ts';
-import { formatDuration } from '../../inspect/format-duration.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, onSystem, parseJobId, withExamples, withSystem } from '../define-command.ts';
+import {
+  type CliContext,
+  onSystem,
+  parseJobId,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
-import { leaseCell, paintStatus } from '../format-job.ts';
-import { readJob, wholeJob } from '../read-job.ts';
-import type { System } from '../system.ts';
-import type { Output } from '../terminal/output.ts';
-import { formatInstantAndAge } from '../terminal/time.ts';
+import { readJob } from '../read-job.ts';
+import { showRow } from '../show-row.ts';
+import { tellLife } from '../tell-life.ts';
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('show')
-    .description('show everything in a job’s row')
+    .description('show the whole life of a job: claims, errors, crashes, operators’ acts, and what is next')
     .argument('<id>', 'job id', parseJobId)
-    .action((id: string, options: SystemOptions) =>
+    .option('--row', 'show its row instead: payload, checkpoint, progress, result and every attribute')
+    .action((id: string, options: SystemOptions & { readonly row?: boolean }) =>
       onSystem(context, options, async (system, output) => {
         const job = await readJob(system, id);
-        output.json(wholeJob(job));
-        if (!output.isJson) showJob(context, system, output, job);
+        (options.row === true ? showRow : tellLife)(job, system.settings, output, context.terminal);
         return exitCodes.ok;
       }),
     );
   return withExamples(
-    withSystem(command),
+    withSystem(withWide(command)),
     'leasehold show report-2026-03',
-    'leasehold show report-2026-03 --json | jq .payload',
+    "leasehold show report-2026-03 --json | jq '.events[] | select(.text)'",
+    'leasehold show report-2026-03 --row --json | jq .payload',
   );
-}
-
-function showJob({ terminal }: CliContext, { settings }: System, output: Output, job: Job): void {
-  const now = terminal.clock.now();
-  const { colours } = output;
-  const instant = (at: number | undefined) =>
-    at === undefined ? undefined : formatInstantAndAge(at, now, terminal);
-  const fields: [string, string | undefined][] = [
-    ['job', colours.bold(job.jobId)],
-    ['type', job.type],
-    [
-      'status',
-      paintStatus(job.status, colours) +
-        (isFinished(job) ? '' : `, ${painted(leaseCell(leaseEntryOf(job), now, settings, colours))}`),
-    ],
-    [
-      'attempt',
-      `${job.attempt} (errors ${job.errors}, crashes ${job.crashes}, lapses ${job.lapses}, releases ${job.releases})`,
-    ],
-    ['budgets', budgetsOf(job)],
-    ['lease', job.leaseMs === undefined ? SET_AT_FIRST_CLAIM : formatDuration(job.leaseMs)],
-    ['owner', job.leaseOwner],
-    ['created', instant(job.createdAt)],
-    ['started', instant('startedAt' in job ? job.startedAt : undefined)],
-    ['last heartbeat', instant(job.status === 'running' ? job.heartbeatAt : undefined)],
-    ['lease until', instant(isFinished(job) ? undefined : job.leaseUntil)],
-    ['not before', instant(job.status === 'pending' ? job.notBefore : undefined)],
-    ['finished', instant(isFinished(job) ? job.finishedAt : undefined)],
-    ['kept until', instant(isFinished(job) ? job.expiresAt * 1000 : undefined)],
-    ['cancel requested', job.cancelRequested ? 'yes' : undefined],
-    ['last error', job.lastError],
-    ['changed by', job.changedBy],
-  ];
-  for (const [name, value] of fields)
-    if (value !== undefined) output.say(`${colours.dim(name.padEnd(16))} `, value);
-  showValues(output, job);
-}
-
-const budgetsOf = ({ maxAttempts, maxCrashes }: Job): string =>
-  maxAttempts === undefined || maxCrashes === undefined
-    ? SET_AT_FIRST_CLAIM
-    : `${maxAttempts} errors and crashes, ${maxCrashes} crashes`;
-
-const painted = ([text, paint]: ReturnType<typeof leaseCell>): string => paint(text);
-
-function showValues(output: Output, job: Job): void {
-  const values: [string, unknown][] = [
-    ['payload', asJson(job.payload)],
-    [`checkpoint ${job.checkpointSeq}`, job.checkpoint],
-    ['progress', job.progress],
-    ['result', job.status === 'done' ? job.result : undefined],
-    ['message as received', job.status === 'failed' ? job.rawMessage?.text : undefined],
-  ];
-  for (const [name, value] of values) {
-    if (value === undefined) continue;
-    output.line(output.colours.dim(name));
-    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-    output.say('  ', text);
-  }
-}
-
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,9 +1,30 @@
 import { Command } from 'commander';
 import { readOverview } from '../../../client/overview.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, listOption, onSystem, withExamples, withSystem } from '../define-command.ts';
+import {
+  type CliContext,
+  listOption,
+  numberOption,
+  onSystem,
+  withExamples,
+  withSystem,
+  withWide,
+} from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
+import { listWorkers } from '../list-workers.ts';
 import { overviewLines } from '../overview-lines.ts';
+import type { System } from '../system.ts';
+import type { Output } from '../terminal/output.ts';
+import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
+import { formatInstant } from '../terminal/time.ts';
+
+interface StatsOptions extends SystemOptions, RedrawOptions {
+  readonly type?: readonly string[];
+  readonly watch?: boolean;
+  readonly workers?: boolean;
+  readonly stale?: boolean;
+  readonly limit: number;
+}
 
 /** About a million jobs per shard, for a fraction of a cent. */
 const PAGES_EACH = 250;
@@ -12,14 +33,43 @@ export function createCommand(context: CliContext): Command {
   const command = new Command('stats')
     .description('count jobs by status from the index, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
-    .action((options: SystemOptions & { readonly type?: readonly string[] }) =>
+    .option('-w, --watch', 'count again and again until Ctrl-C; --json prints one document a line')
+    .option('--workers', 'list workers instead, by the leases they hold: last heartbeat, live or STALE')
+    .option('--stale', 'with --workers: only those whose leases have all ended')
+    .option(
+      '-n, --limit <n>',
+      'with --workers: read at most this many leases',
+      numberOption(1, 1_000_000),
+      20_000,
+    )
+    .action((options: StatsOptions) =>
       onSystem(context, options, async (system, output) => {
-        const now = context.terminal.clock.now();
-        const overview = await readOverview(system, now, { types: options.type, pagesEach: PAGES_EACH });
-        output.json(overview);
-        for (const line of overviewLines(overview, now, output)) output.line(line);
+        const { terminal } = context;
+        if (options.watch !== true) {
+          await look(system, output, options, PAGES_EACH);
+          return exitCodes.ok;
+        }
+        await redraw(context, options, async (drawing) => {
+          drawing.line(
+            drawing.colours.dim(`${formatInstant(terminal.clock.now(), terminal)}   Ctrl-C to stop`),
+          );
+          await look(system, drawing, options, 1);
+        });
         return exitCodes.ok;
       }),
     );
-  return withExamples(withSystem(command), 'leasehold stats', "leasehold stats --json | jq '.lapsed.count'");
+  return withExamples(
+    withSystem(withWide(withRedraw(command))),
+    'leasehold stats',
+    'leasehold stats --watch --every 10s --json >> counts.ndjson',
+    'leasehold stats --workers --stale',
+  );
+}
+
+async function look(system: System, output: Output, options: StatsOptions, pagesEach: number): Promise<void> {
+  const now = system.clock.now();
+  if (options.workers === true) return listWorkers(system, output, now, options);
+  const overview = await readOverview(system, now, { types: options.type, pagesEach });
+  output.json(overview);
+  for (const line of overviewLines(overview, now, output)) output.line(line);
 }

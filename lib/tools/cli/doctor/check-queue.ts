@@ -22,7 +22,7 @@ export function checkQueue(
       ? [
           warning(
             `${deadLetters.visible} messages are in the dead-letter queue`,
-            "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
+            "its consumer should have turned them into rows; list them with 'leasehold ls --dlq'",
           ),
         ]
       : []),

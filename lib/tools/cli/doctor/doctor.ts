@@ -4,8 +4,8 @@ import { defaultSettings } from '../../../settings/settings.ts';
 import { SettingsError } from '../../../settings/settings-error.ts';
 import { counted } from '../../inspect/counted.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
-import { type ExitCode, exitCodes } from '../cli-error.ts';
-import { type CliContext, withExamples, withSystem } from '../define-command.ts';
+import { CliError, type ExitCode, exitCodes } from '../cli-error.ts';
+import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
 import { findSystem, type SystemOptions } from '../find-system.ts';
 import { openSystem, type System, settingVariables } from '../system.ts';
 import { confirmed } from '../terminal/confirmed.ts';
@@ -16,6 +16,7 @@ import { runDoctor } from './run-doctor.ts';
 
 interface DoctorCommandOptions extends SystemOptions {
   readonly repair?: boolean;
+  readonly sweep?: boolean;
   readonly dryRun?: boolean;
   readonly scan?: boolean;
   readonly yes?: boolean;
@@ -28,7 +29,8 @@ export function createCommand(context: CliContext): Command {
   const command = new Command('doctor')
     .description('check settings, clock, reaper, queue and every row; repair rows with --repair')
     .option('--repair', 'repair what can be repaired, by conditional writes')
-    .option('--dry-run', 'with --repair: only say what would be done')
+    .option('--sweep', 'instead, sweep once from here: reclaim what lapsed, send lost hints again')
+    .option('--dry-run', 'with --repair or --sweep: only say what would be done')
     .option('--scan', 'read the whole table, whatever it costs')
     .option('--no-scan', 'never read the whole table')
     .option('-y, --yes', 'do not ask before repairing')
@@ -36,13 +38,23 @@ export function createCommand(context: CliContext): Command {
       'after',
       '\nExit codes: 0 no problems; 1 problems were found, and not all repaired;\n2 something could not be checked.',
     )
-    .action((options: DoctorCommandOptions) => doctor(context, options));
+    .action((options: DoctorCommandOptions) =>
+      options.sweep === true ? sweepFromHere(context, options) : doctor(context, options),
+    );
   return withExamples(
-    withSystem(command),
+    withSystem(withWide(command)),
     'leasehold doctor',
     'leasehold doctor --repair --dry-run',
+    'leasehold doctor --sweep',
     'leasehold doctor --no-scan --json   # in CI',
   );
+}
+
+async function sweepFromHere(context: CliContext, options: DoctorCommandOptions): Promise<void> {
+  if (options.repair === true) throw new CliError('Give either --repair or --sweep, one after the other');
+  const { previewSweep, sweepOnce } = await import('./sweep-once.ts');
+  const act = options.dryRun === true ? previewSweep : sweepOnce;
+  await onSystem(context, options, (system, output) => act(context, system, output));
 }
 
 async function doctor(context: CliContext, options: DoctorCommandOptions): Promise<void> {

@@ -90,7 +90,7 @@ export interface ReaperSigns {
 export function checkReaper(signs: ReaperSigns, now: number, settings: Settings): Finding[] {
   const { leader, oldestRunning, oldestPending } = signs;
   const next =
-    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold reap' sweeps once from here";
+    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold doctor --sweep' sweeps once from here";
   const findings: Finding[] = [];
   if (leader === undefined) findings.push(problem('no reaper has ever swept this table', next));
   if (leader?.shards !== undefined && parseReaperRow(leader).shards === 0)

@@ -3,8 +3,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { Command } from 'commander';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { CliError, exitCodes } from '../cli-error.ts';
-import { forShells } from '../commands/env.ts';
 import { type CliContext, withExamples, withJson, withoutSystem } from '../define-command.ts';
+import { forShells } from '../local-variables.ts';
 import { projectFiles } from './project-files.ts';
 
 type Options = { readonly name?: string; readonly leasehold?: string; readonly json?: boolean };

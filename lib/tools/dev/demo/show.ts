@@ -2,6 +2,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { JobTypeSample } from '../../bundle/read-jobs-module.ts';
 import { printable } from '../../inspect/printable.ts';
+import { commandLine } from '../command-line.ts';
 import type { DevOptions } from '../dev.ts';
 import type { AwsOfHandlers } from '../local-environment.ts';
 import type { LocalStack } from '../stack.ts';
@@ -115,18 +116,18 @@ export function introduction(
           '',
           ...types
             .slice(0, 3)
-            .map(({ type, sample }) => `  npx leasehold send ${type} '${JSON.stringify(sample)}'`),
+            .map(({ type, sample }) => `  ${commandLine} send ${type} '${JSON.stringify(sample)}'`),
           '',
         ]),
     ...(workers === 0
       ? [
           '  No worker runs here. Run yours in another terminal:',
           '',
-          '  set -a; eval "$(npx leasehold env)"; set +a; npx leasehold work src/jobs.ts',
+          `  set -a; eval "$(${commandLine} dev --env)"; set +a; ${commandLine} work src/jobs.ts`,
           '',
         ]
       : []),
-    `  Other processes find this system by the variables that ${pc.bold('npx leasehold env')} prints.`,
+    `  Other processes find this system by the variables that ${pc.bold(`${commandLine} dev --env`)} prints.`,
     '',
   ].join('\n');
 }

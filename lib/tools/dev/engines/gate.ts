@@ -13,7 +13,7 @@ export function refusal(headers: IncomingHttpHeaders, port: number, gate?: Gate)
     return `Host is '${host}'; use 127.0.0.1:${port}`;
   if (origin !== undefined || headers['sec-fetch-site'] !== undefined) return 'Web pages are refused here';
   if (gate !== undefined && !authorization.includes(`Credential=${gate.accessKeyId}/`))
-    return "This local engine takes only the access key that 'leasehold env' prints";
+    return "This local engine takes only the access key that 'leasehold dev --env' prints";
   return undefined;
 }
 

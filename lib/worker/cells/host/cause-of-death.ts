@@ -23,7 +23,7 @@ const OURS: Readonly<Record<KilledFor, string>> = {
   closing: 'ended with its host',
 };
 
-/** Explains a death; `explain` shows the first line. */
+/** Explains a death; `show` tells the first line. */
 export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;

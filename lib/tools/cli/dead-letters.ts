@@ -1,32 +1,22 @@
-import { Command } from 'commander';
-import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
-import type { JobQueue, ReceivedMessage } from '../../../protocol/ports.ts';
-import { messageLimits } from '../../../settings/message-limits.ts';
-import { parseMessage } from '../../../wire/message.ts';
-import { counted } from '../../inspect/counted.ts';
-import { formatAge } from '../../inspect/format-duration.ts';
-import { CliError, exitCodes } from '../cli-error.ts';
-import {
-  type CliContext,
-  numberOption,
-  onSystem,
-  positiveOption,
-  withExamples,
-  withSystem,
-  withWide,
-} from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
-import type { System } from '../system.ts';
-import { confirmed } from '../terminal/confirmed.ts';
-import { firstLine, type Output } from '../terminal/output.ts';
-import { createProgressBar } from '../terminal/progress-bar.ts';
+import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
+import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
+import { messageLimits } from '../../settings/message-limits.ts';
+import { parseMessage } from '../../wire/message.ts';
+import { counted } from '../inspect/counted.ts';
+import { formatAge } from '../inspect/format-duration.ts';
+import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
+import type { System } from './system.ts';
+import { confirmed } from './terminal/confirmed.ts';
+import { firstLine, type Output } from './terminal/output.ts';
+import { createProgressBar } from './terminal/progress-bar.ts';
+import type { Terminal } from './terminal/terminal.ts';
 
-interface DlqOptions extends SystemOptions {
+interface DeadLetterOptions {
   readonly dlqUrl?: string;
   readonly limit: number;
 }
 
-interface DlqRedriveOptions extends DlqOptions {
+export interface ResendOptions extends DeadLetterOptions {
   readonly rate: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -37,54 +27,21 @@ const AT_ONCE = 10;
 /** A single empty answer may have missed a server. */
 const EMPTY_ANSWERS = 2;
 
-export function createCommand(context: CliContext): Command {
-  const dlq = new Command('dlq').description(
-    'list the dead-letter queue, or send its messages to the job queue again',
-  );
-  dlq.addCommand(listCommand(context)).addCommand(redriveCommand(context));
-  return withExamples(dlq, 'leasehold dlq ls', 'leasehold dlq redrive --rate 20 --yes');
+/** Lists the messages and leaves them in the queue. */
+export async function listDeadLetters(
+  system: System,
+  output: Output,
+  options: DeadLetterOptions,
+): Promise<void> {
+  const queue = system.queueAt(await deadLetterUrl(system, options));
+  const messages: ReceivedMessage[] = [];
+  for await (const batch of drain(queue, options.limit)) messages.push(...batch);
+  // Receiving hid the messages; this makes them visible again.
+  await queue.changeVisibility(messages, 0);
+  show(system, output, messages);
 }
 
-const withQueue = (command: Command) =>
-  withSystem(
-    withWide(command)
-      .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
-      .option('-n, --limit <n>', 'at most this many messages', numberOption(1, 1_000_000), 100),
-  );
-
-function listCommand(context: CliContext): Command {
-  const command = withQueue(
-    new Command('ls').alias('read').description('list the messages and leave them in the queue'),
-  ).action((options: DlqOptions) =>
-    onSystem(context, options, async (system, output) => {
-      const queue = system.queueAt(await deadLetterUrl(system, options));
-      const messages: ReceivedMessage[] = [];
-      for await (const batch of drain(queue, options.limit)) messages.push(...batch);
-      // Receiving hid the messages; this makes them visible again.
-      await queue.changeVisibility(messages, 0);
-      show(context, system, output, messages);
-      return exitCodes.ok;
-    }),
-  );
-  return withExamples(command, 'leasehold dlq ls --limit 20 --json');
-}
-
-function redriveCommand(context: CliContext): Command {
-  const command = withQueue(new Command('redrive').description('send the messages to the job queue again'))
-    .option('--rate <n>', 'messages per second', positiveOption, 50)
-    .option('--dry-run', 'only say what would be done')
-    .option('-y, --yes', 'do not ask')
-    .action((options: DlqRedriveOptions) =>
-      onSystem(context, options, (system, output) => redrive(context, system, output, options)),
-    );
-  return withExamples(
-    command,
-    'leasehold dlq redrive --dry-run',
-    'leasehold dlq redrive --limit 1000 --rate 20 --yes',
-  );
-}
-
-async function deadLetterUrl(system: System, { dlqUrl }: DlqOptions): Promise<string> {
+async function deadLetterUrl(system: System, { dlqUrl }: DeadLetterOptions): Promise<string> {
   if (dlqUrl !== undefined) return dlqUrl;
   const { redrive } = await describeQueue(system.sqs, system.queueUrl());
   if (redrive === undefined)
@@ -107,13 +64,8 @@ async function* drain(queue: JobQueue, limit: number): AsyncGenerator<readonly R
   }
 }
 
-function show(
-  { terminal }: CliContext,
-  { settings }: System,
-  output: Output,
-  messages: readonly ReceivedMessage[],
-): void {
-  const now = terminal.clock.now();
+function show({ settings, clock }: System, output: Output, messages: readonly ReceivedMessage[]): void {
+  const now = clock.now();
   const described = messages.map((message) => {
     const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
     const job = parsed.ok ? (parsed.message.jobId ?? message.messageId) : undefined;
@@ -145,8 +97,13 @@ function show(
   output.line(output.colours.dim(counted(messages.length, 'message')));
 }
 
-async function redrive(context: CliContext, system: System, output: Output, options: DlqRedriveOptions) {
-  const { terminal } = context;
+/** Sends the messages to the job queue again. */
+export async function resendDeadLetters(
+  terminal: Terminal,
+  system: System,
+  output: Output,
+  options: ResendOptions,
+): Promise<ExitCode> {
   const url = await deadLetterUrl(system, options);
   const { visible } = await describeQueue(system.sqs, url);
   if (options.dryRun === true) {
@@ -158,7 +115,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
   }
   const question = `Send up to ${counted(options.limit, 'message')} (it has about ${visible}) to the job queue again?`;
   if (!(await confirmed(terminal, question, options))) return exitCodes.refused;
-  const { moved, failures } = await move(context, system, output, url, options);
+  const { moved, failures } = await move(terminal, system, output, url, options);
   output.json({ moved, failures });
   output.line(`${output.colours.green('sent again')} ${counted(moved, 'message')}`);
   for (const failure of failures) if (!output.isJson) output.note(`${output.colours.red('✗')} ${failure}`);
@@ -166,13 +123,7 @@ async function redrive(context: CliContext, system: System, output: Output, opti
 }
 
 /** Sends before deleting: a crash in between duplicates a message, which is harmless, but never loses one. */
-async function move(
-  { terminal }: CliContext,
-  system: System,
-  output: Output,
-  url: string,
-  options: DlqRedriveOptions,
-) {
+async function move(terminal: Terminal, system: System, output: Output, url: string, options: ResendOptions) {
   const { clock, interrupted } = terminal;
   const from = system.queueAt(url);
   const to = system.queue();

@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { clientConfig } from '../../../aws/client-defaults.ts';
 import { systemChance } from '../../../aws/clock.ts';
 import { decideReap, lapseLimit, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
@@ -12,8 +11,7 @@ import { counted } from '../../inspect/counted.ts';
 import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
+import type { CliContext } from '../define-command.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -21,19 +19,8 @@ const PAGE = 500;
 /** Decisions that a dry run lists. */
 const NAMED = 50;
 
-export function createCommand(context: CliContext): Command {
-  const command = new Command('reap')
-    .description('sweep once, now: reclaim jobs whose lease lapsed, and send lost hints again')
-    .option('--dry-run', 'only say what a sweep would do')
-    .action((options: SystemOptions & { readonly dryRun?: boolean }) =>
-      onSystem(context, options, (system, output) =>
-        options.dryRun === true ? dryRun(context, system, output) : reap(context, system, output),
-      ),
-    );
-  return withExamples(withSystem(withWide(command)), 'leasehold reap --dry-run', 'leasehold reap --json');
-}
-
-async function reap({ terminal }: CliContext, system: System, output: Output) {
+/** Reclaims what lapsed and sends lost hints again, as the reaper does. */
+export async function sweepOnce({ terminal }: CliContext, system: System, output: Output) {
   const { table, store, settings, clockGuard } = system;
   const queue = system.queue();
   if (!clockGuard.isSound())
@@ -121,7 +108,8 @@ const whyLeft: Readonly<Record<string, string>> = {
   stopped: 'not reached',
 };
 
-async function dryRun({ terminal }: CliContext, system: System, output: Output) {
+/** Says what a sweep would do. */
+export async function previewSweep({ terminal }: CliContext, system: System, output: Output) {
   const now = terminal.clock.now();
   const verdicts: { entry: LeaseEntry; verdict: ReapVerdict }[] = [];
   const bad: string[] = [];

@@ -1,26 +1,15 @@
-import { Command } from 'commander';
-import type { Job } from '../../../protocol/job.ts';
-import { type Facts, factsOf, tellFacts } from '../../inspect/facts.ts';
-import { formatAge, formatRoughly } from '../../inspect/format-duration.ts';
-import { inOneLine, type MomentKind } from '../../inspect/moment.ts';
-import { type NextStep, nextSteps } from '../../inspect/next-steps.ts';
-import { isQuarantined, type TimelineEvent, timelineOf } from '../../inspect/timeline.ts';
-import { shortWorkerOf, workerOf } from '../../inspect/worker-name.ts';
-import { exitCodes } from '../cli-error.ts';
-import {
-  type CliContext,
-  onSystem,
-  parseJobId,
-  withExamples,
-  withSystem,
-  withWide,
-} from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
-import { paintStatus } from '../format-job.ts';
-import { readJob } from '../read-job.ts';
-import type { Colours, Output } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { formatDay, formatInstant, formatTime } from '../terminal/time.ts';
+import type { Job } from '../../protocol/job.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { type Facts, factsOf, tellFacts } from '../inspect/facts.ts';
+import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
+import { inOneLine, type MomentKind } from '../inspect/moment.ts';
+import { type NextStep, nextSteps } from '../inspect/next-steps.ts';
+import { isQuarantined, type TimelineEvent, timelineOf } from '../inspect/timeline.ts';
+import { shortWorkerOf, workerOf } from '../inspect/worker-name.ts';
+import { paintStatus } from './format-job.ts';
+import type { Colours, Output } from './terminal/output.ts';
+import type { Terminal } from './terminal/terminal.ts';
+import { formatDay, formatInstant, formatTime } from './terminal/time.ts';
 
 interface Story {
   readonly job: Job;
@@ -29,31 +18,20 @@ interface Story {
   readonly next: readonly NextStep[];
 }
 
-export function createCommand(context: CliContext): Command {
-  const command = new Command('explain')
-    .description(
-      'tell the whole life of a job: claims, errors, crashes, operators’ acts, and what happens next',
-    )
-    .argument('<id>', 'job id', parseJobId)
-    .action((id: string, options: SystemOptions) =>
-      onSystem(context, options, async (system, output) => {
-        const now = context.terminal.clock.now();
-        const job = await readJob(system, id);
-        const events = timelineOf(job);
-        const facts = factsOf(job);
-        const next = nextSteps(job, now, system.settings);
-        const { jobId, type, status, attempt, lastError } = job;
-        const quarantined = status === 'failed' ? isQuarantined(job) : undefined;
-        output.json({ jobId, type, status, quarantined, attempt, now, lastError, events, facts, next });
-        if (!output.isJson) tell({ job, events, facts, next }, now, output, context.terminal);
-        return exitCodes.ok;
-      }),
-    );
-  return withExamples(
-    withSystem(withWide(command)),
-    'leasehold explain report-2026-03',
-    "leasehold explain report-2026-03 --json | jq '.events[] | select(.text)'",
-  );
+/** The life of a job so far, and what happens next. */
+export function tellLife(job: Job, settings: Settings, output: Output, terminal: Terminal): void {
+  const now = terminal.clock.now();
+  const story = {
+    job,
+    events: timelineOf(job),
+    facts: factsOf(job),
+    next: nextSteps(job, now, settings),
+  };
+  const { jobId, type, status, attempt, lastError } = job;
+  const { events, facts, next } = story;
+  const quarantined = status === 'failed' ? isQuarantined(job) : undefined;
+  output.json({ jobId, type, status, quarantined, attempt, now, lastError, events, facts, next });
+  if (!output.isJson) tell(story, now, output, terminal);
 }
 
 function tell({ job, events, facts, next }: Story, now: number, output: Output, terminal: Terminal): void {

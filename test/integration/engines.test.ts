@@ -143,10 +143,11 @@ describe('choosing a DynamoDB engine', () => {
 
   it('says for each engine why it cannot run, and what to install, when none can', async () => {
     const engines = [
-      { engine: 'dynoxide', available: false, reason: 'no package' },
+      { engine: 'dynoxide', available: false, reason: 'no package', missing: '@dynoxide/darwin-x64' },
       { engine: 'dynamodb-local', available: false, reason: 'no java' },
     ] as const;
-    const message = /dynoxide: no package; dynamodb-local: no java.*Install a Java 17/;
+    const message =
+      /dynoxide: no package; dynamodb-local: no java\)\. .*--save-optional @dynoxide\/darwin-x64\. Or install Java 17/;
     await expect(chooseEngine(Promise.resolve(engines))).rejects.toMatchObject({
       code: 'ENGINE_UNAVAILABLE',
       message: expect.stringMatching(message),

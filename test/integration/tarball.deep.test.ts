@@ -230,7 +230,7 @@ it('names the tools that dev needs together, with the command that installs them
   await expect
     .poll(dev.said, { timeout: 60_000 })
     .toMatch(
-      /This needs esbuild, fauxqs, \S+, which are not installed\. Run: npm install --save-dev esbuild fauxqs \S+/,
+      /This needs esbuild, fauxqs, (\S+), which are not installed\. Run: npm install --save-dev esbuild fauxqs && npm install --save-optional \1/,
     );
   await dev.stop();
   project.remove();

@@ -75,9 +75,11 @@ describe('files for GitHub', () => {
     const { updates } = parse(read('.github/dependabot.yml')) as {
       updates: { 'package-ecosystem': string; groups: Record<string, { patterns: string[] }> }[];
     };
-    const packages = JSON.parse(read('package.json'));
-    const names = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap(
-      (kind) => Object.keys(packages[kind] ?? {}),
+    const manifests = ['package.json', 'tools/binaries/package.json'].map((file) => JSON.parse(read(file)));
+    const names = manifests.flatMap((manifest) =>
+      ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((kind) =>
+        Object.keys(manifest[kind] ?? {}),
+      ),
     );
     const groups = updates.find((each) => each['package-ecosystem'] === 'npm')?.groups ?? {};
     const idle = Object.values(groups)

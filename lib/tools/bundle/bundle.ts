@@ -4,6 +4,7 @@ import type { BuildFailure, Loader, Message } from 'esbuild';
 import { libFolder, moduleExtension, packageFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { type BundlingOptions, bundling, ownPackage, UNUSED_CREDENTIAL_SOURCES } from './bundling.ts';
+import { installCommand } from './package-manager.ts';
 import { installFix, linkPackages, nativePackages, packageOf } from './packages.ts';
 
 export const BUNDLE = 'index.mjs';
@@ -105,7 +106,7 @@ async function loadEsbuild(): Promise<typeof import('esbuild')> {
     return await import('esbuild');
   } catch (cause) {
     throw bundleError(
-      "the functions must be bundled first, and esbuild is not installed; run 'npm install --save-dev esbuild'",
+      `the functions must be bundled first, and esbuild is not installed. Run: ${installCommand({ dev: ['esbuild'] })}`,
       cause,
     );
   }

@@ -13,6 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import type { BundlingOptions } from './bundling.ts';
+import { installCommand } from './package-manager.ts';
 
 /** The package that a file belongs to. */
 export function packageOf(file: string): { readonly name: string; readonly folder: string } | undefined {
@@ -121,7 +122,7 @@ function refuseOtherMachines(folder: string, cpu: string): void {
 const notInstalled = (name: string, jobs: string) =>
   new LeaseholdError(
     'BUNDLE',
-    `bundling.nodeModules has '${name}', and no node_modules above ${jobs} has it. Run: npm install ${name}`,
+    `bundling.nodeModules has '${name}', and it is not installed for ${jobs}. Run: ${installCommand({ normal: [name] }, dirname(jobs))}`,
   );
 
 /** Its exact version, or where it is if it is a package of the same workspace. */

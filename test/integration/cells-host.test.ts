@@ -285,6 +285,8 @@ describe('leasehold work', () => {
     child.stderr.destroy();
     await stack.send('act', { act: 'throw' }, { jobId: 'a', maxAttempts: 1 });
     expect(await stack.until('a', ended)).toMatchObject({ status: 'failed' });
+    await stack.send('act', { act: 'write' }, { jobId: 'c' });
+    expect(await stack.until('c', ended)).toMatchObject({ status: 'done', attempt: 1, crashes: 0 });
     await stack.send('act', { act: 'return', ms: 500 }, { jobId: 'b' });
     await stack.until('b', (job) => job?.status === 'running');
     child.kill('SIGTERM');

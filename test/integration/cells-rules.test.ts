@@ -91,7 +91,7 @@ describe('a handler that replaces the timers and the clock of its process', () =
 });
 
 describe('a cell in which a handler has left something broken', () => {
-  it.each(['JSON', 'Date', 'setTimeout', 'descriptors'])(
+  it.each(['JSON', 'Date', 'setTimeout', 'Object.prototype', 'listeners', 'descriptors'])(
     'is drained and replaced, though it is never idle (%s)',
     async (place) => {
       const { start, cells, telemetry } = stage({ cells: 1, spare: false });
@@ -108,6 +108,14 @@ describe('a cell in which a handler has left something broken', () => {
       await until(() => !isAlive(pid as number));
     },
   );
+
+  it('answers a handler that removed the listeners of its process', async () => {
+    const { start, cells } = stage({ cells: 1, spare: false });
+    await cells.ready();
+    const run = start('saveUnheard');
+    expect(await run.end).toEqual({ kind: 'returned', result: '"saved"' });
+    expect(run.saved).toHaveLength(1);
+  });
 
   it('excuses a job that failed in it once, and not again', async () => {
     const { start, cells } = stage({ cells: 1, spare: false });

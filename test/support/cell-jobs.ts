@@ -106,6 +106,17 @@ export const acts = {
     await save(place ?? null);
     return 'saved';
   },
+  /** Removes the listeners of its process, as some libraries do before an end, and saves all the same. */
+  saveUnheard: (given: Given, context: JobContext) => {
+    process.removeAllListeners('message');
+    return acts.save(given, context);
+  },
+  /** Past the console, as loggers do. */
+  async write() {
+    for (const output of [process.stdout, process.stderr]) output.write('a line\n');
+    await sleep(100);
+    return 'written';
+  },
   /** Leaves a timer behind that throws when it is over. */
   leaveTimer: ({ ms = 0 }: Given) => {
     setTimeout(() => {
@@ -125,6 +136,8 @@ export const acts = {
     if (place === 'JSON') JSON.stringify = () => 'nonsense';
     if (place === 'Date') Date.now = () => 0;
     if (place === 'setTimeout') Object.assign(globalThis, { setTimeout: () => ({ unref() {} }) });
+    if (place === 'Object.prototype') Object.assign(Object.prototype, { polluted: true });
+    if (place === 'listeners') process.removeAllListeners('message');
     if (place === 'descriptors') {
       execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=400']);
       for (let n = 0; n < 350; n++) openSync('/dev/null', 'r');

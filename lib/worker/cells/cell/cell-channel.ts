@@ -5,27 +5,39 @@ import { Outbox } from '../outbox.ts';
 
 type Sender = (message: unknown, callback: (error: Error | null) => void) => boolean;
 
+export interface CellChannel extends Pick<Outbox<FromCell>, 'say' | 'flush'> {
+  /** Listens again if a handler removed the listeners of its process; true if it did. */
+  listenAgain(): boolean;
+}
+
 /** Takes over the channel, so that code loaded later cannot use it by accident. */
 export function takeChannel(listener: {
   hear(message: ToCell): void;
   /** Called before the process ends with its channel. */
   onClosed(): void;
-}): Outbox<FromCell> {
+}): CellChannel {
   const send = process.send?.bind(process) as Sender | undefined;
   if (send === undefined) throw new Error('a cell is started by its host, with a channel to it');
   // Without a host, this cell is about to end.
-  const channel = new Outbox<FromCell>((said) => send(said, () => {}), setImmediate);
-  process.on('message', (messages: readonly ToCell[]) => messages.forEach(listener.hear));
+  const { say, flush } = new Outbox<FromCell>((said) => send(said, () => {}), setImmediate);
+  const onMessage = (messages: unknown) => (messages as readonly ToCell[]).forEach(listener.hear);
   // Without a host, no lease here is renewed.
-  process.on('disconnect', () => {
+  const onDisconnect = () => {
     listener.onClosed();
     endGroup();
-  });
+  };
+  const listenAgain = (): boolean => {
+    const isDeaf = !process.listeners('message').includes(onMessage);
+    if (isDeaf) process.on('message', onMessage);
+    if (!process.listeners('disconnect').includes(onDisconnect)) process.on('disconnect', onDisconnect);
+    return isDeaf;
+  };
+  listenAgain();
   // It may have disconnected before the listener was added.
   if (!process.connected) endGroup();
-  process.on('exit', channel.flush);
+  process.on('exit', flush);
   process.send = undefined;
-  return channel;
+  return { say, flush, listenAgain };
 }
 
 /** Includes everything the cell has started, because a cell leads its process group. */

@@ -28,7 +28,10 @@ export function createProbe(): Probe {
       return 'JSON gives wrong results';
     const limit = maxDescriptors();
     const open = limit === undefined ? 0 : readdirSync('/proc/self/fd').length;
-    return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
+    if (open > FULL * (limit ?? open)) return `${open} of ${limit} descriptors are open`;
+    // Last, because a jobs module may do this on purpose, and then only other faults count.
+    for (const name in {}) return `Object.prototype has '${name}'`;
+    return undefined;
   };
   const guarded = () => {
     try {

@@ -8,11 +8,9 @@ import { describeError } from '../../describe-error.ts';
 import type { Registry } from '../../registry.ts';
 import { MAX_ERROR_BYTES, thrownBy } from '../../thrown.ts';
 import type { CellOrders } from '../cell-orders.ts';
-import type { FromCell } from '../channel.ts';
 import { createLastWords, type LastWords, reportFatalErrors } from '../last-words.ts';
-import type { Outbox } from '../outbox.ts';
 import { fileBytes, SHARED_DESCRIPTOR, SharedMemory } from '../shared-memory.ts';
-import { takeChannel } from './cell-channel.ts';
+import { type CellChannel, takeChannel } from './cell-channel.ts';
 import { createCellLog, currentJob, redirectConsole } from './output.ts';
 import { createProbe } from './probe.ts';
 import { serveHost } from './serve-host.ts';
@@ -48,6 +46,7 @@ export function runCell(
   // Unreferenced, so that it keeps no process alive.
   setInterval(() => {
     shared.beat(++pulse);
+    if (channel.listenAgain()) channel.say({ kind: 'unwell', fault: 'it lost its listeners' });
     served?.look();
   }, orders.pulseMs).unref();
   redirectConsole(log);
@@ -67,9 +66,11 @@ export function runCell(
 
 const UNLOADABLE = 78;
 
-function prepareProcess(lastWords: LastWords, channel: Outbox<FromCell>): void {
+function prepareProcess(lastWords: LastWords, channel: CellChannel): void {
   // Meant for the host, which stops its cells itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  // Without a listener, a handler that prints would die of a log reader that is gone.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   let survived: string | undefined;
   process.on('uncaughtExceptionMonitor', (thrown, origin) => {
     const error = cutToBytes(describeError(thrown), MAX_ERROR_BYTES / 4);

@@ -91,11 +91,11 @@ export function serveHost(options: ServeOptions) {
   };
 
   /** A fault from loading the module would be the same in every cell. */
-  const isUsual = probe.fault() === undefined;
+  const usual = probe.fault();
   probe.beat();
   const lookAtHealth = () => {
-    const fault = isUsual ? probe.fault() : undefined;
-    if (fault !== undefined) channel.say({ kind: 'unwell', fault });
+    const fault = probe.fault();
+    if (fault !== undefined && fault !== usual) channel.say({ kind: 'unwell', fault });
   };
 
   const flush = async (): Promise<void> => {

@@ -28,17 +28,22 @@ export type Opened = Claimable | Settled | Returned;
 export const SETTLED: Settled = { kind: 'settled' };
 /** Ten deliveries, after which a message is a dead letter, last a quarter of an hour. */
 const LONGEST_RETURN_SECONDS = 300;
-/** During an outage a process receives nothing, so short returns cost few deliveries. */
+/** A process notices an outage by its first message, and then receives nothing until it is over. */
 const OUTAGE_RETURN_SECONDS = 5;
+/** More deliveries mean that many processes notice by the same message, or that only writes fail. */
+const SHORT_RETURNS = 3;
 
 /** Messages return after 2, 4, 8 … seconds. */
 export const backoffSeconds = ({ receiveCount }: ReceivedMessage): number =>
   Math.min(LONGEST_RETURN_SECONDS, 2 ** Math.max(1, receiveCount));
 
-export const returned = (message: ReceivedMessage, error?: unknown): Returned => ({
-  kind: 'returned',
-  delaySeconds: Math.min(backoffSeconds(message), isOutage(error) ? OUTAGE_RETURN_SECONDS : Infinity),
-});
+export const returned = (message: ReceivedMessage, error?: unknown): Returned => {
+  const isShort = isOutage(error) && message.receiveCount <= SHORT_RETURNS;
+  return {
+    kind: 'returned',
+    delaySeconds: Math.min(backoffSeconds(message), isShort ? OUTAGE_RETURN_SECONDS : Infinity),
+  };
+};
 
 /** Leaves types in the queue while their cells keep dying. */
 export function heldBack(

@@ -181,3 +181,12 @@ export const leaseEntryOf = (job: UnfinishedJob): LeaseEntry => ({ notBefore: 0,
 export const isFinished = (job: Job): job is FinishedJob => !UNFINISHED.includes(job.status);
 
 export const LEASE_EXPIRED = 'worker lease expired';
+
+/** A job is charged for a death only if it was alone in its process. */
+export const crashError = (cause: string, isCharged: boolean): string =>
+  `crashed${isCharged ? '' : ', not charged'}: ${cause}`;
+
+const CRASH = /^crashed(, not charged)?: /;
+export const isCrash = (error: string | undefined): boolean => CRASH.test(error ?? '');
+export const isUncharged = (error: string | undefined): boolean => CRASH.exec(error ?? '')?.[1] !== undefined;
+export const causeOfCrash = (error: string): string => error.replace(CRASH, '');

@@ -41,9 +41,6 @@ describe('a job that goes on', () => {
     expect(recoveryOf(job({ attempt: 2, lastError: 'crashed: out of memory' }))).toBe(
       'crashed: out of memory · running again',
     );
-    expect(recoveryOf(job({ attempt: 2, lastError: 'worker lease expired' }))).toBe(
-      'worker lost · running again',
-    );
     expect(recoveryOf(job({ attempt: 2 }))).toBeUndefined();
   });
 

@@ -1,11 +1,17 @@
 import type { Job } from '../../protocol/job.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { lastEnding } from '../inspect/last-ending.ts';
 import type { Moment } from '../inspect/moment.ts';
 import { nextSteps } from '../inspect/next-steps.ts';
 import { timelineOf } from '../inspect/timeline.ts';
 import { whyFailed } from '../inspect/why-failed.ts';
 import { summaryOfJob } from './job-summary.ts';
 import type { JobDetail, JobSummary } from './page-messages.ts';
+
+function olderErrorOf(job: Job): number | undefined {
+  const ending = lastEnding(job);
+  return ending === undefined || ending.errorOf === ending.attempt ? undefined : ending.errorOf;
+}
 
 const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
 
@@ -29,6 +35,7 @@ export const detailOf = (
   progress: json(job.progress),
   result: job.status === 'done' ? json(job.result) : undefined,
   lastError: job.lastError,
+  errorOf: olderErrorOf(job),
   failure: whyFailed(job),
   claims: job.claims,
   timeline: timelineOf(job, seen),

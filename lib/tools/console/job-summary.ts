@@ -1,5 +1,6 @@
-import { isFinished, type Job, type LeaseEntry } from '../../protocol/job.ts';
+import { isFinished, type Job, LEASE_EXPIRED, type LeaseEntry } from '../../protocol/job.ts';
 import type { JsonValue } from '../../wire/message.ts';
+import { lastEnding } from '../inspect/last-ending.ts';
 import { failureKind } from '../inspect/why-failed.ts';
 import type { JobSummary } from './page-messages.ts';
 
@@ -20,7 +21,7 @@ export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSumma
     finishedAt: isFinished(job) ? job.finishedAt : undefined,
     waitedMs: seen?.waitedMs,
     cancelRequested: job.cancelRequested || undefined,
-    lastError: headlineOf(job.lastError),
+    lastError: headlineOf(lastWordsOf(job)),
     failure: job.status === 'failed' ? failureKind(job) : undefined,
     progress: fractionOf(job.progress),
   };
@@ -45,6 +46,12 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
     failure: undefined,
     progress: seen?.progress,
   };
+}
+
+/** The end of the last attempt, because the row's error may be older. */
+function lastWordsOf(job: Job): string | undefined {
+  const ending = isFinished(job) ? undefined : lastEnding(job)?.says;
+  return ending ?? (job.lastError === LEASE_EXPIRED ? 'worker lost' : job.lastError);
 }
 
 const headlineOf = (error: string | undefined): string | undefined =>

@@ -61,6 +61,8 @@ export interface JobDetail {
   readonly progress?: string;
   readonly result?: string;
   readonly lastError?: string;
+  /** The attempt that left `lastError`, if it was not the last one to end. */
+  readonly errorOf?: number;
   readonly failure?: WhyFailed;
   readonly claims: readonly PastClaim[];
   readonly timeline: readonly TimelineEvent[];

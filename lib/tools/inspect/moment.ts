@@ -1,4 +1,4 @@
-import type { ClaimEnd } from '../../protocol/job.ts';
+import { type ClaimEnd, causeOfCrash, isCrash, isUncharged } from '../../protocol/job.ts';
 import { formatDuration } from './format-duration.ts';
 
 export type MomentKind =
@@ -42,14 +42,9 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   crashed: 'crashed',
 };
 
-/** Prefix that workers put before the cause of a crash. */
-const CRASHED = 'crashed: ';
-
-const isCrash = (text: string | undefined): boolean => text?.startsWith(CRASHED) === true;
-
 export function inOneLine(moment: Moment & { readonly says: string }): string {
   const [text = ''] = (moment.text ?? '').split('\n');
-  const cause = isCrash(text) ? text.slice(CRASHED.length) : text;
+  const cause = causeOfCrash(text);
   const again =
     moment.ranAgainMs === undefined ? '' : `; ran again after ${formatDuration(moment.ranAgainMs)}`;
   return `${moment.says}${cause === '' ? '' : `: ${cause}`}${again}`;
@@ -77,6 +72,6 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   failed: ({ text }) => (isCrash(text) ? 'crashed; the job failed' : 'its handler threw; the job failed'),
   released: () => 'released by its worker (deadline or shutdown)',
   takenBack: ({ by }) => `taken back by ${by ?? 'an operator'}`,
-  crashed: () => 'crashed',
+  crashed: ({ text }) => (isUncharged(text) ? 'its process died, not charged to this job' : 'crashed'),
   cancelled: () => 'stopped, because an operator cancelled it',
 };

@@ -9,7 +9,7 @@ import {
 import { recoveryBound } from '../../settings/recovery-bound.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { times } from './counted.ts';
-import { isQuarantined, lostTooOften } from './timeline.ts';
+import { remedyFor } from './last-ending.ts';
 
 export interface NextStep {
   readonly what:
@@ -52,11 +52,9 @@ function nextOfFinished(job: FinishedJob): string {
     return `nothing: it is done${job.crashes > 0 ? `, although it crashed ${times(job.crashes)}` : ''}`;
   if (job.status === 'failed' && job.rawMessage !== undefined)
     return 'nothing: this message cannot be read, so it cannot be revived; have its producer send a valid one';
-  const why =
-    job.status === 'failed' && isQuarantined(job)
-      ? ` (quarantined: ${lostTooOften(job) ? `its host was lost ${times(job.lapses)}` : `it crashed ${times(job.crashes)}`})`
-      : '';
-  return `nothing${why}, until an operator runs 'leasehold revive ${job.jobId}'`;
+  if (job.status === 'failed')
+    return `nothing until you act. ${remedyFor(job)}; then run 'leasehold revive ${job.jobId}'`;
+  return `nothing, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
 /** When the reaper will have acted if the worker is dead. @internal */

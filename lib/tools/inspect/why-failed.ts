@@ -1,5 +1,6 @@
 import type { FailedJob, Job } from '../../protocol/job.ts';
 import { times } from './counted.ts';
+import { remedyFor } from './last-ending.ts';
 import { isQuarantined, lostTooOften } from './timeline.ts';
 
 export type FailureKind = 'rejected' | 'quarantined' | 'nonRetryable' | 'attemptsUsedUp' | 'other';
@@ -43,7 +44,7 @@ export function whyFailed(job: Job): WhyFailed | undefined {
         says: lostTooOften(job)
           ? `Quarantined: its host was lost ${times(job.lapses)} (maxLapses, maxAttempts)`
           : `Quarantined: it crashed ${times(job.crashes)}, and ${job.maxCrashes} is the limit (maxCrashes)`,
-        advice: 'Look at what each attempt died of, mend that, deploy, then revive it.',
+        advice: `${remedyFor(job)}, then revive it.`,
       };
     case 'nonRetryable':
       return {
@@ -55,7 +56,7 @@ export function whyFailed(job: Job): WhyFailed | undefined {
       return {
         kind,
         says: `Attempts used up: ${job.errors + job.crashes} of ${job.maxAttempts} ended by errors or crashes (maxAttempts)`,
-        advice: 'Mend what the error names, then revive it: it gets new attempts.',
+        advice: `${remedyFor(job)}, then revive it: it gets new attempts.`,
       };
     case 'other':
       return {

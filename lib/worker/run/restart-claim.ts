@@ -1,4 +1,5 @@
 import { decideCrash } from '../../protocol/decisions/decide-crash.ts';
+import { crashError } from '../../protocol/job.ts';
 import type { Death } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Ending, Ends } from './end-claim.ts';
@@ -22,7 +23,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
   const afterDeath = async (held: HeldClaim, death: Death, deaths: number): Promise<AfterDeath> => {
     const { job, stopping } = held;
     const diedAt = clock.now();
-    const lastError = `crashed: ${death.cause}`;
+    const lastError = crashError(death.cause, death.isToBlame);
     if (death.isToBlame) brake.convicted(job);
     if (!held.lease.isHeld()) return ended('lost');
     const verdict = decideCrash(job, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });

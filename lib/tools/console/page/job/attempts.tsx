@@ -1,4 +1,11 @@
-import { type ClaimEnd, LEASE_EXPIRED } from '../../../../protocol/job.ts';
+import {
+  type ClaimEnd,
+  causeOfCrash,
+  isCrash,
+  isUncharged,
+  LEASE_EXPIRED,
+  type PastClaim,
+} from '../../../../protocol/job.ts';
 import { counted } from '../../../inspect/counted.ts';
 import { formatDuration } from '../../../inspect/format-duration.ts';
 import type { JobDetail } from '../../page-messages.ts';
@@ -16,7 +23,12 @@ interface AttemptLane {
   /** Its error, or why its process died. */
   readonly cause?: string;
   readonly beats: readonly number[];
+  readonly isUncharged?: boolean;
 }
+
+/** A release at a deadline without a checkpoint is charged, and says so in its cause. */
+const isFreeRelease = ({ outcome, cause }: PastClaim): boolean =>
+  outcome === 'released' && cause === undefined;
 
 type Outcome = ClaimEnd | 'running' | 'silent';
 
@@ -32,7 +44,6 @@ const words: Readonly<Record<Outcome, string>> = {
   running: 'running',
   silent: 'silent',
 };
-const CRASHED = /^crashed: /;
 
 const MAX_LANES = 8;
 
@@ -114,6 +125,7 @@ function Lane({ lane, place }: { readonly lane: AttemptLane; readonly place: Pla
         <span class="lane-ran">{formatDuration(lane.to - lane.from)}</span>
         <span class="lane-outcome" data-outcome={lane.outcome}>
           {words[lane.outcome] ?? lane.outcome}
+          {lane.isUncharged && <small>not charged</small>}
         </span>
       </div>
       {lane.cause !== undefined && <p class="lane-cause">{lane.cause}</p>}
@@ -130,15 +142,16 @@ function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, n
     const beats = beatsOf(claim.attempt);
     const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;
     // A final failure by a crash names the crash in its cause.
-    const isCrash = claim.outcome === 'failed' && CRASHED.test(claim.cause ?? '');
+    const hasCrashed = claim.outcome === 'failed' && isCrash(claim.cause);
     return {
       attempt: claim.attempt,
       owner: claim.owner,
       from: claim.from,
       aliveUntil: claim.outcome === 'lapsed' ? Math.min(lastSign, claim.to) : claim.to,
       to: claim.to,
-      outcome: isCrash ? 'crashed' : claim.outcome,
-      cause: claim.cause === LEASE_EXPIRED ? undefined : claim.cause?.replace(CRASHED, ''),
+      outcome: hasCrashed ? 'crashed' : claim.outcome,
+      isUncharged: isUncharged(claim.cause) || claim.outcome === 'takenBack' || isFreeRelease(claim),
+      cause: claim.cause === LEASE_EXPIRED ? undefined : claim.cause && causeOfCrash(claim.cause),
       beats,
     };
   });

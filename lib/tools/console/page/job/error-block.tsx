@@ -23,12 +23,17 @@ function partsOf(text: string): ErrorPart[] {
 /** Library and Node frames are rarely where to look first. */
 const isForeign = (frame: string): boolean => /node_modules|node:internal|\(node:/.test(frame);
 
-export function ErrorBlock(props: { readonly failure?: WhyFailed; readonly text: string }) {
-  const { failure, text } = props;
+export function ErrorBlock(props: {
+  readonly failure?: WhyFailed;
+  readonly text: string;
+  readonly errorOf?: number;
+}) {
+  const { failure, text, errorOf } = props;
+  const title = errorOf === undefined ? 'Last error' : `Error of attempt ${errorOf}`;
   return (
     <section class="failure" data-is-end={failure !== undefined} aria-labelledby="failure-title">
       <header>
-        <h3 id="failure-title">{failure?.says ?? 'Last error'}</h3>
+        <h3 id="failure-title">{failure?.says ?? title}</h3>
         <CopyButton text={text} what="the error" />
       </header>
       {partsOf(text).map((part, i) => (

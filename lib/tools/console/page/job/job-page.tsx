@@ -100,10 +100,10 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
     <div class="job-body" tabIndex={0}>
       <Status detail={detail} now={now} />
       {isFailed && <ErrorBlock failure={detail.failure} text={detail.lastError ?? 'no error was kept'} />}
-      {isFailed && <Next steps={detail.next} now={now} />}
+      {isFailed && <Next steps={detail.next.filter(({ what }) => what !== 'nothing')} now={now} />}
       <Attempts detail={detail} now={now} />
       {!isFailed && job.status !== 'done' && detail.lastError !== undefined && (
-        <ErrorBlock text={detail.lastError} />
+        <ErrorBlock text={detail.lastError} errorOf={detail.errorOf} />
       )}
       <dl class="facts">
         <Fact name="type">

@@ -1,4 +1,3 @@
-import { LEASE_EXPIRED } from '../../../../protocol/job.ts';
 import { counted } from '../../../inspect/counted.ts';
 import { leasePhase } from '../../../inspect/lease-phase.ts';
 import type { FailureKind } from '../../../inspect/why-failed.ts';
@@ -30,16 +29,14 @@ export function lossOf(
   return leftMs > 0 ? `worker lost · reclaim in ${Math.ceil(leftMs / 1000)} s` : 'worker lost · reclaim due';
 }
 
-const wordsOf = (lastError: string): string => (lastError === LEASE_EXPIRED ? 'worker lost' : lastError);
-
 /** How the previous attempt of a rerunning job ended. */
 export const recoveryOf = (job: JobSummary): string | undefined =>
   job.status === 'running' && job.attempt > 1 && job.lastError !== undefined
-    ? `${wordsOf(job.lastError)} · running again`
+    ? `${job.lastError} · running again`
     : undefined;
 
 export function situationOf(job: JobSummary, now: number, ownerName: (owner: string) => string): string {
-  const error = job.lastError === undefined ? '' : wordsOf(job.lastError);
+  const error = job.lastError ?? '';
   switch (job.status) {
     case 'pending': {
       const isDue = job.notBefore === undefined || job.notBefore <= now;

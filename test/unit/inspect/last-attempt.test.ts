@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
+import { lastEnding } from '../../../lib/tools/inspect/last-ending.ts';
+import { inOneLine } from '../../../lib/tools/inspect/moment.ts';
+import { nextSteps } from '../../../lib/tools/inspect/next-steps.ts';
+import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
+import { whyFailed } from '../../../lib/tools/inspect/why-failed.ts';
+import { settings } from '../../support/jobs.ts';
+import { finishedRow, row } from '../../support/rows.ts';
+
+const claim = (attempt: number, outcome: string, cause?: string) => ({
+  [`claim0${attempt}`]: {
+    ...{ attempt, owner: `w/${attempt}`, from: attempt * 1_000, to: attempt * 1_000 + 500, outcome, cause },
+  },
+});
+const pending = (over: Readonly<Record<string, unknown>>) => parseJob(row(over));
+
+describe('how the last attempt ended', () => {
+  it('is told by that attempt, although the row still has the error of an earlier one', () => {
+    const job = pending({
+      ...{ attempt: 2, lapses: 1, releases: 1, lastError: 'worker lease expired' },
+      ...claim(1, 'lapsed', 'worker lease expired'),
+      ...claim(2, 'released'),
+    });
+    expect(lastEnding(job)).toEqual({
+      attempt: 2,
+      says: 'released at a deadline or shutdown, not charged',
+      errorOf: 1,
+    });
+  });
+
+  it.each([
+    ['retried', 'Error: 503', 'Error: 503'],
+    ['crashed', 'crashed: out of memory (heap)', 'crashed: out of memory (heap)'],
+    [
+      'crashed',
+      'crashed, not charged: a handler ended the process with exit code 1',
+      'crashed, not charged: a handler ended the process with exit code 1',
+    ],
+    ['lapsed', 'worker lease expired', 'worker lost'],
+    [
+      'released',
+      'ran out of invocation time without storing a new checkpoint',
+      'ran out of invocation time without storing a new checkpoint',
+    ],
+    ['takenBack', undefined, 'taken back by an operator, not charged'],
+  ])('is told of %s by %s', (outcome, cause, says) => {
+    const job = pending({ attempt: 1, lastError: cause, ...claim(1, outcome, cause) });
+    expect(lastEnding(job)?.says).toBe(says);
+  });
+
+  it('is the one before, while the job runs', () => {
+    const job = pending({
+      ...{ status: 'running', leaseShard: 'r0', attempt: 2, lastError: 'crashed: boom' },
+      ...claim(1, 'crashed', 'crashed: boom'),
+    });
+    expect(lastEnding(job)).toMatchObject({ attempt: 1, says: 'crashed: boom' });
+  });
+
+  it('is unknown before the first attempt has ended', () => {
+    expect(lastEnding(pending({ attempt: 0 }))).toBeUndefined();
+  });
+});
+
+describe('a crash of a process that several jobs shared', () => {
+  it('reads as not charged in the life of the job', () => {
+    const cause = 'crashed, not charged: a handler, or what it called, ended the process with exit code 1';
+    const job = pending({ attempt: 1, releases: 1, lastError: cause, ...claim(1, 'crashed', cause) });
+    const told = timelineOf(job).map(inOneLine);
+    expect(told).toContain(
+      'its process died, not charged to this job: a handler, or what it called, ended the process with exit code 1',
+    );
+  });
+});
+
+describe('what to do about a failure', () => {
+  const advice = (lastError: string, over: Readonly<Record<string, unknown>> = {}) =>
+    whyFailed(
+      parseJob(finishedRow('a', 'failed', { maxAttempts: 2, errors: 1, crashes: 1, lastError, ...over })),
+    )?.advice;
+
+  it.each([
+    ['crashed: out of memory (heap)', /memory/],
+    ['crashed: killed: a handler blocked the event loop for longer than maxStallMs', /maxStallMs/],
+    ['crashed: killed: a handler did not stop within killAfterMs of its signal', /signal/],
+    ['crashed: unhandled rejection: Error: no', /await/i],
+    ['crashed: a handler, or what it called, ended the process with exit code 3', /exit call/],
+    ['worker lease expired', /hosts/],
+    ['ran out of invocation time without storing a new checkpoint', /checkpoint/],
+    ['Error: no such mailbox', /what the error names/],
+  ])('follows from the end of the last attempt: %s', (lastError, wanted) => {
+    expect(advice(lastError)).toMatch(wanted);
+  });
+
+  it('is the first step that explain and the page tell', () => {
+    const job = parseJob(
+      finishedRow('a', 'failed', { crashes: 3, lastError: 'crashed: out of memory (heap)' }),
+    );
+    expect(nextSteps(job, 0, settings)[0]?.says).toMatch(
+      /^nothing until you act. Give it more memory .*; then run 'leasehold revive a'$/,
+    );
+  });
+});

@@ -29,12 +29,15 @@ function describe(thrown: unknown, depth: number): string {
   return `${headline}${frames}${cause}`;
 }
 
+/** Instead of an error's text. */
+export const SEE_LAST_ERROR = "see the job's lastError";
+
 /** Schema errors can quote the payload, which is never logged. */
 export const loggableError = (thrown: unknown): string =>
   cutToBytes(
     readOr(UNREADABLE, () =>
       thrown instanceof SchemaRefusedError
-        ? `${thrown.name}: see the job's lastError`
+        ? `${thrown.name}: ${SEE_LAST_ERROR}`
         : (headlineOf(thrown).split('\n')[0] ?? ''),
     ),
     LOGGED_BYTES,

@@ -46,11 +46,9 @@ async function importWithin(load: () => Promise<object>, file: string, withinMs:
     return await Promise.race([load(), tooLate]);
   } catch (cause) {
     if (cause instanceof JobsModuleError) throw cause;
-    throw new JobsModuleError(
-      file,
-      `it throws while it is loaded; mend it, and start again.\n${stackOf(cause)}`,
-      { cause },
-    );
+    throw new JobsModuleError(file, `it throws while it is loaded; fix this first:\n${stackOf(cause)}`, {
+      cause,
+    });
   } finally {
     clearTimeout(timer);
   }

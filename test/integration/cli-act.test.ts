@@ -8,6 +8,7 @@ import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
@@ -347,23 +348,36 @@ describe('sending', () => {
     ]);
   });
 
-  it('warns of a type that the local stack’s jobs module does not have', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'leasehold-types-'));
+  it('says that an id was used, sends nothing, and waits for that job if asked to', async () => {
+    const claimed = await system.store.claim({ job: newJob('u1', { type: 'email' }), owner: 'worker-a/1' });
+    if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
+    const send = (...args: readonly string[]) =>
+      system.run(['send', 'email', '1', '--job-id', 'u1', ...args]);
+    expect((await send()).stderr).toMatch(/already running; a second message would change nothing/);
+    await system.store.complete(claimOf(claimed.job), { opened: true });
+    const again = await send();
+    expect([again.code, again.stdout]).toEqual([0, 'done u1\n']);
+    expect(again.stderr).toContain("Job 'u1' is already done; nothing will run. Choose another --job-id");
+    expect((await send('--json')).json()).toMatchObject({ outcome: 'known', status: 'done', type: 'email' });
+    expect((await send('--wait', '--json')).json()).toMatchObject({ job: { result: { opened: true } } });
+    expect(await received()).toEqual([]);
+    expect((await send('--force')).stdout).toBe('sent u1\n');
+    expect(await received()).toHaveLength(1);
+  });
+
+  it('sends nothing unchecked when the local stack does not answer, except with --force', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'leasehold-silent-'));
     const { tableName, queueUrl, environment } = system;
+    const consoleUrl = `http://127.0.0.1:${await freePort()}/#token=x`;
     mkdirSync(join(directory, '.cache'));
     writeFileSync(
       join(directory, '.cache', 'leasehold-dev.json'),
-      JSON.stringify({ pid: process.pid, tableName, queueUrl, environment, types: ['email', 'report'] }),
+      JSON.stringify({ pid: process.pid, tableName, queueUrl, environment, consoleUrl }),
     );
-    const send = (args: readonly string[], input?: string) =>
-      runInProcess(['send', ...args], { directory, input });
-    const run = await send(['emial', '1', '--json']);
-    expect(run.code).toBe(0);
-    expect(run.json()).toMatchObject({ type: 'emial', warning: expect.stringContaining("no type 'emial'") });
-    expect(run.stderr).toContain("Did you mean 'email'? It has email, report.");
-    expect((await send(['email', '1'])).stderr).toBe('');
-    const lines = '{"type":"email"}\n{"type":"x"}\n{"type":"x"}\n';
-    expect((await send(['--file', '-'], lines)).stderr.match(/no type/g)).toHaveLength(1);
+    const run = await runInProcess(['send', 'email', '1'], { directory });
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('--force')]);
+    expect((await runInProcess(['send', 'email', '1', '--force'], { directory })).code).toBe(0);
+    expect(await received()).toHaveLength(1);
     rmSync(directory, { recursive: true });
   });
 
@@ -371,6 +385,7 @@ describe('sending', () => {
     const waiting = system.run(['send', 'email', '1', '--job-id', 'w1', '--wait', '--json'], {
       clock: systemClock,
     });
+    await expect.poll(async () => (await received()).length).toBe(1);
     const claimed = await system.store.claim({ job: newJob('w1', { type: 'email' }), owner: 'worker-a/1' });
     if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
     await system.store.complete(claimOf(claimed.job), { opened: true });

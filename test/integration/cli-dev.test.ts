@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/tools/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
 import { bareEnvironment, runProcess } from '../support/cli.ts';
+import { sqsClient } from '../support/engines.ts';
 
 const folders: string[] = [];
 /** A new one for each run: what a run that failed left in its own cannot fail the next. */
@@ -152,6 +154,59 @@ it('runs the jobs of a module, and says their logs, errors and ends; a change of
   await dev.hears(/jobs\.ts changed/);
   expect((await send('Ada', 'second')).code).toBe(0);
   await dev.hears(/second greet #1 +good day +name=Ada/);
+  dev.child.kill('SIGINT');
+  expect(await dev.ended).toEqual([0, null]);
+});
+
+const strict = (word: string) => `
+import { createRegistry, defineJob } from 'leasehold';
+const validate = (value) =>
+  typeof value.name === 'string' ? { value } : { issues: [{ message: 'no ' + process.env.LEVEL, path: ['name'] }] };
+export const registry = createRegistry([defineJob({
+  type: 'greet', payload: { '~standard': { version: 1, vendor: 'test', validate } }, run: () => '${word}',
+})]);
+`;
+
+it('checks a job before it is sent, says why one was rejected, and runs the last version of a broken module', {
+  timeout: 180_000,
+}, async () => {
+  const dev = await devWith(strict('first'));
+  await dev.hears(/leasehold -- send greet/);
+  const directory = dev.folder;
+  const send = (...args: readonly string[]) => runProcess(['send', ...args], { directory });
+  const misspelled = await send('gret', '{"name":"Ada"}');
+  expect([misspelled.code, misspelled.stderr]).toEqual([
+    2,
+    expect.stringMatching(/Not sent: no handler for type 'gret'\. Did you mean 'greet'\?.*--force/),
+  ]);
+  // The schema sees the handlers' environment, not that of this shell.
+  const refused = await send('greet', '{"nam":"Ada"}');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/payload is refused by the schema of type 'greet': name: no file/),
+  ]);
+  const input = '{"name":"Ada"}\n{"nam":"Ben"}\n';
+  const lines = await runProcess(['send', 'greet', '--file', '-', '--json'], { directory, input });
+  expect(lines.json()).toMatchObject({ sent: 1, failed: 1, failures: [{ line: 2 }] });
+  expect((await send('greet', '{"nam":"Ada"}', '--force', '--job-id', 'forced')).code).toBe(0);
+  await dev.hears(/forced greet #1 .*retried.*name: no file/);
+  const { stdout } = await runProcess(['dev', '--env', '--json'], { directory });
+  const { AWS_ENDPOINT_URL_SQS, AWS_ACCESS_KEY_ID, LEASEHOLD_QUEUE_URL } = JSON.parse(stdout);
+  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: 'local' };
+  const sqs = sqsClient(AWS_ENDPOINT_URL_SQS, { credentials });
+  await sqs.send(new SendMessageCommand({ QueueUrl: LEASEHOLD_QUEUE_URL, MessageBody: '{"typ":"greet"}' }));
+  sqs.destroy();
+  await dev.hears(/message rejected: .*Did you mean 'type'\?.*show bad:/);
+
+  writeFileSync(dev.file, `${strict('second')}\nthrow new Error('half written');`);
+  await dev.hears(/half written[\s\S]*jobs\.ts cannot be loaded: jobs run with its last version/);
+  expect(dev.said()).not.toMatch(/start again/);
+  const resultOf = async (...args: readonly string[]) =>
+    (await send('greet', '{"name":"Ada"}', '--wait', '--json', ...args)).json<{ job: object }>().job;
+  expect(await resultOf()).toMatchObject({ result: 'first' });
+  writeFileSync(dev.file, strict('second'));
+  await dev.hears(/jobs\.ts changed/);
+  expect(await resultOf()).toMatchObject({ result: 'second' });
   dev.child.kill('SIGINT');
   expect(await dev.ended).toEqual([0, null]);
 });

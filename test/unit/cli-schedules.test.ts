@@ -122,14 +122,22 @@ describe('leasehold schedules', () => {
       file,
       JSON.stringify({ pid: process.pid, tableName: 't', queueUrl: 'http://q', environment: {}, schedules }),
     );
-    const run = await runInProcess(['schedules', '--json', '--ticks', '1'], { directory, clock });
-    expect(run.json()).toEqual({
-      schedules: [
-        {
-          ...{ name: 'often', when: 'rate(2 minutes)', type: 'poll', isEnabled: true },
-          next: [Date.parse('2027-01-31T03:00Z')],
-        },
-      ],
-    });
+    // What `leasehold dev --env` prints, in the shell.
+    const local = { LEASEHOLD_SERVICE_NAME: 'leasehold', LEASEHOLD_QUEUE_URL: 'http://q' };
+    for (const environment of [{}, local]) {
+      const run = await runInProcess(['schedules', '--json', '--ticks', '1'], {
+        ...{ directory, clock, environment },
+      });
+      expect(run.json()).toEqual({
+        schedules: [
+          {
+            ...{ name: 'often', when: 'rate(2 minutes)', type: 'poll', isEnabled: true },
+            next: [Date.parse('2027-01-31T03:00Z')],
+          },
+        ],
+      });
+    }
+    const stopped = await runInProcess(['schedules'], { clock, environment: local });
+    expect([stopped.code, stopped.stderr]).toEqual([2, expect.stringContaining("start 'leasehold dev'")]);
   });
 });

@@ -9,7 +9,7 @@ const job = { jobId: 'a', type: 'count', attempt: 2 };
 /** What is said of something that a worker prints, without colours. */
 const ofOutput = (text: string) => {
   const line = readOutputLine(text, 0);
-  return plain(speechOf({ kind: 'output', functionName: 'leasehold-worker', line } as StackEvent));
+  return plain(speechOf({ kind: 'output', functionName: 'leasehold-worker', line } as StackEvent, 'no type'));
 };
 const ofLog = (message: string, fields: object, level = 'WARN') =>
   ofOutput(JSON.stringify({ level, message, ...fields }));
@@ -38,9 +38,9 @@ describe('what dev says', () => {
     ],
     ['a quarantine', ofBus('JobQuarantined', {}), 'a count #2  quarantined: it kept killing its worker'],
     [
-      'a message that was rejected, with the command that shows why',
+      'a message that was rejected, why, and the command that shows it',
       ofLog('message rejected; its row says why', { row: 'bad:a', bytes: 51 }),
-      'message rejected: npm run -s leasehold -- show bad:a',
+      'message rejected: no type  (npm run -s leasehold -- show bad:a)',
     ],
     [
       'a cell that died between jobs',

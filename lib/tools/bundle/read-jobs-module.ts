@@ -18,11 +18,19 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface JobsModule {
   readonly types: readonly JobTypeSample[];
   readonly schedules: Schedules;
+  /** For each job to check why no worker would run it; null if one would. */
+  readonly refusals: readonly (string | null)[];
 }
 
 export interface JobTypeSample {
   readonly type: string;
   readonly sample: JsonValue;
+}
+
+export interface JobToCheck {
+  readonly type: string;
+  /** JSON text. */
+  readonly payload: string;
 }
 
 const PROGRAM = join(libFolder, 'tools', 'bundle', `read-jobs${moduleExtension}`);
@@ -37,8 +45,12 @@ export interface WorkerBundle {
 }
 
 /** Reads a jobs module's types and schedules in a separate process; throws what is wrong with it, with the user's stack. */
-export async function readJobsModule(bundle: WorkerBundle, environment: Environment): Promise<JobsModule> {
-  const loaded = await load(bundle.cell, environment);
+export async function readJobsModule(
+  bundle: WorkerBundle,
+  environment: Environment,
+  jobs: readonly JobToCheck[] = [],
+): Promise<JobsModule> {
+  const loaded = await load(bundle.cell, environment, jobs);
   if (typeof loaded !== 'string') return loaded;
   const packages = await packagesToInstall(bundle, environment, loaded);
   if (packages.length > 0)
@@ -77,13 +89,19 @@ async function packagesToInstall(
 }
 
 /** What the bundle has, or what is wrong with it. */
-async function load(cell: string, environment: Environment): Promise<JobsModule | string> {
+async function load(
+  cell: string,
+  environment: Environment,
+  jobs: readonly JobToCheck[] = [],
+): Promise<JobsModule | string> {
   const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM, cell], {
     env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
     timeout: ENDED_AFTER_MS,
     killSignal: 'SIGKILL',
   });
+  // A module that ends its process early reads nothing.
+  child.stdin.on('error', () => {}).end(JSON.stringify(jobs));
   const [said, wrong, [code, signal]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { isOnAws } from '../../aws/sqs/queue-age.ts';
 import { defined } from '../../wire/defined.ts';
 import { resourceVariables } from '../../wire/environment.ts';
 import { LOCAL_STATE_FILE, type LocalState, onlyKnownVariables, readStateFile } from '../dev/state-file.ts';
@@ -20,8 +21,8 @@ export interface FoundSystem {
   readonly queueUrl?: string;
   readonly foundBy: 'options' | 'environment' | 'local stack';
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The workers' job types, if known. */
-  readonly types?: readonly string[];
+  /** Of a local stack, which checks jobs before they are sent. */
+  readonly consoleUrl?: string;
 }
 
 /** Tries the options, the environment, then a local stack. */
@@ -38,6 +39,8 @@ export function findSystem(
       queueUrl: queueUrl || undefined,
       foundBy: options.table === undefined ? 'environment' : 'options',
       environment: withOptions(environment, options),
+      // A shell may have the variables of the local stack.
+      consoleUrl: isOnAws(queueUrl || 'https:') ? undefined : consoleOf(queueUrl, directory),
     };
   const local = findLocalState(directory);
   if (local === undefined) throw new CliError(howToName(options));
@@ -47,8 +50,13 @@ export function findSystem(
     foundBy: 'local stack',
     // Local engines must win, because a developer's shell often has variables of a real account.
     environment: withOptions({ ...environment, ...local.environment }, options),
-    types: local.types,
+    consoleUrl: local.consoleUrl,
   };
+}
+
+function consoleOf(queueUrl: string | undefined, directory: string): string | undefined {
+  const local = findLocalState(directory);
+  return local?.queueUrl === queueUrl ? local?.consoleUrl : undefined;
 }
 
 const howToName = (options: SystemOptions): string =>
@@ -93,13 +101,13 @@ function readLocalState(file: string): LocalState | undefined {
       cause,
     });
   }
-  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {}, schedules, types } = state;
+  const { pid = 0, tableName, queueUrl, consoleUrl = '', environment = {}, schedules } = state;
   if (typeof tableName !== 'string' || typeof queueUrl !== 'string')
     throw new CliError(`${file} names no table or no queue; delete it and start 'leasehold dev' again`);
   // A killed stack could not remove its file.
   if (pid !== 0 && !isAlive(pid)) return undefined;
   const known = onlyKnownVariables(environment);
-  return { pid, tableName, queueUrl, consoleUrl, schedules, types, environment: known };
+  return { pid, tableName, queueUrl, consoleUrl, schedules, environment: known };
 }
 
 function isAlive(pid: number): boolean {

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { messageLimits } from '../../settings/message-limits.ts';
 import { jobBody, parseMessage } from '../../wire/message.ts';
 import { counted } from '../inspect/counted.ts';
+import { checkJobs } from './check-jobs.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import type { System } from './system.ts';
 import type { Output } from './terminal/output.ts';
 import { createProgressBar } from './terminal/progress-bar.ts';
 import type { Terminal } from './terminal/terminal.ts';
-import { unknownTypes } from './unknown-types.ts';
 
 /** Enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
 const CHUNK = 500;
@@ -31,18 +31,23 @@ export async function sendLines(
   system: System,
   output: Output,
   input: AsyncIterable<string | Uint8Array>,
-  given: { readonly type: string | undefined; readonly fields: object },
+  given: { readonly type: string | undefined; readonly fields: object; readonly force: boolean | undefined },
 ): Promise<ExitCode> {
   const tally: SendTally = { sent: 0, failures: [] };
-  const types = new Set<string>();
   const progress = createProgressBar(terminal, output, 'sending');
   const queue = system.queue();
-  let chunk: { line: number; body: string }[] = [];
+  let chunk: { line: number; body: string; type: string; payload: string }[] = [];
   const flush = async () => {
-    const outcomes = await queue.sendJobs(chunk.map(({ body }) => ({ body })));
+    const refusals = given.force ? [] : await checkJobs(system.found, chunk);
+    const good = chunk.filter(({ line }, i) => {
+      const reason = refusals[i] ?? undefined;
+      if (reason !== undefined) tally.failures.push({ line, reason });
+      return reason === undefined;
+    });
+    const outcomes = await queue.sendJobs(good.map(({ body }) => ({ body })));
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.outcome === 'sent') tally.sent++;
-      else tally.failures.push({ line: chunk[i]?.line ?? 0, reason: outcome.reason });
+      else tally.failures.push({ line: good[i]?.line ?? 0, reason: outcome.reason });
     }
     chunk = [];
     progress.update(tally.sent + tally.failures.length);
@@ -59,8 +64,8 @@ export async function sendLines(
     const now = terminal.clock.now();
     const parsed = parseMessage(body, messageLimits(system.settings), { sentAt: now, now });
     if (parsed.ok && parsed.message.kind === 'job') {
-      chunk.push({ line: number, body });
-      types.add(parsed.message.type);
+      const { type, payload } = parsed.message;
+      chunk.push({ line: number, body, type, payload });
     } else
       tally.failures.push({
         line: number,
@@ -70,7 +75,7 @@ export async function sendLines(
   }
   if (chunk.length > 0) await flush();
   progress.end();
-  return report(output, tally, terminal.interrupted.aborted, unknownTypes(system.found.types, types));
+  return report(output, tally, terminal.interrupted.aborted);
 }
 
 /** With a type, the line is the payload, otherwise the whole message; the parser refuses invalid JSON. */
@@ -86,15 +91,9 @@ function bodyOf(text: string, { type, fields }: { type: string | undefined; fiel
   }
 }
 
-function report(
-  output: Output,
-  { sent, failures }: SendTally,
-  isCut: boolean,
-  warning: string | undefined,
-): ExitCode {
+function report(output: Output, { sent, failures }: SendTally, isCut: boolean): ExitCode {
   failures.sort((a, b) => a.line - b.line);
-  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined, warning });
-  if (warning !== undefined) output.note(warning);
+  output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined });
   output.line(
     `${output.colours.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colours.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
   );

@@ -34,7 +34,7 @@ export interface ConsoleAppOptions {
   /** Absent if the console is read-only. */
   readonly actions?: ActParts;
   /** Absent unless the workers run on this machine. */
-  readonly local?: Pick<LocalWorkers, 'signal' | 'killCell'>;
+  readonly local?: Pick<LocalWorkers, 'signal' | 'killCell' | 'check'>;
   /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly stopping: AbortSignal;
@@ -158,6 +158,14 @@ function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
       return c.json(refusal('This cell has ended'), 404);
     return c.json({ ok: true, message: `SIGKILL sent to cell ${pid}` });
   });
+  const { check } = local ?? {};
+  if (check !== undefined)
+    app.post('/api/check', async (c) => {
+      const jobs: unknown = await c.req.json().catch(() => undefined);
+      if (!Array.isArray(jobs))
+        return c.json(refusal('The body must be [{"type": …, "payload": …}, …]'), 400);
+      return c.json(await check(jobs));
+    });
 }
 
 const isPid = (text: string): boolean => /^\d{1,10}$/.test(text);

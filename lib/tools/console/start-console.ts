@@ -40,6 +40,10 @@ export interface LocalWorkers {
   signal(pid: number, action: WorkerAction): boolean;
   /** Returns false if no worker has a cell with this process id. */
   killCell(pid: number): Promise<boolean>;
+  /** For each job why the jobs module would not run it; null if it would. Absent without a jobs module. */
+  readonly check?: (
+    jobs: readonly { readonly type: string; readonly payload: string }[],
+  ) => Promise<readonly (string | null)[]>;
   /** Called once; returns a function that disconnects. */
   connect(watcher: Watcher, workersChanged: () => void): () => void;
 }

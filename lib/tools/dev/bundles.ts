@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import { libFolder, packageFolder } from '../../this-package.ts';
@@ -30,8 +30,9 @@ export async function buildBundles(names: readonly string[], options: BundleOpti
   const scratch = mkdtempSync(join(tmpdir(), 'leasehold-bundles-'));
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   let inputs: readonly string[] = [];
-  const buildJobs = async () => {
-    if (jobs !== undefined) inputs = await bundleWorker(jobs, join(scratch, 'worker'), options.bundling);
+  const buildJobs = async (name: string) => {
+    if (jobs !== undefined) inputs = await bundleWorker(jobs, join(scratch, name), options.bundling);
+    return join(scratch, name);
   };
   const buildOthers = () =>
     Promise.all(
@@ -44,7 +45,7 @@ export async function buildBundles(names: readonly string[], options: BundleOpti
       }),
     );
   try {
-    await Promise.all([buildJobs(), buildOthers()]);
+    await Promise.all([buildJobs('worker'), buildOthers()]);
   } catch (error) {
     remove();
     throw error;
@@ -55,7 +56,14 @@ export async function buildBundles(names: readonly string[], options: BundleOpti
     /** The user's files behind the bundles. */
     sources: (): readonly string[] =>
       inputs.filter((file) => !file.includes(`${sep}node_modules${sep}`) && !file.startsWith(libFolder)),
-    rebuild: buildJobs,
+    /** Replaces the worker's bundle unless `check` throws. */
+    async rebuild<Checked>(check: (folder: string) => Promise<Checked>): Promise<Checked> {
+      const next = await buildJobs('worker-next');
+      const checked = await check(next);
+      rmSync(join(scratch, 'worker'), { recursive: true });
+      renameSync(next, join(scratch, 'worker'));
+      return checked;
+    },
     remove,
   };
 }

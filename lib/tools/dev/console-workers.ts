@@ -1,3 +1,4 @@
+import { readJobsModule } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction, WorkerSummary } from '../console/page-messages.ts';
 import type { LocalWorkers } from '../console/start-console.ts';
 import type { Watcher } from '../console/watcher.ts';
@@ -19,6 +20,7 @@ const CLAIM_MS = [40, 200];
 
 /** Shows the local stack's processes in the console and lets it signal them. */
 export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorkers {
+  const { jobsBundle } = stack;
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;
   let cells: ReadonlyMap<number, readonly number[]> = new Map();
@@ -50,6 +52,9 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
       if (![...children.values()].some((pids) => pids.includes(pid))) return false;
       return process.kill(pid, 'SIGKILL');
     },
+    check:
+      jobsBundle &&
+      (async (jobs) => (await readJobsModule(jobsBundle, stack.workerEnvironment, jobs)).refusals),
     connect(watcher, workersChanged) {
       watching = watcher;
       const unlisten = stack.listen((event) => {

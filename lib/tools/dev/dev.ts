@@ -23,7 +23,7 @@ import { createShow, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type AwsOfHandlers, localEnvironment } from './local-environment.ts';
 import { localPorts, rememberPorts } from './local-ports.ts';
-import { speechOf } from './speech.ts';
+import { rowWithReason, speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
 import { DATA_OWNER_FILE, otherStackIn, takeDataFolder, writeStateFile } from './state-file.ts';
 import { watchJobs } from './watch-jobs.ts';
@@ -99,16 +99,17 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     ends.push(stack.stop);
     const { types, schedules } = await moduleOf(stack, options);
     stack.schedule(schedules);
-    const known = jobs === undefined ? undefined : namesOf(types);
-    const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends, known);
+    const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends);
     isUp = true;
-    stack.listen((event) => {
-      const said = options.quiet && event.kind !== 'problem' ? undefined : speechOf(event);
+    stack.listen(async (event) => {
+      if (options.quiet && event.kind !== 'problem') return;
+      const row = rowWithReason(event);
+      const job = row === undefined ? undefined : await parts.store.read(row).catch(() => undefined);
+      const said = speechOf(event, job?.lastError);
       if (said !== undefined && !stopping.signal.aborted) show.say(said);
     });
     output.write(`${introduction(stack, parts.console.url, { ...options, types })}\n`);
-    if (jobs !== undefined)
-      ends.push(watchJobs(stack, jobs, show.say, ({ types }) => parts.writeState(namesOf(types))));
+    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say, parts.writeState));
     let code = 0;
     if (demo) {
       const report = await firstMinute(stack, parts, show, stopping.signal, ends);
@@ -163,13 +164,14 @@ function ownDataFolder(folder: string): () => void {
   );
 }
 
-async function moduleOf(stack: LocalStack, { jobs, workers }: DevOptions): Promise<JobsModule> {
+async function moduleOf(
+  stack: LocalStack,
+  { jobs, workers }: DevOptions,
+): Promise<Pick<JobsModule, 'types' | 'schedules'>> {
   if (jobs === undefined || stack.jobsBundle === undefined)
     return { types: workers === 0 ? [] : [DEMO_SAMPLE], schedules: {} };
   return readJobsModule(stack.jobsBundle, stack.workerEnvironment);
 }
-
-const namesOf = (types: JobsModule['types']): string[] => types.map(({ type }) => type);
 
 /** Jobs running at the stop resume in the next run and are not charged a crash. */
 async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Promise<void> {
@@ -185,7 +187,6 @@ async function openParts(
   stack: LocalStack,
   options: DevOptions & { readonly directory: string },
   ends: (() => unknown)[],
-  known: readonly string[] | undefined,
 ) {
   const { settings, tableName, queueUrl, endpoints, environment } = stack;
   const config = localEnvironment.clientConfig(environment);
@@ -225,13 +226,12 @@ async function openParts(
     ...{ dynamodb: endpoints.dynamodb, sqs: endpoints.sqs },
     eventbridge: environment.AWS_ENDPOINT_URL_EVENTBRIDGE,
   });
-  const writeState = (types: readonly string[] | undefined) =>
+  const writeState = () =>
     writeStateFile(directory, {
       ...{ pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment },
       schedules: stack.schedules(),
-      types,
     });
-  ends.push(writeState(known));
+  ends.push(writeState());
   return { store, table, queue, console: page, writeState };
 }
 

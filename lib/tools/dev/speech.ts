@@ -1,4 +1,6 @@
 import pc from 'picocolors';
+import { defined } from '../../wire/defined.ts';
+import { SEE_LAST_ERROR } from '../../worker/describe-error.ts';
 import { commandLine } from './command-line.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
 import type { StackEvent } from './stack.ts';
@@ -20,28 +22,41 @@ const NOISE = new Set([
   'timestamp',
 ]);
 
+/** The row that alone has the reason, because the reason may quote the payload. */
+export function rowWithReason(event: StackEvent): string | undefined {
+  if (event.kind === 'output' && event.line.kind === 'log' && isRejection(event.line.message))
+    return String(event.line.fields.row);
+  if (event.kind !== 'bus') return undefined;
+  const { jobId, lastError } = event.event.detail as { jobId?: string; lastError?: string };
+  return lastError?.endsWith(SEE_LAST_ERROR) ? jobId : undefined;
+}
+
+const isRejection = (message: string): boolean => message.startsWith('message rejected');
+
 /** Undefined for events not worth a line. */
-export function speechOf(event: StackEvent): string | undefined {
+export function speechOf(event: StackEvent, reason?: string): string | undefined {
   if (event.kind === 'problem') return pc.red(event.message);
-  if (event.kind === 'bus') return busLine(event.event.name, { ...event.event.detail });
+  if (event.kind === 'bus')
+    return busLine(event.event.name, { ...event.event.detail, ...defined({ lastError: reason }) });
   if (event.kind === 'sandbox') {
     const { functionName, state, pid, ending, event: work } = event.sandbox;
     const isDeath = functionName.endsWith('-worker') && state === 'gone' && work !== undefined;
     return isDeath ? pc.red(`worker ${pid} died with a job in its hands (${ending ?? 'gone'})`) : undefined;
   }
-  if (event.kind === 'output' && event.functionName.endsWith('-worker')) return outputLine(event.line);
+  if (event.kind === 'output' && event.functionName.endsWith('-worker'))
+    return outputLine(event.line, reason);
   return undefined;
 }
 
-function outputLine(line: OutputLine): string | undefined {
+function outputLine(line: OutputLine, reason: string | undefined): string | undefined {
   if (line.kind === 'metrics') return undefined;
   if (line.kind === 'text') return line.text;
   const { level, message, fields } = line;
   if (isToldTwice(message, fields)) return undefined;
   const name = jobPrefix(fields);
   if (message === 'run ended') return `${name}${endingOf(fields)}`;
-  if (message.startsWith('message rejected'))
-    return pc.red(`message rejected: ${commandLine} show ${String(fields.row)}`);
+  if (isRejection(message))
+    return `${pc.red('message rejected')}: ${reason ?? 'its row is gone'}  (${commandLine} show ${String(fields.row)})`;
   const paint = LEVELS[level] ?? ((text: string) => text);
   const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
   const told = rest

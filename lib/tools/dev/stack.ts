@@ -10,7 +10,7 @@ import { resolveSettings, type Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { CELL } from '../bundle/bundle.ts';
 import type { BundlingOptions } from '../bundle/bundling.ts';
-import type { WorkerBundle } from '../bundle/read-jobs-module.ts';
+import { type JobsModule, readJobsModule, type WorkerBundle } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction } from '../console/page-messages.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
 import { createLocalQueues } from './create-local-queues.ts';
@@ -85,8 +85,8 @@ export interface LocalStack {
   workers(): readonly SandboxView[];
   /** The user's files behind the worker. */
   sources(): readonly string[];
-  /** Rebuilds the worker. Running jobs finish in the old one. */
-  reload(): Promise<void>;
+  /** Rebuilds the worker of the jobs module. Running jobs finish in the old one. Throws, and keeps the old one, if the module cannot be loaded. */
+  reload(): Promise<JobsModule>;
   /** Returns false if no worker has this process id. */
   signal(pid: number, action: WorkerAction): boolean;
   /** Listens to everything in the functions; returns a function that stops. */
@@ -157,6 +157,8 @@ async function startParts(
     onProblem: (message) => emit({ kind: 'problem', message }),
   });
   started.push(scheduler.stop);
+  const { jobs = '', bundling: bundledWith } = options;
+  const jobsBundle = { cell: join(bundles.folder('worker'), CELL), jobs, bundling: bundledWith };
   return {
     settings,
     tableName: name,
@@ -165,18 +167,14 @@ async function startParts(
     endpoints,
     environment,
     workerEnvironment,
-    jobsBundle:
-      options.jobs === undefined
-        ? undefined
-        : {
-            cell: join(bundles.folder('worker'), CELL),
-            jobs: options.jobs,
-            bundling: options.bundling,
-          },
+    jobsBundle: options.jobs === undefined ? undefined : jobsBundle,
     sources: bundles.sources,
     async reload() {
-      await bundles.rebuild();
+      const module = await bundles.rebuild((folder) =>
+        readJobsModule({ ...jobsBundle, cell: join(folder, CELL) }, workerEnvironment),
+      );
       await functions.worker.replaceAll();
+      return module;
     },
     schedules: scheduler.schedules,
     schedule(schedules) {

@@ -24,7 +24,6 @@ export interface LocalState {
   readonly environment: Readonly<Record<string, string>>;
   /** As of the stack's start. */
   readonly schedules?: Schedules;
-  readonly types?: readonly string[];
 }
 
 const AWS_VARIABLES = [

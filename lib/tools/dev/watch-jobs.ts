@@ -1,6 +1,5 @@
 import { watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type JobsModule, readJobsModule } from '../bundle/read-jobs-module.ts';
 import type { LocalStack } from './stack.ts';
 
 /** Editors write a file in several steps. */
@@ -11,26 +10,28 @@ export function watchJobs(
   stack: LocalStack,
   jobs: string,
   say: (line: string) => void,
-  onReload: (module: JobsModule) => void,
+  onReload: () => void,
 ): () => void {
   const watching = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  let isBroken = false;
   const reload = async () => {
+    isBroken = true;
     try {
-      await stack.reload();
-      if (stack.jobsBundle !== undefined) {
-        const module = await readJobsModule(stack.jobsBundle, stack.workerEnvironment);
-        stack.schedule(module.schedules);
-        onReload(module);
-      }
+      stack.schedule((await stack.reload()).schedules);
+      onReload();
       say(`${jobs} changed: new jobs run with it`);
+      isBroken = false;
     } catch (error) {
       say(error instanceof Error ? error.message : String(error));
+      say(`${jobs} cannot be loaded: jobs run with its last version until you save one that can be`);
     }
   };
+  // A file that broke the module may not be one of its sources yet.
+  const isSource = (file: string) => isBroken || stack.sources().includes(file);
   for (const folder of new Set(stack.sources().map((file) => dirname(file))))
     watch(folder, { signal: watching.signal }, (_change, name) => {
-      if (name !== null && !stack.sources().includes(join(folder, name))) return;
+      if (name !== null && !isSource(join(folder, name))) return;
       clearTimeout(timer);
       timer = setTimeout(() => void reload(), SETTLE_MS);
     });

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { clientConfig } from '../../../aws/client-defaults.ts';
 import type { DeployedSchedule } from '../../../aws/deployed-schedules.ts';
+import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import {
   expressionOf,
   type Schedule,
@@ -72,7 +73,13 @@ export function createCommand(context: CliContext): Command {
 /** A deployment named by options or environment takes precedence over the local one. */
 async function listSchedules(terminal: Terminal, options: SchedulesOptions): Promise<ListedSchedule[]> {
   const now = terminal.clock.now();
-  const service = options.service ?? terminal.environment[resourceVariables.serviceName];
+  const own = defined({ AWS_REGION: options.region });
+  const config = clientConfig({ ...terminal.environment, ...own }, 'SCHEDULER');
+  const { [resourceVariables.queueUrl]: queueUrl, [resourceVariables.serviceName]: named } =
+    terminal.environment;
+  // What `leasehold dev --env` prints names a service that AWS does not have.
+  const isLocal = Boolean(queueUrl) && !isOnAws(queueUrl ?? '') && config.endpoint === undefined;
+  const service = options.service ?? (isLocal ? undefined : named);
   if (!service) {
     const local = findLocalState(terminal.directory);
     if (local === undefined)
@@ -82,8 +89,6 @@ async function listSchedules(terminal: Terminal, options: SchedulesOptions): Pro
     return localSchedules(local.schedules ?? {}, now, options.ticks);
   }
   const { readDeployedSchedules } = await import('../../../aws/deployed-schedules.ts');
-  const own = defined({ AWS_REGION: options.region });
-  const config = clientConfig({ ...terminal.environment, ...own }, 'SCHEDULER');
   const group = scheduleGroupOf(service);
   const deployed = await readDeployedSchedules(group, config);
   if (deployed === undefined)

@@ -2,7 +2,9 @@ import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { WaitTimedOutError } from '../../../client/errors.ts';
 import { waitForEnd } from '../../../client/wait-for.ts';
+import { isFinished, type Job } from '../../../protocol/job.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
+import { checkJobs } from '../check-jobs.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -20,7 +22,6 @@ import { sendLines } from '../send-lines.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 import { parseInstant } from '../terminal/time.ts';
-import { unknownTypes } from '../unknown-types.ts';
 
 interface SendCommandOptions extends SystemOptions {
   readonly file?: string;
@@ -32,6 +33,7 @@ interface SendCommandOptions extends SystemOptions {
   readonly maxCrashes?: number;
   readonly wait?: boolean;
   readonly timeout?: number;
+  readonly force?: boolean;
 }
 
 export function createCommand(context: CliContext): Command {
@@ -51,6 +53,7 @@ export function createCommand(context: CliContext): Command {
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
     .option('-w, --wait', 'wait until the job has ended, and print its result')
     .option('--timeout <duration>', 'how long to wait at most (default: 5m)', durationOption)
+    .option('--force', 'send it even if no worker of the local stack would run it, or its id was used')
     .action((type: string | undefined, payload: string | undefined, options: SendCommandOptions) =>
       onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),
     );
@@ -83,34 +86,67 @@ async function send(
       throw new CliError('--job-id names one job; put "jobId" in the lines of the file instead');
     if (options.wait === true) throw new CliError('--wait waits for one job; leave --file out');
     const lines = options.file === '-' ? context.terminal.input : readable(options.file);
-    return sendLines(context.terminal, system, output, lines, { type, fields });
+    return sendLines(context.terminal, system, output, lines, { type, fields, force: options.force });
   }
   if (type === undefined)
     throw new CliError("Name the job's type: leasehold send TYPE [PAYLOAD]. For many jobs add --file FILE");
   const text = payload === '-' ? await readAll(context.terminal.input) : payload;
-  const warning = unknownTypes(system.found.types, [type]);
-  if (warning !== undefined) output.note(warning);
-  const { createProducer } = await import('../../../client/producer/index.ts');
-  const { clock, isScreen, interrupted } = context.terminal;
-  const producer = createProducer({ queue: system.queue(), settings: system.settings, clock });
-  const sent = await producer.send(type, text === undefined ? null : payloadOf(text), fields);
+  const value = text === undefined ? null : payloadOf(text);
+  const known = options.force ? undefined : await usedId(system, options.jobId);
+  const sent = known ?? (await sendOne(context, system, type, value, fields, options.force));
   const { jobId } = sent;
+  if (known !== undefined) output.note(known.says);
   if (options.wait !== true) {
-    output.json({ outcome: 'sent', ...sent, type, warning });
-    output.line(`${output.colours.green('sent')} ${jobId}`);
-    if (isScreen) output.note(`Follow it with: leasehold show ${jobId}`);
+    output.json(sent);
+    output.line(
+      `${known === undefined ? output.colours.green('sent') : paintStatus(known.status, output.colours)} ${jobId}`,
+    );
+    if (context.terminal.isScreen) output.note(`Follow it with: leasehold show ${jobId}`);
     return exitCodes.ok;
   }
-  output.note(`sent ${jobId}; waiting for it to end`);
+  if (known === undefined) output.note(`sent ${jobId}; waiting for it to end`);
+  const { interrupted } = context.terminal;
   const waiting = waitForEnd(system, jobId, { timeoutMs: options.timeout, signal: interrupted });
   const job = await waiting.catch((error: unknown) => {
     throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
   });
-  output.json({ outcome: 'sent', ...sent, type, warning, job: wholeJob(job) });
+  output.json({ ...sent, job: wholeJob(job) });
   output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
   if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
   else output.note(job.lastError ?? `See 'leasehold show ${jobId}'`);
   return job.status === 'done' ? exitCodes.ok : exitCodes.refused;
+}
+
+/** Only the first message of an id makes a job. */
+async function usedId(system: System, jobId: string | undefined) {
+  const job = jobId === undefined ? undefined : await system.store.read(jobId);
+  if (job === undefined) return undefined;
+  const { type, status } = job;
+  return { outcome: 'known', jobId: job.jobId, type, status, says: saysOf(job) };
+}
+
+function saysOf(job: Job): string {
+  const { jobId, status } = job;
+  const next = status === 'done' ? 'Choose another --job-id' : `'leasehold revive ${jobId}' runs it again`;
+  return isFinished(job)
+    ? `Job '${jobId}' is already ${status}; nothing will run. ${next}`
+    : `Job '${jobId}' is already ${status}; a second message would change nothing, and none was sent`;
+}
+
+async function sendOne(
+  { terminal: { clock } }: CliContext,
+  system: System,
+  type: string,
+  payload: unknown,
+  fields: ReturnType<typeof fieldsOf>,
+  force: boolean | undefined,
+) {
+  const job = { type, payload: JSON.stringify(payload) };
+  const [refusal] = force ? [] : await checkJobs(system.found, [job]);
+  if (refusal) throw new CliError(`Not sent: ${refusal}. Add --force to send it anyway`);
+  const { createProducer } = await import('../../../client/producer/index.ts');
+  const producer = createProducer({ queue: system.queue(), settings: system.settings, clock });
+  return { outcome: 'sent', ...(await producer.send(type, payload, fields)) };
 }
 
 function fieldsOf(options: SendCommandOptions, now: number) {

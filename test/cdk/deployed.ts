@@ -3,9 +3,11 @@ import { App, Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
+import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
+import { type LoggingConfig, lambdaVariables } from '../support/as-on-lambda.ts';
 import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
@@ -45,14 +47,14 @@ const wide = {
 };
 
 /** Bundles for real, which the other suites leave out. */
-function synthesizeBundles(jobsModule: string) {
+function synthesizeBundles(jobsModule: string, props: LeaseholdJobsProps) {
   const app = new App({
     context: { ...featureFlags, 'aws:cdk:enable-asset-metadata': true },
     analyticsReporting: false,
   });
   const stack = new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
-    jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app) },
+    jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app), ...props },
   });
   const { directory } = app.synth();
   const template = Template.fromStack(stack);
@@ -63,7 +65,7 @@ function synthesizeBundles(jobsModule: string) {
     const { Variables } = flat(Properties.Environment) as { Variables: Record<string, string> };
     return {
       codeDir: join(directory, asset ?? ''),
-      variables: Variables,
+      variables: { ...Variables, ...lambdaVariables(Properties.LoggingConfig as LoggingConfig) },
       timeoutMs: Number(Properties.Timeout) * 1000,
       memoryMb: Number(Properties.MemorySize),
       handler: String(Properties.Handler),
@@ -81,8 +83,8 @@ function synthesizeBundles(jobsModule: string) {
   };
 }
 
-export async function deploy(jobsModule = someJobs): Promise<Deployed> {
-  const { settings, template, alarms, parts } = synthesizeBundles(jobsModule);
+export async function deploy(jobsModule = someJobs, props: LeaseholdJobsProps = {}): Promise<Deployed> {
+  const { settings, template, alarms, parts } = synthesizeBundles(jobsModule, props);
   const engines = await startGatedEngines(settings);
   const lines: OutputLine[] = [];
   const functionOf = (name: FunctionName, gate: Gate, overrides: Readonly<Record<string, string>> = {}) => {

@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -16,9 +15,8 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { type LocalStack, startLocalStack } from '../../lib/tools/dev/stack.ts';
 import { jobBody } from '../../lib/wire/message.ts';
-import { readLastWords, WORDS_BYTES, WORDS_DESCRIPTOR } from '../../lib/worker/cells/last-words.ts';
-import { openUnnamedFile } from '../../lib/worker/cells/unnamed-file.ts';
-import { nodeAsOnLambda } from '../support/as-on-lambda.ts';
+import { lambdaVariables, nodeAsOnLambda } from '../support/as-on-lambda.ts';
+import { isDeep } from '../support/depth.ts';
 import { anyEngine, local, sqsEndpoint, uniqueName } from '../support/engines.ts';
 import { readJournal } from '../support/journal.ts';
 import type { Fate } from '../support/journal-job.ts';
@@ -39,7 +37,9 @@ describe('a worker function', () => {
   const functionErrors: string[] = [];
   const output: { readonly functionName: string; readonly line: OutputLine }[] = [];
   const { execPath } = process;
-  const lambda = nodeAsOnLambda(folder);
+  const variables = lambdaVariables({ LogFormat: 'JSON', ApplicationLogLevel: 'WARN' });
+  // A share of a core takes long.
+  const lambda = nodeAsOnLambda(folder, { variables, limitsCpu: isDeep });
   beforeAll(async () => {
     if ('program' in lambda) process.execPath = lambda.program;
     else console.warn(`a plain process runs the functions: ${lambda.missing}`);
@@ -90,6 +90,7 @@ describe('a worker function', () => {
     process.execPath = execPath;
     await stack.stop();
     for (const end of ends) end();
+    if ('program' in lambda) lambda.end();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -136,19 +137,6 @@ describe('a worker function', () => {
     // Each step once, but for the one that the deadline interrupted.
     const steps = readJournal(file).filter((line) => line.jobId === 'long' && line.event === 'stored');
     expect(steps.map(({ step }) => step)).toEqual(Array.from({ length: 45 }, (_, i) => i + 1));
-  });
-
-  it.skipIf('missing' in lambda)('says why V8 gave up, although /dev links only three descriptors', () => {
-    const words = openUnnamedFile(WORDS_BYTES);
-    const lastWords = join(import.meta.dirname, '../../lib/worker/cells/last-words.ts');
-    const exhaust = `import { reportFatalErrors } from ${JSON.stringify(lastWords)};
-      reportFatalErrors();
-      for (const hoard = []; ; ) hoard.push(new Array(100_000).fill(Math.random()));`;
-    const options = ['--max-old-space-size=30', '--input-type=module', '--eval', exhaust];
-    const stdio = [...Array(WORDS_DESCRIPTOR).fill('ignore'), words];
-    spawnSync('program' in lambda ? lambda.program : execPath, options, { stdio });
-    expect(readLastWords(words)?.fatal).toMatch(/out of memory/);
-    closeSync(words);
   });
 
   it('gives a message that no worker claimed to the next, by the dead-letter function', async () => {

@@ -89,19 +89,37 @@ export function createReaper(
   });
 }
 
+/** Lambda's defaults: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html */
+const INVOCATIONS_PER_POLLER = 10;
+const DEFAULT_MAXIMUM_POLLERS = 200;
+
+/** Invocations of the worker at the same time. */
+export const concurrencyOf = (
+  { workerConcurrency }: Pick<Settings, 'workerConcurrency'>,
+  { workerPollers }: Pick<ResourceProps, 'workerPollers'>,
+): number =>
+  workerPollers === undefined
+    ? workerConcurrency
+    : INVOCATIONS_PER_POLLER * (workerPollers.maximumPollers ?? DEFAULT_MAXIMUM_POLLERS);
+
 /** New accounts have a limit of 10: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export function warnOfStarvedReaper(
   scope: Construct,
-  { workerConcurrency }: Settings,
-  props: Pick<ResourceProps, 'worker' | 'reaperReservedConcurrency'> &
+  settings: Settings,
+  props: Pick<ResourceProps, 'worker' | 'workerPollers' | 'reaperReservedConcurrency'> &
     Pick<SettingProps, 'workerConcurrency'>,
 ): void {
   const isDecided =
     props.worker === 'none' || (props.workerConcurrency ?? props.reaperReservedConcurrency) !== undefined;
   if (isDecided) return;
+  const least = LEAST_REAPER_CONCURRENCY;
+  const otherwise =
+    props.workerPollers === undefined
+      ? `set workerConcurrency to at most the limit minus ${least}`
+      : `lower maximumPollers, which start ${INVOCATIONS_PER_POLLER} invocations each, to stay ${least} below the limit`;
   Annotations.of(scope).addWarningV2(
     'leasehold:concurrency',
-    `workers may take ${workerConcurrency} of the account's concurrent executions, and new accounts have 10: then none is left for the reaper, and jobs of dead workers wait. See the limit with 'aws lambda get-account-settings'. Where it is 110 or more, set reaperReservedConcurrency to ${LEAST_REAPER_CONCURRENCY}; else set workerConcurrency to at most the limit minus ${LEAST_REAPER_CONCURRENCY}`,
+    `workers may take ${concurrencyOf(settings, props)} of the account's concurrent executions, and new accounts have 10: then none is left for the reaper, and jobs of dead workers wait. See the limit with 'aws lambda get-account-settings'. Where it is 110 or more, set reaperReservedConcurrency to ${least}; else ${otherwise}`,
   );
 }
 
@@ -196,7 +214,7 @@ export function allowLogs(scope: Construct, key: IKey | undefined): void {
   key?.addToResourcePolicy(
     new PolicyStatement({
       actions: ['kms:Encrypt*', 'kms:Decrypt*', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'],
-      principals: [new ServicePrincipal(`logs.${stack.region}.amazonaws.com`)],
+      principals: [new ServicePrincipal(`logs.${stack.region}.${stack.urlSuffix}`)],
       resources: ['*'],
       conditions: { ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logGroups } },
     }),

@@ -14,6 +14,7 @@ import { unitsNeeded } from '../settings/relations.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type IndexDefinition, jobsTable, type KeyType } from '../wire/table.ts';
+import { concurrencyOf } from './functions.ts';
 import type { LeaseholdJobsProps, ResourceProps } from './props/leasehold-jobs-props.ts';
 
 const attribute = ({ name, type }: { readonly name: string; readonly type: KeyType }): Attribute => ({
@@ -106,6 +107,8 @@ export function refuseTooFewUnits(table: TableV2, settings: Settings): void {
 
 /** The default quota of a table and of each index. */
 const QUOTA_WRITE_UNITS = 40_000;
+/** A second, with the default of 1,000 concurrent executions: https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
+const QUOTA_INVOCATIONS = 10_000;
 /** A claim, an end and their CPU time. */
 const LEAST_INVOCATION_MS = 40;
 
@@ -113,9 +116,10 @@ const LEAST_INVOCATION_MS = 40;
 export function warnOfLoad(
   scope: Construct,
   settings: Settings,
-  { warmThroughput, jobs }: Pick<LeaseholdJobsProps, 'warmThroughput' | 'jobs'>,
+  props: Pick<LeaseholdJobsProps, 'warmThroughput' | 'worker' | 'workerPollers'>,
 ): void {
-  const { shards, maxStartsPerSecond, workerConcurrency, batchConcurrency } = settings;
+  const { warmThroughput, worker } = props;
+  const { shards, maxStartsPerSecond, batchConcurrency } = settings;
   const units = unitsNeeded(settings);
   const indexUnits = warmThroughput?.writeUnitsPerSecond && 2 * warmThroughput.writeUnitsPerSecond;
   const warn = (id: string, text: string) => Annotations.of(scope).addWarningV2(`leasehold:${id}`, text);
@@ -130,10 +134,17 @@ export function warnOfLoad(
       'quota',
       `${loadOf(settings)} mean ${Math.ceil(units.table)} write units a second of the table and ${Math.ceil(units.index)} of the index; an account has ${QUOTA_WRITE_UNITS} for each until it asks for more. Raise the quota 'Table-level write throughput limit' in Service Quotas before the load comes, or lengthen lease and heartbeat`,
     );
-  const startsOnLambda = (workerConcurrency * batchConcurrency * 1000) / LEAST_INVOCATION_MS;
-  if (jobs !== undefined && maxStartsPerSecond > startsOnLambda)
+  const concurrency = concurrencyOf(settings, props);
+  const startsOnLambda = (concurrency * batchConcurrency * 1000) / LEAST_INVOCATION_MS;
+  if (worker !== 'none' && maxStartsPerSecond > startsOnLambda)
     warn(
       'starts',
-      `workerConcurrency (${workerConcurrency}) with batchConcurrency (${batchConcurrency}) starts at most ${startsOnLambda} jobs a second, even where handlers take no time, and maxStartsPerSecond is ${maxStartsPerSecond}. Raise workerConcurrency or batchConcurrency, or work in containers`,
+      `${concurrency} concurrent invocations with batchConcurrency (${batchConcurrency}) start at most ${startsOnLambda} jobs a second, even where handlers take no time, and maxStartsPerSecond is ${maxStartsPerSecond}. Raise ${props.workerPollers === undefined ? 'workerConcurrency' : 'maximumPollers'} or batchConcurrency, or work in containers`,
+    );
+  const invocations = maxStartsPerSecond / batchConcurrency;
+  if (worker !== 'none' && invocations > QUOTA_INVOCATIONS)
+    warn(
+      'invocations',
+      `maxStartsPerSecond (${maxStartsPerSecond}) with batchConcurrency (${batchConcurrency}) means ${Math.ceil(invocations)} invocations a second; an account starts at most 10 for each of its concurrent executions, ${QUOTA_INVOCATIONS} until it asks for more than 1,000. Raise the quota 'Concurrent executions' in Service Quotas or batchConcurrency, or work in containers`,
     );
 }

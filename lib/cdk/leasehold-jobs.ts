@@ -1,16 +1,15 @@
 import { Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
-import { CfnGlobalTable, type TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus, type IRuleTarget, type Rule } from 'aws-cdk-lib/aws-events';
 import {
-  CfnFunction,
   EventSourceMapping,
   type IFunction,
   type Function as LambdaFunction,
   type ProvisionedPollerConfig,
 } from 'aws-cdk-lib/aws-lambda';
 import type { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
-import { CfnQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { toEnvironment } from '../settings/environment.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
@@ -21,8 +20,10 @@ import { reaperVariables, settingVariable } from '../wire/environment.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
 import { acknowledgeCompliance } from './acknowledge.ts';
+import { adoptWorker } from './adopt-worker.ts';
 import type { FunctionName } from './bundling.ts';
 import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.ts';
+import { refusedChanges } from './escape-hatches.ts';
 import { allowLogs, createDeadLetter, createReaper, createWorker, warnOfStarvedReaper } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
 import { addSchedules, type JobSchedules } from './job-schedules.ts';
@@ -34,15 +35,12 @@ import { MeteredConstruct } from './monitoring/metered-construct.ts';
 import type { Watched } from './monitoring/watched.ts';
 import { warnOfMissingEndpoints, warnOfMissingFips } from './network.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
-import { checkProps, refusals } from './props/check-props.ts';
+import { checkProps } from './props/check-props.ts';
 import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
 import { settingsFromProps } from './props/settings-from-props.ts';
 import { refuseFewerShards, rememberShardsAtSynth, type Sharded, shardsKeyOf } from './props/shard-memory.ts';
 import { scheduleReaper } from './reaper-schedule.ts';
 import { aliasOf, shiftSlowly } from './worker-deployment.ts';
-
-/** Minimum for a custom `workerFunction`. */
-const OLDEST_NODE = 22;
 
 /** A job system: table, queues, worker, reaper and alarms. All of them are public, so that you can adjust them. */
 export class LeaseholdJobs extends MeteredConstruct implements Sharded {
@@ -87,7 +85,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
     warnOfLoad(this, this.settings, props);
-    for (const network of [props, chosen]) warnOfMissingEndpoints(this, network, this.settings);
+    const requests = { ...this.settings, fips: props.fips };
+    for (const network of [props, chosen]) warnOfMissingEndpoints(this, network, requests);
     warnOfMissingFips(this, props);
     warnOfStarvedReaper(this, this.settings, props);
 
@@ -147,7 +146,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     if (alias) shiftSlowly(alias, props.workerDeployment, this.alarms);
     this.dashboard = this.#createDashboard(watched, props);
     this.outputs = createOutputs(this);
-    this.node.addValidation({ validate: () => this.#refusedByEscapeHatch() });
+    this.node.addValidation({ validate: () => refusedChanges(this, functions) });
     acknowledgeCompliance(this);
     rememberShardsAtSynth(this);
   }
@@ -181,7 +180,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     if (props.worker === 'none') return undefined;
     return props.workerFunction === undefined
       ? createWorker(this, this.settings, props, context)
-      : this.#adopt(props.workerFunction, context.environment);
+      : adoptWorker(props.workerFunction, this.settings, context.environment);
   }
 
   #createDashboard(watched: Watched, props: LeaseholdJobsProps): Dashboard | undefined {
@@ -209,23 +208,6 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       [settingVariable('doneEvents')]: doneEvents,
       ...defined({ AWS_USE_FIPS_ENDPOINT: fips === true ? 'true' : undefined }),
     };
-  }
-
-  #adopt(worker: LambdaFunction, environment: Readonly<Record<string, string>>): LambdaFunction {
-    const timeoutMs = worker.timeout?.toMilliseconds();
-    if (timeoutMs !== this.settings.functionTimeoutMs)
-      throw new SettingsError([
-        `the timeout of 'workerFunction' is ${timeoutMs ?? 'the default of 3000'} ms, and 'functionTimeout' is ${this.settings.functionTimeoutMs} ms; they must be the same, because deadlines and the queue's visibility timeout follow from it. Set both to the same Duration`,
-      ]);
-    const [, major] = /^nodejs(\d+)\.x$/.exec(worker.runtime.name) ?? [];
-    if (major !== undefined && Number(major) < OLDEST_NODE)
-      throw new SettingsError([
-        `the runtime of 'workerFunction' is ${worker.runtime.name}; Leasehold needs Node ${OLDEST_NODE} or newer. Use Runtime.NODEJS_24_X`,
-      ]);
-    for (const [name, value] of Object.entries(environment)) worker.addEnvironment(name, value);
-    const resource = worker.node.defaultChild;
-    if (resource instanceof CfnFunction) resource.recursiveLoop = 'Allow';
-    return worker;
   }
 
   #feedWorker(
@@ -271,26 +253,6 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     });
     grant.applyBefore(source);
     return source;
-  }
-
-  /** These changes to child constructs would break claims. */
-  #refusedByEscapeHatch(): string[] {
-    const problems: string[] = [];
-    const table = this.table.node.defaultChild;
-    if (table instanceof CfnGlobalTable) {
-      const replicas: unknown = Stack.of(this).resolve(table.replicas);
-      if (Array.isArray(replicas) && replicas.length > 1) problems.push(refusals.replicas);
-    }
-    for (const fn of [this.#worker?.fn, this.reaperFunction, this.deadLetterFunction])
-      if (
-        fn?.node.defaultChild instanceof CfnFunction &&
-        fn.node.defaultChild.capacityProviderConfig !== undefined
-      )
-        problems.push(refusals.managedInstances);
-    for (const { node } of [this.queue, this.deadLetterQueue])
-      if (node.defaultChild instanceof CfnQueue && node.defaultChild.fifoQueue === true)
-        problems.push(refusals.fifo);
-    return problems;
   }
 }
 

@@ -21,33 +21,39 @@ export function allowNetworkInterfaces(role: IRole): void {
   });
 }
 
-/** Checks subnets at synth, so that it sees endpoints added later in the app. */
+/** Checks at synth, so that it sees endpoints added later in the app. */
 export function warnOfMissingEndpoints(
   scope: Construct,
   { vpc, vpcSubnets }: Pick<ResourceProps, 'vpc' | 'vpcSubnets'>,
-  { eventsEnabled }: Pick<Settings, 'eventsEnabled'>,
+  { eventsEnabled, fips }: Pick<Settings, 'eventsEnabled'> & Pick<ResourceProps, 'fips'>,
 ): void {
   if (vpc === undefined) return;
   const isolated = new Set(vpc.isolatedSubnets.map(({ subnetId }) => subnetId));
   if (!vpc.selectSubnets(vpcSubnets).subnetIds.some((id) => isolated.has(id))) return;
-  const needed = ['dynamodb', 'sqs', ...(eventsEnabled ? ['events'] : [])];
+  const suffix = fips === true && !GOV_REGION.test(Stack.of(scope).region) ? '-fips' : '';
+  const needed = ['dynamodb', ...['sqs', ...(eventsEnabled ? ['events'] : [])].map((name) => name + suffix)];
   scope.node.addValidation({
     validate: () => {
       const made = scope.node.root.node
         .findAll()
         .filter((each): each is CfnVPCEndpoint => each instanceof CfnVPCEndpoint && each.vpcId === vpc.vpcId)
         .map((each) => JSON.stringify(Stack.of(each).resolve(each.serviceName)));
-      const missing = needed.filter((service) => !made.some((name) => name.includes(`.${service}"`)));
+      const missing = needed.filter(
+        (service) =>
+          !made.some((name) => name.includes(`.${service}"`) || name.includes(`.${service}-fips"`)),
+      );
       if (missing.length > 0)
         Annotations.of(scope).addWarningV2(
           'leasehold:endpoints',
-          `the functions are in subnets without a way out, and this app makes no endpoint for ${missing.join(', ')} in their VPC: every request would time out. Add vpc.addGatewayEndpoint for dynamodb and vpc.addInterfaceEndpoint for the others, or choose subnets with a NAT gateway; if the endpoints are made elsewhere, acknowledge this warning. See docs/deploying.md`,
+          `the functions are in subnets without a way out, and this app makes no endpoint for ${missing.join(', ')} in their VPC: every request would time out. Add vpc.addGatewayEndpoint for dynamodb and vpc.addInterfaceEndpoint for the others, set eventsEnabled: false to do without events, or choose subnets with a NAT gateway; if the endpoints are made elsewhere, acknowledge this warning. See docs/deploying.md`,
         );
       return [];
     },
   });
 }
 
+/** Here all hosts are FIPS hosts. */
+const GOV_REGION = /^us-gov-/;
 /** Regions with FIPS endpoints for DynamoDB, SQS and EventBridge: https://aws.amazon.com/compliance/fips/ */
 const FIPS_REGION = /^us-(gov-)?(east|west)-\d$/;
 

@@ -4,9 +4,12 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import {
+  ApplicationLogLevel,
   type CfnFunction,
   Code,
+  type FunctionProps,
   Function as LambdaFunction,
+  LoggingFormat,
   Runtime,
   RuntimeFamily,
 } from 'aws-cdk-lib/aws-lambda';
@@ -32,14 +35,15 @@ describe('a worker of the user’s own', () => {
   const build = (
     timeout: Duration | undefined,
     props: LeaseholdJobsProps = {},
-    runtime = Runtime.NODEJS_24_X,
+    own: Partial<FunctionProps> = {},
   ) =>
     synthesizeIn((stack: Stack) => {
       const workerFunction = new LambdaFunction(stack, 'MyWorker', {
-        runtime,
+        runtime: Runtime.NODEJS_24_X,
         handler: 'index.handler',
         code: Code.fromInline('exports.handler = async () => ({ batchItemFailures: [] })'),
         timeout,
+        ...own,
       });
       return new LeaseholdJobs(stack, 'Jobs', { workerFunction, ...props });
     });
@@ -60,9 +64,10 @@ describe('a worker of the user’s own', () => {
 
   it('is refused with a Node that Leasehold does not run on, and with props that would shape the other worker', () => {
     const minutes = Duration.minutes(15);
-    expect(() =>
-      build(minutes, {}, new Runtime('nodejs20.x', RuntimeFamily.NODEJS, { supportsInlineCode: true })),
-    ).toThrow(/runtime of 'workerFunction' is nodejs20.x; Leasehold needs Node 22 or newer/);
+    const runtime = new Runtime('nodejs20.x', RuntimeFamily.NODEJS, { supportsInlineCode: true });
+    expect(() => build(minutes, {}, { runtime })).toThrow(
+      /runtime of 'workerFunction' is nodejs20.x; Leasehold needs Node 22 or newer/,
+    );
     expect(() => build(minutes, { workerFunctionProps: { memorySize: 1024 } })).toThrow(
       /'workerFunctionProps' has no effect with a 'workerFunction'/,
     );
@@ -75,6 +80,25 @@ describe('a worker of the user’s own', () => {
     );
     expect(() => build(undefined)).toThrow(/the timeout of 'workerFunction' is the default of 3000 ms/);
     expect(() => build(Duration.minutes(5), { functionTimeout: Duration.minutes(5) })).not.toThrow();
+  });
+
+  it('is refused with variables that Leasehold would overwrite', () => {
+    const environment = { LEASEHOLD_LEASE_MS: '60000' };
+    expect(() => build(Duration.minutes(15), {}, { environment })).toThrow(
+      /'workerFunction' has the variable LEASEHOLD_LEASE_MS.* Set the prop of that name/,
+    );
+  });
+
+  it('logs from the level of the setting in JSON format, unless it has a level', () => {
+    const levelOf = (own: Partial<FunctionProps>) => {
+      const made = build(Duration.minutes(15), { logLevel: 'WARN' }, own);
+      return resourceOf(made, made.jobs.workerFunction).Properties.LoggingConfig;
+    };
+    const loggingFormat = LoggingFormat.JSON;
+    expect(levelOf({ loggingFormat })).toEqual({ LogFormat: 'JSON', ApplicationLogLevel: 'WARN' });
+    const applicationLogLevelV2 = ApplicationLogLevel.ERROR;
+    expect(levelOf({ loggingFormat, applicationLogLevelV2 })).toMatchObject({ ApplicationLogLevel: 'ERROR' });
+    expect(levelOf({})).toBeUndefined();
   });
 });
 
@@ -245,6 +269,16 @@ describe('what cannot work', () => {
       /has LEASEHOLD_ALLOW_SHORT_TIMES.* remove it/,
     );
     expect(() => synthesize({ lease: Duration.seconds(1) })).toThrow(/setting 'leaseMs' is 1000; it must be/);
+  });
+
+  it('is refused at synth: variables of Leasehold that a function is given later', () => {
+    const stack = new LeaseholdStack(newApp(), 'Leasehold', { jobs: { jobs: someJobs } });
+    stack.jobs.workerFunction.addEnvironment('BUCKET', 'reports');
+    stack.jobs.reaperFunction.addEnvironment('LEASEHOLD_SHARDS', '4');
+    stack.jobs.reaperFunction.addEnvironment('LEASEHOLD_SHARD', '4');
+    expect(() => Template.fromStack(stack)).toThrow(
+      /LEASEHOLD_SHARDS of Leasehold\/Jobs\/Reaper\/Function.*\n.*LEASEHOLD_SHARD of/,
+    );
   });
 
   it('is refused at synth: replicas, by prop and by escape hatch', () => {

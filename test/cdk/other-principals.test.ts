@@ -177,7 +177,21 @@ describe('what a load asks of table and function', () => {
       { maxStartsPerSecond: 21_000, shards: 64 },
       /42400 of the index; an account has 40000/,
     ],
-    ['more invocations', { maxStartsPerSecond: 2000 }, /starts at most 1250 jobs a second/],
+    [
+      'more invocations',
+      { maxStartsPerSecond: 2000 },
+      /50 concurrent invocations .* start at most 1250 jobs/,
+    ],
+    [
+      'more executions',
+      { maxStartsPerSecond: 20_000, shards: 64, workerConcurrency: 1000 },
+      /means 20000 invocations a second.* Raise the quota 'Concurrent executions'/,
+    ],
+    [
+      'more pollers',
+      { maxStartsPerSecond: 2000, workerPollers: { maximumPollers: 2 } },
+      /20 concurrent invocations .*Raise maximumPollers or/,
+    ],
   ])('is %s for many starts of short jobs', (_, props, text) => {
     const told = () => {
       const { stack } = synthesize(props);

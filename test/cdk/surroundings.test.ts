@@ -62,6 +62,18 @@ describe('a VPC', () => {
     expect(warningsOf(throughNat, 'makes no endpoint')).toBe(0);
   });
 
+  it('needs FIPS endpoints for FIPS hosts', () => {
+    const missing = (services: readonly InterfaceVpcEndpointAwsService[]) =>
+      build((stack) => {
+        const vpc = new Vpc(stack, 'Vpc', isolated);
+        vpc.addGatewayEndpoint('Table', { service: GatewayVpcEndpointAwsService.DYNAMODB });
+        for (const service of services) vpc.addInterfaceEndpoint(service.shortName, { service });
+        return { vpc, fips: true, eventsEnabled: false };
+      }, 'us-east-1');
+    expect(warningsOf(missing([InterfaceVpcEndpointAwsService.SQS]), 'no endpoint for sqs-fips in')).toBe(1);
+    expect(warningsOf(missing([InterfaceVpcEndpointAwsService.SQS_FIPS]), 'makes no endpoint')).toBe(0);
+  });
+
   it('is needed for subnets and security groups', () => {
     expect(() => build(() => ({ vpcSubnets: {} }))).toThrow(/'vpcSubnets' has no effect without a 'vpc'/);
   });
@@ -86,6 +98,15 @@ describe('FIPS endpoints', () => {
   });
 });
 
+describe('FIPS endpoints and custom endpoints', () => {
+  it('are refused together, because the SDK fails every request', () => {
+    const environment = { AWS_ENDPOINT_URL_SQS: 'https://vpce-1.sqs.us-east-1.vpce.amazonaws.com' };
+    expect(() => build(() => ({ fips: true, workerFunctionProps: { environment } }), 'us-east-1')).toThrow(
+      /has AWS_ENDPOINT_URL_SQS.*'fips'.*Remove one/,
+    );
+  });
+});
+
 describe('keys', () => {
   it('encrypt the logs and the variables of all functions, which may decrypt them', () => {
     const made = build((stack) => ({
@@ -97,8 +118,14 @@ describe('keys', () => {
     const policies = JSON.stringify(made.template.findResources('AWS::IAM::Policy'));
     expect(policies.match(/kms:Decrypt/g)).toHaveLength(3);
     const keys = JSON.stringify(flat(made.template.findResources('AWS::KMS::Key')));
-    expect(keys).toContain('logs.eu-west-1.amazonaws.com');
+    expect(keys).toContain('"logs.eu-west-1.<AWS::URLSuffix>"');
     expect(keys).toContain(':logs:eu-west-1:123456789012:log-group:*');
+  });
+
+  it('allow the logs of each partition', () => {
+    const made = build((stack) => ({ logEncryptionKey: new Key(stack, 'LogKey') }), 'cn-north-1');
+    const keys = JSON.stringify(flat(made.template.findResources('AWS::KMS::Key')));
+    expect(keys).toContain('"logs.cn-north-1.<AWS::URLSuffix>"');
   });
 });
 
@@ -108,6 +135,18 @@ describe('the reaper', () => {
       Description: Match.stringLikeRegexp('reaper'),
       MemorySize: 1769,
     });
+  });
+
+  it.each([64, 10_241, 512.5])('cannot have %d MB', (reaperMemorySize) => {
+    expect(() => build(() => ({ reaperMemorySize }))).toThrow(
+      /'reaperMemorySize' is [\d.]+; it must be a whole number from 128 to 10240/,
+    );
+  });
+
+  it('that pollers could starve is warned of, with a fix that they allow', () => {
+    const made = build(() => ({ workerPollers: { maximumPollers: 30 } }));
+    expect(warningsOf(made, 'workers may take 300 of')).toBe(1);
+    expect(warningsOf(made, 'else lower maximumPollers')).toBe(1);
   });
 
   it('that workers could starve is warned of, until concurrency was thought of', () => {
@@ -153,6 +192,12 @@ describe('a deployment in steps', () => {
     );
     const sources = JSON.stringify(made.template.findResources('AWS::Lambda::EventSourceMapping'));
     expect(sources).toMatch(/"FunctionName":\{[^}]*Live/);
+  });
+
+  it('is refused where every invocation runs the new code before an alarm can notice', () => {
+    expect(() => build(() => ({ workerDeployment: LambdaDeploymentConfig.ALL_AT_ONCE }))).toThrow(
+      /'workerDeployment' is CodeDeployDefault.LambdaAllAtOnce.*no alarm could roll it back.*CANARY_10PERCENT_10MINUTES/,
+    );
   });
 
   it('is refused for a function of the user’s own', () => {

@@ -89,16 +89,30 @@ export function checkProps(props: LeaseholdJobsProps): void {
     problems.push(
       `prop 'compositeAlarm' makes one alarm for all, which cannot tell pages from tickets. Give 'alarmTopic' alone, or remove 'compositeAlarm'`,
     );
+  problems.push(...reaperProblems(props), ...functionProblems(props));
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
+const MEMORY_MB = { least: 128, most: 10_240 };
+
+function reaperProblems(props: LeaseholdJobsProps): string[] {
+  const problems: string[] = [];
+  const memory = props.reaperMemorySize;
+  const { least, most } = MEMORY_MB;
+  if (memory !== undefined && !(Number.isInteger(memory) && memory >= least && memory <= most))
+    problems.push(
+      `prop 'reaperMemorySize' is ${memory}; it must be a whole number from ${least} to ${most}, in MB. 1769 is one core`,
+    );
   const reserved = props.reaperReservedConcurrency;
   if (reserved !== undefined && !(Number.isInteger(reserved) && reserved >= LEAST_REAPER_CONCURRENCY))
     problems.push(
       `prop 'reaperReservedConcurrency' is ${reserved}; it must be a whole number of at least ${LEAST_REAPER_CONCURRENCY}: five polls of the wake queue and the schedule may each start one, and a throttled wake comes late. Raise it or leave it out`,
     );
-  problems.push(...functionProblems(props));
-  if (problems.length > 0) throw new SettingsError(problems);
+  return problems;
 }
 
-function functionProblems({ functionTimeout, workerFunctionProps = {} }: LeaseholdJobsProps): string[] {
+function functionProblems({ functionTimeout, fips, workerFunctionProps = {} }: LeaseholdJobsProps): string[] {
   const { environment = {}, timeout } = workerFunctionProps;
   const problems = Object.keys(environment)
     .filter((name) => name.startsWith(VARIABLE_PREFIX))
@@ -106,6 +120,12 @@ function functionProblems({ functionTimeout, workerFunctionProps = {} }: Leaseho
       (name) =>
         `prop 'workerFunctionProps.environment' has ${name}; variables that begin with ${VARIABLE_PREFIX} are Leasehold's own. Set the prop of that name instead, or remove it`,
     );
+  // The SDK allows one of them: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
+  for (const name of fips === true ? Object.keys(environment) : [])
+    if (name.startsWith('AWS_ENDPOINT_URL'))
+      problems.push(
+        `prop 'workerFunctionProps.environment' has ${name}, and prop 'fips' is true: the SDK refuses every request with both. Remove one of them`,
+      );
   for (const name of ownFunctionProps)
     if (Object.hasOwn(workerFunctionProps, name))
       problems.push(
@@ -178,6 +198,9 @@ function pollerProblems({ workerPollers = {} }: LeaseholdJobsProps): string[] {
   return problems;
 }
 
+/** Its alarms would see new code when it is everywhere. */
+const ALL_AT_ONCE = 'CodeDeployDefault.LambdaAllAtOnce';
+
 const ofBuiltWorker = ['bundling', 'workerFunctionProps', 'workerDeployment'] as const;
 
 const ofWorkerFunction = [
@@ -209,7 +232,13 @@ function workerProblems(props: LeaseholdJobsProps): string[] {
     ];
   if (jobs !== undefined && workerFunction !== undefined)
     return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];
-  if (workerFunction === undefined) return [];
+  const steps = props.workerDeployment?.deploymentConfigName;
+  if (workerFunction === undefined)
+    return steps === ALL_AT_ONCE
+      ? [
+          `prop 'workerDeployment' is ${steps}: all invocations would run new code before an alarm sees it, so no alarm could roll it back. Use LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES, or leave it out`,
+        ]
+      : [];
   return ofBuiltWorker
     .filter((name) => props[name] !== undefined)
     .map((name) => `prop '${name}' has no effect with a 'workerFunction'. Set it on the function itself`);

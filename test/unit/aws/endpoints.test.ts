@@ -6,7 +6,10 @@ import { createDynamoDbClient } from '../../../lib/aws/dynamodb/client.ts';
 import { createEventBridgeEvents } from '../../../lib/aws/eventbridge.ts';
 import { createSqsClient } from '../../../lib/aws/sqs/client.ts';
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 /** What may choose another host, as Lambda's environment would have it. */
 interface Surroundings {
@@ -15,8 +18,8 @@ interface Surroundings {
   readonly dual?: boolean;
   /** In the credentials: DynamoDB has hosts by account. */
   readonly account?: boolean;
-  /** `AWS_ENDPOINT_URL_SQS` and its like. */
-  readonly url?: boolean;
+  /** `AWS_ENDPOINT_URL_SQS` and its like, or `AWS_ENDPOINT_URL` for all of them. */
+  readonly url?: boolean | 'one';
 }
 
 /** The hosts that the product's own clients ask, each caught at its last step. */
@@ -28,11 +31,13 @@ async function hosts({ region, fips, dual, account, url }: Surroundings): Promis
     AWS_USE_FIPS_ENDPOINT: fips && 'true',
     AWS_USE_DUALSTACK_ENDPOINT: dual && 'true',
     AWS_ACCOUNT_ID: account && '123456789012',
-    AWS_ENDPOINT_URL_DYNAMODB: url && 'https://dynamodb.vpce.example.com',
-    AWS_ENDPOINT_URL_SQS: url && 'https://sqs.vpce.example.com',
-    AWS_ENDPOINT_URL_EVENTBRIDGE: url && 'https://events.vpce.example.com',
+    AWS_ENDPOINT_URL: url === 'one' && 'https://proxy.example.com',
+    AWS_ENDPOINT_URL_DYNAMODB: url === true && 'https://dynamodb.vpce.example.com',
+    AWS_ENDPOINT_URL_SQS: url === true && 'https://sqs.vpce.example.com',
+    AWS_ENDPOINT_URL_EVENTBRIDGE: url === true && 'https://events.vpce.example.com',
   };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value || undefined);
+  vi.spyOn(console, 'warn');
   const asked: string[] = [];
   const requestHandler = {
     handle: async ({ hostname }: { readonly hostname: string }) => {
@@ -49,6 +54,8 @@ async function hosts({ region, fips, dual, account, url }: Surroundings): Promis
   const telemetry = { warn() {} };
   const events = createEventBridgeEvents({ busName: 'default', serviceName: 'test', telemetry, config });
   await events.publish([{ name: 'JobDone', detail: { at: 0 } } as never]);
+  // The SDK warns of a queue's URL with another host at every request.
+  expect(console.warn).not.toHaveBeenCalled();
   return asked;
 }
 
@@ -97,6 +104,12 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
       'events-fips.us-east-1.api.aws',
     ],
     [
+      { region: 'us-east-1', fips: true, dual: true, account: true },
+      'dynamodb-fips.us-east-1.api.aws',
+      'sqs-fips.us-east-1.api.aws',
+      'events-fips.us-east-1.api.aws',
+    ],
+    [
       { region: 'us-gov-west-1' },
       'dynamodb.us-gov-west-1.amazonaws.com',
       'sqs.us-gov-west-1.amazonaws.com',
@@ -112,6 +125,12 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
       { region: 'us-gov-west-1', dual: true },
       'dynamodb.us-gov-west-1.api.aws',
       'sqs.us-gov-west-1.api.aws',
+      'events.us-gov-west-1.api.aws',
+    ],
+    [
+      { region: 'us-gov-west-1', fips: true, dual: true },
+      'dynamodb-fips.us-gov-west-1.api.aws',
+      'sqs-fips.us-gov-west-1.api.aws',
       'events.us-gov-west-1.api.aws',
     ],
     [
@@ -144,7 +163,26 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
       'sqs.vpce.example.com',
       'events.vpce.example.com',
     ],
+    [
+      { region: 'us-gov-west-1', url: true },
+      'dynamodb.vpce.example.com',
+      'sqs.vpce.example.com',
+      'events.vpce.example.com',
+    ],
+    [
+      { region: 'eu-west-1', url: 'one', account: true },
+      'proxy.example.com',
+      'proxy.example.com',
+      'proxy.example.com',
+    ],
   ])('%j', async (surroundings, ...expected) => {
     expect(await hosts(surroundings)).toEqual(expected);
+  });
+
+  it.each<Surroundings>([
+    { region: 'us-east-1', fips: true, url: true },
+    { region: 'us-east-1', dual: true, url: 'one' },
+  ])('are none for %j, which the SDK refuses', async (surroundings) => {
+    expect(await hosts(surroundings)).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' 
 /** Connects with the logs, metrics and events that the settings ask for. */
 export function connectDeployed(options: ConnectDeployedOptions) {
   const { configuration, actor, dynamodb, sqs, polls } = options;
-  const { settings, resources } = configuration;
+  const { settings, resources, routing } = configuration;
   const { tableName, queueUrl, serviceName, eventBusName } = resources;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
   const onStoreFailures = (requests: number) => telemetry.count('StoreFailures', requests);
@@ -29,7 +29,8 @@ export function connectDeployed(options: ConnectDeployedOptions) {
     settings,
     telemetry,
     store: connection.storeOf(actor),
-    queue: connection.queueAt(queueUrl),
+    queue: connection.queueAt(queueUrl, routing),
+    routing,
     events: settings.eventsEnabled
       ? createEventBridgeEvents({
           busName: eventBusName,

@@ -5,6 +5,7 @@ import type { Chance, Clock, JobQueue, JobStore, Table } from '../protocol/ports
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
+import { ownQueueUrl, queueUrlFor, type Routing } from '../wire/pools.ts';
 import { systemChance, systemClock } from './clock.ts';
 import { createDynamoDbClient } from './dynamodb/client.ts';
 import type { OnThrottled } from './dynamodb/count-throttles.ts';
@@ -40,7 +41,8 @@ export interface Connection {
   readonly table: Table;
   /** Rows record the actor in `changedBy`. */
   storeOf(actor: string, settings?: Settings): JobStore;
-  queueAt(queueUrl: string): JobQueue;
+  /** Jobs and hints of the pools' types are sent to their queues. */
+  queueAt(queueUrl: string, routing?: Routing): JobQueue;
   close(): void;
 }
 
@@ -73,7 +75,12 @@ export function connect(options: ConnectOptions): Connection {
   return {
     ...{ clock, chance, dynamoDb, sqs, clockGuard, table },
     storeOf: (actor, own = settings) => createJobStore({ table, clock, chance, settings: own, actor }),
-    queueAt: (queueUrl) => createSqsQueue({ client: sqs, queueUrl, clock }),
+    queueAt: (queueUrl, routing) =>
+      createSqsQueue({
+        ...{ client: sqs, clock },
+        queueUrl: routing === undefined ? queueUrl : ownQueueUrl(queueUrl, routing),
+        urlFor: routing && ((type) => queueUrlFor(queueUrl, routing.pools, type)),
+      }),
     close() {
       dynamoDb.destroy();
       sqs.destroy();

@@ -24,7 +24,7 @@ import { type Listing, type ListRequest, listJobs, type listStatuses } from './l
 import { lookUp, type UnknownJob, unknownJob } from './look-up.ts';
 import { type Overview, readOverview } from './overview.ts';
 import { createProducer, type JobArguments, type Producer, type Sent } from './producer/index.ts';
-import { queueProblem, queueUrlOf } from './producer/queue-url.ts';
+import { queueProblem, queueUrlOf, routingOf } from './producer/queue-url.ts';
 import { sweptShards } from './swept-shards.ts';
 import { resultOf, type WaitOptions, waitForEnd, watchJob } from './wait-for.ts';
 
@@ -164,9 +164,10 @@ function openParts<R extends Registry>(options: ClientOptions<R>, actor: string)
     polls: false,
   });
   const { table, sqs, clock, dynamoDb } = connection;
+  const routing = routingOf(options.queue);
   const queue = () => {
     if (queueUrl === undefined) throw new SettingsError([queueProblem('client', undefined)]);
-    return connection.queueAt(queueUrl);
+    return connection.queueAt(queueUrl, routing);
   };
   const reading = {
     ...{ found: { tableName, queueUrl }, table, sqs, clock, queue, settings },

@@ -185,8 +185,11 @@ export interface JobStore {
 
 export interface Hint {
   readonly jobId: string;
+  /** Chooses the queue. */
   readonly type?: string;
   readonly delaySeconds: number;
+  /** Sent by a worker that does not run the type. */
+  readonly forwarded?: boolean;
 }
 
 export interface ReceivedMessage {
@@ -214,6 +217,8 @@ export interface JobQueue {
   sendJobs(
     bodies: readonly {
       readonly body: string;
+      /** Chooses the queue. */
+      readonly type?: string;
       readonly delaySeconds?: number;
       readonly awsTraceHeader?: string;
     }[],

@@ -1,5 +1,7 @@
+import { defined } from '../wire/defined.ts';
 import {
   ownAwsVariables,
+  poolVariables,
   type Resources,
   reaperVariables,
   resourceVariables,
@@ -9,6 +11,7 @@ import {
 } from '../wire/environment.ts';
 import { quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
+import { DEFAULT_POOL, parsePools, poolsText, type Routing } from '../wire/pools.ts';
 import {
   declarations,
   resolveSettings,
@@ -25,14 +28,22 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface Configuration {
   readonly resources: Resources;
   readonly settings: Settings;
+  /** @default - one pool */
+  readonly routing?: Routing;
 }
 
 /** All variables of a function, so that a missing one fails at synth. */
-export function toEnvironment({ resources, settings }: Configuration): Record<string, string> {
+export function toEnvironment({ resources, settings, routing }: Configuration): Record<string, string> {
   const resourceNames = Object.keys(resourceVariables) as (keyof Resources)[];
   return Object.fromEntries([
     ...resourceNames.map((name) => [resourceVariables[name], resources[name]]),
     ...settingNames.map((name) => [settingVariable(name), String(settings[name])]),
+    ...(routing === undefined
+      ? []
+      : [
+          [poolVariables.pools, poolsText(routing.pools)],
+          [poolVariables.pool, routing.pool],
+        ]),
   ]);
 }
 
@@ -55,6 +66,7 @@ export const leaseholdVariables: readonly string[] = [
   ...settingOf.keys(),
   ...Object.values(resourceVariables),
   ...Object.values(reaperVariables),
+  ...Object.values(poolVariables),
   SHORT_TIMES_VARIABLE,
 ];
 
@@ -86,7 +98,24 @@ export function configurationFromEnvironment(environment: Environment): Configur
   const resources = Object.fromEntries(
     Object.entries(resourceVariables).map(([name, variable]) => [name, environment[variable]]),
   ) as Resources;
-  return { resources, settings };
+  return { resources, settings, ...defined({ routing: routingFromEnvironment(environment) }) };
+}
+
+/** Undefined where there is one pool. */
+export function routingFromEnvironment(environment: Environment): Routing | undefined {
+  const text = environment[poolVariables.pools];
+  const pool = environment[poolVariables.pool] || DEFAULT_POOL;
+  if (!text && pool === DEFAULT_POOL) return undefined;
+  const { pools, problems } = parsePools(text || '{}');
+  if (problems.length > 0)
+    throw new SettingsError(
+      problems.map((problem) => `environment variable '${poolVariables.pools}': ${problem}`),
+    );
+  if (pool !== DEFAULT_POOL && !Object.hasOwn(pools, pool))
+    throw new SettingsError([
+      `environment variable '${poolVariables.pool}' is ${quoted(pool)}.${didYouMean(pool, Object.keys(pools))} It must be one of ${[DEFAULT_POOL, ...Object.keys(pools)].join(', ')}`,
+    ]);
+  return { pool, pools };
 }
 
 /** Plain http at a given address means a local engine. */

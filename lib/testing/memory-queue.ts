@@ -50,7 +50,7 @@ export function createMemoryQueue(options: {
       messages.size === 0 ? undefined : Math.min(...[...messages.values()].map(({ visibleAt }) => visibleAt)),
     bodies: () => [...messages.values()].map(({ body }) => body),
     async sendHints(hints) {
-      for (const { jobId, type, delaySeconds } of hints) keep(hintBody(jobId, type), delaySeconds);
+      for (const hint of hints) keep(hintBody(hint), hint.delaySeconds);
       return { sent: hints.length, failed: [] };
     },
     sendJobs: async (bodies) =>

@@ -6,6 +6,9 @@ export const resourceVariables = {
   eventBusName: 'LEASEHOLD_EVENT_BUS_NAME',
 } as const;
 
+/** Set where a stack has pools: all but the default one, and the pool of this worker. */
+export const poolVariables = { pools: 'LEASEHOLD_POOLS', pool: 'LEASEHOLD_POOL' } as const;
+
 /** Required by the reaper function, optional for a process. */
 export const reaperVariables = { wakeQueueUrl: 'LEASEHOLD_WAKE_QUEUE_URL' } as const;
 

@@ -43,6 +43,8 @@ interface HintMessage {
   readonly jobId: string;
   /** Lets a worker skip types it does not run, without reading the row. */
   readonly type?: string;
+  /** It was received from another queue, whose workers do not run its type. */
+  readonly forwarded?: boolean;
 }
 
 export interface MessageLimits {
@@ -117,7 +119,8 @@ export function quoted(value: unknown): string {
 const describe = (value: unknown): string =>
   typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
-export const hintBody = (jobId: string, type?: string): string => JSON.stringify({ hint: jobId, type });
+export const hintBody = ({ jobId, type, forwarded }: Omit<HintMessage, 'kind'>): string =>
+  JSON.stringify({ hint: jobId, type, forwarded });
 
 /** The body that a plain `SendMessage` from any language would carry. */
 export const jobBody = (type: string, payload: unknown, options: SendOptions = {}): string =>
@@ -165,7 +168,8 @@ function parseHint(given: Record<string, unknown>): HintMessage {
       `the hint names ${quoted(given.hint)}, which is not a job id; only Leasehold sends hints`,
     );
   const type = isJobType(given.type) ? given.type : undefined;
-  return { kind: 'hint', jobId: given.hint, ...defined({ type }) };
+  const forwarded = given.forwarded === true ? true : undefined;
+  return { kind: 'hint', jobId: given.hint, ...defined({ type, forwarded }) };
 }
 
 function parseNewJob(

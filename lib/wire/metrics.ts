@@ -39,6 +39,10 @@ export const metrics = {
     unit: 'Count',
     says: 'requests that DynamoDB refused for load, the SDK’s own retries among them',
   },
+  MessagesForwarded: {
+    unit: 'Count',
+    says: 'messages that their worker sent on, because another pool or a newer worker runs their type',
+  },
   MessagesReturned: { unit: 'Count', says: 'messages that went back to the queue unclaimed' },
   RowsTooNew: { unit: 'Count', says: 'meetings with rows of a newer version, which were left alone' },
   ReclaimDelay: { unit: 'Milliseconds', says: 'time from the end of a lease to the reclaim of its job' },

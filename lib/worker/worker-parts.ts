@@ -1,5 +1,6 @@
 import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Routing } from '../wire/pools.ts';
 import type { Cells } from './cells/cells.ts';
 import type { Brake } from './run/brake.ts';
 import type { Heart } from './run/heart-loop.ts';
@@ -17,6 +18,8 @@ export interface WorkerParts {
   readonly cells: Cells;
   readonly brake: Brake;
   readonly clockCheck: ClockCheck;
+  /** @default - one pool, which runs every type */
+  readonly routing?: Routing;
   /** First part of the owner of each claim. */
   readonly worker: string;
 }

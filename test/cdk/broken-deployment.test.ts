@@ -261,7 +261,7 @@ describe('each way to break the reaper', () => {
     for (let minute = 0; minute < 5; minute++) await tick(60 * minute, watch);
     expect(watch.wentOff(10)).toEqual({ StoreFailures: 3 });
     const before = deployed.lines.length;
-    const hint = await deployed.batch(deployed.queues.queue, [hintBody(jobId, 'count-primes')]);
+    const hint = await deployed.batch(deployed.queues.queue, [hintBody({ jobId, type: 'count-primes' })]);
     await deployed.functions.worker.invoke(hint);
     expect(namesSince(before)).toEqual(new Set(['RowsTooNew', 'StoreFailures']));
     await deployed.table.apply({

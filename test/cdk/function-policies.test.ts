@@ -130,7 +130,7 @@ describe.each([
           const dispatch = { notBefore: now, leaseUntil: now + 60_000, dispatches: 1 };
           await store.release(claim, { errors: 0, releases: 1, dispatch });
         }
-        expect(await invoke(await batch(jobIds.map((jobId) => hintBody(jobId))))).toEqual(ALL_TAKEN);
+        expect(await invoke(await batch(jobIds.map((jobId) => hintBody({ jobId }))))).toEqual(ALL_TAKEN);
         for (const jobId of jobIds)
           expect(await store.read(jobId)).toMatchObject({ status: 'pending', errors: 1 });
       });
@@ -142,12 +142,12 @@ describe.each([
         await deployed
           .storeAt(-60_000)
           .schedule(jobOf(jobId, 500_000), { notBefore: 0, leaseUntil: 1, dispatches: 1 });
-      expect(await invoke(await batch(jobIds.map((jobId) => hintBody(jobId))))).toEqual(ALL_TAKEN);
+      expect(await invoke(await batch(jobIds.map((jobId) => hintBody({ jobId }))))).toEqual(ALL_TAKEN);
       for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('done');
     });
 
     it('forgets hints whose rows are gone', async () => {
-      expect(await invoke(await batch(newIds().map((jobId) => hintBody(jobId))))).toEqual(ALL_TAKEN);
+      expect(await invoke(await batch(newIds().map((jobId) => hintBody({ jobId }))))).toEqual(ALL_TAKEN);
     });
   });
 
@@ -204,7 +204,7 @@ describe.each([
         jobBody('count-primes', primes(bytes), { jobId: now }),
         jobBody('count-primes', primes(bytes), { jobId: later, delayMs: 3_600_000 }),
         JSON.stringify({ jobId: bad, unknown: 'x'.repeat(bytes) }),
-        hintBody(now),
+        hintBody({ jobId: now }),
       ]);
       const consumer = deployed.functions['dead-letter'];
       expect(await consumer.invoke(event)).toEqual(ALL_TAKEN);

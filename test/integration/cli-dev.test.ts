@@ -67,7 +67,7 @@ it('runs a local stack that other commands in its folder find, until Ctrl-C', {
     directory: folder,
   });
   expect(sent.json()).toMatchObject({ outcome: 'sent', jobId: 'mine' });
-  // The worker claims it, finds no handler, and hands it back: the row is there.
+  // The worker has no handler for it, and keeps it as a row.
   await expect
     .poll(async () => (await runProcess(['show', 'mine', '--json'], { directory: folder })).code, {
       ...{ timeout: 60_000, interval: 500 },

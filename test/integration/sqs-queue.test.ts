@@ -66,7 +66,7 @@ describe('the job queue on SQS', () => {
     expect(proxy.tally.of('SendMessageBatch').requests).toBe(requests);
     expect(bodies(await drain())).toEqual(
       hints(count)
-        .map(({ jobId }) => hintBody(jobId))
+        .map(({ jobId }) => hintBody({ jobId }))
         .sort(),
     );
   });
@@ -86,7 +86,7 @@ describe('the job queue on SQS', () => {
     expect(await queue.sendHints(hints(5))).toEqual({ sent: 5, failed: [] });
     expect(proxy.tally.of('SendMessageBatch').requests).toBe(2);
     expect(pauses).toEqual([100]);
-    expect(bodies(await drain())).toEqual(hints(5).map(({ jobId }) => hintBody(jobId)));
+    expect(bodies(await drain())).toEqual(hints(5).map(({ jobId }) => hintBody({ jobId })));
   });
 
   it('names the jobs whose hint could not be sent, and sends the others', async () => {
@@ -127,7 +127,7 @@ describe('the job queue on SQS', () => {
       { jobId: 'now', delaySeconds: 0 },
       { jobId: 'later', delaySeconds: 900 },
     ]);
-    expect(bodies(await drain())).toEqual([hintBody('now')]);
+    expect(bodies(await drain())).toEqual([hintBody({ jobId: 'now' })]);
   });
 
   it('cuts batches by bytes as well', async () => {
@@ -185,5 +185,43 @@ describe('the job queue on SQS', () => {
   it('never asks for more than ten messages', async () => {
     await queue.sendHints(hints(12));
     expect((await queue.receive({ max: 50, waitSeconds: 0 })).length).toBeLessThanOrEqual(10);
+  });
+
+  it('sends jobs and hints to the queue of their type, and receives from its own', async () => {
+    const urls = await Promise.all(
+      ['default', 'render'].map(async (name) => {
+        const { QueueUrl = '' } = await direct.send(new CreateQueueCommand({ QueueName: uniqueName(name) }));
+        return QueueUrl;
+      }),
+    );
+    const [defaultUrl = '', renderUrl = ''] = urls;
+    const urlFor = (type: string | undefined) => (type === 'render' ? renderUrl : defaultUrl);
+    const own = createSqsQueue({ client, queueUrl: renderUrl, clock, urlFor });
+    const sent = await own.sendJobs([
+      { type: 'render', body: 'a' },
+      { type: 'invoice', body: 'b' },
+      { type: 'render', body: 'c' },
+    ]);
+    expect(sent.map(({ outcome }) => outcome)).toEqual(['sent', 'sent', 'sent']);
+    const hints = [
+      { jobId: 'd', type: 'invoice', delaySeconds: 0 },
+      { jobId: 'e', type: 'render', delaySeconds: 0, forwarded: true },
+      { jobId: 'f', delaySeconds: 0 },
+    ];
+    expect(await own.sendHints(hints)).toEqual({ sent: 3, failed: [] });
+    const received = async (queueUrl: string) => {
+      queue = createSqsQueue({ client, queueUrl, clock });
+      return bodies(await drain());
+    };
+    expect(await received(renderUrl)).toEqual([
+      'a',
+      'c',
+      hintBody({ jobId: 'e', type: 'render', forwarded: true }),
+    ]);
+    expect(await received(defaultUrl)).toEqual([
+      'b',
+      hintBody({ jobId: 'd', type: 'invoice' }),
+      hintBody({ jobId: 'f' }),
+    ]);
   });
 });

@@ -12,6 +12,7 @@ import type { PlantedBug, Ports } from './planted-bug.ts';
 import { type PlannedJob, planScenario, type Scenario, type Size, simulatedSettings } from './scenario.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { SimulatedDeadLetters } from './simulated-dead-letters.ts';
+import { SimulatedPools } from './simulated-pools.ts';
 import { SimulatedQueue } from './simulated-queue.ts';
 import { runReaper } from './simulated-reaper.ts';
 import { SimulatedServer } from './simulated-server.ts';
@@ -28,6 +29,8 @@ export interface SimulationOptions {
   readonly bug?: PlantedBug;
   /** Whether ticks of schedules come as well. */
   readonly ticks?: boolean;
+  /** Whether there are two pools, between which the type moves. */
+  readonly pools?: boolean;
   readonly suppressed?: ReadonlySet<number>;
   readonly traced?: boolean;
 }
@@ -65,13 +68,15 @@ export class Simulation {
   readonly #bug: PlantedBug;
   readonly #chain: SimulatedChain;
   readonly #deadLetters: SimulatedDeadLetters;
+  readonly #queues: readonly SimulatedQueue[];
+  readonly #pools: SimulatedPools | undefined;
   /** The job that each body asks for, or '' for a hint. */
   readonly #jobIds = new Map<string, string>();
   #spawned = 0;
   #stopped = false;
   #finished = false;
 
-  constructor({ seed, scenario, bug = NO_BUG, ticks = false, ...options }: SimulationOptions) {
+  constructor({ seed, scenario, bug = NO_BUG, ticks = false, pools = false, ...options }: SimulationOptions) {
     const size = scenario?.size ?? options.size ?? 'full';
     this.#bug = bug;
     this.world = new World({
@@ -89,7 +94,11 @@ export class Simulation {
       (before, after, write) => this.judge.observe(before, after, write),
       { alterWrite: bug.alterWrite ?? ((write) => write), alterQuery: bug.alterQuery ?? ((_, page) => page) },
     );
-    this.queue = new SimulatedQueue(this.world, visibilityTimeoutMs(simulatedSettings));
+    const newQueue = () => new SimulatedQueue(this.world, visibilityTimeoutMs(simulatedSettings));
+    this.queue = newQueue();
+    const render = newQueue();
+    this.#queues = pools ? [this.queue, render] : [this.queue];
+    this.#pools = pools ? new SimulatedPools(this.world, { default: this.queue, render }) : undefined;
     this.#deadLetters = new SimulatedDeadLetters(this.world, simulatedSettings, (process) =>
       this.#portsFor(process),
     );
@@ -177,7 +186,7 @@ export class Simulation {
     this.world.note('producer', `sends ${jobId}`);
     this.judge.accept(jobId, notBefore ?? 0);
     if (isDead) this.#deadLetters.send(body);
-    else this.queue.send(body, 0);
+    else (this.#pools?.anyQueue() ?? this.queue).send(body, 0);
   }
 
   spawnWorker(): void {
@@ -188,6 +197,7 @@ export class Simulation {
         judge: this.judge,
         settings: simulatedSettings,
         bug: this.#bug,
+        pools: this.#pools,
       }),
     );
     // In chaos the next disturbance replaces it.
@@ -218,7 +228,10 @@ export class Simulation {
   }
 
   #portsFor(process: Process): Ports {
-    return { store: this.storeFor(process), queue: this.queue.seenBy(process) };
+    return {
+      store: this.storeFor(process),
+      queue: this.#pools?.queueFor(process) ?? this.queue.seenBy(process),
+    };
   }
 
   storeFor(process: Process) {
@@ -230,6 +243,7 @@ export class Simulation {
     const { world } = this;
     world.calm = true;
     world.note('world', 'CALM from here on');
+    this.#deployPools();
     if (!this.#isStaffed('w')) this.spawnWorker();
     if (this.scenario.reapers > 0 && !this.#isStaffed('reaper')) this.spawnReaper();
     const look = () => {
@@ -239,6 +253,15 @@ export class Simulation {
     };
     // What chaos left behind is given the time that any lapsed lease is given.
     world.at(this.judge.latestRecoveryMs, look);
+  }
+
+  /** The last deployment: whatever knows an older map is replaced, and each pool has a worker. */
+  #deployPools(): void {
+    if (this.#pools === undefined) return;
+    for (const process of this.world.processes)
+      if (process.alive && this.#pools.isStale(process)) process.die();
+    this.spawnWorker();
+    this.spawnWorker();
   }
 
   /** In a brief schedule whoever is left is enough; a full one gets somebody new who knows of nothing. */
@@ -273,7 +296,7 @@ export class Simulation {
   }
 
   #holds(test: (body: string) => boolean): boolean {
-    return this.queue.holds(test) || this.#deadLetters.holds(test);
+    return this.#queues.some((queue) => queue.holds(test)) || this.#deadLetters.holds(test);
   }
 
   #jobIn(body: string): string | undefined {

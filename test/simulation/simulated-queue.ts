@@ -95,10 +95,10 @@ export class SimulatedQueue {
 
   #sendHints(hints: readonly Hint[], process: Process) {
     const failed: string[] = [];
-    for (const { jobId, type, delaySeconds } of hints) {
-      if (this.#world.fault('sendFails', process.name)) failed.push(jobId);
+    for (const hint of hints) {
+      if (this.#world.fault('sendFails', process.name)) failed.push(hint.jobId);
       else if (!this.#world.fault('hintVanishes', process.name))
-        this.send(hintBody(jobId, type), delaySeconds * 1000);
+        this.send(hintBody(hint), hint.delaySeconds * 1000);
     }
     return { sent: hints.length - failed.length, failed };
   }

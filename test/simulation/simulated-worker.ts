@@ -14,6 +14,7 @@ import type { Judge } from './judge.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { createSimulatedCells } from './simulated-cells.ts';
 import { simulatedJob } from './simulated-handler.ts';
+import type { SimulatedPools } from './simulated-pools.ts';
 import type { Process } from './world.ts';
 
 export interface SimulatedWorkerParts {
@@ -22,6 +23,7 @@ export interface SimulatedWorkerParts {
   readonly judge: Judge;
   readonly settings: Settings;
   readonly bug: PlantedBug;
+  readonly pools?: SimulatedPools;
 }
 
 const POLL_SECONDS = 20;
@@ -43,7 +45,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     const cells = cellsNearby(process, given);
     return judge.cells.watchCells(process, bug.alterCells?.(cells, process) ?? cells);
   };
-  const parts: WorkerParts = {
+  const whole: WorkerParts = {
     cells: hasCells ? createSimulatedCells(process, { settings, judge, bug, concurrency }) : nearby(),
     brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
     ...{ settings, clock, chance, queue },
@@ -52,6 +54,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     heart: bug.alterHeart?.(heart, process) ?? heart,
     worker: name,
   };
+  const parts = given.pools?.confine(process, whole) ?? whole;
   const canStart = await parts.cells.ready().then(
     () => true,
     () => false,

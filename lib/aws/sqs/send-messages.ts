@@ -16,8 +16,15 @@ export interface SqsQueueOptions {
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
+/** A queue to receive from, and where jobs of each type are sent. */
+export interface RoutedQueueOptions extends SqsQueueOptions {
+  /** @default - `queueUrl` for all */
+  readonly urlFor?: (type: string | undefined) => string;
+}
+
 interface OutgoingMessage {
   readonly body: string;
+  readonly type?: string;
   readonly delaySeconds?: number;
   readonly awsTraceHeader?: string;
 }
@@ -25,8 +32,26 @@ interface OutgoingMessage {
 /** Final: the sender's fault, or no answer after the SDK's retries. */
 type Sending = SentMessage & { readonly isFinal?: boolean };
 
+/** Each to the queue of its type. */
+export async function sendRouted(
+  { urlFor, ...to }: RoutedQueueOptions,
+  messages: readonly OutgoingMessage[],
+): Promise<SentMessage[]> {
+  if (urlFor === undefined) return sendMessages(to, messages);
+  const outcomes: SentMessage[] = [];
+  const byQueue = Map.groupBy(messages.keys(), (i) => urlFor(messages[i]?.type));
+  await Promise.all(
+    [...byQueue].map(async ([queueUrl, chosen]) => {
+      const some = chosen.map((i) => messages[i] as OutgoingMessage);
+      const sent = await sendMessages({ ...to, queueUrl }, some);
+      for (const [k, i] of chosen.entries()) outcomes[i] = sent[k] as SentMessage;
+    }),
+  );
+  return outcomes;
+}
+
 /** Ten per request; retries entries that SQS refused temporarily. */
-export async function sendMessages(
+async function sendMessages(
   to: SqsQueueOptions,
   messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {

@@ -8,12 +8,12 @@ import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
-import { MAX_ENTRIES, type SqsQueueOptions, sendMessages } from './send-messages.ts';
+import { MAX_ENTRIES, type RoutedQueueOptions, type SqsQueueOptions, sendRouted } from './send-messages.ts';
 
 /** Beyond the requested wait: a poll lost in the network must not block the next. */
 const ANSWER_MS = 2000;
 
-export function createSqsQueue(options: SqsQueueOptions): JobQueue {
+export function createSqsQueue(options: RoutedQueueOptions): JobQueue {
   const { client, queueUrl } = options;
   const changeVisibility: JobQueue['changeVisibility'] = (messages, seconds) =>
     inBatches(messages, 'ChangeMessageVisibilityBatch', (entries) =>
@@ -25,13 +25,11 @@ export function createSqsQueue(options: SqsQueueOptions): JobQueue {
       ),
     );
   return {
-    sendJobs: (messages) => sendMessages(options, messages),
+    sendJobs: (messages) => sendRouted(options, messages),
 
     async sendHints(hints) {
-      const outcomes = await sendMessages(
-        options,
-        hints.map(({ jobId, type, delaySeconds }) => ({ body: hintBody(jobId, type), delaySeconds })),
-      );
+      const messages = hints.map((hint) => ({ ...hint, body: hintBody(hint) }));
+      const outcomes = await sendRouted(options, messages);
       const failed = hints.filter((_, i) => outcomes[i]?.outcome === 'failed').map(({ jobId }) => jobId);
       const reason = outcomes.find((each) => each.outcome === 'failed')?.reason;
       return { sent: hints.length - failed.length, failed, reason };

@@ -153,6 +153,11 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('StoreFailures', options);
   }
 
+  /** Messages sent on to the queue of their type. */
+  metricMessagesForwarded(options?: MetricOptions): Metric {
+    return this.metric('MessagesForwarded', options);
+  }
+
   /** Messages returned to the queue unclaimed. */
   metricMessagesReturned(options?: MetricOptions): Metric {
     return this.metric('MessagesReturned', options);

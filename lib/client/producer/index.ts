@@ -9,10 +9,11 @@ import { defaultSettings, type Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { defined } from '../../wire/defined.ts';
 import type { SendOptions } from '../../wire/message.ts';
+import { queueUrlFor } from '../../wire/pools.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import type { PayloadIn, Registry, TypeIn } from '../../worker/registry.ts';
 import { checkMessage, MessageRefusedError } from './check-message.ts';
-import { queueProblem, queueUrlOf } from './queue-url.ts';
+import { queueProblem, queueUrlOf, routingOf } from './queue-url.ts';
 
 export { MessageRefusedError };
 
@@ -78,7 +79,7 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
   const messageFor = async (type: string, payload: unknown, own?: SendOptions) => {
     const checked = await checkMessage({ registry, settings, clock }, type, payload, own);
     const { jobId, body, message, at, awsTraceHeader } = checked;
-    return { jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
+    return { type, jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
   };
 
   return {
@@ -107,7 +108,11 @@ function queueAt(given: string | undefined, { region, credentials, endpoint }: A
   const queueUrl = queueUrlOf(given);
   if (!URL.canParse(queueUrl ?? '')) throw new SettingsError([queueProblem('producer', queueUrl)]);
   const client = createSqsClient(defined({ region, credentials, endpoint }), { polls: false });
-  return createSqsQueue({ client, queueUrl: queueUrl ?? '', clock: systemClock });
+  const pools = routingOf(given)?.pools;
+  return createSqsQueue({
+    ...{ client, clock: systemClock, queueUrl: queueUrl ?? '' },
+    urlFor: pools && ((type) => queueUrlFor(queueUrl ?? '', pools, type)),
+  });
 }
 
 /** The worker stores jobs with longer delays. */

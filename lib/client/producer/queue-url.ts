@@ -1,9 +1,15 @@
+import { routingFromEnvironment } from '../../settings/environment.ts';
 import { resourceVariables } from '../../wire/environment.ts';
 import { quoted } from '../../wire/message.ts';
+import type { Routing } from '../../wire/pools.ts';
 
 /** An empty variable is none. */
 export const queueUrlOf = (given: string | undefined): string | undefined =>
   given ?? (process.env[resourceVariables.queueUrl] || undefined);
+
+/** The environment's pools belong to its own queue; workers forward what is sent to another. */
+export const routingOf = (given: string | undefined): Routing | undefined =>
+  given === undefined ? routingFromEnvironment(process.env) : undefined;
 
 export const queueProblem = (of: string, queueUrl: string | undefined): string =>
   `the ${of}'s queue is ${queueUrl === undefined ? 'not given' : quoted(queueUrl)}; set ${resourceVariables.queueUrl}, or the option 'queue', to the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold dev --env' prints`;

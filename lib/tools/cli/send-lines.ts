@@ -44,7 +44,7 @@ export async function sendLines(
       if (reason !== undefined) tally.failures.push({ line, reason });
       return reason === undefined;
     });
-    const outcomes = await queue.sendJobs(good.map(({ body }) => ({ body })));
+    const outcomes = await queue.sendJobs(good);
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.outcome === 'sent') tally.sent++;
       else tally.failures.push({ line: good[i]?.line ?? 0, reason: outcome.reason });

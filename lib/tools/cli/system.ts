@@ -6,7 +6,7 @@ import type { ClientParts } from '../../client/client-parts.ts';
 import { sweptShards } from '../../client/swept-shards.ts';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock, Events, JobQueue } from '../../protocol/ports.ts';
-import { settingsFromEnvironment } from '../../settings/environment.ts';
+import { routingFromEnvironment, settingsFromEnvironment } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { resourceVariables, VARIABLE_PREFIX } from '../../wire/environment.ts';
 import { CliError } from './cli-error.ts';
@@ -57,13 +57,14 @@ export async function openSystem(
         'This command needs a queue, and none is named. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
       );
     };
+    const routing = routingFromEnvironment(found.environment);
     const config = clientConfig(found.environment, 'CLOUDWATCH');
     return {
       ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       store: storeOf(`cli-${operatorName()}`, settings),
       events: eventsOf(found, settings, terminal),
-      queue: () => queueAt(queueUrl()),
+      queue: () => queueAt(queueUrl(), routing),
       queueAge: createQueueAge({ queueUrl: found.queueUrl ?? '', clock, config }),
     };
   } catch (error) {

@@ -4,6 +4,7 @@ import type { ReceivedMessage } from '../../protocol/ports.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { forwardHint, forwardJob, runsType } from './forward-message.ts';
 import { readMessage } from './read-message.ts';
 import { dropLateTick, rejectMessage } from './reject-message.ts';
 
@@ -56,7 +57,8 @@ export function heldBack(
 
 /** Handles bad and scheduled messages at once; the others need a claim. */
 export async function openMessage(parts: WorkerParts, message: ReceivedMessage): Promise<Opened> {
-  const read = readMessage(message, parts, parts.cells.find);
+  const optionsOf = (type: string) => (runsType(parts, type) ? parts.cells.find(type) : undefined);
+  const read = readMessage(message, parts, optionsOf);
   if (read.kind === 'rejected') {
     await rejectMessage(parts, read.rejected);
     return SETTLED;
@@ -68,6 +70,12 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
     return SETTLED;
   }
   const type = read.kind === 'hint' ? read.type : read.job.type;
+  const isForeign = type !== undefined && !runsType(parts, type);
+  if (read.kind !== 'later' && isForeign) {
+    if (read.kind === 'new') await forwardJob(parts, message, read.job);
+    else await forwardHint(parts, { ...read.job, type, forwarded: read.forwarded });
+    return SETTLED;
+  }
   const held = heldBack(parts, type);
   if (held !== undefined) return held;
   if (read.kind === 'hint') return { kind: 'claimable', message, type, job: read.job };

@@ -18,7 +18,12 @@ const MAX_RAW_BYTES = 64 * 1024;
 export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
-  | { readonly kind: 'hint'; readonly job: { readonly jobId: string }; readonly type?: string }
+  | {
+      readonly kind: 'hint';
+      readonly job: { readonly jobId: string };
+      readonly type?: string;
+      readonly forwarded?: boolean;
+    }
   | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
   /** A schedule's tick that came too late to make a job. */
   | { readonly kind: 'late'; readonly jobId: string; readonly byMs: number };
@@ -35,7 +40,10 @@ export function readMessage(
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
   if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
   const { message: said } = parsed;
-  if (said.kind === 'hint') return { kind: 'hint', job: { jobId: said.jobId }, type: said.type };
+  if (said.kind === 'hint') {
+    const { jobId, type, forwarded } = said;
+    return { kind: 'hint', job: { jobId }, type, forwarded };
+  }
   const job = newJob(said, message, optionsOf(said.type), settings);
   const { notBefore, tick } = said;
   if (tick !== undefined && now - tick.at > latestOf(tick, settings))

@@ -1,16 +1,17 @@
 import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
+import type { Hint } from '../../protocol/ports.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
 /** The reaper resends a hint that fails, when the queue's lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
-  { jobId, type }: { readonly jobId: string; readonly type?: string },
+  { jobId, type, forwarded }: Omit<Hint, 'delaySeconds'>,
   dispatch: Dispatch,
 ): Promise<void> {
   if (dispatch.hintDelaySeconds === undefined) return;
   try {
     const { sent, reason } = await queue.sendHints([
-      { jobId, type, delaySeconds: dispatch.hintDelaySeconds },
+      { jobId, type, forwarded, delaySeconds: dispatch.hintDelaySeconds },
     ]);
     if (sent === 1) return telemetry.count('HintsSent');
     telemetry.warn('hint not sent; the reaper will', { jobId, reason });

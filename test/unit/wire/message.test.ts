@@ -219,7 +219,7 @@ describe('hostile input', () => {
 
 describe('a hint', () => {
   it('names a row and nothing else', () => {
-    expect(parse(hintBody('j1'))).toEqual({ ok: true, message: { kind: 'hint', jobId: 'j1' } });
+    expect(parse(hintBody({ jobId: 'j1' }))).toEqual({ ok: true, message: { kind: 'hint', jobId: 'j1' } });
   });
 });
 

@@ -1,0 +1,51 @@
+import { planDispatch } from '../../protocol/decisions/dispatch.ts';
+import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { NewJob } from '../../protocol/writes/worker-writes.ts';
+import { DEFAULT_POOL, poolOf } from '../../wire/pools.ts';
+import { UnknownTypeError } from '../registry.ts';
+import { sendHint } from '../run/send-hint.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+
+type Runner = Pick<WorkerParts, 'cells' | 'routing'>;
+
+const isOfMyPool = ({ routing }: Runner, type: string): boolean =>
+  routing === undefined || poolOf(routing.pools, type) === routing.pool;
+
+/** A worker claims only what it has a handler for and what its pool runs. */
+export const runsType = (parts: Runner, type: string): boolean =>
+  isOfMyPool(parts, type) && parts.cells.find(type) !== undefined;
+
+/** A new job becomes a row whose hint goes to the right queue, so no budget is charged for a wrong one. */
+export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, job: NewJob): Promise<void> {
+  const { clock, store, settings } = parts;
+  const dispatch = planDispatch(clock.now(), clock.now(), settings);
+  const kept = await store.schedule(job, dispatch, message.receiveCount > 1);
+  report(parts, job);
+  if (kept.outcome === 'written') await sendHint(parts, { ...job, forwarded: true }, dispatch);
+}
+
+/** Only once: where workers disagree about pools, the row's dispatch lease brings the job back after the deploy. */
+export async function forwardHint(
+  parts: WorkerParts,
+  hint: { readonly jobId: string; readonly type: string; readonly forwarded?: boolean },
+): Promise<void> {
+  report(parts, hint);
+  if (hint.forwarded) return;
+  const { clock, settings } = parts;
+  await sendHint(parts, { ...hint, forwarded: true }, planDispatch(clock.now(), clock.now(), settings));
+}
+
+function report(
+  parts: WorkerParts,
+  { jobId, type }: { readonly jobId: string; readonly type: string },
+): void {
+  const { telemetry, routing, cells } = parts;
+  telemetry.count('MessagesForwarded');
+  telemetry.warn('message forwarded', {
+    ...{ jobId, type },
+    pool: routing === undefined ? DEFAULT_POOL : poolOf(routing.pools, type),
+    reason: isOfMyPool(parts, type)
+      ? new UnknownTypeError(type, cells.types()).message
+      : 'another pool runs this type',
+  });
+}

@@ -164,11 +164,6 @@ describe('the process', () => {
       /There is no file '.*nowhere.ts'. Name the module that says/,
     ],
     [
-      'the option that named a worker’s file',
-      ['--worker', 'a.ts'],
-      /--worker is gone: .* leasehold dev src.jobs.ts/,
-    ],
-    [
       'a data folder that is a file',
       ['--data', import.meta.filename],
       /for --data cannot be written \(EEXIST\)/,

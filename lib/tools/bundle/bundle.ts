@@ -64,7 +64,8 @@ export async function bundle({
   return inputs;
 }
 
-const bundleError = (message: string, cause?: unknown) => new LeaseholdError('BUNDLE', message, { cause });
+export const bundleError = (message: string, cause?: unknown) =>
+  new LeaseholdError('BUNDLE', message, { cause });
 
 /** The next step after an error of esbuild in a package. */
 function fixOf({ text, location }: Message): string {
@@ -101,7 +102,7 @@ export async function bundleWorker(
 }
 
 /** Published packages contain bundles, so esbuild loads only on demand. */
-async function loadEsbuild(): Promise<typeof import('esbuild')> {
+export async function loadEsbuild(): Promise<typeof import('esbuild')> {
   try {
     return await import('esbuild');
   } catch (cause) {

@@ -99,6 +99,14 @@ export const listOption = (text: string, before: readonly string[] | undefined):
   ...text.split(',').filter((part) => part !== ''),
 ];
 
+/** What esbuild makes of files by extension. */
+export function loaderOption(text: string, before?: Readonly<Record<string, string>>) {
+  const [extension = '', loader = '', ...more] = text.split('=');
+  if (!/^\../.test(extension) || loader === '' || more.length > 0)
+    throw new InvalidArgumentError("Give an extension and one of esbuild's loaders, such as .sql=text.");
+  return { ...before, [extension]: loader };
+}
+
 /** Accepts any text, because hand-edited rows and rejected messages need inspection too. */
 export function parseJobId(value: string): string {
   if (value === '')

@@ -2,14 +2,13 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { DevOptions } from '../../dev/dev.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { type CliContext, numberOption, withExamples } from '../define-command.ts';
+import { type CliContext, listOption, loaderOption, numberOption, withExamples } from '../define-command.ts';
 import { printLocalVariables } from '../local-variables.ts';
 
 type Options = Omit<DevOptions, 'jobs' | 'bundling' | 'directory' | 'signal' | 'output'> & {
   readonly nodeModules?: readonly string[];
   readonly external?: readonly string[];
-  readonly loader?: readonly string[];
-  readonly worker?: string;
+  readonly loader?: Readonly<Record<string, string>>;
   readonly env?: boolean;
   readonly json?: boolean;
 };
@@ -41,20 +40,15 @@ export function createCommand(context: CliContext): Command {
     .option(
       '--node-modules <packages>',
       'packages that are not bundled: native ones, and those that read their own files',
-      list,
+      listOption,
     )
-    .option('--external <packages>', 'packages that are left out', list)
-    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', list)
-    .addOption(new Option('--worker <file>').hideHelp())
+    .option('--external <packages>', 'packages that are left out', listOption)
+    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
     .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
     .action(async (jobs: string | undefined, given: Options) => {
-      const { env, json, worker, demo, nodeModules, external, loader = [], ...options } = given;
+      const { env, json, demo, nodeModules, external, loader, ...options } = given;
       const { terminal } = context;
       if (env === true) return context.end(printLocalVariables(terminal, { json }));
-      if (worker !== undefined)
-        throw new CliError(
-          '--worker is gone: name the module that exports your registry instead, as in: leasehold dev src/jobs.ts',
-        );
       if (jobs !== undefined && options.once)
         throw new CliError('--once is the demo’s; leave it out, or leave the jobs module out');
       const { runDev } = await import('../../dev/dev.ts');
@@ -63,11 +57,7 @@ export function createCommand(context: CliContext): Command {
         // Commander passes true without --no-demo; then the jobs module decides.
         demo: demo === false ? false : undefined,
         jobs: jobs === undefined ? undefined : resolve(terminal.directory, jobs),
-        bundling: {
-          nodeModules,
-          externalModules: external,
-          loader: Object.fromEntries(loader.map((each) => each.split('='))),
-        },
+        bundling: { nodeModules, externalModules: external, loader },
         directory: terminal.directory,
         signal: terminal.interrupted,
         output: json === true ? process.stderr : undefined,
@@ -83,5 +73,3 @@ export function createCommand(context: CliContext): Command {
     'leasehold dev --once',
   );
 }
-
-const list = (text: string): readonly string[] => text.split(',');

@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { configurationFromEnvironment } from '../../../settings/environment.ts';
 import { exitCodes } from '../cli-error.ts';
-import { type CliContext, numberOption, withExamples } from '../define-command.ts';
+import { type CliContext, loaderOption, numberOption, withExamples } from '../define-command.ts';
 
 interface Options {
   readonly cells?: number;
   readonly concurrency?: number;
   readonly healthPort?: number;
   readonly reaper?: boolean;
+  readonly loader?: Readonly<Record<string, string>>;
 }
 
 export function createCommand(context: CliContext): Command {
@@ -27,15 +28,21 @@ export function createCommand(context: CliContext): Command {
       numberOption(0, 65_535),
     )
     .option('--reaper', 'reclaim lapsed jobs in this process, too; any number of processes may')
-    .action(async (jobs: string, options: Options) => {
+    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
+    .action(async (jobs: string, { loader, ...options }: Options) => {
       const { terminal } = context;
       // Reports a missing variable before anything starts.
       const configuration = configurationFromEnvironment(terminal.environment);
       // Leases and running jobs matter more than log lines.
       const isOutputLost = terminal.outliveReader();
+      const { onStopSignals } = await import('../../../worker/hosts/stop-signals.ts');
       const { startWorker } = await import('../../../worker/hosts/start-worker.ts');
-      const worker = startWorker({ ...options, configuration, jobs: resolve(terminal.directory, jobs) });
-      await worker.stopped;
+      const { runnableJobs } = await import('../runnable-jobs.ts');
+      // The first process of a container gets only signals that it listens to.
+      const stopListening = onStopSignals(['SIGTERM', 'SIGINT'], () => process.exit(exitCodes.ok));
+      const module = await runnableJobs(resolve(terminal.directory, jobs), loader);
+      stopListening();
+      await startWorker({ ...options, configuration, jobs: module.file }).stopped.catch(module.rethrow);
       context.end(isOutputLost() ? exitCodes.refused : exitCodes.ok);
     });
   return withExamples(

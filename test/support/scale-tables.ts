@@ -7,7 +7,7 @@ import {
 } from '../../lib/settings/relations.ts';
 import { declarations, resolveSettings } from '../../lib/settings/settings.ts';
 import { jobUnits } from '../../lib/tools/plan/job-units.ts';
-import { beatsOf } from '../../lib/tools/plan/plan.ts';
+import { beatsOf, ownMsOf } from '../../lib/tools/plan/plan.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 
 /** The tables of docs/scale.md that follow from settings and from the units of a write. */
@@ -16,9 +16,9 @@ import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 const REQUEST_CPU_MS = 0.9;
 /** Of an empty page, read eventually consistent. */
 const QUERY_READ_UNITS = 0.5;
-/** A short handler, and what its invocation with 512 MB takes besides. */
+/** A short handler. */
 const HANDLER_MS = 100;
-const OWN_MS = 41;
+const WORKER_MEMORY_MB = 512;
 const HOUR_MS = 3_600_000;
 const MILLION = 1e6;
 const { heartbeat } = jobUnits({ payloadBytes: 200, resultBytes: 64, checkpointBytes: 0 });
@@ -102,7 +102,8 @@ export function tableUnitsTable(): string {
 
 /** Starts a second of short jobs at which each limit of the default stack is reached. */
 export function startsTable(): string {
-  const perInvocation = (concurrency: number) => concurrency / ((HANDLER_MS + OWN_MS) / 1000);
+  const invocationMs = HANDLER_MS + ownMsOf(WORKER_MEMORY_MB, 1);
+  const perInvocation = (concurrency: number) => (concurrency * 1000) / invocationMs;
   const rows: [string, number, string][] = [
     [
       `${usual.workerConcurrency} invocations at once, handlers of ${HANDLER_MS} ms`,

@@ -76,11 +76,11 @@ const looks = (running: string, failed: string): readonly (readonly string[])[] 
   ['ls', '--status', 'done', '--scan'],
   ['show', running],
   ['show', failed],
-  ['explain', failed],
-  ['workers'],
+  ['show', failed, '--row'],
   ['stats'],
-  ['reap', '--dry-run'],
-  ['dlq', 'redrive', '--dry-run'],
+  ['stats', '--workers'],
+  ['doctor', '--sweep', '--dry-run'],
+  ['revive', '--dlq', '--dry-run'],
 ];
 
 const events = { LEASEHOLD_SERVICE_NAME: 'own', LEASEHOLD_EVENT_BUS_NAME: 'default' };
@@ -110,8 +110,8 @@ describe('an observer', () => {
     for (const [permission, ...args] of [
       ['dynamodb:UpdateItem', 'cancel', running, '--yes'],
       ['sqs:SendMessage', 'send', 'count-primes', '{"below":10}'],
-      ['sqs:ReceiveMessage', 'dlq', 'ls'],
-      ['dynamodb:PartiQLUpdate', 'reap'],
+      ['sqs:ReceiveMessage', 'ls', '--dlq'],
+      ['dynamodb:PartiQLUpdate', 'doctor', '--sweep'],
     ] as const) {
       const { code, stderr } = await runInProcess(args, { environment: gate.environment });
       expect(code).not.toBe(0);
@@ -130,7 +130,7 @@ describe('an operator', () => {
     ]);
     const gate = await gateOf('operate');
     const lapsed = await lapse('swept');
-    await runAll(gate, [...looks(running, failed), ['reap']]);
+    await runAll(gate, [...looks(running, failed), ['doctor', '--sweep']]);
     for (const jobId of lapsed) expect((await engines.storeAt(0).read(jobId))?.status).toBe('pending');
     await runAll(gate, [
       ['send', 'count-primes', '{"below":10}'],
@@ -138,9 +138,9 @@ describe('an operator', () => {
       ['cancel', running, ...lapsed, '--yes'],
       ['take-back', other.running, '--yes'],
       ['revive', failed],
-      ['redrive', '--type', 'count-primes', '--yes'],
-      ['dlq', 'ls'],
-      ['dlq', 'redrive', '--yes'],
+      ['revive', '--type', 'count-primes', '--yes'],
+      ['ls', '--dlq'],
+      ['revive', '--dlq', '--yes'],
     ]);
     await runInProcess(['doctor', '--repair', '--yes'], { environment: gate.environment });
     expect([...gate.denied]).toEqual([]);
@@ -150,7 +150,7 @@ describe('an operator', () => {
 
 describe('a gate that knows the key', () => {
   it.each([
-    ['kms:Decrypt on Key', 'explain', 'sealed'],
+    ['kms:Decrypt on Key', 'show', 'sealed'],
     ['kms:Encrypt on Key', 'revive', 'sealed'],
     ['kms:GenerateDataKey on Key', 'send', 'count-primes'],
   ])('refuses whoever may do everything but %s', async (missing, ...args) => {

@@ -137,7 +137,6 @@ export const acts = {
     if (place === 'Date') Date.now = () => 0;
     if (place === 'setTimeout') Object.assign(globalThis, { setTimeout: () => ({ unref() {} }) });
     if (place === 'Object.prototype') Object.assign(Object.prototype, { polluted: true });
-    if (place === 'listeners') process.removeAllListeners('message');
     if (place === 'descriptors') {
       execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=400']);
       for (let n = 0; n < 350; n++) openSync('/dev/null', 'r');

@@ -6,8 +6,8 @@ import { Outbox } from '../outbox.ts';
 type Sender = (message: unknown, callback: (error: Error | null) => void) => boolean;
 
 export interface CellChannel extends Pick<Outbox<FromCell>, 'say' | 'flush'> {
-  /** Listens again if a handler removed the listeners of its process; true if it did. */
-  listenAgain(): boolean;
+  /** A handler may have removed the listeners of its process. */
+  listen(): void;
 }
 
 /** Takes over the channel, so that code loaded later cannot use it by accident. */
@@ -26,18 +26,16 @@ export function takeChannel(listener: {
     listener.onClosed();
     endGroup();
   };
-  const listenAgain = (): boolean => {
-    const isDeaf = !process.listeners('message').includes(onMessage);
-    if (isDeaf) process.on('message', onMessage);
+  const listen = (): void => {
+    if (!process.listeners('message').includes(onMessage)) process.on('message', onMessage);
     if (!process.listeners('disconnect').includes(onDisconnect)) process.on('disconnect', onDisconnect);
-    return isDeaf;
   };
-  listenAgain();
+  listen();
   // It may have disconnected before the listener was added.
   if (!process.connected) endGroup();
   process.on('exit', flush);
   process.send = undefined;
-  return { say, flush, listenAgain };
+  return { say, flush, listen };
 }
 
 /** Includes everything the cell has started, because a cell leads its process group. */

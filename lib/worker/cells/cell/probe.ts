@@ -14,7 +14,8 @@ const SAMPLE_TEXT = stringify(SAMPLE);
 export interface Probe {
   /** Sets a timer that must fire soon. */
   beat(): void;
-  fault(): string | undefined;
+  /** After a failure, also what many handlers live with. */
+  fault(hasFailed?: boolean): string | undefined;
 }
 
 /** Finds damage that a handler left for the next one. */
@@ -28,14 +29,15 @@ export function createProbe(): Probe {
       return 'JSON gives wrong results';
     const limit = maxDescriptors();
     const open = limit === undefined ? 0 : readdirSync('/proc/self/fd').length;
-    if (open > FULL * (limit ?? open)) return `${open} of ${limit} descriptors are open`;
-    // Last, because a jobs module may do this on purpose, and then only other faults count.
+    return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
+  };
+  const suspicion = (): string | undefined => {
     for (const name in {}) return `Object.prototype has '${name}'`;
     return undefined;
   };
-  const guarded = () => {
+  const guarded = (hasFailed = false) => {
     try {
-      return fault();
+      return fault() ?? (hasFailed ? suspicion() : undefined);
     } catch (error) {
       return `a look at it failed: ${error}`;
     }

@@ -46,7 +46,7 @@ export function runCell(
   // Unreferenced, so that it keeps no process alive.
   setInterval(() => {
     shared.beat(++pulse);
-    if (channel.listenAgain()) channel.say({ kind: 'unwell', fault: 'it lost its listeners' });
+    channel.listen();
     served?.look();
   }, orders.pulseMs).unref();
   redirectConsole(log);

@@ -85,16 +85,16 @@ export function serveHost(options: ServeOptions) {
       isEnded = true;
       active.delete(run);
       // Sent before the end, so that the host does not charge the job for its cell.
-      if (end.kind === 'threw') lookAtHealth();
+      if (end.kind === 'threw') lookAtHealth(true);
       channel.say({ kind: 'ended', run, end });
     });
   };
 
   /** A fault from loading the module would be the same in every cell. */
-  const usual = probe.fault();
+  const usual = probe.fault(true);
   probe.beat();
-  const lookAtHealth = () => {
-    const fault = probe.fault();
+  const lookAtHealth = (hasFailed: boolean) => {
+    const fault = probe.fault(hasFailed);
     if (fault !== undefined && fault !== usual) channel.say({ kind: 'unwell', fault });
   };
 
@@ -107,7 +107,7 @@ export function serveHost(options: ServeOptions) {
     /** A suspended host sends no messages, so check leases here, and the health of the process. */
     look() {
       probe.beat();
-      lookAtHealth();
+      lookAtHealth(false);
       for (const { look } of active.values()) look();
     },
   };

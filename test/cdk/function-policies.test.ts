@@ -65,7 +65,7 @@ describe.each([
     where: 'where every reply arrives',
     breakage: (): Breakage => () => undefined,
     concurrencies: [1, 10],
-    sizes: [0, 5_000],
+    sizes: [0, 5_000, 30_000],
   },
   // Once each: the SDK stops repeating requests when too many have failed.
   {

@@ -2,8 +2,10 @@ import type { SQSEvent } from 'aws-lambda';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { connectDeployed } from '../../lib/aws/connect-deployed.ts';
 import { middy } from '../../lib/aws/lambda/middy.ts';
+import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
 import { createWakeQueue } from '../../lib/aws/sqs/wake-queue.ts';
 import { type ReapDeps, type ReapResult, reap } from '../../lib/reaper/reap.ts';
+import { publishTasksWanted } from '../../lib/reaper/tasks-wanted.ts';
 import type { Occasion } from '../../lib/reaper/wake.ts';
 import { configurationFromEnvironment, wakeQueueFromEnvironment } from '../../lib/settings/environment.ts';
 
@@ -23,10 +25,18 @@ const MARGIN_MS = 10_000;
 /** Started by its schedule, or by the reaper before through the wake queue. */
 export const handler = middy<Partial<SQSEvent>, ReapResult>({ timeoutEarlyInMillis: 0 })
   .use(aws.telemetry.middleware)
-  .handler((event, context) => {
+  .handler(async (event, context) => {
     const timeLeft = Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS);
-    return reap(deps, occasionOf(event), { deadlineAt: aws.clock.now() + timeLeft });
+    const occasion = occasionOf(event);
+    const reaped = await reap(deps, occasion, { deadlineAt: aws.clock.now() + timeLeft });
+    const { routing, settings } = configuration;
+    if (occasion.kind === 'tick' && routing !== undefined)
+      await publishTasksWanted({ ...aws, ...routing, shards: settings.shards, visibleIn });
+    return reaped;
   });
+
+const visibleIn = async (queueUrl: string): Promise<number> =>
+  (await describeQueue(aws.sqs, queueUrl)).visible;
 
 const occasionOf = ({ Records }: Partial<SQSEvent>): Occasion =>
   Records === undefined

@@ -10,6 +10,8 @@ import {
   METRIC_NAMESPACE,
   type MetricName,
   metrics,
+  POOL_DIMENSION,
+  poolMetrics,
   TYPE_DIMENSION,
   typeMetrics,
 } from '../wire/metrics.ts';
@@ -77,13 +79,16 @@ export function createPowertoolsTelemetry(options: {
   const add = (metric: MetricName, value: number) =>
     harmlessly(() => void atLevel(lambdaLevel, emitter).addMetric(metric, metrics[metric].unit, value));
   /** An EMF line has one set of dimensions. */
-  const byType = new Map<string, Metrics>();
-  const timeOfType: Telemetry['timeOfType'] = (metric, type, ms) => {
-    const ofType =
-      byType.get(type) ?? new Metrics({ ...emitterOptions, defaultDimensions: { [TYPE_DIMENSION]: type } });
-    byType.set(type, ofType);
-    harmlessly(() => void atLevel(lambdaLevel, ofType).addMetric(metric, typeMetrics[metric].unit, ms));
+  const byDimension = new Map<string, Metrics>();
+  const addTo = (dimension: string, value: string, add: (emitter: Metrics) => void) => {
+    const key = `${dimension} ${value}`;
+    const own =
+      byDimension.get(key) ?? new Metrics({ ...emitterOptions, defaultDimensions: { [dimension]: value } });
+    byDimension.set(key, own);
+    harmlessly(() => add(atLevel(lambdaLevel, own)));
   };
+  const timeOfType: Telemetry['timeOfType'] = (metric, type, ms) =>
+    addTo(TYPE_DIMENSION, type, (own) => void own.addMetric(metric, typeMetrics[metric].unit, ms));
   /** Summed up to keep lines short. */
   const counts = new Map<MetricName, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
@@ -93,7 +98,7 @@ export function createPowertoolsTelemetry(options: {
   const collect = () => {
     for (const [metric, value] of counts) add(metric, value);
     counts.clear();
-    for (const each of byType.values()) publish(each);
+    for (const each of byDimension.values()) publish(each);
   };
   const flush = () => {
     collect();
@@ -124,6 +129,8 @@ export function createPowertoolsTelemetry(options: {
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     gauge: (metric, value) => void add(metric, value),
     timeOfType: metricsByType ? timeOfType : undefined,
+    gaugeOfPool: (metric, pool, value) =>
+      addTo(POOL_DIMENSION, pool, (own) => void own.addMetric(metric, poolMetrics[metric].unit, value)),
     flush,
   };
 }

@@ -1,6 +1,6 @@
 import type { LeaseholdEvent } from '../wire/events.ts';
 import type { JsonValue } from '../wire/message.ts';
-import type { MetricName, TypeMetricName } from '../wire/metrics.ts';
+import type { MetricName, PoolMetricName, TypeMetricName } from '../wire/metrics.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
@@ -259,6 +259,8 @@ export interface Telemetry {
   gauge(metric: MetricName, value: number): void;
   /** Absent where nothing is measured per job type. */
   timeOfType?(metric: TypeMetricName, type: string, ms: number): void;
+  /** Absent where pools do not scale. */
+  gaugeOfPool?(metric: PoolMetricName, pool: string, value: number): void;
 }
 
 /** Best effort: failures are logged, and nothing waits for them. */

@@ -73,6 +73,14 @@ export const typeMetrics = {
   RunTime: { unit: 'Milliseconds', says: 'time from the claim to the end of the run' },
 } as const satisfies Record<string, { readonly unit: MetricUnit; readonly says: string }>;
 
+export const POOL_DIMENSION = 'pool';
+
+export const poolMetrics = {
+  TasksWanted: { unit: 'Count', says: 'containers that a pool needs for its waiting and running jobs' },
+} as const satisfies Record<string, { readonly unit: MetricUnit; readonly says: string }>;
+
+export type PoolMetricName = keyof typeof poolMetrics;
+
 export type TypeMetricName = keyof typeof typeMetrics;
 
 export type MetricName = keyof typeof metrics;

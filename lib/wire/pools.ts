@@ -4,6 +4,8 @@ import { isJobType, quoted } from './message.ts';
 interface Pool {
   readonly queueUrl: string;
   readonly types: readonly string[];
+  /** Where the reaper says how many containers the pool needs: the most, and how many jobs each runs. */
+  readonly tasks?: { readonly max: number; readonly concurrency: number };
 }
 
 /** By name, without the default pool. */

@@ -1,0 +1,59 @@
+import type { Table, Telemetry } from '../protocol/ports.ts';
+import { allShards } from '../protocol/shards.ts';
+import { readLeases } from '../protocol/store/lease-index.ts';
+import { type Pools, poolOf } from '../wire/pools.ts';
+
+/** Bounds what a tick reads: about 30 read units a shard. */
+const MOST_PER_SHARD = 1000;
+
+export interface TasksWantedDeps {
+  readonly table: Table;
+  readonly shards: number;
+  readonly pools: Pools;
+  readonly telemetry: Telemetry;
+  /** Messages that wait in a queue. */
+  visibleIn(queueUrl: string): Promise<number>;
+}
+
+/**
+ * Publishes how many containers each pool needs for what waits and what runs. Messages alone would not do: a process deletes them
+ * when it claims, so a busy pool has an empty queue.
+ */
+export async function publishTasksWanted(deps: TasksWantedDeps): Promise<void> {
+  const { pools, telemetry, visibleIn } = deps;
+  const scaled = Object.entries(pools).filter(([, { tasks }]) => tasks !== undefined);
+  if (scaled.length === 0) return;
+  try {
+    const running = await countRunning(deps);
+    await Promise.all(
+      scaled.map(async ([name, { queueUrl, tasks: { max, concurrency } = NO_TASKS }]) => {
+        const jobs = (await visibleIn(queueUrl)) + (running.byPool.get(name) ?? 0);
+        // Jobs beyond the first thousand of a shard may be this pool's.
+        const least = running.isComplete ? 0 : 1;
+        const tasks = Math.min(max, Math.max(least, Math.ceil(jobs / concurrency)));
+        telemetry.gaugeOfPool?.('TasksWanted', name, tasks);
+      }),
+    );
+  } catch (error) {
+    // Missing data changes nothing.
+    telemetry.error('pools keep their size: their jobs could not be counted', error);
+  }
+}
+
+const NO_TASKS = { max: 0, concurrency: 1 };
+
+async function countRunning({ table, shards, pools }: TasksWantedDeps) {
+  const byPool = new Map<string, number>();
+  let isComplete = true;
+  await Promise.all(
+    allShards(shards).running.map(async (shard) => {
+      const { entries, cursor } = await readLeases(table, { shard, limit: MOST_PER_SHARD });
+      if (cursor !== undefined) isComplete = false;
+      for (const { type } of entries) {
+        const pool = poolOf(pools, type);
+        byPool.set(pool, (byPool.get(pool) ?? 0) + 1);
+      }
+    }),
+  );
+  return { byPool, isComplete };
+}

@@ -12,6 +12,10 @@ import type { FunctionName } from './bundling.ts';
 export interface AccessTargets {
   readonly table: TableV2;
   readonly queue: IQueue;
+  /** Those of the other pools, to which jobs are sent as well. */
+  readonly poolQueues: readonly IQueue[];
+  /** Those of pools whose containers the reaper counts. */
+  readonly scaledQueues: readonly IQueue[];
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
   /** Undefined if events are off. */
@@ -23,6 +27,8 @@ export interface Access {
   readonly table?: readonly string[];
   readonly byLease?: readonly string[];
   readonly queue?: readonly string[];
+  readonly poolQueues?: readonly string[];
+  readonly scaledQueues?: readonly string[];
   readonly deadLetterQueue?: readonly string[];
   readonly wakeQueue?: readonly string[];
   readonly eventBus?: readonly string[];
@@ -36,18 +42,22 @@ export const functionAccess = {
   worker: {
     table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     queue: [...EVENT_SOURCE_ACTIONS, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    poolQueues: ['sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
   reaper: {
     table: ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     byLease: ['dynamodb:Query'],
     queue: ['sqs:SendMessage'],
+    poolQueues: ['sqs:SendMessage'],
+    scaledQueues: ['sqs:GetQueueAttributes'],
     wakeQueue: [...EVENT_SOURCE_ACTIONS, 'sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
   },
   'dead-letter': {
     table: ['dynamodb:UpdateItem'],
     queue: ['sqs:SendMessage'],
+    poolQueues: ['sqs:SendMessage'],
     deadLetterQueue: [...EVENT_SOURCE_ACTIONS],
   },
 } as const satisfies Record<FunctionName, Access>;
@@ -58,22 +68,28 @@ const OBSERVE = {
   table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],
   queue: ['sqs:GetQueueAttributes'],
+  poolQueues: ['sqs:GetQueueAttributes'],
   deadLetterQueue: [...DESCRIBE_DEAD_LETTERS],
 } as const satisfies Access;
 
 export const granteeAccess = {
   // Producers in other languages often know only the queue's name.
-  produce: { queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'] },
+  produce: {
+    queue: ['sqs:SendMessage', 'sqs:GetQueueUrl'],
+    poolQueues: ['sqs:SendMessage', 'sqs:GetQueueUrl'],
+  },
   // Unlike the function, a process claims jobs in batches and does not read queue attributes.
   work: {
     table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert'],
     queue: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
+    poolQueues: functionAccess.worker.poolQueues,
     eventBus: functionAccess.worker.eventBus,
   },
   reap: {
     table: functionAccess.reaper.table,
     byLease: functionAccess.reaper.byLease,
     queue: functionAccess.reaper.queue,
+    poolQueues: functionAccess.reaper.poolQueues,
     // A process that dies leaves a message that starts the function instead.
     wakeQueue: ['sqs:SendMessage'],
     eventBus: functionAccess.reaper.eventBus,
@@ -84,6 +100,7 @@ export const granteeAccess = {
     // A manual sweep writes in batches.
     table: [...OBSERVE.table, 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     queue: [...OBSERVE.queue, 'sqs:SendMessage'],
+    poolQueues: [...OBSERVE.poolQueues, 'sqs:SendMessage'],
     // No worker publishes the event of a job that is cancelled before it runs.
     eventBus: ['events:PutEvents'],
     deadLetterQueue: [
@@ -110,14 +127,18 @@ const KEY_FOR_TABLES = [
 
 /** Services and other accounts' roles have no policy here, so the queue's and the key's policy must allow them. */
 export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
-  const { table, queue, deadLetterQueue, wakeQueue, eventBus, encryptionKey } = targets;
-  const resources: Record<keyof Access, { readonly arn: string; readonly resource?: IQueue } | undefined> = {
-    table: { arn: table.tableArn },
-    byLease: { arn: `${table.tableArn}/index/${byLease.name}` },
-    queue: { arn: queue.queueArn, resource: queue },
-    deadLetterQueue: { arn: deadLetterQueue.queueArn, resource: deadLetterQueue },
-    wakeQueue: { arn: wakeQueue.queueArn, resource: wakeQueue },
-    eventBus: eventBus && { arn: eventBus.eventBusArn },
+  const { table, eventBus, encryptionKey } = targets;
+  const queues = (...some: readonly IQueue[]) =>
+    some.map((resource) => ({ arn: resource.queueArn, resource }));
+  const resources: Record<keyof Access, readonly { readonly arn: string; readonly resource?: IQueue }[]> = {
+    table: [{ arn: table.tableArn }],
+    byLease: [{ arn: `${table.tableArn}/index/${byLease.name}` }],
+    queue: queues(targets.queue),
+    poolQueues: queues(...targets.poolQueues),
+    scaledQueues: queues(...targets.scaledQueues),
+    deadLetterQueue: queues(targets.deadLetterQueue),
+    wakeQueue: queues(targets.wakeQueue),
+    eventBus: eventBus === undefined ? [] : [{ arn: eventBus.eventBusArn }],
   };
   const isOutside = isOfAnotherAccount(grantee, table);
   let grant: Grant | undefined;
@@ -125,19 +146,18 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     if (!more.success) throw new SettingsError([cannotGrant(grantee, what)]);
     grant = grant === undefined ? more : grant.combine(more);
   };
-  for (const [target, actions] of Object.entries(access) as [keyof Access, readonly string[]][]) {
-    const to = resources[target];
-    if (to === undefined) continue;
-    const statement = { grantee, actions: [...actions], resourceArns: [to.arn] };
-    // CDK reports success for an imported role even though it cannot change another account's policies.
-    if (isOutside && to.resource === undefined) throw new SettingsError([cannotGrant(grantee, target)]);
-    add(
-      to.resource === undefined
-        ? Grant.addToPrincipal(statement)
-        : Grant.addToPrincipalOrResource({ ...statement, resource: to.resource }),
-      target,
-    );
-  }
+  for (const [target, actions] of Object.entries(access) as [keyof Access, readonly string[]][])
+    for (const { arn, resource } of resources[target]) {
+      const statement = { grantee, actions: [...actions], resourceArns: [arn] };
+      // CDK reports success for an imported role even though it cannot change another account's policies.
+      if (isOutside && resource === undefined) throw new SettingsError([cannotGrant(grantee, target)]);
+      add(
+        resource === undefined
+          ? Grant.addToPrincipal(statement)
+          : Grant.addToPrincipalOrResource({ ...statement, resource }),
+        target,
+      );
+    }
   if (encryptionKey !== undefined) {
     const actions = [...KEY_FOR_QUEUES, ...('table' in access ? KEY_FOR_TABLES : [])];
     if (isOutside || grant?.principalStatements.length === 0)

@@ -11,36 +11,42 @@ export interface JobQueues {
   readonly deadLetterQueue: Queue;
 }
 
-export function addQueues(
-  scope: Construct,
-  settings: Settings,
-  props: Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>,
-): JobQueues {
-  const { encryptionKey, removalPolicy = RemovalPolicy.RETAIN } = props;
-  const shared = {
-    enforceSSL: true,
-    removalPolicy,
-    ...(encryptionKey === undefined
-      ? { encryption: QueueEncryption.SQS_MANAGED }
-      : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
-  };
+export function addQueues(scope: Construct, settings: Settings, props: QueueProps): JobQueues {
   const dead = deadLetterQueueAttributes(settings);
   const deadLetterQueue = new Queue(scope, 'DeadLetterQueue', {
-    ...shared,
+    ...common(props),
     retentionPeriod: Duration.seconds(dead.retentionSeconds),
     visibilityTimeout: Duration.seconds(dead.visibilityTimeoutSeconds),
   });
+  return { queue: addJobQueue(scope, settings, { ...props, deadLetterQueue }), deadLetterQueue };
+}
+
+type QueueProps = Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>;
+
+/** A queue of jobs; all share one dead-letter queue. */
+export function addJobQueue(
+  scope: Construct,
+  settings: Settings,
+  { deadLetterQueue, ...props }: QueueProps & { readonly deadLetterQueue: Queue },
+): Queue {
   const jobs = jobQueueAttributes(settings);
-  const queue = new Queue(scope, 'Queue', {
-    ...shared,
+  return new Queue(scope, 'Queue', {
+    ...common(props),
     retentionPeriod: Duration.seconds(jobs.retentionSeconds),
     visibilityTimeout: Duration.seconds(jobs.visibilityTimeoutSeconds),
     maxMessageSizeBytes: jobs.maxMessageBytes,
     receiveMessageWaitTime: Duration.seconds(jobs.receiveWaitSeconds),
     deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: jobs.maxReceiveCount },
   });
-  return { queue, deadLetterQueue };
 }
+
+const common = ({ encryptionKey, removalPolicy = RemovalPolicy.RETAIN }: QueueProps) => ({
+  enforceSSL: true,
+  removalPolicy,
+  ...(encryptionKey === undefined
+    ? { encryption: QueueEncryption.SQS_MANAGED }
+    : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+});
 
 /** Holds no job data, so it does not use the customer's key. */
 export function addWakeQueue(scope: Construct): Queue {

@@ -17,6 +17,7 @@ import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { reaperVariables, settingVariable } from '../wire/environment.ts';
+import { DEFAULT_POOL, type Pools } from '../wire/pools.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
 import { acknowledgeCompliance } from './acknowledge.ts';
@@ -35,6 +36,8 @@ import { MeteredConstruct } from './monitoring/metered-construct.ts';
 import type { Watched } from './monitoring/watched.ts';
 import { warnOfMissingEndpoints, warnOfMissingFips } from './network.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
+import { checkPools } from './pools/check-pools.ts';
+import { addCompute, addPoolQueues, type JobPool, routesOf } from './pools/pools.ts';
 import { checkProps } from './props/check-props.ts';
 import type { LeaseholdJobsProps } from './props/leasehold-jobs-props.ts';
 import { settingsFromProps } from './props/settings-from-props.ts';
@@ -71,9 +74,12 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly alarms: Readonly<Record<string, Alarm>>;
   readonly dashboard: Dashboard | undefined;
   readonly grants: LeaseholdGrants;
+  /** By name, without the default one. */
+  readonly pools: Readonly<Record<string, JobPool>>;
   readonly outputs: Outputs;
   readonly #worker: { readonly fn: LambdaFunction; readonly source: EventSourceMapping } | undefined;
   readonly #doneTypes: ListenedTypes;
+  readonly #routes: Pools;
 
   constructor(scope: Construct, id: string, props: LeaseholdJobsProps) {
     super(scope, id);
@@ -84,6 +90,8 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.serviceName = props.serviceName ?? defaultServiceName(this);
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
+    const problems = checkPools(props.pools ?? {}, this.settings);
+    if (problems.length > 0) throw new SettingsError(problems);
     warnOfLoad(this, this.settings, props);
     const requests = { ...this.settings, fips: props.fips };
     for (const network of [props, chosen]) warnOfMissingEndpoints(this, network, requests);
@@ -93,6 +101,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.table = addTable(this, props);
     refuseTooFewUnits(this.table, this.settings);
     ({ queue: this.queue, deadLetterQueue: this.deadLetterQueue } = addQueues(this, this.settings, props));
+    const poolQueues = addPoolQueues(this, props.pools ?? {}, this.settings, {
+      ...props,
+      deadLetterQueue: this.deadLetterQueue,
+    });
+    this.#routes = routesOf(poolQueues, this.settings);
     this.wakeQueue = addWakeQueue(this);
     this.eventBus = props.eventBus ?? EventBus.fromEventBusName(this, 'DefaultBus', 'default');
 
@@ -113,6 +126,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     const targets: AccessTargets = {
       table: this.table,
       queue: this.queue,
+      poolQueues: Object.values(poolQueues).map(({ queue }) => queue),
+      scaledQueues: Object.values(poolQueues)
+        .filter(({ compute }) => compute?.kind === 'fargate')
+        .map(({ queue }) => queue),
       deadLetterQueue: this.deadLetterQueue,
       wakeQueue: this.wakeQueue,
       eventBus: this.settings.eventsEnabled ? this.eventBus : undefined,
@@ -126,6 +143,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     };
     this.deadLetterSource = this.#feedDeadLetter(targets);
     this.wakeSource = this.#feedReaper(targets);
+    this.pools = addCompute(poolQueues, { jobs: this, props, targets, environment: this.environment });
     this.schedule = scheduleReaper(this, this);
     this.schedules =
       props.schedules === undefined || Object.keys(props.schedules).length === 0
@@ -140,6 +158,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       deadLetterQueue: this.deadLetterQueue,
       wakeQueue: this.wakeQueue,
       table: this.table,
+      pools: this.pools,
       scheduleDeadLetterQueue: this.schedules?.deadLetterQueue,
     };
     this.alarms = createAlarms(this, watched, props);
@@ -200,6 +219,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         serviceName: this.serviceName,
         eventBusName: this.eventBus.eventBusName,
       },
+      routing: Object.keys(this.#routes).length > 0 ? { pool: DEFAULT_POOL, pools: this.#routes } : undefined,
     });
     // Lazy, because `onJobDone` adds types until synthesis.
     const doneEvents = Lazy.string({ produce: () => this.#doneTypes.toString() });

@@ -2,6 +2,7 @@ import { defined } from '../wire/defined.ts';
 import {
   ownAwsVariables,
   poolVariables,
+  processVariables,
   type Resources,
   reaperVariables,
   resourceVariables,
@@ -67,6 +68,7 @@ export const leaseholdVariables: readonly string[] = [
   ...Object.values(resourceVariables),
   ...Object.values(reaperVariables),
   ...Object.values(poolVariables),
+  ...Object.values(processVariables),
   SHORT_TIMES_VARIABLE,
 ];
 

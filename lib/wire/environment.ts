@@ -9,6 +9,12 @@ export const resourceVariables = {
 /** Set where a stack has pools: all but the default one, and the pool of this worker. */
 export const poolVariables = { pools: 'LEASEHOLD_POOLS', pool: 'LEASEHOLD_POOL' } as const;
 
+/** Options of a worker process in a container whose command is fixed. */
+export const processVariables = {
+  healthPort: 'LEASEHOLD_HEALTH_PORT',
+  protectMinutes: 'LEASEHOLD_PROTECT_MINUTES',
+} as const;
+
 /** Required by the reaper function, optional for a process. */
 export const reaperVariables = { wakeQueueUrl: 'LEASEHOLD_WAKE_QUEUE_URL' } as const;
 

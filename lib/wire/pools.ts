@@ -60,7 +60,7 @@ const isPool = (pool: unknown): pool is Pool =>
   Array.isArray((pool as Pool).types);
 
 /** What would send a job to two queues or to none. */
-function poolProblems(pools: Pools): string[] {
+export function poolProblems(pools: Pools): string[] {
   const problems: string[] = [];
   const poolsOf = new Map<string, string>();
   for (const [name, { types }] of Object.entries(pools)) {

@@ -1,10 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { ComparisonOperator, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { reclaimDelayBound } from '../../settings/recovery-bound.ts';
 import type { ResourceProps } from '../props/leasehold-jobs-props.ts';
 import { moreAlarms } from './more-alarms.ts';
-import { queueStalled } from './queue-stalled.ts';
+import { poolStalled, queueStalled } from './queue-stalled.ts';
 import type { AlarmDefinition, Watched } from './watched.ts';
 
 const MINUTE = Duration.minutes(1);
@@ -34,6 +35,7 @@ export const alarmDefinitions = (
   ...jobAlarms(watched, props),
   ...storeAlarms(watched, props),
   ...queueAlarms(watched, props),
+  ...poolAlarms(watched, props),
   ...(watched.functions.worker && workerErrors(watched.functions.worker)),
   ...reaperAlarms(watched),
   ...scheduleAlarms(watched),
@@ -94,23 +96,25 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
   };
 }
 
-function queueAlarms(
-  watched: Watched,
+const queueAge = (
+  queue: IQueue,
   { queueAgeAlarmThreshold = Duration.hours(1) }: AlarmProps,
-): Record<string, AlarmDefinition> {
+): AlarmDefinition => ({
+  title: 'jobs wait too long',
+  anchor: 'queue-age',
+  says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
+  metric: queue.metricApproximateAgeOfOldestMessage({ period: FIVE_MINUTES, statistic: Stats.MAXIMUM }),
+  threshold: queueAgeAlarmThreshold.toSeconds(),
+});
+
+function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
   const { queue, deadLetterQueue } = watched;
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
     QueueStalled: { ...queueStalled(watched), pages: true },
     // SQS excludes messages received three times, so this catches slow workers, not broken ones.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
-    QueueAge: {
-      title: 'jobs wait too long',
-      anchor: 'queue-age',
-      says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
-      metric: queue.metricApproximateAgeOfOldestMessage({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
-      threshold: queueAgeAlarmThreshold.toSeconds(),
-    },
+    QueueAge: queueAge(queue, props),
     DeadLetters: {
       title: 'dead letters stay',
       anchor: 'dead-letters',
@@ -136,6 +140,17 @@ function queueAlarms(
       periods: 3,
     },
   };
+}
+
+function poolAlarms({ pools }: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
+  const definitions = Object.entries(pools).flatMap(([name, { queue, workerFunction }]) => {
+    const ofPool = ({ title, ...rest }: AlarmDefinition) => ({ ...rest, title: `${title}: pool ${name}` });
+    return [
+      [`${name}-QueueStalled`, ofPool({ ...poolStalled(queue, workerFunction), pages: true })],
+      [`${name}-QueueAge`, ofPool(queueAge(queue, props))],
+    ];
+  });
+  return Object.fromEntries(definitions);
 }
 
 const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> => ({

@@ -6,6 +6,8 @@ import {
   type MetricName,
   type MetricUnit,
   metrics,
+  POOL_DIMENSION,
+  type PoolMetricName,
   TYPE_DIMENSION,
   type TypeMetricName,
 } from '../../wire/metrics.ts';
@@ -33,6 +35,17 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
       metricName: name,
       dimensionsMap: { [METRIC_DIMENSION]: this.serviceName },
       statistic: statisticOf(name, metrics[name].unit),
+      ...options,
+    });
+  }
+
+  /** A metric of one pool. */
+  metricOfPool(name: PoolMetricName, pool: string, options: MetricOptions = {}): Metric {
+    return new Metric({
+      namespace: METRIC_NAMESPACE,
+      metricName: name,
+      dimensionsMap: { [METRIC_DIMENSION]: this.serviceName, [POOL_DIMENSION]: pool },
+      statistic: Stats.MAXIMUM,
       ...options,
     });
   }

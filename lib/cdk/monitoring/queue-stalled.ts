@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import type { AlarmDefinition, Watched } from './watched.ts';
@@ -11,6 +12,10 @@ const LATE_METRIC_MINUTES = 3;
 
 export const queueStalled = (watched: Watched): AlarmDefinition =>
   watched.functions.worker === undefined ? nobodyReceives(watched.queue) : nothingStarts(watched);
+
+/** Lambda's pollers receive even where no invocation can start. */
+export const poolStalled = (queue: IQueue, worker: LambdaFunction | undefined): AlarmDefinition =>
+  nobodyReceives(queue, worker?.metricInvocations({ period: FIVE_MINUTES }));
 
 /**
  * Without concurrency, Lambda hides messages until their visibility timeout
@@ -40,7 +45,10 @@ function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
 }
 
 /** Containers may not publish metrics to CloudWatch, so only the queue counts. */
-const nobodyReceives = (queue: IQueue): AlarmDefinition => ({
+const nobodyReceives = (
+  queue: IQueue,
+  received: IMetric = queue.metricNumberOfMessagesReceived({ period: FIVE_MINUTES, statistic: Stats.SUM }),
+): AlarmDefinition => ({
   title: 'jobs wait and nobody takes them',
   anchor: 'queue-stalled',
   says: 'Messages have waited for 10 minutes, and none was received.',
@@ -52,7 +60,7 @@ const nobodyReceives = (queue: IQueue): AlarmDefinition => ({
         period: FIVE_MINUTES,
         statistic: Stats.MINIMUM,
       }),
-      received: queue.metricNumberOfMessagesReceived({ period: FIVE_MINUTES, statistic: Stats.SUM }),
+      received,
     },
     period: FIVE_MINUTES,
     label: 'messages wait, none is received',

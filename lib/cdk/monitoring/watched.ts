@@ -4,6 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Settings } from '../../settings/settings.ts';
 import type { FunctionName } from '../bundling.ts';
+import type { JobPool } from '../pools/pools.ts';
 import type { MeteredConstruct } from './metered-construct.ts';
 
 export interface Watched {
@@ -16,6 +17,7 @@ export interface Watched {
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
   readonly table: TableV2;
+  readonly pools: Readonly<Record<string, Pick<JobPool, 'queue' | 'workerFunction'>>>;
   /** Undefined without recurring jobs. */
   readonly scheduleDeadLetterQueue?: IQueue;
 }

@@ -13,6 +13,7 @@ const resourceProps = {
   bundling: true,
   worker: true,
   workerFunction: true,
+  pools: true,
   schedules: true,
   workerFunctionProps: true,
   reaperMemorySize: true,

@@ -14,6 +14,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Schedules } from '../../client/schedules/schedule.ts';
 import type { BundlingOptions } from '../../tools/bundle/bundling.ts';
+import type { PoolProps } from '../pools/compute.ts';
 import type { SettingProps } from './setting-props.ts';
 
 /** What Leasehold sets on the worker function itself: its promises rest on these. */
@@ -61,6 +62,8 @@ export interface ResourceProps {
    * @default - built from `jobs`
    */
   readonly workerFunction?: LambdaFunction;
+  /** The right compute for some types, by the name of their pool. @default - the worker runs all types */
+  readonly pools?: Readonly<Record<string, PoolProps>>;
   /** Recurring jobs by name. `leasehold dev` runs those that the jobs module exports as `schedules`. @default - none */
   readonly schedules?: Schedules;
   /**

@@ -148,6 +148,7 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
         metered.metricTicksLate(counts),
         metered.metricRowsTooNew(counts),
         metered.metricMessagesReturned(counts),
+        metered.metricMessagesForwarded(counts),
         metered.metricStoreFailures(counts),
       ],
       { width: COLUMNS / 2 },

@@ -174,7 +174,7 @@ function scale(
   }).addAlarmAction(action('Empty', [{ upperBound: 0, adjustment: 0 }]));
 }
 
-/** Bounds are relative to the threshold of 1; each step has room for its largest value. */
+/** Bounds are relative to the threshold of 1; each step has room for its largest value. @internal */
 export function stepsUpTo(max: number): { lowerBound: number; upperBound?: number; adjustment: number }[] {
   const count = Math.min(max, MOST_STEPS);
   const sizes = Array.from({ length: count }, (_, i) => Math.ceil(((i + 1) * max) / count));

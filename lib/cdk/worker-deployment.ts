@@ -7,7 +7,7 @@ export const aliasOf = (worker: LambdaFunction): Alias =>
   new Alias(worker, 'Live', { aliasName: 'live', version: worker.currentVersion });
 
 /** These notice a jobs module that cannot load, or handlers that kill their cells. */
-const ROLLBACK_ALARMS = ['WorkerErrors', 'MessagesReturned', 'Crashes'];
+export const ROLLBACK_ALARMS: readonly string[] = ['WorkerErrors', 'MessagesReturned', 'Crashes'];
 
 export function shiftSlowly(
   alias: Alias,

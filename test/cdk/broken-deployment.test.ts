@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ROLLBACK_ALARMS } from '../../lib/cdk/worker-deployment.ts';
 import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { resourceVariables } from '../../lib/wire/environment.ts';
 import { hintBody, jobBody } from '../../lib/wire/message.ts';
@@ -199,6 +202,26 @@ describe('each way to break it', () => {
     if (outcome.outcome === 'functionError') errors.push(outcome.failure.errorMessage);
     watch.put('AWS/Lambda Errors WorkerFunction', 0, errors.length);
     expect(watch.wentOff(10)).toEqual({ WorkerErrors: 1 });
+  });
+});
+
+describe('a bad jobs module', () => {
+  it.each([
+    ['cannot be loaded', `throw new Error('no database');`],
+    ['ends its process', 'process.exit(1);'],
+  ])('that %s sets off an alarm that rolls a deployment back', async (_, code) => {
+    const watch = watchAlarms();
+    const { worker } = deployed.functions;
+    const cell = join(worker.codeDir, 'cell.mjs');
+    const good = readFileSync(cell);
+    writeFileSync(cell, code);
+    await worker.replaceAll();
+    const event = await message('count-primes', { below: 10 });
+    const outcome = await at(0, watch, () => worker.invoke(event));
+    if (outcome.outcome === 'functionError') watch.put('AWS/Lambda Errors WorkerFunction', 0, 1);
+    writeFileSync(cell, good);
+    await worker.replaceAll();
+    expect(Object.keys(watch.wentOff(10)).filter((id) => ROLLBACK_ALARMS.includes(id))).not.toEqual([]);
   });
 });
 

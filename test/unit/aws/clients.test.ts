@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BatchExecuteStatementCommand, DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createDynamoDbClient } from '../../../lib/aws/dynamodb/client.ts';
 import { createSqsClient } from '../../../lib/aws/sqs/client.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
@@ -42,6 +42,20 @@ describe('any request', () => {
     for (const { headers } of sent) {
       expect(headers['user-agent']).toMatch(/ leasehold/);
       expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=a\/.*Signature=[0-9a-f]{64}$/);
+    }
+  });
+
+  it('carries the trace on Lambda, which the SDK writes in capitals, and is signed all the same', async () => {
+    vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'worker');
+    vi.stubEnv('_X_AMZN_TRACE_ID', 'Root=1-5759e988-bd862e3fe1be46a994272793');
+    const { sent, dynamoDb, sqs } = recording();
+    await dynamoDb.send(new GetItemCommand({ TableName: 't', Key: { jobId: { S: 'j' } } }));
+    await sqs.send(new ListQueuesCommand({}));
+    vi.unstubAllEnvs();
+    expect(sent).toHaveLength(2);
+    for (const { headers } of sent) {
+      expect(headers['X-Amzn-Trace-Id']).toBe('Root=1-5759e988-bd862e3fe1be46a994272793');
+      expect(headers.authorization).toMatch(/Signature=[0-9a-f]{64}$/);
     }
   });
 

@@ -6,7 +6,7 @@ import { acknowledge } from './acknowledge.ts';
 export const aliasOf = (worker: LambdaFunction): Alias =>
   new Alias(worker, 'Live', { aliasName: 'live', version: worker.currentVersion });
 
-/** These notice a jobs module that cannot load, or handlers that kill their cells. */
+/** These notice a jobs module that cannot load, or handlers that kill their cells. @internal */
 export const ROLLBACK_ALARMS: readonly string[] = ['WorkerErrors', 'MessagesReturned', 'Crashes'];
 
 export function shiftSlowly(

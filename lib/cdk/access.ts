@@ -21,6 +21,7 @@ export interface AccessTargets {
   /** Undefined if events are off. */
   readonly eventBus: IEventBus | undefined;
   readonly encryptionKey: IKey | undefined;
+  readonly scheduleGroup: { readonly attrArn: string };
 }
 
 export interface Access {
@@ -32,6 +33,7 @@ export interface Access {
   readonly deadLetterQueue?: readonly string[];
   readonly wakeQueue?: readonly string[];
   readonly eventBus?: readonly string[];
+  readonly scheduleGroup?: readonly string[];
 }
 
 /** Lambda polls a queue with the function's role. */
@@ -70,6 +72,8 @@ const OBSERVE = {
   queue: ['sqs:GetQueueAttributes'],
   poolQueues: ['sqs:GetQueueAttributes'],
   deadLetterQueue: [...DESCRIBE_DEAD_LETTERS],
+  // Its tags tell where table and queue are.
+  scheduleGroup: ['scheduler:GetScheduleGroup', 'scheduler:ListTagsForResource'],
 } as const satisfies Access;
 
 export const granteeAccess = {
@@ -139,6 +143,7 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     deadLetterQueue: queues(targets.deadLetterQueue),
     wakeQueue: queues(targets.wakeQueue),
     eventBus: eventBus === undefined ? [] : [{ arn: eventBus.eventBusArn }],
+    scheduleGroup: [{ arn: targets.scheduleGroup.attrArn }],
   };
   const isOutside = isOfAnotherAccount(grantee, table);
   let grant: Grant | undefined;

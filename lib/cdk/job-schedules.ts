@@ -14,7 +14,7 @@ import {
 import { scheduleProblems } from '../client/schedules/schedule-problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
-import { scheduleGroupOf } from '../wire/schedule-group.ts';
+import { type Deployment, deploymentTags, scheduleGroupOf } from '../wire/schedule-group.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
@@ -36,8 +36,22 @@ function checkSchedules(schedules: Schedules, settings: Settings): void {
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
+/** Exists without recurring jobs, too: its tags tell the command line where table and queue are. */
+export const createScheduleGroup = (
+  jobs: Construct & { readonly serviceName: string },
+  deployment: Deployment,
+): CfnScheduleGroup =>
+  new CfnScheduleGroup(new Construct(jobs, 'Schedules'), 'Group', {
+    name: Token.isUnresolved(jobs.serviceName) ? undefined : scheduleGroupOf(jobs.serviceName),
+    tags: Object.entries(deploymentTags).flatMap(([name, key]) => {
+      const value = deployment[name as keyof Deployment];
+      return value === undefined ? [] : [{ key, value }];
+    }),
+  });
+
 export function addSchedules(
   jobs: Construct & { readonly queue: IQueue; readonly serviceName: string; readonly settings: Settings },
+  group: CfnScheduleGroup,
   schedules: Schedules,
   {
     encryptionKey,
@@ -45,11 +59,8 @@ export function addSchedules(
   }: Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>,
 ): JobSchedules {
   checkSchedules(schedules, jobs.settings);
-  const home = new Construct(jobs, 'Schedules');
+  const home = group.node.scope as Construct;
   const { serviceName } = jobs;
-  const group = new CfnScheduleGroup(home, 'Group', {
-    name: Token.isUnresolved(serviceName) ? undefined : scheduleGroupOf(serviceName),
-  });
   // A customer key that denies access is a likely reason for a tick to end here, so this queue does not use it.
   const deadLetterQueue = new Queue(home, 'DeadLetterQueue', {
     encryption: QueueEncryption.SQS_MANAGED,

@@ -27,7 +27,7 @@ import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.
 import { refusedChanges } from './escape-hatches.ts';
 import { allowLogs, createDeadLetter, createReaper, createWorker, warnOfStarvedReaper } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
-import { addSchedules, type JobSchedules } from './job-schedules.ts';
+import { addSchedules, createScheduleGroup, type JobSchedules } from './job-schedules.ts';
 import { addTable, refuseTooFewUnits, warnOfLoad } from './jobs-table.ts';
 import { LeaseholdGrants } from './leasehold-grants.ts';
 import { createAlarms } from './monitoring/alarms.ts';
@@ -123,6 +123,11 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       'dead-letter': this.deadLetterFunction,
     } satisfies Record<FunctionName, LambdaFunction | undefined>;
 
+    const scheduleGroup = createScheduleGroup(this, {
+      tableName: this.table.tableName,
+      queueUrl: this.queue.queueUrl,
+      eventBusName: this.settings.eventsEnabled ? this.eventBus.eventBusName : undefined,
+    });
     const targets: AccessTargets = {
       table: this.table,
       queue: this.queue,
@@ -134,6 +139,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       wakeQueue: this.wakeQueue,
       eventBus: this.settings.eventsEnabled ? this.eventBus : undefined,
       encryptionKey: props.encryptionKey,
+      scheduleGroup,
     };
     this.grants = new LeaseholdGrants(targets);
     const alias = worker && props.workerDeployment && aliasOf(worker);
@@ -148,7 +154,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.schedules =
       props.schedules === undefined || Object.keys(props.schedules).length === 0
         ? undefined
-        : addSchedules(this, props.schedules, props);
+        : addSchedules(this, scheduleGroup, props.schedules, props);
 
     const watched: Watched = {
       metered: this,
@@ -203,7 +209,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   }
 
   #createDashboard(watched: Watched, props: LeaseholdJobsProps): Dashboard | undefined {
-    if (props.dashboard !== true) return undefined;
+    if (props.dashboard === false) return undefined;
     // The log group of a custom function is unknown here.
     const { worker } = watched.functions;
     const workerLogs = props.workerFunction === undefined ? worker?.logGroup.logGroupName : undefined;

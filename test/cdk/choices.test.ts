@@ -123,7 +123,7 @@ describe('no worker function', () => {
     synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none', ...props }));
 
   it('leaves out the function, what feeds it and the alarm on it, and keeps the reaper and its environment', () => {
-    const made = containers({ dashboard: true });
+    const made = containers();
     const functions = Object.keys(made.template.findResources('AWS::Lambda::Function'));
     expect(functions).toEqual([
       expect.stringMatching(/^JobsReaper/),
@@ -169,9 +169,7 @@ describe('props that exclude each other', () => {
 
 describe('the outputs', () => {
   it('are the construct’s own, named after its place', () => {
-    const own = synthesizeIn(
-      (stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs, dashboard: true }),
-    );
+    const own = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs }));
     expect(Object.keys(own.template.findOutputs('*')).sort()).toEqual(
       ['DashboardUrl', 'QueueUrl', 'Recovery', 'ServiceName', 'TableName', 'WorstCaseRecovery'].map(
         (name) => `Mail${name}`,
@@ -184,7 +182,7 @@ describe('the outputs', () => {
     ['cn-north-1', 'https://console.amazonaws.cn/cloudwatch/home?region=cn-north-1'],
     ['us-gov-west-1', 'https://console.amazonaws-us-gov.com/cloudwatch/home?region=us-gov-west-1'],
   ])('name the console of the partition: %s', (region, url) => {
-    const build = (stack: Stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs, dashboard: true });
+    const build = (stack: Stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs });
     const own = synthesizeIn(build, { env: { ...someEnv, region } });
     expect(JSON.stringify(own.template.findOutputs('MailDashboardUrl'))).toContain(url);
     const anywhere = synthesizeIn(build);
@@ -194,6 +192,7 @@ describe('the outputs', () => {
   it('have short names in a stack of its own', () => {
     const outputs = synthesize().template.findOutputs('*');
     expect(Object.keys(outputs).sort()).toEqual([
+      'DashboardUrl',
       'QueueUrl',
       'Recovery',
       'ServiceName',

@@ -11,6 +11,8 @@ import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/tools/dev/event-bus.ts';
 import { reaperVariables, resourceVariables } from '../../lib/wire/environment.ts';
+import { deploymentTags } from '../../lib/wire/schedule-group.ts';
+import { startDeploymentApi } from '../support/deployment-api.ts';
 import { dynamoDbClient, sqsClient } from '../support/engines.ts';
 import { type IamGate, startIamGate } from './iam-gate.ts';
 
@@ -53,6 +55,9 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   await createJobsTable(client, NAME);
   const queues = await createLocalQueues(sqsDirect, NAME, settings);
   const table = createDynamoDbTable({ client, tableName: NAME });
+  const scheduler = await startDeploymentApi({
+    own: { [deploymentTags.tableName]: NAME, [deploymentTags.queueUrl]: queues.queue.url },
+  });
 
   return {
     queues,
@@ -61,7 +66,10 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
     async gateFor(permissions) {
       const gate = await startIamGate(
         new Set(permissions),
-        { dynamodb: dynamoDb.endpoint, sqs: sqs.endpoint, events: bus.endpoint },
+        {
+          ...{ dynamodb: dynamoDb.endpoint, sqs: sqs.endpoint, events: bus.endpoint },
+          scheduler: scheduler.environment.AWS_ENDPOINT_URL_SCHEDULER,
+        },
         {
           queues: {
             [NAME]: 'Queue',
@@ -101,6 +109,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
       await Promise.all(gates.map((gate) => gate.stop()));
       client.destroy();
       sqsDirect.destroy();
+      scheduler.close();
       await Promise.all([dynamoDb.stop(), sqs.stop(), bus.stop()]);
     },
   };

@@ -76,9 +76,8 @@ const looks = (running: string, failed: string): readonly (readonly string[])[] 
   ['ls', '--status', 'done', '--scan'],
   ['show', running],
   ['show', failed],
-  ['show', failed, '--row'],
-  ['stats'],
   ['stats', '--workers'],
+  ['stats', '--service', 'own'],
   ['doctor', '--sweep', '--dry-run'],
   ['revive', '--dlq', '--dry-run'],
 ];

@@ -7,6 +7,7 @@ export interface Upstreams {
   readonly dynamodb: string;
   readonly sqs: string;
   readonly events: string;
+  readonly scheduler: string;
 }
 
 /** Names of what a function's policy speaks of, as `permissionsOf` prints them. */
@@ -72,7 +73,9 @@ export async function startIamGate(
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const [service = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
-    const { upstream, permissions } = permissionsFor(service, operation, JSON.parse(body || '{}'), names);
+    const { upstream, permissions } =
+      schedulerPermissions(request.url ?? '') ??
+      permissionsFor(service, operation, JSON.parse(body || '{}'), names);
     const wants = { upstream, permissions: [...permissions, ...permissions.flatMap(keyPermissions)] };
     const broken = breakage?.(wants.permissions, body);
     if (typeof broken === 'object' && 'error' in broken) {
@@ -89,9 +92,9 @@ export async function startIamGate(
       return;
     }
     const reply = await fetch(`${upstreams[wants.upstream]}${request.url ?? '/'}`, {
-      method: 'POST',
+      method: request.method ?? 'POST',
       headers: forwarded(request.headers),
-      body,
+      body: request.method === 'GET' ? undefined : body,
     });
     if (broken === 'reply lost') return void request.socket.destroy();
     const headers = new Headers([...reply.headers].filter(([name]) => !HOP_BY_HOP.has(name)));
@@ -128,6 +131,14 @@ const forwarded = (headers: IncomingHttpHeaders): Record<string, string> =>
       HOP_BY_HOP.has(name) || value === undefined ? [] : [[name, String(value)]],
     ),
   );
+
+/** EventBridge Scheduler names its operations by path. */
+function schedulerPermissions(url: string) {
+  const [, path = ''] = url.split('/');
+  const action = { 'schedule-groups': 'GetScheduleGroup', tags: 'ListTagsForResource' }[path];
+  if (action === undefined) return undefined;
+  return { upstream: 'scheduler', permissions: [`scheduler:${action} on SchedulesGroup`] } as const;
+}
 
 /** What IAM would check before this request is carried out. */
 function permissionsFor(

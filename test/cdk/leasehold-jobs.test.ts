@@ -244,7 +244,7 @@ describe('the stack', () => {
       Recovery: { Value: '24 s' },
       WorstCaseRecovery: { Value: '142.5 s' },
     });
-    expect(synthesize({ dashboard: true }).template.findOutputs('DashboardUrl')).toMatchObject({
+    expect(synthesize().template.findOutputs('DashboardUrl')).toMatchObject({
       DashboardUrl: { Value: { 'Fn::Join': expect.anything() } },
     });
   });

@@ -8,6 +8,8 @@ import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
+import { createProgram } from '../../lib/tools/cli/program.ts';
+import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import { ALARM_METRICS } from '../../lib/tools/plan/operations-bill.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
 import { alarmsOf, metricsIn } from './alarms-of.ts';
@@ -48,6 +50,8 @@ const ownMetrics = (widgets: readonly Widget[]): string[] =>
     .flatMap(({ properties }) => properties.metrics ?? [])
     .filter(([namespace]) => namespace === METRIC_NAMESPACE)
     .map(([, name]) => String(name));
+
+const nightly = { type: 'report', cron: '0 3 * * ? *' };
 
 let standard: Synthesized;
 beforeAll(() => {
@@ -100,6 +104,7 @@ describe('alarms', () => {
   const usual = [
     'JobsFailed',
     'Crashes',
+    'Reclaims',
     'StoreFailures',
     'Throttled',
     'MessagesReturned',
@@ -121,11 +126,11 @@ describe('alarms', () => {
     );
   });
 
-  it('are paid for by their metrics, of which there are 15 at most', () => {
+  it('are paid for by their metrics, of which there are 16 at most', () => {
     const paid = (from: Synthesized) =>
       Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
     expect(paid(standard)).toBe(ALARM_METRICS);
-    expect(paid(standard)).toBeLessThanOrEqual(15);
+    expect(paid(standard)).toBeLessThanOrEqual(16);
     expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(9);
   });
 
@@ -262,18 +267,40 @@ describe('alarms', () => {
     );
   });
 
-  it('each name a paragraph that the runbook has', () => {
+  it('each link by https to the section of the runbook that has their name', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
-    const anchors = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-      title
-        .toLowerCase()
-        .replace(/[^\w\- ]/g, '')
-        .replaceAll(' ', '-'),
-    );
-    for (const { AlarmDescription } of Object.values(alarmsOf(synthesize({ moreAlarms: true })))) {
-      const [, anchor] = /Runbook: docs\/runbook\.md#([\w-]+)$/.exec(AlarmDescription) ?? [];
-      expect(anchors, AlarmDescription).toContain(anchor);
+    const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase());
+    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    for (const made of [synthesize({ moreAlarms: true, schedules: { nightly } }), containers])
+      for (const { AlarmName, AlarmDescription } of Object.values(alarmsOf(made))) {
+        const title = AlarmName.replace(/^.*: /, '').toLowerCase();
+        expect(headings).toContain(title);
+        const anchor = title.replaceAll(' ', '-');
+        expect(AlarmDescription).toMatch(
+          new RegExp(` Runbook: https://unpkg\\.com/leasehold/docs/runbook\\.md#${anchor}$`),
+        );
+        expect(AlarmDescription.length).toBeLessThan(1024);
+      }
+  });
+
+  it('come with a first command that the command line has', async () => {
+    const context = { terminal: { columns: 80 } as Terminal, end: () => {} };
+    const alarms = alarmsOf(synthesize({ moreAlarms: true, schedules: { nightly } }));
+    for (const { AlarmDescription } of Object.values(alarms)) {
+      const [, line = ''] = / First: leasehold (.+)\. Runbook: /.exec(AlarmDescription) ?? [];
+      const [name = '', ...args] = line.split(' ');
+      const program = await createProgram(context, [name]);
+      const command = program.commands.find((each) => each.name() === name);
+      const { unknown, operands } = command?.parseOptions(args) ?? { unknown: [line], operands: [] };
+      expect([line, unknown, operands]).toEqual([line, [], []]);
+      expect(command?.opts().service).toBe('Leasehold-Jobs');
     }
+  });
+
+  it('say help first, and evidence last', () => {
+    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const sections = [...runbook.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    expect([sections[0], sections.at(-1)]).toEqual(['Jobs failed', 'Which alarm sees what']);
   });
 
   it('take silence of the reaper for its death, and silence of everything else for peace', () => {
@@ -328,7 +355,7 @@ describe('alarms', () => {
   it('ask only the queue where no function works: containers may write their metrics elsewhere', () => {
     const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
     const { QueueStalled } = alarmsOf(containers);
-    expect(QueueStalled?.AlarmName).toMatch(/: jobs wait and nobody takes them$/);
+    expect(QueueStalled?.AlarmName).toMatch(/: jobs wait and no worker takes them$/);
     expect(metricsIn(QueueStalled).map(({ MetricName: name }) => name)).toEqual([
       'ApproximateNumberOfMessagesVisible',
       'NumberOfMessagesReceived',
@@ -375,6 +402,7 @@ describe('alarms', () => {
     const own = alarmsOf(
       synthesize({
         crashAlarmThreshold: 7,
+        reclaimAlarmThreshold: 9,
         throttleAlarmThreshold: 8,
         failureAlarmThreshold: 3,
         storeFailureAlarmThreshold: 50,
@@ -384,13 +412,14 @@ describe('alarms', () => {
       }),
     );
     expect(own.Crashes).toMatchObject({ MetricName: 'JobsCrashed', Threshold: 7 });
+    expect(own.Reclaims).toMatchObject({ MetricName: 'JobsReclaimed', Threshold: 9 });
     expect(own.Throttled).toMatchObject({ MetricName: 'RequestsThrottled', Threshold: 8 });
     expect(own.JobsFailed).toMatchObject({ MetricName: 'JobsFailed', Threshold: 3 });
     expect(own.StoreFailures?.Threshold).toBe(50);
     expect(own.MessagesReturned?.Threshold).toBe(60);
     expect(own.QueueAge).toMatchObject({ Threshold: 600 });
     expect(own.DeadMan?.AlarmDescription).toMatch(
-      /Runbook: https:\/\/wiki\.example\.com\/leasehold#dead-man$/,
+      /Runbook: https:\/\/wiki\.example\.com\/leasehold#the-reaper-is-silent$/,
     );
   });
 });
@@ -419,7 +448,7 @@ describe('what alarms cannot work with', () => {
 describe('wait and run time by job type', () => {
   it('are off, and cost nothing, unless they are asked for', () => {
     expect(standard.jobs.settings.metricsByType).toBe(false);
-    const measured = synthesize({ metricsByType: true, dashboard: true });
+    const measured = synthesize({ metricsByType: true });
     const metric = measured.jobs.metricOfType('WaitTime', 'send-invoice', { statistic: 'p90' });
     expect(metric).toMatchObject({
       namespace: METRIC_NAMESPACE,
@@ -436,12 +465,32 @@ describe('wait and run time by job type', () => {
 describe('the dashboard', () => {
   let shown: Synthesized;
   beforeAll(() => {
-    shown = synthesize({ dashboard: true });
+    shown = standard;
   });
 
-  it('is there when it is asked for, because it costs', () => {
-    expect(standard.jobs.dashboard).toBeUndefined();
-    standard.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+  it('is there unless a prop turns it off', () => {
+    standard.template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
+    const without = synthesize({ dashboard: false });
+    expect(without.jobs.dashboard).toBeUndefined();
+    without.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+  });
+
+  it('shows reclaims by count and delay first, over the whole time range', () => {
+    const [first] = widgetsOf(shown);
+    expect(first?.properties).toMatchObject({
+      title: 'Reclaims in the chosen time range',
+      setPeriodToTimeRange: true,
+    });
+    const shownMetrics = first?.properties.metrics?.map((metric) => [
+      metric[1],
+      (metric.at(-1) as { stat?: string }).stat ?? 'Average',
+    ]);
+    expect(shownMetrics).toEqual([
+      ['JobsReclaimed', 'Sum'],
+      ['ReclaimDelay', 'p50'],
+      ['ReclaimDelay', 'p99'],
+      ['ReclaimDelay', 'Maximum'],
+    ]);
   });
 
   it('is valid JSON whose rows fill the width', () => {
@@ -457,6 +506,7 @@ describe('the dashboard', () => {
   it('answers in the order in which operators ask', () => {
     const titles = widgetsOf(shown).flatMap(({ properties }) => properties.title ?? []);
     expect(titles.filter((title) => title !== 'Now')).toEqual([
+      'Reclaims in the chosen time range',
       'Alarms',
       'Jobs started and ended',
       'Running jobs (counted every 5 minutes)',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import { SettingsError } from '../../lib/settings/settings-error.ts';
+import { deploymentTags, scheduleGroupOf } from '../../lib/wire/schedule-group.ts';
 import {
   flat,
   resourceOf,
@@ -112,11 +113,27 @@ describe('recurring jobs', () => {
     expect(resourceOf(with_, alarm).Properties).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Threshold: 1,
-      AlarmDescription: expect.stringMatching(/#ticks-undelivered$/),
+      AlarmDescription: expect.stringMatching(/#recurring-jobs-are-not-started$/),
     });
     expect(without.jobs.schedules).toBeUndefined();
-    without.template.resourceCountIs('AWS::Scheduler::ScheduleGroup', 0);
     without.template.resourceCountIs('AWS::Scheduler::Schedule', 1);
+  });
+
+  it('have a group in every deployment, whose tags tell the command line where table and queue are', () => {
+    const made = synthesize();
+    const [group] = Object.values(made.template.findResources('AWS::Scheduler::ScheduleGroup'));
+    const { tableName, queueUrl, eventBusName } = deploymentTags;
+    const named = Object.fromEntries(
+      (flat(group?.Properties) as { Tags: { Key: string; Value: string }[] }).Tags.map(({ Key, Value }) => [
+        ...[Key, Value],
+      ]),
+    );
+    expect(group?.Properties.Name).toBe(scheduleGroupOf(made.jobs.serviceName));
+    expect(named).toEqual({
+      [tableName]: flat(made.stack.resolve(made.jobs.table.tableName)),
+      [queueUrl]: flat(made.stack.resolve(made.jobs.queue.queueUrl)),
+      [eventBusName]: 'default',
+    });
   });
 
   it('are refused at synth with everything that is wrong', () => {

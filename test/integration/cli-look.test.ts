@@ -8,6 +8,7 @@ import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
 import { commands } from '../../lib/tools/cli/commands.ts';
 import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
+import { startDeploymentApi } from '../support/deployment-api.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 
@@ -183,6 +184,19 @@ describeOnOneEngine('looking at jobs', (engine) => {
     it('refuses a job that is not there', async () => {
       expect((await system.run(['show', 'nobody'])).code).toBe(1);
     });
+  });
+
+  it('finds table and queue of a deployment by one name', async () => {
+    const { tableName, queueUrl } = system;
+    const api = await startDeploymentApi({
+      'Shop-Jobs': { 'leasehold:table': tableName, 'leasehold:queue': queueUrl },
+    });
+    const run = await system.run(['stats', '--service', 'Shop-Jobs', '--json'], {
+      environment: { ...api.environment, LEASEHOLD_TABLE_NAME: '', LEASEHOLD_QUEUE_URL: '' },
+    });
+    api.close();
+    expect([run.stderr, run.code]).toEqual(['', 0]);
+    expect(run.json()).toMatchObject({ running: { count: expect.any(Number) }, queue: { visible: 0 } });
   });
 
   it('says what to do when nothing answers at the endpoint', async () => {

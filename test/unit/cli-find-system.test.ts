@@ -1,11 +1,13 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { clientConfig } from '../../lib/aws/client-defaults.ts';
 import { findSystem } from '../../lib/tools/cli/find-system.ts';
+import { locateSystem } from '../../lib/tools/cli/locate-system.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
+import { startDeploymentApi } from '../support/deployment-api.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -36,6 +38,56 @@ it('takes the options before the environment, and the environment before a local
     foundBy: 'environment',
   });
   expect(findSystem({}, {}, folder)).toMatchObject({ tableName: 'local-table', foundBy: 'local stack' });
+});
+
+describe('by the name of a service', () => {
+  const tags = {
+    ...{ 'leasehold:table': 'Shop-Table', 'leasehold:queue': 'https://sqs/shop' },
+    'leasehold:event-bus': 'bus',
+  };
+  let api: Awaited<ReturnType<typeof startDeploymentApi>>;
+  beforeEach(async () => {
+    api = await startDeploymentApi({ 'Shop-Jobs': tags, bare: {} });
+  });
+  afterEach(() => api.close());
+
+  it('finds table, queue and bus, from --service or the environment', async () => {
+    const shop = {
+      ...{ tableName: 'Shop-Table', queueUrl: 'https://sqs/shop' },
+      environment: { LEASEHOLD_EVENT_BUS_NAME: 'bus', LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' },
+    };
+    expect(await locateSystem({ service: 'Shop-Jobs' }, api.environment, folder)).toMatchObject(shop);
+    const exported = { ...api.environment, LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' };
+    expect(await locateSystem({}, exported, folder)).toMatchObject(shop);
+    // A queue of the user's own, as for a test.
+    const own = await locateSystem(
+      { service: 'Shop-Jobs', queueUrl: 'https://mine' },
+      api.environment,
+      folder,
+    );
+    expect(own.queueUrl).toBe('https://mine');
+  });
+
+  it('asks nobody where a table is named, and leaves the local stack to itself', async () => {
+    const named = {
+      ...deployed,
+      LEASEHOLD_SERVICE_NAME: 'Shop-Jobs',
+      AWS_ENDPOINT_URL_SCHEDULER: 'http://127.0.0.1:1',
+    };
+    expect((await locateSystem({}, named, folder)).tableName).toBe('t');
+    writeState(JSON.stringify(local));
+    expect((await locateSystem({}, {}, folder)).tableName).toBe('local-table');
+  });
+
+  it.each(['nowhere', 'bare'])('says what to check where %s is no deployment', async (service) => {
+    await expect(locateSystem({ service }, api.environment, folder)).rejects.toThrow(
+      `No deployment is named '${service}' in this account and region`,
+    );
+  });
+
+  it('refuses a table as well', async () => {
+    await expect(locateSystem({ service: 's', table: 't' }, {}, folder)).rejects.toThrow('either --service');
+  });
 });
 
 it('finds the console of a local stack whose variables are in the shell', () => {

@@ -105,7 +105,7 @@ describe('leasehold schedules', () => {
     const wrong = await runInProcess(['schedules', '--service', 'Shop'], { environment, clock });
     expect([wrong.code, wrong.stderr]).toEqual([
       1,
-      expect.stringMatching(/no schedule group 'Shop'.*Check --service and --region/),
+      expect.stringMatching(/no schedule group 'Shop'.*Check --service .* and --region/),
     ]);
     const none = await runInProcess(['schedules'], { clock });
     expect(none.code).toBe(2);

@@ -19,6 +19,7 @@ export type AlarmProps = Pick<
   | 'runbookUrl'
   | 'failureAlarmThreshold'
   | 'crashAlarmThreshold'
+  | 'reclaimAlarmThreshold'
   | 'storeFailureAlarmThreshold'
   | 'throttleAlarmThreshold'
   | 'returnedAlarmThreshold'
@@ -44,23 +45,30 @@ export const alarmDefinitions = (
 
 function jobAlarms(
   { metered }: Watched,
-  { crashAlarmThreshold = 3, failureAlarmThreshold = 1 }: AlarmProps,
+  { crashAlarmThreshold = 3, failureAlarmThreshold = 1, reclaimAlarmThreshold = 1 }: AlarmProps,
 ): Record<string, AlarmDefinition> {
   const perFiveMinutes = { period: FIVE_MINUTES };
   return {
     JobsFailed: {
       title: 'jobs failed',
-      anchor: 'jobs-failed',
+      first: 'ls --status failed',
       says: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
       metric: metered.metricJobsFailed(perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
     Crashes: {
       title: 'workers or handlers crash',
-      anchor: 'crashes',
+      first: 'ls --status quarantined',
       says: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
       metric: metered.metricJobsCrashed(perFiveMinutes),
       threshold: crashAlarmThreshold,
+    },
+    Reclaims: {
+      title: 'jobs were reclaimed',
+      first: 'stats --workers',
+      says: `${atLeast(reclaimAlarmThreshold, 'job')} lost the worker within 5 minutes, and went to the next one when the lease lapsed.`,
+      metric: metered.metricJobsReclaimed(perFiveMinutes),
+      threshold: reclaimAlarmThreshold,
     },
   };
 }
@@ -71,7 +79,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
   return {
     StoreFailures: {
       title: 'the table or the queue cannot be used',
-      anchor: 'store-failures',
+      first: 'doctor',
       pages: true,
       says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
@@ -79,7 +87,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
     },
     Throttled: {
       title: 'DynamoDB throttles',
-      anchor: 'throttles',
+      first: 'stats',
       says: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
       metric: metered.metricRequestsThrottled(perFiveMinutes),
       threshold: throttleAlarmThreshold,
@@ -87,7 +95,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
     },
     MessagesReturned: {
       title: 'messages go back to the queue',
-      anchor: 'messages-returned',
+      first: 'doctor',
       pages: true,
       says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
       metric: metered.metricMessagesReturned(perFiveMinutes),
@@ -101,7 +109,7 @@ const queueAge = (
   { queueAgeAlarmThreshold = Duration.hours(1) }: AlarmProps,
 ): AlarmDefinition => ({
   title: 'jobs wait too long',
-  anchor: 'queue-age',
+  first: 'stats',
   says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
   metric: queue.metricApproximateAgeOfOldestMessage({ period: FIVE_MINUTES, statistic: Stats.MAXIMUM }),
   threshold: queueAgeAlarmThreshold.toSeconds(),
@@ -117,7 +125,7 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
     QueueAge: queueAge(queue, props),
     DeadLetters: {
       title: 'dead letters stay',
-      anchor: 'dead-letters',
+      first: 'ls --dlq',
       says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
       // SQS reports each metric only while it has such messages.
       metric: new MathExpression({
@@ -144,10 +152,9 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
 
 function poolAlarms({ pools }: Watched, props: AlarmProps): Record<string, AlarmDefinition> {
   const definitions = Object.entries(pools).flatMap(([name, { queue, workerFunction }]) => {
-    const ofPool = ({ title, ...rest }: AlarmDefinition) => ({ ...rest, title: `${title}: pool ${name}` });
     return [
-      [`${name}-QueueStalled`, ofPool({ ...poolStalled(queue, workerFunction), pages: true })],
-      [`${name}-QueueAge`, ofPool(queueAge(queue, props))],
+      [`${name}-QueueStalled`, { ...poolStalled(queue, workerFunction), pages: true, pool: name }],
+      [`${name}-QueueAge`, { ...queueAge(queue, props), pool: name }],
     ];
   });
   return Object.fromEntries(definitions);
@@ -156,7 +163,7 @@ function poolAlarms({ pools }: Watched, props: AlarmProps): Record<string, Alarm
 const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> => ({
   WorkerErrors: {
     title: 'the worker function fails',
-    anchor: 'worker-errors',
+    first: 'doctor',
     pages: true,
     says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
     metric: worker.metricErrors({ period: FIVE_MINUTES }),
@@ -169,7 +176,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
   return {
     DeadMan: {
       title: 'the reaper is silent',
-      anchor: 'dead-man',
+      first: 'doctor',
       pages: true,
       says: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and jobs whose time has come are not started.`,
       // SQS publishes metrics only some time after first use, so a new deployment stays quiet until reapers have run.
@@ -194,14 +201,14 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
     // Covers throttled ticks and dropped wakes: promised sweeps that did not happen.
     ReaperLate: {
       title: 'the reaper is late',
-      anchor: 'reaper-late',
+      first: 'doctor --sweep --dry-run',
       says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
       metric: metered.metricReaperLate({ period: FIVE_MINUTES }),
       threshold: 2,
     },
     ClockUnsound: {
       title: 'a clock is wrong',
-      anchor: 'clock-unsound',
+      first: 'doctor',
       says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
       // Only such a process reports its offset.
       metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
@@ -215,7 +222,7 @@ function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, Al
   return {
     TicksUndelivered: {
       title: 'recurring jobs are not started',
-      anchor: 'ticks-undelivered',
+      first: 'schedules',
       pages: true,
       says: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
       metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({

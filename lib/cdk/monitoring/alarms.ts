@@ -13,9 +13,10 @@ import { Construct } from 'constructs';
 import { type AlarmProps, alarmDefinitions } from './alarm-definitions.ts';
 import type { Watched } from './watched.ts';
 
-const DEFAULT_RUNBOOK = 'docs/runbook.md';
+/** The copy in the published package. */
+const DEFAULT_RUNBOOK = 'https://unpkg.com/leasehold/docs/runbook.md';
 
-/** By construct id; each description links to its runbook section. */
+/** By construct id; each description has the first command to run, and links to its section of the runbook. */
 export function createAlarms(
   scope: Construct,
   watched: Watched,
@@ -33,8 +34,8 @@ export function createAlarms(
   const definitions = alarmDefinitions(watched, props);
   const alarms = Object.entries(definitions).map(([id, definition]): [string, Alarm] => {
     const alarm = new Alarm(home, id, {
-      alarmName: `${serviceName}: ${definition.title}`,
-      alarmDescription: `${definition.says} Runbook: ${runbookUrl}#${definition.anchor}`,
+      alarmName: `${serviceName}: ${definition.title}${definition.pool === undefined ? '' : `: pool ${definition.pool}`}`,
+      alarmDescription: `${definition.says} First: leasehold ${definition.first} --service ${serviceName}. Runbook: ${runbookUrl}#${definition.title.toLowerCase().replaceAll(' ', '-')}`,
       metric: definition.metric,
       threshold: definition.threshold,
       comparisonOperator: definition.comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -70,6 +71,6 @@ const compositeOf = (home: Construct, serviceName: string, alarms: readonly [str
   new CompositeAlarm(home, 'Any', {
     compositeAlarmName: `${serviceName}: something is wrong`,
     alarmDescription:
-      'One of the alarms of this job system has gone off; its own description says which paragraph to read.',
+      'One of the alarms of this job system has gone off; its own description has the first command to run, and a link to the runbook.',
     alarmRule: AlarmRule.anyOf(...alarms.map(([, alarm]) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM))),
   });

@@ -63,22 +63,16 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
   const bound = recoveryBound(settings);
   return [
     [
-      new TextWidget({
-        width: COLUMNS,
-        height: 2,
-        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.usualMs)}**, or ${seconds(bound.worstMs)} if the reaper dies as well. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}.`,
-      }),
-    ],
-    [
       new SingleValueWidget({
-        title: 'Now',
+        title: 'Reclaims in the chosen time range',
         width: COLUMNS / 2,
         height: 4,
+        setPeriodToTimeRange: true,
         metrics: [
-          metered.metricLeasesLive({ period: MINUTE, label: 'live leases' }),
-          metered.metricJobsReclaimed({ period: MINUTE, label: 'reclaimed' }),
-          metered.metricJobsFailed({ period: MINUTE, label: 'failed' }),
-          deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period: MINUTE, label: 'dead letters' }),
+          metered.metricJobsReclaimed({ label: 'jobs reclaimed' }),
+          metered.metricReclaimDelay({ statistic: Stats.p(50), label: 'delay p50, ms' }),
+          metered.metricReclaimDelay({ statistic: Stats.p(99), label: 'delay p99, ms' }),
+          metered.metricReclaimDelay({ statistic: Stats.MAXIMUM, label: 'longest delay, ms' }),
         ],
       }),
       new AlarmStatusWidget({
@@ -86,6 +80,23 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
         width: COLUMNS / 2,
         height: 4,
         alarms: Object.values(alarms),
+      }),
+    ],
+    [
+      new TextWidget({
+        width: COLUMNS / 2,
+        height: 4,
+        markdown: `# ${metered.serviceName}\nA crashed worker's job is reclaimed within **${seconds(bound.usualMs)}**, or ${seconds(bound.worstMs)} if the reaper dies as well. Lease ${seconds(settings.leaseMs)}, heartbeat ${seconds(settings.heartbeatMs)}.`,
+      }),
+      new SingleValueWidget({
+        title: 'Now',
+        width: COLUMNS / 2,
+        height: 4,
+        metrics: [
+          metered.metricLeasesLive({ period: MINUTE, label: 'live leases' }),
+          metered.metricJobsFailed({ period: MINUTE, label: 'failed' }),
+          deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period: MINUTE, label: 'dead letters' }),
+        ],
       }),
     ],
   ];

@@ -28,7 +28,7 @@ function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
   const minutes = Math.ceil(healthyMs / MINUTE.toMilliseconds()) + LATE_METRIC_MINUTES;
   return {
     title: 'jobs wait and none is started',
-    anchor: 'queue-stalled',
+    first: 'doctor',
     says: `Messages have been in the queue for ${minutes} minutes, and no job was started: the worker function is not invoked, or cannot claim.`,
     metric: new MathExpression({
       expression: 'IF(FILL(age, 0) > 0 AND FILL(claimed, 0) == 0, 1, 0)',
@@ -49,8 +49,8 @@ const nobodyReceives = (
   queue: IQueue,
   received: IMetric = queue.metricNumberOfMessagesReceived({ period: FIVE_MINUTES, statistic: Stats.SUM }),
 ): AlarmDefinition => ({
-  title: 'jobs wait and nobody takes them',
-  anchor: 'queue-stalled',
+  title: 'jobs wait and no worker takes them',
+  first: 'doctor',
   says: 'Messages have waited for 10 minutes, and none was received.',
   // SQS reports no receives for a queue that is not polled.
   metric: new MathExpression({

@@ -23,11 +23,13 @@ export interface Watched {
 }
 
 export interface AlarmDefinition {
-  /** The end of the alarm's name. */
+  /** The end of the alarm's name, and a heading of the runbook. */
   readonly title: string;
-  /** The section of the runbook. */
-  readonly anchor: string;
+  /** Follows the title in the name of a pool's alarm. */
+  readonly pool?: string;
   readonly says: string;
+  /** The command that an operator runs first, without `leasehold`. */
+  readonly first: string;
   readonly metric: IMetric;
   /** Fires at this value, or below it for a dead man's switch. */
   readonly threshold: number;

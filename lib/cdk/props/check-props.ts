@@ -39,6 +39,7 @@ const resourceProps = {
   ticketTopic: true,
   failureAlarmThreshold: true,
   crashAlarmThreshold: true,
+  reclaimAlarmThreshold: true,
   storeFailureAlarmThreshold: true,
   throttleAlarmThreshold: true,
   returnedAlarmThreshold: true,
@@ -142,6 +143,7 @@ function functionProblems({ functionTimeout, fips, workerFunctionProps = {} }: L
 const thresholds = [
   'failureAlarmThreshold',
   'crashAlarmThreshold',
+  'reclaimAlarmThreshold',
   'storeFailureAlarmThreshold',
   'throttleAlarmThreshold',
   'returnedAlarmThreshold',

@@ -145,6 +145,8 @@ export interface ResourceProps {
   readonly failureAlarmThreshold?: number;
   /** Crashed attempts in five minutes that trigger the alarm Crashes. @default 3 */
   readonly crashAlarmThreshold?: number;
+  /** Reclaimed jobs in five minutes that trigger the alarm Reclaims. @default 1 */
+  readonly reclaimAlarmThreshold?: number;
   /** Failed table requests and queue hints in five minutes that trigger the alarm StoreFailures. @default 3 */
   readonly storeFailureAlarmThreshold?: number;
   /** Throttled requests in two consecutive periods of five minutes that trigger the alarm Throttled. @default 10 */
@@ -160,9 +162,12 @@ export interface ResourceProps {
   readonly moreAlarms?: boolean;
   /** Adds one alarm above all others, which alone notifies `alarmTopic`. $0.50 a month. @default false */
   readonly compositeAlarm?: boolean;
-  /** The runbook's URL for alarm descriptions; the section's anchor is appended. @default 'docs/runbook.md' */
+  /**
+   * The runbook's URL for alarm descriptions; the section's anchor is appended.
+   * @default - the runbook of the published package
+   */
   readonly runbookUrl?: string;
-  /** Adds a dashboard. $3.00 a month beyond an account's first three. @default false */
+  /** Whether there is a dashboard. $3.00 a month beyond an account's first three. @default true */
   readonly dashboard?: boolean;
   /** Whether X-Ray traces the functions. $5.00 per million recorded traces. @default false */
   readonly tracing?: boolean;

@@ -23,6 +23,10 @@ export function withSystem(command: Command): Command {
     command.addOption(
       new Option(flags, says).helpGroup('System (default: the environment, then a local stack):'),
     );
+  option(
+    '--service <name>',
+    'deployment, whose table and queue are looked up (default: LEASEHOLD_SERVICE_NAME)',
+  );
   option('--table <name>', 'jobs table (default: LEASEHOLD_TABLE_NAME)');
   option('--queue-url <url>', 'job queue (default: LEASEHOLD_QUEUE_URL)');
   option('--region <region>', 'AWS region (default: AWS_REGION, then the profile)');

@@ -6,6 +6,7 @@ import { LOCAL_STATE_FILE, type LocalState, onlyKnownVariables, readStateFile } 
 import { CliError } from './cli-error.ts';
 
 export interface SystemOptions {
+  readonly service?: string;
   readonly table?: string;
   readonly queueUrl?: string;
   readonly region?: string;
@@ -62,8 +63,8 @@ function consoleOf(queueUrl: string | undefined, directory: string): string | un
 const howToName = (options: SystemOptions): string =>
   [
     `No jobs table is named${options.queueUrl === undefined ? '' : ' (only a queue)'}. Do one of these:`,
-    `  for a deployed stack: --table NAME --queue-url URL, or export ${resourceVariables.tableName} and ${resourceVariables.queueUrl}`,
-    '                        (both are outputs of the stack; region and credentials come from the usual AWS settings)',
+    `  for a deployed stack: --service NAME, or export ${resourceVariables.serviceName}`,
+    '                        (an output of the stack; region and credentials come from the usual AWS settings)',
     "  on this machine:      start the local stack with 'leasehold dev' in this folder or above it",
   ].join('\n');
 

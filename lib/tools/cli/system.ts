@@ -10,7 +10,8 @@ import { routingFromEnvironment, settingsFromEnvironment } from '../../settings/
 import type { Settings } from '../../settings/settings.ts';
 import { resourceVariables, VARIABLE_PREFIX } from '../../wire/environment.ts';
 import { CliError } from './cli-error.ts';
-import { type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
+import type { FoundSystem, SystemOptions } from './find-system.ts';
+import { locateSystem } from './locate-system.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** A system opened with the operator's credentials. */
@@ -32,10 +33,10 @@ export interface System extends ClientParts {
 export async function openSystem(
   options: SystemOptions,
   terminal: Terminal,
-  given: { readonly settings?: Settings } = {},
+  given: { readonly settings?: Settings; readonly found?: FoundSystem } = {},
 ): Promise<System> {
   const { clock, chance } = terminal;
-  const found = findSystem(options, terminal.environment, terminal.directory);
+  const found = given.found ?? (await locateSystem(options, terminal.environment, terminal.directory));
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
   // Loaded late, because most commands answer before they need the AWS SDK.
@@ -54,7 +55,7 @@ export async function openSystem(
     const queueUrl = () => {
       if (found.queueUrl !== undefined) return found.queueUrl;
       throw new CliError(
-        'This command needs a queue, and none is named. Add --queue-url URL, or export LEASEHOLD_QUEUE_URL (an output of the stack)',
+        'This command needs a queue, and none is named. Add --service NAME or --queue-url URL, or export LEASEHOLD_QUEUE_URL (outputs of the stack)',
       );
     };
     const routing = routingFromEnvironment(found.environment);

@@ -7,6 +7,7 @@ export interface Watching {
   readonly vpcZones?: number;
   /** Whether a customer-managed key encrypts the table, queues and logs. */
   readonly customerKey?: boolean;
+  /** Whether the dashboard is paid for; an account's first three are free. */
   readonly dashboard?: boolean;
   readonly tracing?: boolean;
   /** Job types with per-type metrics. @default - none */
@@ -14,7 +15,7 @@ export interface Watching {
 }
 
 /** Metrics that the stack's alarms watch, each billed; test/cdk/operations.test.ts counts them. @internal */
-export const ALARM_METRICS = 15;
+export const ALARM_METRICS = 16;
 /** Other custom metrics exist only in hours in which they are reported. */
 const METRICS_ALWAYS = 1;
 const METRICS_WHILE_BUSY = 3;

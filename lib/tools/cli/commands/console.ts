@@ -34,12 +34,17 @@ export function createCommand(context: CliContext): Command {
   return withExamples(
     withSystem(command),
     'leasehold console',
-    'leasehold console --table jobs --queue-url URL --write --port 7070',
+    'leasehold console --service Leasehold-Jobs --write --port 7070',
   );
 
   /** A system named by options or environment takes precedence over the local one. */
   function namesNoSystem(options: ConsoleCommandOptions): boolean {
-    return options.table === undefined && !context.terminal.environment[resourceVariables.tableName];
+    const { environment } = context.terminal;
+    return (
+      (options.table ?? options.service) === undefined &&
+      !environment[resourceVariables.tableName] &&
+      !environment[resourceVariables.serviceName]
+    );
   }
 }
 

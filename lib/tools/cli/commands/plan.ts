@@ -70,7 +70,7 @@ export function createCommand(context: CliContext): Command {
       new Option('--host <host>', 'where handlers run').choices(['lambda', 'process']).default('lambda'),
     )
     .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
-    .option('--dashboard', 'with a dashboard')
+    .option('--dashboard', 'with a dashboard that is paid for; the first three of an account are free')
     .option('--tracing', 'with X-Ray traces')
     .option(
       '--types-measured <n>',

@@ -93,7 +93,7 @@ async function listSchedules(terminal: Terminal, options: SchedulesOptions): Pro
   const deployed = await readDeployedSchedules(group, config);
   if (deployed === undefined)
     throw new CliError(
-      `There is no schedule group '${group}' in this account and region: '${service}' has no recurring jobs, or is deployed elsewhere. Check --service and --region, or give the construct 'schedules'`,
+      `There is no schedule group '${group}' in this account and region, so '${service}' is not deployed here. Check --service (the stack's output ServiceName) and --region`,
       exitCodes.refused,
     );
   return deployed.map((each) => tellDeployed(each, now, options.ticks));

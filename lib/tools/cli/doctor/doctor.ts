@@ -6,7 +6,8 @@ import { counted } from '../../inspect/counted.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { CliError, type ExitCode, exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
-import { findSystem, type SystemOptions } from '../find-system.ts';
+import type { SystemOptions } from '../find-system.ts';
+import { locateSystem } from '../locate-system.ts';
 import { openSystem, type System, settingVariables } from '../system.ts';
 import { confirmed } from '../terminal/confirmed.ts';
 import { type Colours, createOutput, type Output } from '../terminal/output.ts';
@@ -82,15 +83,15 @@ async function doctor(context: CliContext, options: DoctorCommandOptions): Promi
 }
 
 /** Broken settings are a finding themselves and must not hide the others. */
-function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOptions): Promise<System> {
-  const found = findSystem(options, terminal.environment, terminal.directory);
+async function openDespiteSettings({ terminal }: CliContext, options: DoctorCommandOptions): Promise<System> {
+  const found = await locateSystem(options, terminal.environment, terminal.directory);
   try {
     settingsFromEnvironment(settingVariables(found.environment));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return openSystem(options, terminal, { settings: defaultSettings });
+    return openSystem(options, terminal, { settings: defaultSettings, found });
   }
-  return openSystem(options, terminal);
+  return openSystem(options, terminal, { found });
 }
 
 function tell(output: Output, result: CheckResult, repairs: boolean): void {

@@ -1,0 +1,30 @@
+import {
+  GetScheduleGroupCommand,
+  ListTagsForResourceCommand,
+  SchedulerClient,
+  type SchedulerClientConfig,
+} from '@aws-sdk/client-scheduler';
+import { type Deployment, deploymentTags, scheduleGroupOf } from '../wire/schedule-group.ts';
+
+/** Two requests. Undefined if no deployment in this account and region has this name. */
+export async function findDeployment(
+  service: string,
+  config: SchedulerClientConfig,
+): Promise<Deployment | undefined> {
+  const client = new SchedulerClient(config);
+  try {
+    const { Arn } = await client.send(new GetScheduleGroupCommand({ Name: scheduleGroupOf(service) }));
+    const { Tags = [] } = await client.send(new ListTagsForResourceCommand({ ResourceArn: Arn }));
+    const named = (key: string) => Tags.find((tag) => tag.Key === key)?.Value;
+    return {
+      tableName: named(deploymentTags.tableName),
+      queueUrl: named(deploymentTags.queueUrl),
+      eventBusName: named(deploymentTags.eventBusName),
+    };
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+    throw error;
+  } finally {
+    client.destroy();
+  }
+}

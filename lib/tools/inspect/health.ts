@@ -149,7 +149,7 @@ function intakeReasons(signs: HealthSigns): HealthReason[] {
 function reaperReasons(signs: HealthSigns, settings: Bounds): HealthReason[] {
   const { at, reaper, soonestLeaseEnd, soonestHint } = signs;
   const next =
-    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold reap' sweeps once from here";
+    "look at the reaper function's log and its schedule in EventBridge; until then, 'leasehold doctor --sweep' sweeps once from here";
   if (!settings.reaperEnabled)
     return [
       reason(
@@ -240,7 +240,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
         'deadLetters',
         'degraded',
         `${counted(inDeadLetters, 'message is', 'messages are')} in the dead-letter queue`,
-        "its consumer should have turned them into rows; list them with 'leasehold dlq ls'",
+        "its consumer should have turned them into rows; list them with 'leasehold ls --dlq'",
       ),
     );
   return found;

@@ -31,7 +31,9 @@ await bundleMiddy(out, 'esm');
 await bundleMiddy(join(out, 'cjs'), 'cjs');
 await bundleFunctions();
 await buildConsole();
-chmodSync(join(out, 'bin', 'leasehold.js'), 0o755);
+for (const program of ['bin/leasehold.js', 'rehearsal/main.js']) chmodSync(join(out, program), 0o755);
+// A command has no users of its types.
+for (const file of globSync(join(out, 'rehearsal', '*.d.ts'))) rmSync(file);
 // The command reads its version from here; a whole manifest beside the real one would confuse bundlers.
 const { version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 writeFileSync(join(out, 'package.json'), `${JSON.stringify({ version, type })}\n`);

@@ -34,7 +34,10 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^MAIL_URL=\S+ npx leasehold dev /, 'test/integration/cli-dev.test.ts'],
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
   [/^npx leasehold console$/, 'an account'],
-  [/^npm run rehearse -- --account /, 'test/unit/rehearsal-account.test.ts'],
+  [
+    /^(npm run rehearse --|npx -p leasehold leasehold-rehearse) --account /,
+    'test/unit/rehearsal/plan.test.ts',
+  ],
 ];
 
 /** A line as a shell would split it. */

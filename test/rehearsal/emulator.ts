@@ -24,6 +24,11 @@ export interface Emulator {
   };
   /** A user of the account who was granted nothing. */
   createStranger(): Promise<Credentials>;
+  /** The status of a stack, or undefined where there is none. */
+  stackStatus(name: string): Promise<string | undefined>;
+  deleteStack(name: string): Promise<void>;
+  /** The files of its certificate. */
+  readonly tls: { readonly certificate: string; readonly key: string };
   /** Allows the roles of a stack what only the emulator asks for. */
   allowBatches(stackName: string): Promise<void>;
   stop(): Promise<void>;
@@ -115,7 +120,18 @@ export async function startEmulator(folder: string): Promise<Emulator> {
       NODE_EXTRA_CA_CERTS: certificate.file,
     },
     clientConfig: { endpoint, region: REGION, credentials: ROOT, requestHandler: { httpsAgent } },
+    tls: { certificate: certificate.file, key: certificate.key },
     createStranger: () => createStranger(endpoint, ca),
+    async stackStatus(StackName) {
+      const status = tagged(
+        await cloudFormation('DescribeStacks', { StackName }, endpoint, ca),
+        'StackStatus',
+      )[0];
+      return status === 'DELETE_COMPLETE' ? undefined : status;
+    },
+    async deleteStack(StackName) {
+      await cloudFormation('DeleteStack', { StackName }, endpoint, ca);
+    },
     allowBatches: (stackName) => allowBatches(stackName, endpoint, ca),
     stop,
   };
@@ -170,7 +186,7 @@ async function createStranger(endpoint: string, ca: Buffer): Promise<Credentials
  * AWS authorizes a batch by the action that it is a batch of (SendMessage for SendMessageBatch, PartiQLUpdate for
  * BatchExecuteStatement); MiniStack asks for an action of the batch's own name, which AWS does not have.
  */
-const BATCHES = [
+export const BATCHES = [
   'sqs:SendMessageBatch',
   'sqs:ChangeMessageVisibilityBatch',
   'dynamodb:BatchExecuteStatement',
@@ -192,6 +208,14 @@ const tagged = (xml: string, tag: string): string[] =>
 
 const iam = (Action: string, parameters: Record<string, string>, endpoint: string, ca: Buffer) =>
   post(endpoint, String(new URLSearchParams({ Action, Version: '2010-05-08', ...parameters })), ca, 'iam');
+
+const cloudFormation = (Action: string, parameters: Record<string, string>, endpoint: string, ca: Buffer) =>
+  post(
+    endpoint,
+    String(new URLSearchParams({ Action, Version: '2010-05-15', ...parameters })),
+    ca,
+    'cloudformation',
+  );
 
 /** A request as root, whose signature the emulator does not check. There is no SDK client for IAM here. */
 function post(url: string, body: string, ca: Buffer, service = 'none'): Promise<string> {

@@ -2,19 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Job } from '../../lib/protocol/job.ts';
-import { rehearseInAccount } from './account.ts';
-import { accountPlan, chooseAccount } from './account-plan.ts';
+import { rehearseCommand } from '../../rehearsal/rehearse.ts';
 import { createCdk } from './cdk.ts';
 import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
+import { interruptEachStep, runEmulated } from './interrupts.ts';
 import { step } from './step.ts';
 
 /**
- * Deploys the stack with the real CDK CLI into MiniStack, an AWS emulator that is not ours, and uses it: jobs,
- * a crash, an upgrade, the end. Not part of the tests, because it needs Python packages. With `--account` it does what no
- * emulator can show in a real account, if that is asked for in so many words.
+ * Deploys the stack with the real CDK CLI into MiniStack, a third-party AWS emulator, and uses it: jobs, a crash, an upgrade, the
+ * end; then the account rehearsal. Not part of the tests, because it needs Python packages. With `--interrupt` it breaks the
+ * account rehearsal at each step instead, and with `--account` it runs that in a real account.
  */
 
 const STACK = 'Leasehold';
@@ -31,31 +30,19 @@ const NOT_REHEARSED = [
 const isDone = (job: Job) => job.status === 'done';
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: { account: { type: 'string' }, region: { type: 'string' }, yes: { type: 'boolean' } },
-  });
-  return values.account === undefined ? inEmulator() : inAccount({ ...values, account: values.account });
+  const args = process.argv.slice(2);
+  if (args.length === 0) return inEmulator(rehearse);
+  if (args.length === 1 && args[0] === '--interrupt')
+    return inEmulator(async (emulator, cdk) => {
+      await step('cdk bootstrap', () => cdk(['bootstrap']));
+      await interruptEachStep(emulator);
+    });
+  return rehearseCommand(args, { command: 'npm run rehearse --' });
 }
 
-/** Only with the account's number and a yes. */
-async function inAccount(given: Parameters<typeof chooseAccount>[0]): Promise<number> {
-  const choice = chooseAccount(given, process.env);
-  if ('refused' in choice) {
-    console.error(choice.refused);
-    return 1;
-  }
-  console.log(`${accountPlan(choice)}\n`);
-  const { region } = choice;
-  try {
-    await rehearseInAccount(choice, { clientConfig: { region }, environment: { AWS_REGION: region } });
-    return 0;
-  } catch (error) {
-    console.error(`\n${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
-}
+type InEmulator = (emulator: Emulator, cdk: RunCdk, folder: string) => Promise<void>;
 
-async function inEmulator(): Promise<number> {
+async function inEmulator(act: InEmulator): Promise<number> {
   if (!isInstalled('ministack', '--help') || !isInstalled('openssl', 'version')) {
     console.error(
       [
@@ -75,7 +62,7 @@ async function inEmulator(): Promise<number> {
     await step('cdk synth, offline', () => cdk.mustRun(['synth', '--quiet']));
     await step('cfn-lint', async () => lint(join(folder, 'cdk.out', `${STACK}.template.json`)));
     emulator = await step('start the emulator, with TLS and IAM enforced', () => startEmulator(folder));
-    await rehearse(emulator, (args) => cdk.run(args, emulator?.environment), folder);
+    await act(emulator, (args) => cdk.run(args, emulator?.environment), folder);
     console.log(`\nNot rehearsed:\n${NOT_REHEARSED.map((line) => `  - ${line}`).join('\n')}`);
     return 0;
   } catch (error) {
@@ -129,6 +116,7 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
   } finally {
     deployment.close();
   }
+  await step('the account rehearsal, without what the emulator lacks', () => runEmulated(emulator));
 }
 
 async function useIt(deployment: Deployment, emulator: Emulator): Promise<void> {
@@ -204,6 +192,8 @@ function lint(template: string): void {
 }
 
 // By default a signal ends the process without its exit handlers, and the emulator would stay.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+if (!process.argv.includes('--account'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 process.exitCode = await main();
+process.exit();

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** The contract suite on a real account, by `npm run rehearse -- --account`. Requests take their time there. */
+/** The contract suite on a table of the account rehearsal, where requests take longer. */
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..', '..'),
     name: 'account',
-    include: ['test/rehearsal/account-contract.ts'],
+    include: ['test/rehearsal/contract.ts'],
+    // Enough to see a pattern; expired credentials fail everything.
+    bail: 10,
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },

@@ -1,31 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DeleteTableCommand,
-  DynamoDBClient,
-  PutItemCommand,
-  waitUntilTableExists,
-} from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll } from 'vitest';
 import { toItem } from '../../lib/aws/dynamodb/attributes.ts';
-import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import type { Table } from '../../lib/protocol/ports.ts';
 import { describeJobStore } from '../contract/job-store.ts';
 
-/** The index is behind the table on AWS: whoever reads it waits so long after the last write. */
+/** On AWS the index lags: reads of it wait so long after the last write. */
 const SETTLED_MS = 1500;
 
 const client = new DynamoDBClient({});
-const tableName = `leasehold-rehearsal-${Date.now()}`;
-let created: Promise<void> | undefined;
-const create = async () => {
-  await createJobsTable(client, tableName);
-  await waitUntilTableExists({ client, maxWaitTime: 300 }, { TableName: tableName });
-};
-afterAll(async () => {
-  await client.send(new DeleteTableCommand({ TableName: tableName }));
-  client.destroy();
-}, 60_000);
+const tableName = process.env.REHEARSAL_CONTRACT_TABLE ?? '';
+afterAll(() => client.destroy());
 
 let writtenAt = 0;
 const wrote =
@@ -44,8 +30,6 @@ const settled =
 
 describeJobStore(
   async (batches) => {
-    created ??= create();
-    await created;
     const table = createDynamoDbTable({ client, tableName, batches });
     const patient: Table = {
       ...table,

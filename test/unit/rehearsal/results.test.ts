@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { metrics } from '../../../lib/wire/metrics.ts';
+import { DRIVEN_ALARMS } from '../../../rehearsal/alarms.ts';
+import { judgeChain, LATE_MS } from '../../../rehearsal/chain.ts';
+import { judgeLapses, RECLAIM_DELAY_MS, RECOVERY_MS } from '../../../rehearsal/lapses.ts';
+import { distribution, percentile, resultsFile, resultsText, tally } from '../../../rehearsal/results.ts';
+import type { StepResult } from '../../../rehearsal/step-runner.ts';
+
+const doc = (name: string) => readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', name), 'utf8');
+
+describe('percentiles', () => {
+  const values = Array.from({ length: 200 }, (_, n) => 200 - n);
+
+  it('are values that occurred: the 100th, the 198th and the 200th of 200', () => {
+    expect([0.5, 0.99, 1].map((share) => percentile(values, share))).toEqual([100, 198, 200]);
+    expect(percentile([7], 0.5)).toBe(7);
+    expect(() => percentile([], 0.5)).toThrow('nothing');
+  });
+
+  it('are told with the bound', () => {
+    expect(distribution('a reclaim', [1000, 2000], 4000)).toBe(
+      'a reclaim, 2 times: p50 1.00 s, p99 2.00 s, maximum 2.00 s; the bound is 4.00 s',
+    );
+  });
+});
+
+describe('a measured bound', () => {
+  const lapses = (delay: number, recovery: number) => ({
+    jobIds: [],
+    delays: [delay],
+    recoveries: [recovery],
+  });
+
+  it('may be reached, and not exceeded by a millisecond', () => {
+    expect(judgeLapses(lapses(RECLAIM_DELAY_MS, RECOVERY_MS))).toHaveLength(2);
+    expect(() => judgeLapses(lapses(RECLAIM_DELAY_MS + 1, RECOVERY_MS))).toThrow('later than promised');
+    expect(() => judgeLapses(lapses(RECLAIM_DELAY_MS, RECOVERY_MS + 1))).toThrow('later than promised');
+    expect(judgeChain([0, LATE_MS])).toHaveLength(1);
+    expect(() => judgeChain([0, LATE_MS + 1])).toThrow('late');
+  });
+
+  it('is the one that the docs state', () => {
+    expect(doc('guarantees.md')).toContain(`lease + skew + grace + 2 s | ${RECOVERY_MS / 1000} s |`);
+    expect(doc('runbook.md')).toContain('CloudWatch’s own time'.replace('’', "'"));
+    expect(metrics.ReaperLate.says).toContain(`more than ${LATE_MS / 1000} s after they were promised`);
+    const rows = doc('runbook.md').split('\n');
+    for (const { title, minutes } of Object.values(DRIVEN_ALARMS))
+      expect(
+        rows.find((row) => row.includes(`| ${title} |`)),
+        title,
+      ).toContain(`| ${title} | ${minutes} min |`);
+  });
+});
+
+describe('the results file', () => {
+  const results: StepResult[] = [
+    { name: 'deploy', title: 'deploy it', outcome: 'passed', ms: 61_500, notes: [] },
+    { name: 'lapses', title: 'a | b', outcome: 'failed', ms: 5, notes: ['late\n  by much', 'p50'] },
+    { name: 'alarms', title: 'alarms', outcome: 'skipped', ms: 0, notes: ['needs alarms'] },
+  ];
+  const startedAt = new Date('2027-02-03T04:05:06.789Z');
+
+  it('is named by its date, on every file system', () => {
+    expect(resultsFile(startedAt)).toBe('leasehold-rehearsal-2027-02-03T04-05-06Z.md');
+  });
+
+  it('has one row for each step, and what became of the stack', () => {
+    const text = resultsText({
+      startedAt,
+      version: '1.2.3',
+      region: 'eu-west-1',
+      results,
+      ending: 'It is gone.',
+    });
+    expect(text.split('\n')).toEqual([
+      '# Rehearsal of Leasehold 1.2.3 in eu-west-1',
+      '',
+      'Started 2027-02-03T04:05:06.789Z. 3 steps: 1 passed, 1 failed, 1 skipped.',
+      '',
+      '| step | what | outcome | time | seen |',
+      '|---|---|---|---|---|',
+      '| deploy | deploy it | passed | 61.50 s |  |',
+      '| lapses | a \\| b | failed | 0.01 s | late by much<br>p50 |',
+      '| alarms | alarms | skipped |  | needs alarms |',
+      '',
+      'It is gone.',
+      '',
+    ]);
+    expect(tally([])).toBe('0 steps: .');
+  });
+});

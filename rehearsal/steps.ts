@@ -28,13 +28,7 @@ export interface StepParts {
 }
 
 /** The contract suite needs the sources and vitest. */
-const contractConfig = join(
-  import.meta.dirname,
-  '..',
-  'test',
-  'rehearsal',
-  'vitest.account.config.ts',
-);
+const contractConfig = join(import.meta.dirname, '..', 'test', 'rehearsal', 'vitest.account.config.ts');
 export const isRepository = existsSync(contractConfig);
 
 /** Everything that is done in the account, in this order. */

@@ -7,7 +7,7 @@ import type { System } from './system.ts';
 
 /**
  * The alarms that are driven, with the minutes in which the runbook says they go off at the latest, and CloudWatch's own: two
- * for Leasehold's metrics, five for those of SQS.
+ * for Leasehold's metrics, five for those of SQS. @internal
  */
 export const DRIVEN_ALARMS = {
   failed: { title: 'jobs failed', minutes: 5, cloudWatchMinutes: 2 },

@@ -102,7 +102,7 @@ function parsed(text: string): Record<string, unknown> {
   }
 }
 
-/** Signature version 4, see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html */
+/** Signature version 4, see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html @internal */
 export function sign(
   request: {
     readonly method: string;

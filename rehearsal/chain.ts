@@ -6,7 +6,7 @@ import { LEADER_KEY } from '../lib/wire/table.ts';
 import { distribution, seconds } from './results.ts';
 import type { System } from './system.ts';
 
-/** A sweep later than this counts as `ReaperLate`. */
+/** A sweep later than this counts as `ReaperLate`. @internal */
 export const LATE_MS = 5000;
 const LOOK_MS = 500;
 

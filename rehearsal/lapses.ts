@@ -10,7 +10,7 @@ import { distribution } from './results.ts';
 import { type System, untilJob } from './system.ts';
 
 const SOON_MS = 120_000;
-/** Both bounds of docs/guarantees.md while each sweep begins as promised. */
+/** Both bounds of docs/guarantees.md while each sweep begins as promised. @internal */
 export const RECOVERY_MS = recoveryBound(defaultSettings).usualMs;
 export const RECLAIM_DELAY_MS = reclaimDelayBound(defaultSettings);
 

@@ -23,7 +23,7 @@ export type Counts = { readonly [name in keyof typeof COUNTS]: number };
 const HOURS = 1.5;
 const MONTH_HOURS = 730.5;
 
-/** One rehearsal by list prices, from counts that are rounded up. */
+/** One rehearsal by list prices, from counts that are rounded up. @internal */
 export const COST: readonly (readonly [what: string, dollars: number])[] = [
   [
     '60,000 write units and 120,000 read units',

@@ -185,6 +185,6 @@ function onInterrupt(onSecond: () => void): AbortSignal {
 
 const describeResult = ({ name, outcome, ms, notes }: StepResult): string =>
   [
-    `${outcome === 'passed' ? '✓' : '✗'} ${name} ${outcome}${ms === 0 ? '' : ` (${seconds(ms)})`}`,
+    `${outcome === 'passed' ? '✓' : outcome === 'skipped' ? '-' : '✗'} ${name} ${outcome}${ms === 0 ? '' : ` (${seconds(ms)})`}`,
     ...notes.map((note) => `  ${note}`),
   ].join('\n');

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -105,6 +105,31 @@ describe('the tarball', () => {
   it('brings every function as a bundle, so that users need no bundler for them', () => {
     for (const name of ['worker', 'reaper', 'dead-letter'])
       expect(existsSync(join(installed, 'dist', 'functions', name, 'index.mjs')), name).toBe(true);
+  });
+
+  it('runs the account rehearsal: its plan, and the synthesis of its stack', () => {
+    const command = join(installed, manifest.bin['leasehold-rehearse'] ?? '');
+    const args = ['--account', '123456789012', '--region', 'eu-west-1'];
+    const plan = spawnSync(process.execPath, [command, ...args], { cwd: project.folder, encoding: 'utf8' });
+    expect(plan).toMatchObject({ status: 1, stderr: expect.stringContaining('Nothing was done. To do it:') });
+    const context = {
+      'rehearsal:account': args[1],
+      'rehearsal:region': args[3],
+      'aws:cdk:bundling-stacks': [],
+    };
+    const synthesized = spawnSync(process.execPath, [join(dirname(command), 'app.js')], {
+      cwd: project.folder,
+      env: { ...process.env, CDK_OUTDIR: 'rehearsal.out', CDK_CONTEXT_JSON: JSON.stringify(context) },
+      encoding: 'utf8',
+    });
+    expect(synthesized.stderr).not.toContain('Error');
+    const template = join(project.folder, 'rehearsal.out', 'LeaseholdRehearsal.template.json');
+    const { Resources, Outputs } = JSON.parse(readFileSync(template, 'utf8'));
+    expect(Object.keys(Outputs)).toEqual(expect.arrayContaining(['ProcessQueueUrl', 'WorkerSourceId']));
+    const kept = Object.entries<{ DeletionPolicy?: string }>(Resources).filter(
+      ([, { DeletionPolicy }]) => DeletionPolicy !== undefined && DeletionPolicy !== 'Delete',
+    );
+    expect(kept).toEqual([]);
   });
 
   it('runs its command without reading TypeScript', () => {

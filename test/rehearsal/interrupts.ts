@@ -25,6 +25,7 @@ export async function runEmulated(emulator: Emulator): Promise<void> {
   const run = startRehearsal(emulator.environment, undefined);
   const code = await run.ended;
   console.log(run.output().replaceAll(/^/gm, '    '));
+  rmSync(run.folder, { recursive: true, force: true });
   if (code !== 0) throw new Error(`the account rehearsal ended with ${code}`);
 }
 

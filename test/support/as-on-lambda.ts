@@ -73,8 +73,11 @@ export function nodeAsOnLambda(
     mode: 0o755,
   });
   const env = { ...process.env, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(CORE_MB) };
-  const tried = spawnSync(program, ['-p', 'fs.readdirSync("/dev/fd").join()'], { encoding: 'utf8', env });
-  if (tried.stdout?.trim() !== '0,1,2')
+  // Past the filter by level.
+  const probe = 'fs.writeSync(1, fs.readdirSync("/dev/fd").join())';
+  const tried = spawnSync(program, ['-e', probe], { encoding: 'utf8', env });
+  if (tried.status === 0 && tried.stdout !== '0,1,2') throw new Error(`/dev/fd has ${tried.stdout}`);
+  if (tried.status !== 0)
     return { missing: `no surroundings like Lambda's: ${tried.stderr || tried.error?.message}` };
   return {
     program,

@@ -33,7 +33,7 @@ describe.skipIf('missing' in surroundings)('as on Lambda', () => {
   afterAll(async () => {
     process.execPath = execPath;
     await deployed.stop();
-    if ('program' in surroundings) surroundings.end();
+    if ('program' in surroundings) await surroundings.end();
     rmSync(folder, { recursive: true });
   });
 

@@ -90,7 +90,7 @@ describe('a worker function', () => {
     process.execPath = execPath;
     await stack.stop();
     for (const end of ends) end();
-    if ('program' in lambda) lambda.end();
+    if ('program' in lambda) await lambda.end();
     rmSync(folder, { recursive: true, force: true });
   });
 

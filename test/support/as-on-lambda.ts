@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, rmdirSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../lib/wire/defined.ts';
 
 /** MB that get one core on Lambda. */
@@ -52,7 +53,7 @@ export interface LambdaSurroundings {
   /** Set as `process.execPath`, the local host starts its functions with it. */
   readonly program: string;
   /** Call once the functions have ended. */
-  end(): void;
+  end(): Promise<void>;
 }
 
 /** A program that runs Node as Lambda does, or the reason why there is none: mounts need root. */
@@ -81,7 +82,10 @@ export function nodeAsOnLambda(
     return { missing: `no surroundings like Lambda's: ${tried.stderr || tried.error?.message}` };
   return {
     program,
-    end() {
+    async end() {
+      // A cell may outlive its host for a moment, and a group with a process cannot be removed.
+      for (const group of globSync(`${prefix}*`))
+        while (readFileSync(join(group, 'cgroup.procs'), 'utf8') !== '') await sleep(20);
       for (const group of globSync(`${prefix}*`)) rmdirSync(group);
     },
   };

@@ -124,7 +124,7 @@ export function createEngine(parts: WorkerParts) {
     const verdicts = new Map<Claimable, Claimed>();
     for (const each of opened) {
       // Asked again because some waited for others or for a slot.
-      const held = heldBack(parts, each.type);
+      const held = heldBack(parts, each);
       if (held !== undefined) verdicts.set(each, held);
     }
     const open = opened.filter((each) => !verdicts.has(each));

@@ -49,10 +49,12 @@ export const returned = (message: ReceivedMessage, error?: unknown): Returned =>
 /** Leaves types in the queue while their cells keep dying. */
 export function heldBack(
   { brake }: Pick<WorkerParts, 'brake'>,
-  type: string | undefined,
+  { type, message }: Pick<Claimable, 'type' | 'message'>,
 ): Returned | undefined {
   const holdsMs = type === undefined ? 0 : brake.holdsTypeMs(type);
-  return holdsMs > 0 ? { kind: 'returned', delaySeconds: Math.ceil(holdsMs / 1000) } : undefined;
+  if (holdsMs === 0) return undefined;
+  // Each host of a fleet may hold the type, and each delivery counts.
+  return { kind: 'returned', delaySeconds: Math.max(Math.ceil(holdsMs / 1000), backoffSeconds(message)) };
 }
 
 /** Handles bad and scheduled messages at once; the others need a claim. */
@@ -72,11 +74,13 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
   const type = read.kind === 'hint' ? read.type : read.job.type;
   const isForeign = type !== undefined && !runsType(parts, type);
   if (read.kind !== 'later' && isForeign) {
+    // A fast clock would keep the job from the workers of its pool until its own time.
+    if (!(await parts.clockCheck.isSound())) return returned(message);
     if (read.kind === 'new') await forwardJob(parts, message, read.job);
     else await forwardHint(parts, { ...read.job, type, forwarded: read.forwarded });
     return SETTLED;
   }
-  const held = heldBack(parts, type);
+  const held = heldBack(parts, { type, message });
   if (held !== undefined) return held;
   if (read.kind === 'hint') return { kind: 'claimable', message, type, job: read.job };
   const { job } = read;

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createHandClock } from '../../../lib/testing/hand-clock.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
+import { jobBody } from '../../../lib/wire/message.ts';
+import { defineJob } from '../../../lib/worker/define-job.ts';
+import { openMessage } from '../../../lib/worker/intake/open-message.ts';
+import { createRegistry } from '../../../lib/worker/registry.ts';
 import { createBrake } from '../../../lib/worker/run/brake.ts';
 
 const stage = () => {
@@ -91,5 +96,23 @@ describe('the brake', () => {
     expect(brake.holdsHostMs()).toBe(4000);
     brake.succeeded('z');
     expect(brake.holdsHostMs()).toBe(0);
+  });
+});
+
+describe('a message of a type that is held', () => {
+  it('is no dead letter within five minutes, though it visits one holding host after the other', async () => {
+    const { worker, settings } = createTestStack();
+    const brake = { ...createBrake(createHandClock(), createKeptTelemetry()), holdsTypeMs: () => 5000 };
+    const message = { messageId: 'm', receiptHandle: 'm', sentAt: 0, body: jobBody('a', {}) };
+    let seconds = 0;
+    for (let receiveCount = 1; receiveCount < settings.maxReceiveCount; receiveCount++) {
+      const opened = await openMessage(
+        { ...worker(createRegistry([defineJob({ type: 'a', run: () => {} })])), brake },
+        { ...message, receiveCount },
+      );
+      if (opened.kind !== 'returned') throw new Error(opened.kind);
+      seconds += opened.delaySeconds;
+    }
+    expect(seconds).toBeGreaterThan(300);
   });
 });

@@ -12,7 +12,7 @@ import { createRegistry } from '../../../lib/worker/registry.ts';
 const HOUR = 3_600_000;
 
 /** An idle worker whose clock was compared with the store's and is right. */
-async function idleWorker() {
+async function idleWorker(type = 'any') {
   const stack = createTestStack();
   const { clock, settings } = stack;
   const telemetry = createKeptTelemetry();
@@ -30,7 +30,7 @@ async function idleWorker() {
     createRegistry([defineJob({ type: 'any', payload: z.unknown(), run: () => {} })]),
   );
   const engine = createEngine({ ...worker, telemetry, clockCheck });
-  await stack.queue.sendJobs([{ body: jobBody('any', {}, { jobId: 'a' }) }]);
+  await stack.queue.sendJobs([{ body: jobBody(type, {}, { jobId: 'a' }) }]);
   const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
   const claim = async () => {
     if (message === undefined) throw new Error('there is no message');
@@ -46,6 +46,14 @@ describe('an idle worker whose clock steps', () => {
     const { clock, store, claim, row } = await idleWorker();
     clock.set(clock.now() + stepMs);
     store.behindMs = stepMs;
+    expect(await claim()).toBe('returned');
+    expect(await row()).toBeUndefined();
+  });
+
+  it('forwards nothing by it', async () => {
+    const { clock, store, claim, row } = await idleWorker('other');
+    clock.set(clock.now() + HOUR);
+    store.behindMs = HOUR;
     expect(await claim()).toBe('returned');
     expect(await row()).toBeUndefined();
   });

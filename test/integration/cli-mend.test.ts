@@ -134,14 +134,28 @@ describeOnOneEngine('mending', (engine) => {
       expect(run.stdout).toContain('✗ settings: 1 problem');
       expect(run.stdout).toContain('heartbeatMs (20000) must be at most a third');
       expect(run.stdout).toContain('✗ clock: 1 problem');
-      expect(run.stdout).toContain('no reaper has ever swept this table');
+      expect(run.stdout).toContain('no reaper has swept this table yet');
       expect(run.stdout).toContain('✓ queue');
+    });
+
+    it('is not healthy while 501 messages wait and no worker takes them', async () => {
+      await aReaperRan();
+      const lines = Array.from({ length: 501 }, (_, n) => JSON.stringify({ n })).join('\n');
+      await system.run(['send', 'email', '--file', '-'], { input: lines });
+      const run = await system.run(['doctor', '--no-scan']);
+      expect(run.stdout.split('\n')[0]).toBe(
+        '! degraded because 501 messages wait, and no worker takes them',
+      );
+      expect(run.stdout).toContain("→ start a worker ('leasehold work')");
+      expect(run.code).toBe(1);
+      const stats = await system.run(['stats']);
+      expect(stats.stdout).toContain('degraded because 501 messages wait');
     });
 
     it('finds a queue without a dead-letter queue', async () => {
       const run = await system.run(['doctor', '--no-scan', '--queue-url', system.deadLetterUrl]);
       expect(run.stdout).toContain('the queue has no dead-letter queue');
-      expect(run.stdout).toContain('- rows that the index cannot see: skipped (--no-scan)');
+      expect(run.stdout).toContain('- rows (9 checks): skipped (--no-scan)');
       expect(run.code).toBe(1);
     });
 

@@ -81,7 +81,7 @@ describe('the process', () => {
       await system.store.fail(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
     const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
     const now = systemClock.now();
-    const promised = { wakeAt: now + 12_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
+    const promised = { wakeAt: now + 600_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
     await armWake(parts, { wake: 'w', ...promised }, undefined);
   });
   afterAll(() => system.close());

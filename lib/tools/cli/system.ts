@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { clientConfig } from '../../aws/client-defaults.ts';
+import type { createLastHour } from '../../aws/last-hour.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
 import type { ClientParts } from '../../client/client-parts.ts';
 import { sweptShards } from '../../client/swept-shards.ts';
@@ -22,6 +23,8 @@ export interface System extends ClientParts {
   readonly dynamoDb: DynamoDBClient;
   /** Undefined without a known bus, or if events are off. */
   readonly events: Events | undefined;
+  /** Undefined where there is no CloudWatch, or it may not be asked. */
+  readonly lastHour: ReturnType<typeof createLastHour>;
   /** Throws an error that says what to do if no queue is named. */
   queueUrl(): string;
   /** For other queues, such as the dead-letter queue. */
@@ -40,11 +43,13 @@ export async function openSystem(
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
   // Loaded late, because most commands answer before they need the AWS SDK.
-  const [{ connect }, { createTableInspection }, { createQueueAge }] = await Promise.all([
-    import('../../aws/connect.ts'),
-    import('../../aws/dynamodb/table-inspection.ts'),
-    import('../../aws/sqs/queue-age.ts'),
-  ]);
+  const [{ connect }, { createTableInspection }, { createQueueAge, isOnAws }, { createLastHour }] =
+    await Promise.all([
+      import('../../aws/connect.ts'),
+      import('../../aws/dynamodb/table-inspection.ts'),
+      import('../../aws/sqs/queue-age.ts'),
+      import('../../aws/last-hour.ts'),
+    ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
     ...{ tableName, settings: declared, clock, chance },
     dynamodb: clientConfig(found.environment, 'DYNAMODB'),
@@ -67,6 +72,10 @@ export async function openSystem(
       events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl(), routing),
       queueAge: createQueueAge({ queueUrl: found.queueUrl ?? '', clock, config }),
+      lastHour:
+        isOnAws(found.queueUrl ?? '') || config.endpoint !== undefined
+          ? createLastHour({ service: found.environment[resourceVariables.serviceName], clock, config })
+          : async () => undefined,
     };
   } catch (error) {
     close();

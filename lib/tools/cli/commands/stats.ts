@@ -13,6 +13,7 @@ import {
 import type { SystemOptions } from '../find-system.ts';
 import { listWorkers } from '../list-workers.ts';
 import { overviewLines } from '../overview-lines.ts';
+import { readHealth, tellHealth } from '../read-health.ts';
 import type { System } from '../system.ts';
 import type { Output } from '../terminal/output.ts';
 import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
@@ -31,7 +32,7 @@ const PAGES_EACH = 250;
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('stats')
-    .description('count jobs by status from the index, and show queue and reaper')
+    .description('say whether the system is healthy, count jobs by status, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
     .option('-w, --watch', 'count again and again until Ctrl-C; --json prints one document a line')
     .option('--workers', 'list workers instead, by the leases they hold: last heartbeat, live or STALE')
@@ -70,6 +71,10 @@ async function look(system: System, output: Output, options: StatsOptions, pages
   const now = system.clock.now();
   if (options.workers === true) return listWorkers(system, output, now, options);
   const overview = await readOverview(system, now, { types: options.type, pagesEach });
-  output.json(overview);
+  const { health, lastHour } = await readHealth(system, overview);
+  output.json({ ...overview, health });
+  tellHealth(output, health);
+  output.line();
   for (const line of overviewLines(overview, now, output)) output.line(line);
+  for (const { label, value, remark = '' } of lastHour) output.say(`${label}: `, `${value} ${remark}`.trim());
 }

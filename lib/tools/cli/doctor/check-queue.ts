@@ -2,7 +2,7 @@ import type { QueueDescription } from '../../../aws/sqs/queue-inspection.ts';
 import { declarations, type Settings } from '../../../settings/settings.ts';
 import { jobQueueAttributes } from '../../../wire/queues.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
-import { type Finding, problem, warning } from './check.ts';
+import { type Finding, problem } from './check.ts';
 
 const DEPLOY = 'set it in the stack and deploy; a queue created by hand needs it, too';
 
@@ -18,14 +18,6 @@ export function checkQueue(
     ...[...deliveryProblems(queue, settings), ...deadLetterProblems(queue, deadLetters, settings)]
       .filter((says) => says !== undefined)
       .map((says) => problem(says, DEPLOY)),
-    ...(deadLetters !== undefined && deadLetters.visible > 0
-      ? [
-          warning(
-            `${deadLetters.visible} messages are in the dead-letter queue`,
-            "its consumer should have turned them into rows; list them with 'leasehold ls --dlq'",
-          ),
-        ]
-      : []),
     ...checkPolicy(queue),
   ];
 }

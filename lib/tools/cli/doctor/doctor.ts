@@ -1,19 +1,22 @@
 import { Command } from 'commander';
+import { readOverview } from '../../../client/overview.ts';
 import { settingsFromEnvironment } from '../../../settings/environment.ts';
 import { defaultSettings } from '../../../settings/settings.ts';
 import { SettingsError } from '../../../settings/settings-error.ts';
 import { counted } from '../../inspect/counted.ts';
+import type { Health } from '../../inspect/health.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { CliError, type ExitCode, exitCodes } from '../cli-error.ts';
 import { type CliContext, onSystem, withExamples, withSystem, withWide } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 import { locateSystem } from '../locate-system.ts';
+import { readHealth, tellHealth } from '../read-health.ts';
 import { openSystem, type System, settingVariables } from '../system.ts';
 import { confirmed } from '../terminal/confirmed.ts';
 import { type Colours, createOutput, type Output } from '../terminal/output.ts';
-import type { CheckResult, Finding } from './check.ts';
+import { type CheckResult, type Finding, runCheck } from './check.ts';
 import { isRepairable, type Repaired, repairRows } from './repair-rows.ts';
-import { runDoctor } from './run-doctor.ts';
+import { rowCheckNames, runDoctor } from './run-doctor.ts';
 
 interface DoctorCommandOptions extends SystemOptions {
   readonly repair?: boolean;
@@ -23,12 +26,14 @@ interface DoctorCommandOptions extends SystemOptions {
   readonly yes?: boolean;
 }
 
+/** Enough for ten thousand jobs of each status and shard. */
+const PAGES_EACH = 1;
 /** Findings printed per check. */
 const TOLD = 10;
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('doctor')
-    .description('check settings, clock, reaper, queue and every row; repair rows with --repair')
+    .description('say whether the system is healthy, then check settings, clock, queue and every row')
     .option('--repair', 'repair what can be repaired, by conditional writes')
     .option('--sweep', 'instead, sweep once from here: reclaim what lapsed, send lost hints again')
     .option('--dry-run', 'with --repair or --sweep: only say what would be done')
@@ -37,7 +42,7 @@ export function createCommand(context: CliContext): Command {
     .option('-y, --yes', 'do not ask before repairing')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no problems; 1 problems were found, and not all repaired;\n2 something could not be checked.',
+      '\nExit codes: 0 healthy, and no problems; 1 not healthy, or problems were found\nand not all repaired; 2 something could not be checked.',
     )
     .action((options: DoctorCommandOptions) =>
       options.sweep === true ? sweepFromHere(context, options) : doctor(context, options),
@@ -63,23 +68,51 @@ async function doctor(context: CliContext, options: DoctorCommandOptions): Promi
   const output = createOutput(terminal, options);
   const system = await openDespiteSettings(context, options);
   try {
-    const results = await runDoctor(system, terminal, {
+    const verdict = await judge(system, output);
+    const checks = await runDoctor(system, terminal, {
       scan: options.scan,
       onScan: ({ rows, readUnits, dollars }) =>
         output.note(
           `Reading the whole table: about ${counted(rows, 'row')}, ${counted(readUnits, 'read unit')}, ${formatDollars(dollars)}.`,
         ),
     });
-    for (const result of results) tell(output, result, options.repair === true);
+    for (const result of inOneLine(checks)) tell(output, result, options.repair === true);
+    const results = verdict.outcome === 'checked' ? checks : [verdict, ...checks];
     const repaired = await repair(context, system, output, results, options);
     output.json({
+      health: verdict.health,
       results: results.map(withoutWrites),
       repaired: repaired?.map(({ finding: _, ...each }) => each),
     });
-    context.end(verdict(output, results, repaired));
+    context.end(conclude(output, results, repaired, verdict.health));
   } finally {
     system.close();
   }
+}
+
+/** Is it healthy? Comes first, because that is the question. */
+async function judge(system: System, output: Output): Promise<CheckResult & { readonly health?: Health }> {
+  let health: Health | undefined;
+  const result = await runCheck('health', async () => {
+    const overview = await readOverview(system, system.clock.now(), { pagesEach: PAGES_EACH });
+    ({ health } = await readHealth(system, overview));
+    return [];
+  });
+  if (health === undefined) tell(output, result, false);
+  else tellHealth(output, health);
+  output.line();
+  return { ...result, health };
+}
+
+/** Checks of rows that found nothing share a line. */
+function inOneLine(results: readonly CheckResult[]): CheckResult[] {
+  const isQuiet = (result: CheckResult) =>
+    rowCheckNames.includes(result.check) && !(result.outcome === 'checked' && result.findings.length > 0);
+  const [first, ...others] = results.filter(isQuiet);
+  const told = results.filter((result) => !isQuiet(result));
+  return first === undefined
+    ? told
+    : [...told, { ...first, check: `rows (${counted(others.length + 1, 'check')})` }];
 }
 
 /** Broken settings are a finding themselves and must not hide the others. */
@@ -156,10 +189,11 @@ async function repair(
   return repaired;
 }
 
-function verdict(
+function conclude(
   output: Output,
   results: readonly CheckResult[],
   repaired: readonly Repaired[] | undefined,
+  health: Health | undefined,
 ): ExitCode {
   const mended = new Set(
     repaired?.filter(({ outcome }) => outcome === 'repaired').map(({ finding }) => finding),
@@ -172,9 +206,11 @@ function verdict(
   output.line();
   if (left.length > 0) output.line(colours.red(counted(left.length, 'problem')));
   if (unchecked > 0) output.line(colours.yellow(`${counted(unchecked, 'check')} could not be run`));
-  if (left.length === 0 && unchecked === 0)
+  const isIll = health !== undefined && health.state !== 'healthy';
+  if (isIll) output.line(colours.red(`not healthy: ${counted(health.reasons.length, 'reason')} above`));
+  if (left.length === 0 && unchecked === 0 && !isIll)
     output.line(colours.green(mended.size > 0 ? 'no problems left' : 'no problems'));
-  return left.length > 0 ? exitCodes.refused : unchecked > 0 ? exitCodes.unusable : exitCodes.ok;
+  return left.length > 0 || isIll ? exitCodes.refused : unchecked > 0 ? exitCodes.unusable : exitCodes.ok;
 }
 
 const withoutWrites = (result: CheckResult) =>

@@ -1,10 +1,6 @@
-import { clientConfig } from '../../../aws/client-defaults.ts';
-import { lambdaThrottles } from '../../../aws/lambda/lambda-throttles.ts';
-import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
 import type { Cursor } from '../../../protocol/ports.ts';
-import { allShards } from '../../../protocol/shards.ts';
 import { LEADER_KEY } from '../../../wire/table.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -12,7 +8,10 @@ import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
 import { checkQueue } from './check-queue.ts';
 import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
-import { checkClock, checkConcurrency, checkReaper, checkSettings, checkTable } from './system-checks.ts';
+import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
+
+const DATA_CHECK = 'data rows';
+export const rowCheckNames: readonly string[] = [...Object.keys(rowChecks), DATA_CHECK];
 
 export interface DoctorOptions {
   /** True: at any cost. False: never. Undefined: if it is nearly free. */
@@ -28,8 +27,6 @@ export async function runDoctor(
   options: DoctorOptions = {},
 ): Promise<CheckResult[]> {
   const { settings, found, table } = system;
-  const now = terminal.clock.now();
-  const partitions = allShards(settings.shards);
   const results = [
     await runCheck('settings', () => checkSettings(settingVariables(found.environment))),
     await runCheck('table and indexes', async () => checkTable(await system.inspection.describe())),
@@ -37,32 +34,10 @@ export async function runDoctor(
       await table.read(LEADER_KEY);
       return checkClock(system.clockGuard.offset(), settings);
     }),
-    await runCheck('reaper', async () =>
-      checkReaper(
-        {
-          leader: await table.read(LEADER_KEY),
-          oldestRunning: await oldest(system, partitions.running),
-          oldestPending: await oldest(system, partitions.pending),
-        },
-        now,
-        settings,
-      ),
-    ),
+    await runCheck('reaper', async () => checkReaper(await table.read(LEADER_KEY), settings)),
     await runCheck('queue', () => queueFindings(system)),
-    await runCheck('Lambda concurrency', () => concurrencyFindings(system, now)),
   ];
   return [...results, ...(await checkRows(system, terminal, options))];
-}
-
-async function oldest({ table }: System, partitions: readonly string[]): Promise<number | undefined> {
-  const pages = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
-  const ends = pages.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
-  return ends.length === 0 ? undefined : Math.min(...ends);
-}
-
-async function concurrencyFindings({ found }: System, now: number): Promise<Finding[]> {
-  if (!isOnAws(found.queueUrl ?? '')) return [];
-  return checkConcurrency(await lambdaThrottles(clientConfig(found.environment, 'CLOUDWATCH'), now));
 }
 
 async function queueFindings(system: System): Promise<Finding[]> {
@@ -84,7 +59,7 @@ async function queueFindings(system: System): Promise<Finding[]> {
 
 /** One scan serves all checks of rows, and finds rows that no index shows. */
 async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
-  const names = [...Object.keys(rowChecks), DATA_CHECK];
+  const names = rowCheckNames;
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
     names.map((check): CheckResult => ({ check, outcome, reason }));
   if (options.scan === false) return all('skipped', 'skipped (--no-scan)');
@@ -102,8 +77,6 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
     return all('failed', error instanceof Error ? error.message : String(error));
   }
 }
-
-const DATA_CHECK = 'data rows';
 
 async function scanRows(system: System, terminal: Terminal): Promise<Map<string, Finding[]>> {
   const context: RowContext = {

@@ -103,6 +103,26 @@ export function configurationFromEnvironment(environment: Environment): Configur
   return { resources, settings, ...defined({ routing: routingFromEnvironment(environment) }) };
 }
 
+const processLimits = { healthPort: 65_535, protectMinutes: 2880 } as const;
+
+/** What a container whose command is fixed is told by its variables. */
+export function processOptionsFromEnvironment(
+  environment: Environment,
+): Partial<Record<keyof typeof processVariables, number>> {
+  const options: Partial<Record<keyof typeof processVariables, number>> = {};
+  for (const name of Object.keys(processVariables) as (keyof typeof processVariables)[]) {
+    const text = environment[processVariables[name]];
+    if (!text) continue;
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < 0 || value > processLimits[name])
+      throw new SettingsError([
+        `environment variable '${processVariables[name]}' is ${quoted(text)}; it must be a whole number from 0 to ${processLimits[name]}`,
+      ]);
+    options[name] = value;
+  }
+  return options;
+}
+
 /** Undefined where there is one pool. */
 export function routingFromEnvironment(environment: Environment): Routing | undefined {
   const text = environment[poolVariables.pools];

@@ -15,6 +15,8 @@ export interface WorkerProcessOptions {
   readonly reaper?: EmbeddedReaper;
   /** Rejects when no request can ever succeed, such as without a region. @default - not checked */
   readonly reachable?: Promise<unknown>;
+  /** Where the container may be scaled in, given the age of its oldest job. @default - not protected */
+  readonly protect?: (longestRunMs: () => number) => { stop(): Promise<void> };
   /** Flushes metrics. */
   readonly flush?: () => void;
   /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
@@ -61,6 +63,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     taker.claimMore();
     polls.consider();
   };
+  const protection = options.protect?.(slots.longestRunMs);
   const hasStopped = Promise.withResolvers<void>();
   let unusable: unknown;
   const flushing = flush && setInterval(flush, FLUSH_MS);
@@ -79,7 +82,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     await claimed;
     await slots.empty(Number.POSITIVE_INFINITY);
     await taker.settle();
-    await reaper?.stop();
+    await Promise.all([reaper?.stop(), protection?.stop()]);
     await Promise.all([heart.quiet(), engine.quiet()]);
     await cells.close();
     clearInterval(flushing);

@@ -4,13 +4,15 @@ import { isMisconfigured } from '../../protocol/errors.ts';
 import type { WakeQueue } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { createEmbeddedReaper } from '../../reaper/embedded.ts';
-import { configurationFromEnvironment } from '../../settings/environment.ts';
+import { configurationFromEnvironment, processOptionsFromEnvironment } from '../../settings/environment.ts';
 import { resolveSettings } from '../../settings/settings.ts';
+import { defined } from '../../wire/defined.ts';
 import { reaperVariables } from '../../wire/environment.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import { defaultCells } from '../cells/host/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
+import { protectTask } from './task-protection.ts';
 
 /** Which jobs a worker runs, and how many at once. */
 export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
@@ -22,7 +24,7 @@ export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
   readonly concurrency?: number;
   /** Also run a reaper; any number of processes may. @default false */
   readonly reaper?: boolean;
-  /** Port of an HTTP health check. @default - none */
+  /** Port of an HTTP health check. @default - `LEASEHOLD_HEALTH_PORT`, or none */
   readonly healthPort?: number;
   /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
   readonly signals?: boolean;
@@ -44,11 +46,20 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
     configuration: { ...given, settings },
     handlers: { jobs: options.jobs },
   });
+  const { healthPort, protectMinutes = 0 } = {
+    ...processOptionsFromEnvironment(process.env),
+    ...defined({ healthPort: options.healthPort }),
+  };
+  const agentUri = process.env.ECS_AGENT_URI;
   const flush = () => worker.telemetry.flush();
   // Operators need the cell count because each cell opens connections.
   worker.telemetry.info('worker starts', { worker: worker.worker, cells, spare: 1, concurrency });
   const host = startWorkerProcess({
     ...{ parts: worker, flush, signals: options.signals },
+    protect:
+      protectMinutes > 0 && agentUri
+        ? (longestRunMs) => protectTask({ ...worker, agentUri, minutes: protectMinutes, longestRunMs })
+        : undefined,
     // Outages pass; a wrong configuration does not.
     reachable: worker.table.read(LEADER_KEY).catch((error: unknown) => {
       if (isMisconfigured(error)) throw error;
@@ -57,7 +68,7 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
       ? createEmbeddedReaper({ ...worker, name: `reaper/${worker.worker}`, wakeQueue: wakeQueueOf(worker) })
       : undefined,
   });
-  const health = options.healthPort === undefined ? undefined : serveHealth(options.healthPort, host, worker);
+  const health = healthPort === undefined ? undefined : serveHealth(healthPort, host, worker);
   const stopped = host.stopped.finally(async () => {
     health?.close();
     await worker.close();

@@ -15,6 +15,8 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
   let ending = 0;
   // A `Promise.race` would leak into every longer-lived job.
   let waiting: (() => void)[] = [];
+  /** In the order of their start. */
+  const starts = new Set<{ readonly at: number }>();
   const pace = createPace(clock);
 
   const nextEnd = async (withinMs: number, signal?: AbortSignal): Promise<void> => {
@@ -51,6 +53,8 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
     /** Frees the slot when the job calls `returned`, at the latest when it ends. */
     run(job: (returned: () => void) => Promise<unknown>): void {
       let isReturned = false;
+      const start = { at: clock.monotonic() };
+      starts.add(start);
       const returned = () => {
         if (isReturned) return;
         isReturned = true;
@@ -61,10 +65,16 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
         .catch(() => {})
         .finally(() => {
           returned();
+          starts.delete(start);
           ending -= 1;
           if (running + ending === most - 1) onFree();
           ended();
         });
+    },
+    /** Age of the oldest job, 0 without any. */
+    longestRunMs(): number {
+      for (const { at } of starts) return clock.monotonic() - at;
+      return 0;
     },
     freedPerMs: pace.perMs,
     /** False if jobs remain after the wait. */

@@ -1,54 +1,24 @@
-import { Duration, Stack, type StackProps } from 'aws-cdk-lib';
-import { AdjustmentType } from 'aws-cdk-lib/aws-applicationautoscaling';
+import { Stack, type StackProps } from 'aws-cdk-lib';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
-import {
-  Cluster,
-  ContainerImage,
-  FargateService,
-  FargateTaskDefinition,
-  LogDrivers,
-} from 'aws-cdk-lib/aws-ecs';
+import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import type { Construct } from 'constructs';
-import { LeaseholdJobs } from 'leasehold/cdk';
+import { fargate, LeaseholdJobs } from 'leasehold/cdk';
 
-/** Jobs that run in Fargate containers. Table, queues, reaper and alarms are as everywhere; there is no worker function. */
+/** Renders videos in Fargate containers, as many as there is work for. */
 export class RenderStack extends Stack {
   readonly jobs: LeaseholdJobs;
 
   constructor(scope: Construct, id: string, props?: StackProps) {
     super(scope, id, props);
-    this.jobs = new LeaseholdJobs(this, 'Jobs', { worker: 'none' });
-
-    const task = new FargateTaskDefinition(this, 'Task', { cpu: 1024, memoryLimitMiB: 2048 });
-    task.addContainer('Worker', {
-      // The folder with the Dockerfile, package.json and jobs.ts.
-      image: ContainerImage.fromAsset(import.meta.dirname),
-      environment: { ...this.jobs.environment },
-      // The time to hand running jobs over after SIGTERM.
-      stopTimeout: Duration.minutes(2),
-      healthCheck: {
-        command: [
-          'CMD-SHELL',
-          `node -e "fetch('http://localhost:8080').then((r) => process.exit(r.ok ? 0 : 1))"`,
-        ],
-        startPeriod: Duration.seconds(30),
+    // The folder with the Dockerfile, package.json and jobs.ts.
+    const image = ContainerImage.fromAsset(import.meta.dirname);
+    const vpc = new Vpc(this, 'Vpc', { maxAzs: 2, natGateways: 1 });
+    this.jobs = new LeaseholdJobs(this, 'Jobs', {
+      // No type runs on Lambda here; with a jobs module, a worker function runs all other types.
+      worker: 'none',
+      pools: {
+        render: { types: ['render'], compute: fargate({ image, vpc, cpu: 1024, memory: 2048, max: 20 }) },
       },
-      logging: LogDrivers.awsLogs({ streamPrefix: 'worker' }),
-    });
-    this.jobs.grants.work(task.taskRole);
-
-    const cluster = new Cluster(this, 'Cluster', { vpc: new Vpc(this, 'Vpc', { maxAzs: 2 }) });
-    const service = new FargateService(this, 'Service', { cluster, taskDefinition: task, desiredCount: 1 });
-
-    // One container for each hundred jobs that wait, and at least one.
-    service.autoScaleTaskCount({ minCapacity: 1, maxCapacity: 10 }).scaleOnMetric('Backlog', {
-      metric: this.jobs.queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1) }),
-      adjustmentType: AdjustmentType.EXACT_CAPACITY,
-      scalingSteps: [
-        { upper: 100, change: 1 },
-        { lower: 100, upper: 500, change: 5 },
-        { lower: 500, change: 10 },
-      ],
     });
   }
 }

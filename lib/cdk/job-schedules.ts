@@ -16,6 +16,7 @@ import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { type Deployment, deploymentTags, scheduleGroupOf } from '../wire/schedule-group.ts';
 import { acknowledge } from './acknowledge.ts';
+import type { JobPool } from './pools/pools.ts';
 import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 /** The resources behind recurring jobs. */
@@ -50,7 +51,12 @@ export const createScheduleGroup = (
   });
 
 export function addSchedules(
-  jobs: Construct & { readonly queue: IQueue; readonly serviceName: string; readonly settings: Settings },
+  jobs: Construct & {
+    readonly queue: IQueue;
+    readonly pools: Readonly<Record<string, Pick<JobPool, 'queue' | 'types'>>>;
+    readonly serviceName: string;
+    readonly settings: Settings;
+  },
   group: CfnScheduleGroup,
   schedules: Schedules,
   {
@@ -69,10 +75,13 @@ export function addSchedules(
     removalPolicy,
   });
   acknowledge(deadLetterQueue, 'AwsSolutions-SQS3', 'It is a dead-letter queue itself, of the schedules.');
-  const role = createRole(home, group, { queue: jobs.queue, deadLetterQueue, encryptionKey });
-  const parts = { group, queue: jobs.queue, deadLetterQueue, serviceName, role: role.role };
+  const queueOf = ({ type }: Schedule): IQueue =>
+    Object.values(jobs.pools).find(({ types }) => types.includes(type))?.queue ?? jobs.queue;
+  const queues = [...new Set(Object.values(schedules).map(queueOf))];
+  const role = createRole(home, group, { queues, deadLetterQueue, encryptionKey });
+  const parts = { group, deadLetterQueue, serviceName, role: role.role };
   const made = Object.entries(schedules).map(([name, schedule]): [string, CfnSchedule] => {
-    const resource = createSchedule(home, name, schedule, parts);
+    const resource = createSchedule(home, name, schedule, { ...parts, queue: queueOf(schedule) });
     role.grant.applyBefore(resource);
     return [name, resource];
   });
@@ -83,7 +92,11 @@ export function addSchedules(
 function createRole(
   home: Construct,
   group: CfnScheduleGroup,
-  to: { readonly queue: IQueue; readonly deadLetterQueue: IQueue; readonly encryptionKey: IKey | undefined },
+  to: {
+    readonly queues: readonly IQueue[];
+    readonly deadLetterQueue: IQueue;
+    readonly encryptionKey: IKey | undefined;
+  },
 ): { readonly role: Role; readonly grant: Grant } {
   const role = new Role(home, 'Role', {
     // https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
@@ -96,7 +109,7 @@ function createRole(
   const grant = Grant.addToPrincipal({
     grantee: role,
     actions: ['sqs:SendMessage'],
-    resourceArns: [to.queue.queueArn, to.deadLetterQueue.queueArn],
+    resourceArns: [...to.queues, to.deadLetterQueue].map(({ queueArn }) => queueArn),
   });
   const key = to.encryptionKey?.grant(role, 'kms:Decrypt', 'kms:GenerateDataKey');
   return { role, grant: key === undefined ? grant : grant.combine(key) };

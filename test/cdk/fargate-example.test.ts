@@ -35,16 +35,17 @@ describe('workers in Fargate containers', () => {
   });
 
   it('may run jobs, and no more', () => {
-    expect(permissionsOf(template, /^TaskTaskRole/)).toEqual([
+    expect(permissionsOf(template, /^JobsPoolrenderTaskTaskRole/)).toEqual([
       'dynamodb:BatchGetItem on Table',
       'dynamodb:GetItem on Table',
       'dynamodb:PartiQLInsert on Table',
       'dynamodb:PartiQLUpdate on Table',
       'dynamodb:UpdateItem on Table',
       'events:PutEvents on bus default',
-      'sqs:ChangeMessageVisibility on Queue',
-      'sqs:DeleteMessage on Queue',
-      'sqs:ReceiveMessage on Queue',
+      'sqs:ChangeMessageVisibility on PoolrenderQueue',
+      'sqs:DeleteMessage on PoolrenderQueue',
+      'sqs:ReceiveMessage on PoolrenderQueue',
+      'sqs:SendMessage on PoolrenderQueue',
       'sqs:SendMessage on Queue',
     ]);
   });

@@ -147,6 +147,31 @@ describe('pools', () => {
   });
 });
 
+describe('a schedule of a type in a pool', () => {
+  it('sends its ticks to the queue of the pool', () => {
+    const schedules = {
+      nightly: { type: 'render', cron: '0 3 * * ? *' },
+      hourly: { type: 'count-primes', rate: '1 hour' },
+    };
+    const made = synthesizeIn(
+      (stack) =>
+        new LeaseholdJobs(stack, 'Jobs', {
+          jobs: someJobs,
+          schedules,
+          pools: { own: { types: ['render'] } },
+        }),
+      { env: someEnv },
+    );
+    const targets = Object.values(made.template.findResources('AWS::Scheduler::Schedule')).map(
+      ({ Properties }) => [Properties.Name, flat(Properties.Target.Arn)],
+    );
+    expect(Object.fromEntries(targets)).toMatchObject({
+      nightly: expect.stringMatching(/^<JobsPoolownQueue/),
+      hourly: expect.stringMatching(/^<JobsQueue/),
+    });
+  });
+});
+
 describe('a pool of containers', () => {
   it('drains within Fargate’s two minutes, and says how it is', () => {
     const { variables, ...container } = containerOf(withContainers());

@@ -14,6 +14,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { nameSourcesFromPackage } from '../lib/tools/bundle/name-sources.ts';
 import { buildPage } from '../lib/tools/console/page-files.ts';
 import { buildBundles } from '../lib/tools/dev/bundles.ts';
 
@@ -93,6 +94,7 @@ async function bundleFunctions(): Promise<void> {
   const bundles = await buildBundles(functions, { jobs: join(root, 'examples', 'demo.ts') });
   for (const name of functions) {
     const target = join(out, 'functions', name);
+    nameSourcesFromPackage(bundles.folder(name));
     cpSync(bundles.folder(name), target, { recursive: true });
     console.log(`functions/${name}: ${Math.round(statSync(join(target, 'index.mjs')).size / 1024)} KiB`);
   }

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -130,6 +130,19 @@ describe('the tarball', () => {
       ([, { DeletionPolicy }]) => DeletionPolicy !== undefined && DeletionPolicy !== 'Delete',
     );
     expect(kept).toEqual([]);
+  });
+
+  it('says nothing of the machine that built it, not even in its source maps', () => {
+    const maps = globSync(join(installed, '**/*.map'));
+    expect(maps.length).toBeGreaterThan(3);
+    for (const map of maps) {
+      const { sources } = JSON.parse(readFileSync(map, 'utf8')) as { readonly sources: readonly string[] };
+      expect(sources.filter((source) => !/^(lib|functions|examples|node_modules)\//.test(source))).toEqual(
+        [],
+      );
+    }
+    const files = globSync(join(installed, '**/*.{js,mjs,ts,map,json}'));
+    expect(files.filter((file) => readFileSync(file, 'utf8').includes(root))).toEqual([]);
   });
 
   it('runs its command without reading TypeScript', () => {

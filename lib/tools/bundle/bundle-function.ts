@@ -1,10 +1,9 @@
 import { execSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { packageFolder } from '../../this-package.ts';
+import { join } from 'node:path';
 import type { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { bundleOwn, bundleWorker, CELL } from './bundle.ts';
 import type { BundlingOptions } from './bundling.ts';
+import { nameSourcesFromPackage } from './name-sources.ts';
 import { installPackages } from './packages.ts';
 import { readJobsModule } from './read-jobs-module.ts';
 
@@ -14,7 +13,7 @@ type Given = BundlingOptions & { readonly commands?: readonly string[] };
 const [, , folder = '', name = '', jobs, bundling = '{}', architecture = ''] = process.argv;
 try {
   await (jobs === undefined ? bundleOwn(name, folder) : makeWorker(jobs, JSON.parse(bundling)));
-  for (const map of globSync(join(folder, '*.map'))) nameFromPackage(map);
+  nameSourcesFromPackage(folder);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
@@ -32,17 +31,4 @@ async function makeWorker(jobs: string, { commands = [], ...bundling }: Given): 
     process.stdout.write(message);
   }
   installPackages(folder, jobs, bundling.nodeModules ?? [], architecture);
-}
-
-/**
- * A map names its sources from where it is, and the hash of the code would change with the place of `cdk.out`. The map of a host that was
- * only copied from the published package finds none of them, and stays as it is.
- */
-function nameFromPackage(file: string): void {
-  const map = JSON.parse(readFileSync(file, 'utf8')) as { sources: string[] };
-  const sources = map.sources.map((source) => {
-    const real = resolve(dirname(file), source);
-    return existsSync(real) ? relative(packageFolder, real) : source;
-  });
-  writeFileSync(file, JSON.stringify({ ...map, sources }));
 }

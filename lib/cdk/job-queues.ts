@@ -1,24 +1,34 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { Settings } from '../settings/settings.ts';
 import { deadLetterQueueAttributes, jobQueueAttributes, wakeQueueAttributes } from '../wire/queues.ts';
 import { acknowledge } from './acknowledge.ts';
+import { adoptQueue } from './adopt-queue.ts';
 import type { ResourceProps } from './props/leasehold-jobs-props.ts';
 
 export interface JobQueues {
-  readonly queue: Queue;
+  readonly queue: IQueue;
   readonly deadLetterQueue: Queue;
 }
 
-export function addQueues(scope: Construct, settings: Settings, props: QueueProps): JobQueues {
+export function addQueues(
+  scope: Construct,
+  settings: Settings,
+  props: QueueProps & Pick<ResourceProps, 'queue'>,
+): JobQueues {
   const dead = deadLetterQueueAttributes(settings);
   const deadLetterQueue = new Queue(scope, 'DeadLetterQueue', {
     ...common(props),
     retentionPeriod: Duration.seconds(dead.retentionSeconds),
     visibilityTimeout: Duration.seconds(dead.visibilityTimeoutSeconds),
   });
-  return { queue: addJobQueue(scope, settings, { ...props, deadLetterQueue }), deadLetterQueue };
+  const { queue: given, encryptionKey: key } = props;
+  const queue =
+    given === undefined
+      ? addJobQueue(scope, settings, { ...props, deadLetterQueue })
+      : adoptQueue(scope, given, { deadLetterQueue, key, settings });
+  return { queue, deadLetterQueue };
 }
 
 type QueueProps = Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>;

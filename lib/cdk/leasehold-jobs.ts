@@ -9,7 +9,7 @@ import {
   type ProvisionedPollerConfig,
 } from 'aws-cdk-lib/aws-lambda';
 import type { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { toEnvironment } from '../settings/environment.ts';
 import { type RecoveryBound, recoveryBound } from '../settings/recovery-bound.ts';
@@ -54,7 +54,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly shardsKey: string | undefined;
 
   readonly table: TableV2;
-  readonly queue: Queue;
+  readonly queue: IQueue;
   readonly deadLetterQueue: Queue;
   /** Its messages start the next reaper. */
   readonly wakeQueue: Queue;

@@ -33,6 +33,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^cd examples\/existing-app$|^npx cdk synth --quiet$/, 'test/cdk/existing-app.test.ts'],
   [/^MAIL_URL=\S+ npx leasehold dev /, 'test/integration/cli-dev.test.ts'],
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
+  [/^npx leasehold work /, 'test/integration/cli-dev.test.ts'],
   [/^npx leasehold console$/, 'an account'],
   [
     /^(npm run rehearse --|npx -p leasehold leasehold-rehearse) --account /,

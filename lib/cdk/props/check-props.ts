@@ -23,6 +23,7 @@ const resourceProps = {
   vpcSubnets: true,
   securityGroups: true,
   fips: true,
+  queue: true,
   encryptionKey: true,
   logEncryptionKey: true,
   environmentEncryptionKey: true,

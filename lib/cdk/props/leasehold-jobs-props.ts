@@ -12,6 +12,7 @@ import type {
 import type { ICommandHooks } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Schedules } from '../../client/schedules/schedule.ts';
 import type { BundlingOptions } from '../../tools/bundle/bundling.ts';
 import type { PoolProps } from '../pools/compute.ts';
@@ -95,6 +96,12 @@ export interface ResourceProps {
   readonly securityGroups?: ISecurityGroup[];
   /** Whether all functions use AWS's FIPS endpoints. @default false */
   readonly fips?: boolean;
+  /**
+   * A standard queue that you have, for jobs. In the same stack it gets the visibility timeout, retention and dead-letter queue of a job
+   * queue; for any other, synth says what to set.
+   * @default - a new queue
+   */
+  readonly queue?: IQueue;
   /** Encrypts the table, the job queue and the dead-letter queue. @default - AWS owned keys */
   readonly encryptionKey?: IKey;
   /**

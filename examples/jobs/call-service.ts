@@ -1,5 +1,5 @@
 import { defineJob, NonRetryableError } from 'leasehold';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 
 /** Answers for which another attempt cannot help, unlike 408, 429 and the 5xx. */
 const isFinal = (status: number): boolean =>

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { defineJob, NonRetryableError } from 'leasehold';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 
 const DEFAULT_SLICE_BYTES = 1024 * 1024;
 
@@ -11,8 +11,12 @@ const DEFAULT_SLICE_BYTES = 1024 * 1024;
 export const checksumFile = defineJob({
   type: 'checksum-file',
   payload: z.object({
-    path: z.string().check(z.minLength(1)),
-    sliceBytes: z._default(z.int().check(z.gte(1), z.lte(64 * 1024 * 1024)), DEFAULT_SLICE_BYTES),
+    path: z.string().min(1),
+    sliceBytes: z
+      .int()
+      .min(1)
+      .max(64 * 1024 * 1024)
+      .default(DEFAULT_SLICE_BYTES),
   }),
   checkpoint: z.object({ offset: z.int(), sum: z.int(), size: z.int() }),
   progressTimeoutMs: 5 * 60_000,

@@ -1,5 +1,5 @@
 import { defineJob } from 'leasehold';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 
 /**
  * Counts the primes below a number, which is nothing but computing: between two checkpoints the event loop stands still,
@@ -8,8 +8,8 @@ import * as z from 'zod/mini';
 export const countPrimes = defineJob({
   type: 'count-primes',
   payload: z.object({
-    below: z.int().check(z.gte(2), z.lte(100_000_000)),
-    slice: z._default(z.int().check(z.gte(1)), 500_000),
+    below: z.int().min(2).max(100_000_000),
+    slice: z.int().min(1).default(500_000),
   }),
   checkpoint: z.object({ next: z.int(), count: z.int() }),
   maxStallMs: 60_000,

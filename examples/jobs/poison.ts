@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineJob } from 'leasehold';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 
 /** Kills the process that runs it, every time: the kind of job that takes a whole fleet down if nobody stops it. */
 export const poison = defineJob({

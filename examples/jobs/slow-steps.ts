@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineJob } from 'leasehold';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 
 /** Works in steps of a given length, and keeps its place after each: what a killed worker leaves behind is at most one step. */
 export const slowSteps = defineJob({
   type: 'slow-steps',
   payload: z.object({
-    steps: z.int().check(z.gte(1), z.lte(10_000)),
-    stepMs: z.int().check(z.gte(0), z.lte(60_000)),
+    steps: z.int().min(1).max(10_000),
+    stepMs: z.int().min(0).max(60_000),
   }),
   checkpoint: z.object({ step: z.int() }),
   async run({ payload, checkpoint }, { signal, save, progress }) {

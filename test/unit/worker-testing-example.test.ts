@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod/mini';
+import * as z from 'zod';
 import { defineJob, NonRetryableError } from '../../lib/index.ts';
 import { testJob } from '../../lib/testing/index.ts';
 

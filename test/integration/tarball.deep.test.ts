@@ -186,17 +186,20 @@ describe('native packages, real ones', () => {
        import { createRegistry, defineJob } from 'leasehold';
        import sharp from 'sharp';
        import * as z from 'zod';
+       import { Shade } from './shade';
        const draw = defineJob({
          type: 'draw',
          payload: z.object({ width: z.int() }),
          async run({ payload: { width } }) {
-           const create = { width, height: 2, channels: 3, background: 'red' } as const;
+           const create = { width, height: 2, channels: 3, background: Shade.Red } as const;
            const { size } = await sharp({ create }).png().toFile('/tmp/leasehold-picture.png');
            return new Database(':memory:').prepare('select ? > 0 as drawn').get(size);
          },
        });
        export const registry = createRegistry([draw]);`,
     );
+    // Neither enums nor imports without extensions run in Node alone.
+    project.write('shade.ts', `export enum Shade { Red = 'red' }`);
     expect(() => synth('')).toThrow(/native code cannot be bundled: better-sqlite3, sharp\./);
     const nodeModules = `bundling: { nodeModules: ['sharp', 'better-sqlite3'] }`;
     const arm = synth(nodeModules);
@@ -208,14 +211,39 @@ describe('native packages, real ones', () => {
     project.run('node', 'load.mjs', join(folder, 'deployed', 'cell.mjs'));
   });
 
-  it('run in dev', MINUTES, async () => {
-    const dev = project.start('npx', 'leasehold', 'dev', 'jobs.ts', '--node-modules', 'sharp,better-sqlite3');
-    const hears = (words: RegExp) => expect.poll(dev.said, { timeout: 120_000, interval: 50 }).toMatch(words);
+  const leasehold = (...args: readonly string[]) => project.start('node_modules/.bin/leasehold', ...args);
+  const hears = (started: { said(): string }, words: RegExp) =>
+    expect.poll(started.said, { timeout: 120_000, interval: 50 }).toMatch(words);
+  const draw = (jobId: string) =>
+    project.run('npx', 'leasehold', 'send', 'draw', '{"width":3}', '--job-id', jobId);
+
+  const rowOf = (jobId: string) => project.run('npx', 'leasehold', 'show', jobId, '--row');
+
+  it('are named by dev in one message, and run in dev', MINUTES, async () => {
+    const refused = leasehold('dev', 'jobs.ts');
+    await hears(refused, /cannot be bundled/);
+    await refused.stop();
+    expect(refused.said()).toMatch(/^error: native code cannot be bundled: better-sqlite3, sharp\./);
+    const dev = leasehold('dev', 'jobs.ts', '--node-modules', 'sharp,better-sqlite3');
     try {
-      await hears(/npx leasehold send draw/);
-      project.run('npx', 'leasehold', 'send', 'draw', '{"width":3}', '--job-id', 'mine');
-      await hears(/mine draw #1 +done after/);
-      expect(project.run('npx', 'leasehold', 'show', 'mine')).toMatch(/"drawn": ?1/);
+      await hears(dev, /npx leasehold send draw/);
+      draw('mine');
+      await hears(dev, /mine draw #1 +done after/);
+      expect(rowOf('mine')).toMatch(/"drawn": ?1/);
+    } finally {
+      await dev.stop();
+    }
+  });
+
+  it('run in work, without an option', MINUTES, async () => {
+    const dev = leasehold('dev', '--workers', '0');
+    try {
+      await hears(dev, /Ctrl-C stops/);
+      const variables = 'set -a; eval "$(npx leasehold dev --env)"; set +a';
+      const work = project.start('sh', '-c', `${variables}; exec node_modules/.bin/leasehold work jobs.ts`);
+      draw('worked');
+      await expect.poll(() => rowOf('worked'), { timeout: 120_000, interval: 500 }).toMatch(/"drawn": ?1/);
+      expect(await work.stop()).toEqual([0, null]);
     } finally {
       await dev.stop();
     }

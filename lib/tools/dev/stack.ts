@@ -137,6 +137,8 @@ async function startParts(
   const { schedules: given = {} } = options;
   refuseBadSchedules(given, settings);
   const bundling = buildBundles(localFunctions, options);
+  // It may fail while the engines start, and before anything awaits it.
+  bundling.catch(() => {});
   started.push(async () => (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove());
   const { endpoints, environment, queues, sqs } = await startServices(options, name, settings, started, emit);
   const bundles = await bundling;

@@ -2,9 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
 import { declarations, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
-import type { JsonValue } from '../wire/message.ts';
+import { type JsonValue, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
-import type { JobDefinition, JobOptions } from './define-job.ts';
+import type { HandlerJob, JobDefinition, JobOptions } from './define-job.ts';
 import { definitionProblems, numberProblem } from './definition-problems.ts';
 
 /** Shared by all copies of this package. */
@@ -21,6 +21,11 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
 export interface RegistryOptions {
   /** Flushes a tracing layer; called on Lambda before each invocation ends, because a freeze may follow. */
   readonly flush?: () => Promise<void>;
+  /**
+   * Called around each run of a handler, in the process that runs it: for tracing, metrics, or a context of your own. It must call
+   * `run` once and return what that returns. @default - handlers are called directly
+   */
+  readonly around?: (job: HandlerJob, run: () => Promise<unknown>) => Promise<unknown>;
 }
 
 /** The type names in a registry. */
@@ -67,7 +72,7 @@ export class UnknownTypeError extends LeaseholdError {
 /** Collects the job types that a worker runs. */
 export function createRegistry<const Definitions extends readonly JobDefinition[]>(
   definitions: Definitions,
-  { flush }: RegistryOptions = {},
+  { flush, around }: RegistryOptions = {},
 ): Registry<Definitions> {
   const byType = new Map<string, JobDefinition>();
   const problems: string[] = [];
@@ -75,11 +80,21 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
     problems.push(...definitionProblems(definition));
     if (byType.has(definition.type))
       problems.push(`type '${definition.type}' is defined twice; rename or remove one`);
-    byType.set(definition.type, definition);
+    byType.set(definition.type, surrounded(definition, around));
   }
+  if (around !== undefined && typeof around !== 'function')
+    problems.push(
+      `'around' is ${quoted(around)}; it must be a function of a job and of the run. Give one, or leave it out`,
+    );
   if (problems.length > 0) throw new RegistryError(problems);
   return { [REGISTRY]: true, definitions, find: (type) => byType.get(type), flush };
 }
+
+/** The handler's own error passes through, and so does its result. */
+const surrounded = (definition: JobDefinition, around: RegistryOptions['around']): JobDefinition =>
+  around === undefined
+    ? definition
+    : { ...definition, run: (job, context) => around(job, async () => definition.run(job, context)) };
 
 export const isRegistry = (value: unknown): value is Registry =>
   typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;

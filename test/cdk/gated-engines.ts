@@ -83,6 +83,8 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
         ...gate,
         environment: {
           AWS_ENDPOINT_URL: gate.endpoint,
+          // No stand-in has it, and no grant includes it.
+          AWS_ENDPOINT_URL_CLOUDWATCH: '',
           AWS_REGION: REGION,
           AWS_ACCESS_KEY_ID: 'local',
           AWS_SECRET_ACCESS_KEY: 'local',

@@ -175,6 +175,19 @@ describe('the health of a worker', () => {
     return host;
   };
 
+  it('serves its counts in the format of Prometheus, and runs handlers inside of around', async () => {
+    const port = await freePort();
+    host = startWorker({
+      ...{ ...worker(), metricsPort: port },
+      jobs: new URL('../support/around-jobs.ts', import.meta.url),
+    });
+    await stack.send('told', {}, { jobId: 'around-1' });
+    const done = await stack.until('around-1', (job) => job?.status === 'done');
+    expect(done).toMatchObject({ result: { inside: 'told around-1 #1' } });
+    const counts = () => fetch(`http://127.0.0.1:${port}/metrics`).then((reply) => reply.text());
+    await expect.poll(counts).toMatch(/^leasehold_jobs_done_total\{service="[^"]+"\} 1$/m);
+  });
+
   it('is bad while the table does not answer, while the queue does not, and from when it is told to stop', async () => {
     const port = await freePort();
     startAt(port);

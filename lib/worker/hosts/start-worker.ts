@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { createWakeQueue } from '../../aws/sqs/wake-queue.ts';
+import { createPowertoolsTelemetry } from '../../aws/telemetry.ts';
 import { isMisconfigured } from '../../protocol/errors.ts';
 import type { WakeQueue } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
@@ -11,6 +12,7 @@ import { reaperVariables } from '../../wire/environment.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import { defaultCells } from '../cells/host/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
+import { createMetricsPage, serveMetrics } from './metrics-port.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 import { protectTask } from './task-protection.ts';
 
@@ -26,6 +28,8 @@ export interface StartWorkerOptions extends Partial<WorkerConnectOptions> {
   readonly reaper?: boolean;
   /** Port of an HTTP health check. @default - `LEASEHOLD_HEALTH_PORT`, or none */
   readonly healthPort?: number;
+  /** Port on which the worker's counts are served in the format of Prometheus. @default - none */
+  readonly metricsPort?: number;
   /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
   readonly signals?: boolean;
 }
@@ -41,8 +45,12 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
   resolveSettings({ processConcurrency: concurrency });
   const settings = { ...given.settings, processConcurrency: concurrency };
   const cells = options.cells ?? (settings.cells > 0 ? settings.cells : defaultCells(concurrency));
+  const { serviceName } = given.resources;
+  const page = createMetricsPage(serviceName);
+  const reporting = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
+  const telemetry = options.metricsPort === undefined ? reporting : page.counting(reporting);
   const worker = composeWorker({
-    ...{ ...options, concurrency, cells, spare: true },
+    ...{ ...options, concurrency, cells, spare: true, telemetry },
     configuration: { ...given, settings },
     handlers: { jobs: options.jobs },
   });
@@ -69,8 +77,17 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
       : undefined,
   });
   const health = healthPort === undefined ? undefined : serveHealth(healthPort, host, worker);
+  const metrics =
+    options.metricsPort === undefined
+      ? undefined
+      : serveMetrics(
+          options.metricsPort,
+          () => page.text(host.running),
+          (error) => telemetry.error(`no metrics can be served on port ${options.metricsPort}`, error),
+        );
   const stopped = host.stopped.finally(async () => {
     health?.close();
+    metrics?.close();
     await worker.close();
   });
   return {

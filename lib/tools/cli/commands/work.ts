@@ -8,6 +8,7 @@ interface Options {
   readonly cells?: number;
   readonly concurrency?: number;
   readonly healthPort?: number;
+  readonly metricsPort?: number;
   readonly reaper?: boolean;
   readonly loader?: Readonly<Record<string, string>>;
 }
@@ -25,6 +26,11 @@ export function createCommand(context: CliContext): Command {
     .option(
       '--health-port <port>',
       'answers 200 here while it polls, a cell is ready and the table answers; else 503',
+      numberOption(0, 65_535),
+    )
+    .option(
+      '--metrics-port <port>',
+      'serves the counts of this process here, in the format of Prometheus',
       numberOption(0, 65_535),
     )
     .option('--reaper', 'reclaim lapsed jobs in this process, too; any number of processes may')
@@ -48,6 +54,6 @@ export function createCommand(context: CliContext): Command {
   return withExamples(
     command,
     'leasehold work src/jobs.ts',
-    'leasehold work dist/jobs.js --concurrency 50 --health-port 8080 --reaper',
+    'leasehold work dist/jobs.js --concurrency 50 --health-port 8080 --metrics-port 9464',
   );
 }

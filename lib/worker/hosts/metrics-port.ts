@@ -1,0 +1,78 @@
+import { createServer, type Server } from 'node:http';
+import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
+import { type MetricName, metrics } from '../../wire/metrics.ts';
+
+/** Readings whose latest value counts; other gauges are durations, which are summed up. */
+const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset'];
+
+/** Counts what a worker reports since it started, in the format of Prometheus. */
+export function createMetricsPage(service: string) {
+  const values = new Map<MetricName, { sum: number; readings: number }>();
+  const add = (metric: MetricName, value: number) => {
+    const { sum, readings } = values.get(metric) ?? { sum: 0, readings: 0 };
+    values.set(metric, { sum: states.includes(metric) ? value : sum + value, readings: readings + 1 });
+  };
+  return {
+    /** The same telemetry, counted here as well. */
+    counting: (telemetry: PowertoolsTelemetry): PowertoolsTelemetry => ({
+      ...telemetry,
+      count(metric, value = 1) {
+        add(metric, value);
+        telemetry.count(metric, value);
+      },
+      gauge(metric, value) {
+        add(metric, value);
+        telemetry.gauge(metric, value);
+      },
+    }),
+    text: (running: number): string =>
+      [
+        ...series('leasehold_running_jobs', 'gauge', 'jobs that run in this process now', [['', running]]),
+        ...[...values].flatMap(([metric, value]) => seriesOf(metric, value)),
+        '',
+      ]
+        .join('\n')
+        .replaceAll('{}', `{service="${service.replaceAll(/["\\\n]/g, '_')}"}`),
+  };
+}
+
+const series = (
+  name: string,
+  kind: string,
+  says: string,
+  samples: readonly (readonly [suffix: string, value: number])[],
+): string[] => [
+  `# HELP ${name} ${says}`,
+  `# TYPE ${name} ${kind}`,
+  ...samples.map(([suffix, value]) => `${name}${suffix}{} ${value}`),
+];
+
+function seriesOf(
+  metric: MetricName,
+  { sum, readings }: { readonly sum: number; readonly readings: number },
+) {
+  const { unit, says } = metrics[metric];
+  const name = `leasehold_${metric.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}`;
+  const isState = states.includes(metric);
+  if (unit === 'Milliseconds')
+    return isState
+      ? series(`${name}_seconds`, 'gauge', says, [['', sum / 1000]])
+      : series(`${name}_seconds`, 'summary', says, [
+          ['_sum', sum / 1000],
+          ['_count', readings],
+        ]);
+  return isState
+    ? series(name, 'gauge', says, [['', sum]])
+    : series(`${name}_total`, 'counter', says, [['', sum]]);
+}
+
+export function serveMetrics(port: number, text: () => string, onError: (error: Error) => void): Server {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(text());
+  });
+  server.on('error', onError);
+  server.listen(port);
+  server.unref();
+  return server;
+}

@@ -63,14 +63,40 @@ function scene(now: number) {
   return { rows, workers };
 }
 
+const reaperRow = (now: number) => ({
+  ...{
+    jobId: 'leader:reaper',
+    wake: 'a',
+    wakeAt: now + 50_000,
+    ledAt: now - 3_000,
+    holder: 'r',
+    term: 1,
+    shards: 2,
+  },
+});
+
 async function open() {
   const { rows, workers } = scene(Date.now());
   const local = {
-    ...{ tellsAll: true, workers: () => workers, signal: () => false, killCell: async () => false },
+    ...{ workers: () => workers, signal: () => false, killCell: async () => false },
     connect: () => () => {},
   };
   const queueDepth = async () => ({ visible: 135, inFlight: 4, delayed: 0 });
-  return startConsoleStage({ tableName: 'my-jobs', local, queueDepth }, rows);
+  return startConsoleStage({ tableName: 'my-jobs', local, queueDepth }, [...rows, reaperRow(Date.now())]);
+}
+
+/** An hour of a busy day, as if the console had been open since. */
+async function fillTrend({ console: { watcher } }: Awaited<ReturnType<typeof open>>) {
+  const now = Date.now();
+  for (let ago = 3_600_000; ago > 5_000; ago -= 5_000) {
+    const wave = 1 + Math.sin(ago / 400_000);
+    watcher.trend.look(now - ago, { running: Math.round(3 + 4 * wave), waiting: Math.round(90 * wave) });
+    for (let i = 0; i < 2 + 3 * wave; i++) watcher.trend.count('done', now - ago, now);
+    if (ago % 240_000 === 0) watcher.trend.count('failed', now - ago, now);
+    if (ago % 900_000 === 0) watcher.trend.count('crashed', now - ago, now);
+    if (ago === 1_200_000) for (let i = 0; i < 3; i++) watcher.trend.count('reclaimed', now - ago, now);
+    watcher.trend.measure('waitMs', now - ago, 900 * wave + 200);
+  }
 }
 
 const browser = await launchChromium();
@@ -83,8 +109,9 @@ async function shoot(
 ): Promise<void> {
   const { fragment = '#/', ...how } = options;
   const stage = await open();
+  await fillTrend(stage);
   const context = await browser.newContext({
-    viewport: { width: 1280, height: 860 },
+    viewport: { width: 1440, height: 900 },
     locale: 'en-GB',
     ...how,
   });
@@ -111,5 +138,6 @@ await shoot('console-lost', {}, async (page, stop) => {
   await stop();
   await page.getByRole('alert').waitFor();
 });
-await shoot('console-phone', { viewport: { width: 390, height: 760 } });
+await shoot('console-tablet', { viewport: { width: 1024, height: 800 } });
+await shoot('console-phone', { viewport: { width: 390, height: 844 } });
 await browser.close();

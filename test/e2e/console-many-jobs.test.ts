@@ -60,7 +60,6 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       scan: createTableInspection({ client, tableName }).scan,
       // The rhythm of a local stack; there are no processes to show.
       local: {
-        tellsAll: true,
         workers: () => [],
         signal: () => false,
         killCell: async () => false,

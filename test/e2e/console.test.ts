@@ -93,6 +93,8 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await row(page, 'in-a-cell', 'running').waitFor();
     const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'in-a-cell' }) });
     const cells = worker.getByRole('button', { name: /^kill cell/ });
+    // The buttons are folded away.
+    await worker.locator('.cells summary').click();
     await cells.first().waitFor();
     const ranAgain = row(page, 'in-a-cell', 'running').getByText(
       /^crashed(, not charged)?: killed .* · running again$/,

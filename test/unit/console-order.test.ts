@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { errorGroup } from '../../lib/tools/console/job-filter.ts';
 import {
   type Filter,
   fragmentOf,
@@ -8,7 +9,6 @@ import {
   sortKeys,
 } from '../../lib/tools/console/page/address.ts';
 import {
-  errorGroup,
   orderJobs as orderAt,
   reorderJobs as reorderAt,
 } from '../../lib/tools/console/page/list/job-order.ts';
@@ -32,6 +32,7 @@ const job = (jobId: string, more: Partial<JobSummary> = {}): JobSummary => ({
   attempt: 0,
   errors: 0,
   crashes: 0,
+  lapses: 0,
   releases: 0,
   changedAt: 0,
   ...more,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lossOf, recoveryOf, situationOf } from '../../lib/tools/console/page/job/situation.ts';
-import { rates, readings } from '../../lib/tools/console/page/overview/plot-data.ts';
 import { overviewByType } from '../../lib/tools/console/page/overview/type-overview.ts';
-import type { JobSummary, SeriesPoint } from '../../lib/tools/console/page-messages.ts';
+import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
 
 const NOW = 1_000_000;
 const job = (more: Partial<JobSummary> = {}): JobSummary => ({
@@ -59,31 +58,6 @@ describe('a job that goes on', () => {
   });
 });
 
-describe('the plots', () => {
-  const points = (...all: SeriesPoint[]) => new Map(all.map((point) => [point.second, point]));
-
-  it('draw every job that was done once, and the headline is the last bar', () => {
-    const done = points({ second: 990, done: 4 }, { second: 993, done: 6 }, { second: 998, done: 5 });
-    const [starts, values] = rates(done, 1_000_900, (point) => point.done);
-    expect(values.reduce((sum, value) => sum + value * 5, 0)).toBe(15);
-    expect(starts.at(-1)).toBe(995);
-    expect(values.at(-1)).toBe(1);
-    expect(values.at(-2)).toBe(2);
-  });
-
-  it('carry a reading on until the next, over seconds in which jobs were only done', () => {
-    const some = points(
-      { second: 900, done: 0, live: 3 },
-      { second: 950, done: 2 },
-      { second: 980, done: 0, live: 1 },
-    );
-    const [xs, ys] = readings(some, 1_000_000, (point) => point.live);
-    expect([899, 900, 950, 979, 980, 1_000].map((second) => ys[xs.indexOf(second)])).toEqual([
-      0, 3, 3, 3, 1, 1,
-    ]);
-  });
-});
-
 describe('the overview by type', () => {
   it('has rate, wait and run time of the last five minutes, and what failed, worst first', () => {
     const done = (finishedAt: number, waitedMs?: number) =>
@@ -97,9 +71,22 @@ describe('the overview by type', () => {
         job({ type: 'mail', status: 'failed' }),
         job({ type: 'mail', status: 'pending' }),
       ],
+      { mail: 658 },
       NOW,
     );
-    expect(first).toMatchObject({ type: 'mail', failed: 1, pending: 1, waitMs: undefined, runMs: undefined });
+    expect(first).toMatchObject({
+      type: 'mail',
+      failed: 658,
+      pending: 1,
+      waitMs: undefined,
+      runMs: undefined,
+    });
     expect(second).toMatchObject({ type: 'resize', done: 4, donePerMinute: 0.6, waitMs: 30, runMs: 40 });
+  });
+
+  it('has a type whose failures are all too old to be listed', () => {
+    expect(overviewByType([], { 'send-invoice': 658 }, NOW)).toMatchObject([
+      { type: 'send-invoice', failed: 658, running: 0 },
+    ]);
   });
 });

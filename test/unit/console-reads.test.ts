@@ -52,41 +52,72 @@ async function stage(options: Partial<WatcherOptions> = {}) {
 }
 
 describe('what a console in an account reads', () => {
-  it('is two queries a shard every look, one more for failures every 5 s, and the queue every 10 s', async () => {
+  it('is two queries a shard every look, one more for failures every 5 s, and queue and reaper every 10 s', async () => {
     const { asked, watch, lookAfter } = await stage();
     const watcher = await watch();
-    expect(asked).toEqual({ query: 3 * SHARDS, count: SHARDS, read: 0, queue: 1 });
-    expect(await lookAfter(watcher, 2_000)).toEqual({ query: 2 * SHARDS, count: 0, read: 0, queue: 0 });
+    // The failed shards are walked two a look at first, and again after five minutes.
+    expect(asked).toEqual({ query: 3 * SHARDS + 2, count: 0, read: 1, queue: 1 });
+    expect(await lookAfter(watcher, 2_000)).toEqual({ query: 2 * SHARDS + 2, count: 0, read: 0, queue: 0 });
+    expect(watcher.figures().counts.failed).toEqual({ count: 0, complete: true });
     expect(await lookAfter(watcher, 2_999)).toMatchObject({ query: 2 * SHARDS });
-    expect(await lookAfter(watcher, 1)).toMatchObject({ query: 3 * SHARDS, count: 0, queue: 0 });
-    expect(await lookAfter(watcher, 5_000)).toEqual({ query: 3 * SHARDS, count: 0, read: 0, queue: 1 });
-    expect(await lookAfter(watcher, 49_999)).toMatchObject({ count: 0 });
-    expect(await lookAfter(watcher, 5_001)).toMatchObject({ count: SHARDS });
+    expect(await lookAfter(watcher, 1)).toMatchObject({ query: 3 * SHARDS, queue: 0 });
+    expect(await lookAfter(watcher, 5_000)).toEqual({ query: 3 * SHARDS, count: 0, read: 1, queue: 1 });
+    expect(await lookAfter(watcher, 291_998)).toMatchObject({ query: 3 * SHARDS });
+    expect(await lookAfter(watcher, 5_000)).toMatchObject({ query: 3 * SHARDS + 2 });
   });
 
-  it('is each failed row once, 100 a look at most, and older failures only when they are asked for', async () => {
-    const { memory, asked, watch, lookAfter } = await stage();
-    for (let i = 0; i < 450; i++)
-      memory.put({
-        ...finishedRow(`f-${i}`, 'failed', { finishedAt: 1e12 + i }),
-        leaseShard: `f${i % SHARDS}`,
-      });
+  it('is every failure by type from the index, with the rows of the newest 200', async () => {
+    const { memory, watch, lookAfter } = await stage();
+    const failed = (jobId: string, type: string, finishedAt: number) => {
+      const leaseShard = `f${finishedAt % SHARDS}`;
+      memory.put({ ...finishedRow(jobId, 'failed', { type, finishedAt }), leaseShard });
+    };
+    for (let i = 0; i < 658; i++) failed(`old-${i}`, 'send-invoice', 1e12 + i);
+    for (let i = 0; i < 200; i++) failed(`new-${i}`, 'resize', 1e12 + 1e6 + i);
     const watcher = await watch();
-    expect(asked.read).toBe(100);
-    expect(watcher.figures()).toMatchObject({
-      counts: { failed: { count: 450, complete: true }, done: { count: 0, complete: false } },
-      moreFailures: true,
-    });
-    expect(await lookAfter(watcher, 2_000)).toMatchObject({ read: 100 });
-    expect(await lookAfter(watcher, 2_000)).toMatchObject({ read: 0 });
-    expect([...watcher.jobs.all()].map(({ jobId }) => jobId).sort()).toEqual(
-      Array.from({ length: 200 }, (_, i) => `f-${250 + i}`).sort(),
-    );
-    await watcher.moreFailures();
-    await watcher.moreFailures();
+    expect(watcher.figures().counts.failed.complete).toBe(false);
     for (let i = 0; i < 4; i++) await lookAfter(watcher, 2_000);
-    expect(watcher.jobs.counts.failed).toBe(450);
-    expect(watcher.figures().moreFailures).toBe(false);
+    expect(watcher.figures()).toMatchObject({
+      counts: { failed: { count: 858, complete: true }, done: { count: 0, complete: false } },
+      failedByType: { 'send-invoice': 658, resize: 200 },
+    });
+    const unread = [...watcher.jobs.all()].filter(({ isErrorUnread }) => isErrorUnread);
+    expect(unread).toHaveLength(658);
+    expect(unread[0]).toMatchObject({ type: 'send-invoice', status: 'failed' });
+    await watcher.readRows(unread.slice(0, 3).map(({ jobId }) => jobId));
+    expect([...watcher.jobs.all()].filter(({ isErrorUnread }) => isErrorUnread)).toHaveLength(655);
+  });
+
+  it('notices by the next walk which failures are gone', async () => {
+    const { memory, watch, lookAfter } = await stage();
+    for (const jobId of ['a', 'b']) memory.put(finishedRow(jobId, 'failed', { type: 'resize' }));
+    const watcher = await watch();
+    await lookAfter(watcher, 2_000);
+    expect(watcher.figures().failedByType).toEqual({ resize: 2 });
+    memory.put(finishedRow('a', 'done'));
+    await lookAfter(watcher, 301_000);
+    await lookAfter(watcher, 2_000);
+    expect(watcher.figures().failedByType).toEqual({ resize: 1 });
+    expect(watcher.jobs.get('a')).toBeUndefined();
+  });
+
+  it('counts as running what the index has, however many rows of ended claims are unread', async () => {
+    const { memory, watch, lookAfter } = await stage({
+      reads: { running: 2_000, head: 25, stretch: 250, stretches: 1, rows: 10 },
+    });
+    const running = (i: number) =>
+      jobRow(`j-${i}`, {
+        ...{ status: 'running', attempt: 1, leaseShard: `r${i % SHARDS}`, leaseOwner: 'w/1' },
+        ...{ startedAt: Date.now(), heartbeatAt: Date.now() },
+      });
+    for (let i = 0; i < 300; i++) memory.put(running(i));
+    const watcher = await watch();
+    expect(watcher.figures().counts.running.count).toBe(300);
+    for (let i = 0; i < 240; i++) memory.put(finishedRow(`j-${i}`, 'done'));
+    const { read } = await lookAfter(watcher, 2_000);
+    expect(read).toBeLessThanOrEqual(20);
+    expect(watcher.figures().counts.running).toEqual({ count: 60, complete: true });
+    expect(watcher.jobs.counts.running).toBe(60);
   });
 
   it('is nothing while nobody watches', async () => {

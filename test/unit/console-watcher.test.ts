@@ -76,7 +76,7 @@ describe('the watcher', () => {
     const row = table.rows()[0] as unknown as RunningJob;
     table.put({ ...row, attempt: 2, crashes: 1, leaseOwner: 'w/2', claim01: lapse });
     await watcher.poll();
-    expect(watcher.series.all().reclaims).toEqual([{ jobId: 'a', at: to, delayMs: 700 }]);
+    expect(watcher.trend.lastHour(to)).toMatchObject({ reclaimed: 1, reclaimDelayMs: 700 });
     expect(watcher.jobs.get('a')).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
     expect(kindsOf(watcher, 'a')).toContain('lapsed');
   });
@@ -135,6 +135,21 @@ describe('the watcher', () => {
     const watcher = watch();
     await watcher.poll();
     await expect.poll(() => watcher.jobs.get('lost')).toMatchObject({ status: 'failed', lastError: 'boom' });
+  });
+
+  it('counts jobs of other processes that start and finish between two looks, and all of a table beyond what it lists', async () => {
+    const { table, watch } = stage({
+      ...{ pollMs: 10, rescans: true },
+      scan: async () => ({ rows: table.rows() }),
+    });
+    const watcher = watch();
+    watcher.watched(1);
+    await expect.poll(() => watcher.figures().counts.done).toEqual({ count: 0, complete: true });
+    for (let i = 0; i < 20_500; i++)
+      table.put(finishedRow(`theirs-${i}`, 'done', { leaseOwner: 'laptop-77-x/1' }));
+    await expect
+      .poll(() => watcher.figures().counts.done, { timeout: 30_000 })
+      .toEqual({ count: 20_500, complete: true });
   });
 
   it('goes on past a row that cannot be read', async () => {

@@ -11,6 +11,7 @@ const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobSumm
   attempt: 1,
   errors: 0,
   crashes: 0,
+  lapses: 0,
   releases: 0,
   changedAt: 50,
   leaseOwner,
@@ -23,11 +24,18 @@ describe('the workers of an account', () => {
       running('a', 'host-1/x', 200),
       running('b', 'host-1/y', 10),
       running('c', 'host-2/z', 99),
-      { ...running('d', 'host-3/z', 500), status: 'done' as const },
+      { ...running('d', 'host-3/z', 500), status: 'done' as const, finishedAt: -29_901 },
     ];
     expect(workerSummaries(jobs, 100, settings)).toEqual([
       { name: 'host-2', state: 'stale', since: 50, jobs: ['c'] },
       { name: 'host-1', state: 'busy', since: 50, jobs: ['a', 'b'] },
+    ]);
+  });
+
+  it('are also those who ended a job within the last 30 s, so that one between two short jobs is seen', () => {
+    const done = { ...running('d', 'host-3-77-x/z', 0), status: 'done' as const, finishedAt: 70_000 };
+    expect(workerSummaries([done], 100_000, settings)).toEqual([
+      { name: 'host-3-77-x', state: 'idle', since: 70_000, jobs: [] },
     ]);
   });
 

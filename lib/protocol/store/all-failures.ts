@@ -38,7 +38,7 @@ export async function* allFailures(
 }
 
 /** Lenient, because a listing shows every row and `doctor` reports the bad ones. */
-const failureEntry = (row: Row): FailureEntry => ({
+export const failureEntry = (row: Row): FailureEntry => ({
   jobId: String(row.jobId),
   type: typeof row.type === 'string' ? row.type : '?',
   attempt: typeof row.attempt === 'number' ? row.attempt : 0,

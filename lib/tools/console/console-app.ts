@@ -5,6 +5,7 @@ import { type ActParts, actOnJob } from '../../client/act-on-job.ts';
 import type { Clock, JobStore } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
+import { type ActOnAll, canActOnAll } from './act-on-all.ts';
 import { actOnMany, jobIdsIn, MAX_ID_LENGTH } from './act-on-many.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
@@ -13,11 +14,17 @@ import type { PageFiles } from './page-files.ts';
 import {
   type ActionReply,
   type JobAction,
+  type JobFilter,
   jobActions,
   MANY_AT_ONCE,
+  type Trend,
+  type TrendSpan,
+  timeSpans,
+  trendSpans,
   type WorkerAction,
   workerActions,
 } from './page-messages.ts';
+import { readUnits } from './read-budget.ts';
 import { replyToAction } from './reply-to-action.ts';
 import type { LocalWorkers } from './start-console.ts';
 import type { Watcher } from './watcher.ts';
@@ -33,6 +40,8 @@ export interface ConsoleAppOptions {
   readonly settings: Settings;
   /** Absent if the console is read-only. */
   readonly actions?: ActParts;
+  readonly onAll?: ActOnAll;
+  readonly trend: (span: TrendSpan) => Promise<Trend>;
   /** Absent unless the workers run on this machine. */
   readonly local?: Pick<LocalWorkers, 'signal' | 'killCell' | 'check'>;
   /** Explains an id without a row. */
@@ -47,6 +56,10 @@ const PULSE_MS = 15_000;
 
 const NO_SUCH_JOB =
   'There is no such job, or its row has expired. A message that waits in the queue has no row yet';
+const NO_IDS = `The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`;
+const NO_FILTER =
+  'The body must be {"status": …} with an optional type, error, search and since; revive takes the status failed, cancel pending or running, takeBack running';
+const MAX_FILTER_BYTES = 8 * 1024;
 const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
@@ -65,6 +78,8 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
   addStream(app, options);
   addJobs(app, options);
   addManyJobs(app, options);
+  addAllJobs(app, options);
+  addReads(app, options);
   addWorkers(app, options);
   app.notFound((c) => c.json(refusal('Not found'), 404));
   app.onError((error, c) => {
@@ -99,6 +114,7 @@ function addJobs(app: Hono, options: ConsoleAppOptions): void {
     const jobId = c.req.param('id');
     if (jobId.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
     const job = await store.read(jobId);
+    watcher.budget.spend(readUnits(job, 1));
     if (job === undefined) return c.json(refusal((await tellUnknown?.(jobId)) ?? NO_SUCH_JOB), 404);
     watcher.jobs.takeRow(job);
     const seen = watcher.history.of(jobId);
@@ -125,20 +141,61 @@ function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
       if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
       if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
       const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
-      if (jobIds === undefined)
-        return c.json(
-          refusal(`The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`),
-          400,
-        );
+      if (jobIds === undefined) return c.json(refusal(NO_IDS), 400);
       const reply = await actOnMany(actions, jobIds, action);
       for (const jobId of jobIds) watcher.note(jobId);
       return c.json(reply);
     },
   );
-  app.post('/api/failures/more', async (c) => {
-    await watcher.moreFailures();
-    return c.json({ ok: true, message: 'Read' });
+}
+
+function addAllJobs(app: Hono, { onAll }: ConsoleAppOptions): void {
+  app.post('/api/all/stop', (c) => {
+    onAll?.stop();
+    return c.json({ ok: true, message: 'Stopping' });
   });
+  app.post(
+    '/api/all/:action',
+    bodyLimit({ maxSize: MAX_FILTER_BYTES, onError: (c) => c.json(refusal('The filter is too long'), 413) }),
+    async (c) => {
+      const { action } = c.req.param();
+      if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
+      if (onAll === undefined) return c.json(refusal(READ_ONLY), 403);
+      const filter = filterIn(await c.req.json().catch(() => undefined));
+      if (filter === undefined || !canActOnAll(action, filter)) return c.json(refusal(NO_FILTER), 400);
+      if (!onAll.start(action, filter))
+        return c.json(refusal('Another action on all jobs is still running; stop it first'), 409);
+      return c.json({ ok: true, message: 'Started' });
+    },
+  );
+}
+
+/** Undefined if the body is malformed. */
+function filterIn(body: unknown): JobFilter | undefined {
+  const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  const { status, search = '', type, error, since } = given;
+  const isText = (value: unknown) => value === undefined || typeof value === 'string';
+  if (typeof status !== 'string' || ![search, type, error, since].every(isText)) return undefined;
+  if (since !== undefined && !Object.hasOwn(timeSpans, String(since))) return undefined;
+  return { status, search, type, error, since } as JobFilter;
+}
+
+function addReads(app: Hono, { watcher, trend }: ConsoleAppOptions): void {
+  app.get('/api/trend/:span', async (c) => {
+    const { span } = c.req.param();
+    if (!Object.hasOwn(trendSpans, span)) return c.json(refusal('The span must be 1h, 6h or 1d'), 404);
+    return c.json(await trend(span as TrendSpan));
+  });
+  app.post(
+    '/api/rows',
+    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json(refusal(TOO_MUCH), 413) }),
+    async (c) => {
+      const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
+      if (jobIds === undefined) return c.json(refusal(NO_IDS), 400);
+      await watcher.readRows(jobIds);
+      return c.json({ ok: true, message: 'Read' });
+    },
+  );
 }
 
 function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {

@@ -1,117 +1,154 @@
-import type { Clock, Table } from '../../protocol/ports.ts';
+import type { Clock, Cursor, Table } from '../../protocol/ports.ts';
 import { allShards } from '../../protocol/shards.ts';
-import { allFailures } from '../../protocol/store/all-failures.ts';
-import type { Place } from '../../protocol/store/merged-shards.ts';
+import { allFailures, type FailureEntry, failureEntry } from '../../protocol/store/all-failures.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { Count } from '../inspect/health.ts';
 import type { KnownJobs } from './known-jobs.ts';
-import type { Figure } from './page-messages.ts';
 
 export interface FailuresOptions {
-  readonly table: Pick<Table, 'query' | 'count'>;
+  readonly table: Pick<Table, 'query'>;
   readonly settings: Pick<Settings, 'shards'>;
   readonly clock: Clock;
   readonly jobs: KnownJobs;
   readonly failuresEveryMs: number;
-  /** Whether the whole table was read, so that counting is unnecessary. */
-  readonly isAllKnown: () => boolean;
 }
 
-/** Per request for more, too. */
-const READ_AT_ONCE = 200;
-/** Interval of counts after a change, and without one. */
-const RECOUNT_MS = 10_000;
-const COUNT_EVERY_MS = 60_000;
-/** Counting a shard stops here, and the figure becomes "or more". */
-const COUNTED_PER_SHARD = 10_000;
+/** The rows of the newest ones are read for their errors, others when a page shows them. */
+const NEWEST = 200;
+const WALK_PAGE = 250;
+const PAGES_PER_LOOK = 2;
+/** Revived and expired failures are noticed by the next walk. */
+const WALK_EVERY_MS = 300_000;
 /** Re-reads this much of the index, because entries may be late and clocks differ. */
 const OVERLAP_MS = 60_000;
 
-/** The failed jobs of all types, newest first. */
+interface Walk {
+  readonly startedAt: number;
+  readonly seen: Set<string>;
+  /** Shards that are not read to their end, with the place to continue. */
+  readonly rest: { readonly partition: string; readonly cursor?: Cursor }[];
+  unread: number;
+}
+
+/** Every failed job by type, from the index alone, which is walked from end to end. */
 export class Failures {
   readonly #options: FailuresOptions;
+  readonly #known = new Map<string, { readonly type: string; readonly notedAt: number }>();
+  readonly #byType = new Map<string, number>();
   #lookedAt = Number.NEGATIVE_INFINITY;
-  #countedAt = Number.NEGATIVE_INFINITY;
   #newestAt: number | undefined;
-  /** Where unread older failures begin; undefined if there are none. */
-  #rest: Place | undefined;
-  #counted: Figure = { count: 0, complete: false };
-  #knownWhenCounted = 0;
+  #walk: Walk | undefined;
+  #walkedAt = Number.NEGATIVE_INFINITY;
+  #isWhole = false;
 
   constructor(options: FailuresOptions) {
     this.#options = options;
+    options.jobs.listen((change) => {
+      if ('gone' in change) return;
+      if (change.status === 'failed') this.#note(change.jobId, change.type);
+      else this.#forget(change.jobId);
+    });
   }
 
-  get hasMore(): boolean {
-    return this.#rest !== undefined;
+  figure(): Count {
+    return { count: this.#known.size, complete: this.#isWhole };
   }
 
-  /** As of the last count of the index. */
-  figure(): Figure {
-    const { jobs, isAllKnown } = this.#options;
-    const { failed } = jobs.counts;
-    if (isAllKnown()) return { count: failed, complete: true };
-    return { count: Math.max(failed, this.#counted.count), complete: this.#counted.complete };
+  byType(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#byType);
   }
 
   /** Returns the ids whose rows must be read. */
   async look(): Promise<string[]> {
     const { clock, failuresEveryMs } = this.#options;
-    if (clock.monotonic() - this.#lookedAt < failuresEveryMs) return [];
-    this.#lookedAt = clock.monotonic();
-    const isFirst = this.#newestAt === undefined;
-    const found = await this.#read({
-      since: this.#newestAt === undefined ? undefined : this.#newestAt - OVERLAP_MS,
-    });
-    // More arrived than one look reads, so a gap up to the known ones is still unread.
-    if (isFirst || found.hasGap) this.#rest = found.rest;
-    if (this.#isCountDue()) await this.#count();
-    return found.jobIds;
+    const unclear: string[] = [];
+    if (clock.monotonic() - this.#lookedAt >= failuresEveryMs) {
+      this.#lookedAt = clock.monotonic();
+      unclear.push(...(await this.#readNewest()));
+    }
+    if (this.#walk === undefined && clock.monotonic() - this.#walkedAt >= WALK_EVERY_MS)
+      this.#walk = this.#begin();
+    for (let page = 0; page < PAGES_PER_LOOK && this.#walk !== undefined; page++)
+      unclear.push(...(await this.#step(this.#walk)));
+    return unclear;
   }
 
-  async more(): Promise<string[]> {
-    if (this.#rest === undefined) return [];
-    const { jobIds, rest } = await this.#read({ from: this.#rest });
-    this.#rest = rest;
+  async #readNewest(): Promise<string[]> {
+    const { table, settings, jobs } = this.#options;
+    const since = this.#newestAt === undefined ? undefined : this.#newestAt - OVERLAP_MS;
+    const pageSize = Math.ceil(NEWEST / settings.shards);
+    const jobIds: string[] = [];
+    let read = 0;
+    for await (const { failure } of allFailures(table, { shards: settings.shards, pageSize, since })) {
+      // A walk finds the rest of a burst.
+      if (read++ === NEWEST) {
+        if (since !== undefined) this.#walkedAt = Number.NEGATIVE_INFINITY;
+        break;
+      }
+      this.#newestAt = Math.max(this.#newestAt ?? 0, failure.failedAt);
+      const isNew = jobs.isNewFailure(failure);
+      this.#take(failure);
+      if (isNew) jobIds.push(failure.jobId);
+    }
     return jobIds;
   }
 
-  async #read(from: { readonly since?: number; readonly from?: Place }) {
-    const { table, settings, jobs } = this.#options;
-    const jobIds: string[] = [];
-    let read = 0;
-    let rest: Place | undefined;
-    let hasGap = false;
-    const entries = allFailures(table, { shards: settings.shards, pageSize: READ_AT_ONCE, ...from });
-    for await (const { failure, place } of entries) {
-      // Reading one more than needed shows whether there is more.
-      if (read === READ_AT_ONCE) return { jobIds, rest, hasGap };
-      read += 1;
-      rest = place;
-      this.#newestAt = Math.max(this.#newestAt ?? 0, failure.failedAt);
-      hasGap = jobs.isNewFailure(failure);
-      if (hasGap) jobIds.push(failure.jobId);
-    }
-    return { jobIds, rest: undefined, hasGap: false };
-  }
-
-  #isCountDue(): boolean {
-    const { clock, jobs, isAllKnown } = this.#options;
-    const everyMs = jobs.counts.failed === this.#knownWhenCounted ? COUNT_EVERY_MS : RECOUNT_MS;
-    return !isAllKnown() && clock.monotonic() - this.#countedAt >= everyMs;
-  }
-
-  async #count(): Promise<void> {
-    const { table, settings, clock, jobs } = this.#options;
-    this.#countedAt = clock.monotonic();
-    this.#knownWhenCounted = jobs.counts.failed;
-    const shards = await Promise.all(
-      allShards(settings.shards).failed.map((partition) =>
-        table.count({ partition, atMost: COUNTED_PER_SHARD }),
-      ),
-    );
-    this.#counted = {
-      count: shards.reduce((sum, { count }) => sum + count, 0),
-      complete: shards.every(({ cursor }) => cursor === undefined),
+  #begin(): Walk {
+    const { settings, clock } = this.#options;
+    return {
+      startedAt: clock.monotonic(),
+      seen: new Set(),
+      rest: allShards(settings.shards).failed.map((partition) => ({ partition })),
+      unread: settings.shards,
     };
+  }
+
+  async #step(walk: Walk): Promise<string[]> {
+    const place = walk.rest.shift();
+    if (place === undefined) return [];
+    const { rows, cursor } = await this.#options.table.query({
+      ...{ partition: place.partition, cursor: place.cursor, limit: WALK_PAGE, newestFirst: true },
+    });
+    const failures = rows.map(failureEntry);
+    for (const { jobId } of failures) walk.seen.add(jobId);
+    // In turns, so that the newest of all shards are listed first.
+    if (cursor !== undefined) walk.rest.push({ partition: place.partition, cursor });
+    walk.unread -= cursor === undefined ? 1 : 0;
+    if (walk.unread === 0) this.#end(walk);
+    return failures.filter((failure) => this.#take(failure)).map(({ jobId }) => jobId);
+  }
+
+  #end(walk: Walk): void {
+    const { clock, jobs } = this.#options;
+    this.#walk = undefined;
+    this.#walkedAt = clock.monotonic();
+    this.#isWhole = true;
+    for (const [jobId, { notedAt }] of [...this.#known])
+      if (!walk.seen.has(jobId) && notedAt < walk.startedAt) {
+        this.#forget(jobId);
+        if (jobs.get(jobId)?.status === 'failed') jobs.remove(jobId);
+      }
+  }
+
+  /** Returns true if the row must be read. */
+  #take(failure: FailureEntry): boolean {
+    const isUnclear = this.#options.jobs.takeFailure(failure);
+    if (!isUnclear) this.#note(failure.jobId, failure.type);
+    return isUnclear;
+  }
+
+  #note(jobId: string, type: string): void {
+    if (this.#known.has(jobId)) return;
+    this.#known.set(jobId, { type, notedAt: this.#options.clock.monotonic() });
+    this.#byType.set(type, (this.#byType.get(type) ?? 0) + 1);
+  }
+
+  #forget(jobId: string): void {
+    const known = this.#known.get(jobId);
+    if (known === undefined) return;
+    this.#known.delete(jobId);
+    const left = (this.#byType.get(known.type) ?? 1) - 1;
+    if (left === 0) this.#byType.delete(known.type);
+    else this.#byType.set(known.type, left);
   }
 }

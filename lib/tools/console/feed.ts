@@ -1,6 +1,6 @@
 import type { Clock } from '../../protocol/ports.ts';
 import type { JobChange } from './known-jobs.ts';
-import type { Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
+import type { Figures, Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
 import type { Watcher } from './watcher.ts';
 
 export type Listener = <name extends keyof StreamEvents>(event: name, data: StreamEvents[name]) => void;
@@ -10,6 +10,7 @@ export interface FeedOptions {
   readonly clock: Clock;
   readonly hello: () => Omit<Hello, 'now'>;
   readonly workers: () => readonly WorkerSummary[];
+  readonly figures: () => Figures;
 }
 
 /** Collects a burst of changes into one message. */
@@ -74,8 +75,7 @@ export class Feed {
         reset: i === 0 ? true : undefined,
       });
     listener('workers', workers());
-    listener('series', watcher.series.all());
-    listener('figures', watcher.figures());
+    listener('figures', this.#options.figures());
   }
 
   #note(change: JobChange): void {
@@ -99,7 +99,7 @@ export class Feed {
     if (this.#changed.size > 0 || this.#gone.size > 0) {
       const jobs = [...this.#changed].flatMap((jobId) => watcher.jobs.get(jobId) ?? []);
       this.#tell('jobs', { now: clock.now(), jobs, gone: [...this.#gone] });
-      this.#tell('figures', watcher.figures());
+      this.#tell('figures', this.#options.figures());
       this.#changed.clear();
       this.#gone.clear();
     }
@@ -111,10 +111,8 @@ export class Feed {
   }
 
   #tellFigures(): void {
-    const { watcher } = this.#options;
-    this.#tell('figures', watcher.figures());
-    const changes = watcher.series.changes();
-    if (changes.points.length > 0 || changes.reclaims.length > 0) this.#tell('series', changes);
+    if (this.#listeners.size > 0) this.#tell('figures', this.#options.figures());
+    this.#flushSoon();
   }
 
   #tell: Listener = (event, data) => {

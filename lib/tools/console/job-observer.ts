@@ -1,30 +1,32 @@
-import { isFinished, type Job } from '../../protocol/job.ts';
+import { isCrash, isFinished, type Job } from '../../protocol/job.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import type { History } from './history.ts';
 import type { JobSummary } from './page-messages.ts';
-import type { Series } from './series.ts';
+import type { TrendMemory } from './trend.ts';
 
 export interface ObserverParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly history: History;
-  readonly series: Series;
+  readonly trend: TrendMemory;
 }
 
 /** Records what happened to a job between two looks. */
 export class JobObserver {
   readonly #parts: ObserverParts;
   readonly #checkpoints = new Map<string, number>();
+  /** The last attempt of each job whose end was counted. */
+  readonly #counted = new Map<string, number>();
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
   }
 
   noteChange(before: JobSummary | undefined, after: JobSummary): void {
-    const { clock, history, series } = this.#parts;
-    if (after.status === 'done' && before?.status !== 'done')
-      series.finished(after.finishedAt ?? clock.now(), clock.now());
-    if (after.status !== 'running' || before?.status !== 'running' || before.attempt !== after.attempt)
-      return;
+    const { clock, history, trend } = this.#parts;
+    const { status, finishedAt = clock.now() } = after;
+    if ((status === 'done' || status === 'failed') && before?.status !== status)
+      trend.count(status, finishedAt, clock.now());
+    if (status !== 'running' || before?.status !== 'running' || before.attempt !== after.attempt) return;
     const { jobId, attempt, leaseUntil, leaseMs = 0, leaseOwner } = after;
     if (leaseUntil !== undefined && leaseUntil !== before.leaseUntil)
       history.add(jobId, { at: leaseUntil - leaseMs, kind: 'heartbeat', attempt, by: leaseOwner });
@@ -32,12 +34,25 @@ export class JobObserver {
 
   /** Call this before the row's summary replaces the previous one. */
   noteRow(before: JobSummary | undefined, job: Job): void {
+    this.#countEnds(job);
     this.#noteLapse(before, job);
     this.#noteCheckpoint(before, job);
   }
 
   forget(jobId: string): void {
     this.#checkpoints.delete(jobId);
+    this.#counted.delete(jobId);
+  }
+
+  #countEnds({ jobId, claims }: Job): void {
+    const { trend, clock } = this.#parts;
+    const counted = this.#counted.get(jobId) ?? 0;
+    for (const { attempt, outcome, cause, to } of claims) {
+      if (attempt <= counted) continue;
+      if (outcome === 'lapsed') trend.count('reclaimed', to, clock.now());
+      else if (outcome === 'crashed' || isCrash(cause)) trend.count('crashed', to, clock.now());
+      this.#counted.set(jobId, attempt);
+    }
   }
 
   /** A lapse shows twice: as the lease end in the last summary, and as the reclaim in the row's claims. */
@@ -46,7 +61,7 @@ export class JobObserver {
     const { jobId, attempt, leaseUntil, leaseOwner } = before;
     const lapse = job.claims.find((claim) => claim.attempt === attempt && claim.outcome === 'lapsed');
     if (lapse === undefined) return;
-    this.#parts.series.reclaimed({ at: lapse.to, delayMs: lapse.to - leaseUntil, jobId });
+    this.#parts.trend.measure('delayMs', lapse.to, lapse.to - leaseUntil);
     this.#parts.history.add(jobId, { at: leaseUntil, kind: 'lapsed', attempt, by: leaseOwner });
   }
 

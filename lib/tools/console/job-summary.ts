@@ -1,6 +1,9 @@
-import { isFinished, type Job, LEASE_EXPIRED, type LeaseEntry } from '../../protocol/job.ts';
+import { type FailedJob, isFinished, type Job, LEASE_EXPIRED, type LeaseEntry } from '../../protocol/job.ts';
+import type { FailureEntry } from '../../protocol/store/all-failures.ts';
 import type { JsonValue } from '../../wire/message.ts';
+import { BAD_MESSAGE_TYPE } from '../../wire/table.ts';
 import { lastEnding } from '../inspect/last-ending.ts';
+import { isQuarantined } from '../inspect/timeline.ts';
 import { failureKind } from '../inspect/why-failed.ts';
 import type { JobSummary } from './page-messages.ts';
 
@@ -25,6 +28,30 @@ export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSumma
     failure: job.status === 'failed' ? failureKind(job) : undefined,
     progress: fractionOf(job.progress),
   };
+}
+
+/** Without the error, which is only in the row. */
+export function summaryOfFailure({ jobId, type, attempt, failedAt, row }: FailureEntry): JobSummary {
+  const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : 0);
+  const counts = { errors: number('errors'), crashes: number('crashes'), lapses: number('lapses') };
+  const { leaseOwner, startedAt, maxAttempts, maxCrashes } = row as Partial<FailedJob>;
+  return {
+    ...{ jobId, type, attempt, ...counts, releases: number('releases') },
+    ...{ status: 'failed', changedAt: failedAt, finishedAt: failedAt, startedAt, leaseOwner },
+    failure: failureOfCounts(type, { ...counts, maxAttempts, maxCrashes }),
+    isErrorUnread: true,
+  };
+}
+
+function failureOfCounts(
+  type: string,
+  counts: Parameters<typeof isQuarantined>[0] & { readonly errors: number },
+): JobSummary['failure'] {
+  if (type === BAD_MESSAGE_TYPE) return 'rejected';
+  if (isQuarantined(counts)) return 'quarantined';
+  return counts.errors + counts.crashes >= (counts.maxAttempts ?? Number.POSITIVE_INFINITY)
+    ? 'attemptsUsedUp'
+    : 'other';
 }
 
 /** Keeps from `seen` what the index does not project. */
@@ -67,6 +94,7 @@ const countsOf = (job: Job | LeaseEntry) => ({
   attempt: job.attempt,
   errors: job.errors,
   crashes: job.crashes,
+  lapses: job.lapses,
   releases: job.releases,
 });
 

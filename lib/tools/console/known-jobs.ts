@@ -1,7 +1,8 @@
 import { isFinished, type Job, type JobStatus, type LeaseEntry } from '../../protocol/job.ts';
 import type { Clock } from '../../protocol/ports.ts';
+import type { FailureEntry } from '../../protocol/store/all-failures.ts';
 import { JobObserver, type ObserverParts } from './job-observer.ts';
-import { isSameSummary, summaryOfEntry, summaryOfJob } from './job-summary.ts';
+import { isSameSummary, summaryOfEntry, summaryOfFailure, summaryOfJob } from './job-summary.ts';
 import type { JobSummary } from './page-messages.ts';
 import { ShardMembers } from './shard-members.ts';
 
@@ -10,6 +11,9 @@ export type JobChange = JobSummary | { readonly gone: string };
 /** Beyond this, the jobs that finished first are forgotten. */
 const MAX_JOBS = 20_000;
 const FORGET_AT_ONCE = 1_000;
+/** Beyond the first number, a type lists only as many old failures as the second. */
+const FAILURES_LISTED = 15_000;
+const FAILURES_OF_A_TYPE = 200;
 /** Waits are reported before their job is first seen. */
 const WAITS_KEPT = 2_000;
 /** With few running jobs, each heartbeat triggers a read of the row for progress and checkpoints. */
@@ -18,11 +22,12 @@ const ROWS_FOLLOWED = 16;
 /** The jobs as last seen. */
 export class KnownJobs {
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #trend: ObserverParts['trend'];
   readonly #observer: JobObserver;
   readonly #summaries = new Map<string, JobSummary>();
   readonly #shards = new ShardMembers();
   readonly #waits = new Map<string, number>();
-  #hasForgotten = false;
+  readonly #failuresListed = new Map<string, number>();
   readonly #counts: Record<JobStatus, number> = {
     pending: 0,
     running: 0,
@@ -34,6 +39,7 @@ export class KnownJobs {
 
   constructor(parts: ObserverParts) {
     this.#clock = parts.clock;
+    this.#trend = parts.trend;
     this.#observer = new JobObserver(parts);
   }
 
@@ -49,14 +55,11 @@ export class KnownJobs {
     return this.#counts;
   }
 
-  get hasForgotten(): boolean {
-    return this.#hasForgotten;
-  }
-
   /** How long the job's message waited in the queue. */
   noteWait(jobId: string, waitedMs: number): void {
     if (this.#waits.has(jobId)) return;
     this.#waits.set(jobId, waitedMs);
+    this.#trend.measure('waitMs', this.#clock.now(), waitedMs);
     const [oldest] = this.#waits.keys();
     if (this.#waits.size > WAITS_KEPT && oldest !== undefined) this.#waits.delete(oldest);
     const known = this.#summaries.get(jobId);
@@ -89,7 +92,26 @@ export class KnownJobs {
   /** Whether a failure in the index has not been read yet. */
   isNewFailure({ jobId, attempt }: { readonly jobId: string; readonly attempt: number }): boolean {
     const known = this.#summaries.get(jobId);
-    return known === undefined || known.attempt < attempt;
+    return known === undefined || known.attempt < attempt || known.isErrorUnread === true;
+  }
+
+  /** Returns true if the row must be read to know what happened. */
+  takeFailure(failure: FailureEntry): boolean {
+    const known = this.#summaries.get(failure.jobId);
+    if (known === undefined) {
+      if (this.#hasRoomFor(failure.type)) this.#put(summaryOfFailure(failure), undefined);
+      return false;
+    }
+    // A revived job keeps its attempt, and the index may lag behind it.
+    return (
+      known.attempt < failure.attempt || (known.attempt === failure.attempt && known.status !== 'failed')
+    );
+  }
+
+  #hasRoomFor(type: string): boolean {
+    const listed = this.#failuresListed.get(type) ?? 0;
+    this.#failuresListed.set(type, listed + 1);
+    return this.#counts.failed < FAILURES_LISTED || listed < FAILURES_OF_A_TYPE;
   }
 
   remove(jobId: string): void {
@@ -134,7 +156,6 @@ export class KnownJobs {
   }
 
   #forgetOldest(): void {
-    this.#hasForgotten = true;
     const finished = [...this.#summaries.values()].filter(({ finishedAt }) => finishedAt !== undefined);
     finished.sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
     for (const { jobId } of finished.slice(0, FORGET_AT_ONCE)) this.remove(jobId);

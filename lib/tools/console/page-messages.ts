@@ -1,4 +1,6 @@
 import type { JobStatus, OperatorAct, PastClaim } from '../../protocol/job.ts';
+import type { Count, Health } from '../inspect/health.ts';
+import type { HealthItem } from '../inspect/health-strip.ts';
 import type { NextStep } from '../inspect/next-steps.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
 import type { FailureKind, WhyFailed } from '../inspect/why-failed.ts';
@@ -12,6 +14,7 @@ export interface JobSummary {
   readonly attempt: number;
   readonly errors: number;
   readonly crashes: number;
+  readonly lapses: number;
   readonly releases: number;
   /** The last change that was seen; the list is sorted by it. */
   readonly changedAt: number;
@@ -28,6 +31,8 @@ export interface JobSummary {
   readonly cancelRequested?: boolean;
   readonly lastError?: string;
   readonly failure?: FailureKind;
+  /** Known from the index only, which has no errors. */
+  readonly isErrorUnread?: boolean;
   /** From 0 to 1, if the handler's progress can be read as a fraction. */
   readonly progress?: number;
 }
@@ -90,12 +95,17 @@ export interface Hello {
   readonly partial?: string;
   /** Why the queue depth is unknown. */
   readonly noQueue?: string;
+  readonly where?: Where;
+  /** Command lines that send a job, and that start a worker. */
+  readonly send?: string;
+  readonly work?: string;
 }
 
-/** A count that may be too low. */
-export interface Figure {
-  readonly count: number;
-  readonly complete: boolean;
+/** What an operator must know before acting. */
+export interface Where {
+  readonly service?: string;
+  readonly region?: string;
+  readonly account?: string;
 }
 
 /** Approximate, as reported by SQS. */
@@ -112,10 +122,16 @@ export interface Figures {
   readonly readAt?: number;
   /** Why reading has failed since. */
   readonly problem?: string;
-  readonly counts: Readonly<Record<JobStatus, Figure>>;
+  readonly counts: Readonly<Record<JobStatus, Count>>;
+  /** As complete as the count of failed jobs. */
+  readonly failedByType: Readonly<Record<string, number>>;
   readonly queue?: QueueDepth;
-  /** Whether the index has failures that were not read yet. */
-  readonly moreFailures: boolean;
+  /** Estimated since the start; absent where reading is free. */
+  readonly readUnits?: number;
+  readonly health: Health;
+  readonly strip: readonly HealthItem[];
+  /** The last action on all jobs that match a filter. */
+  readonly task?: TaskState;
 }
 
 /** `reset` replaces everything. */
@@ -126,33 +142,68 @@ interface JobChanges {
   readonly reset?: boolean;
 }
 
-export interface SeriesPoint {
-  /** Epoch seconds. */
-  readonly second: number;
-  readonly done: number;
-  /** Both are absent if unchanged. */
-  readonly live?: number;
-  readonly waiting?: number;
-}
+/** `stepMs` is the width of a bar. */
+export const trendSpans = {
+  '1h': { ms: 3_600_000, stepMs: 60_000 },
+  '6h': { ms: 21_600_000, stepMs: 300_000 },
+  '1d': { ms: 86_400_000, stepMs: 900_000 },
+} as const;
+export type TrendSpan = keyof typeof trendSpans;
 
-export interface ReclaimPoint {
-  readonly at: number;
-  readonly delayMs: number;
-  readonly jobId: string;
-}
+/** The first four are counts per step, the others the highest reading of a step. */
+export type TrendLine =
+  | 'done'
+  | 'failed'
+  | 'crashed'
+  | 'reclaimed'
+  | 'running'
+  | 'waiting'
+  | 'ageMs'
+  | 'waitMs';
 
-export interface SeriesChanges {
-  readonly points: readonly SeriesPoint[];
-  readonly reclaims: readonly ReclaimPoint[];
-  readonly reset?: boolean;
+/** Null where nothing is known. */
+export interface Trend {
+  readonly from: number;
+  readonly stepMs: number;
+  readonly source: 'memory' | 'CloudWatch';
+  /** When this console began to look. */
+  readonly since?: number;
+  /** Why CloudWatch has no answer. */
+  readonly problem?: string;
+  readonly lines: Readonly<Partial<Record<TrendLine, readonly (number | null)[]>>>;
 }
 
 export interface StreamEvents {
   readonly hello: Hello;
   readonly jobs: JobChanges;
   readonly workers: readonly WorkerSummary[];
-  readonly series: SeriesChanges;
   readonly figures: Figures;
+}
+
+/** Empty parts match everything. */
+export interface JobFilter {
+  readonly status: JobStatus | 'all' | 'queued';
+  readonly search: string;
+  readonly type?: string;
+  /** An error group. */
+  readonly error?: string;
+  readonly since?: TimeSpan;
+}
+
+/** By the last change. */
+export const timeSpans = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
+export type TimeSpan = keyof typeof timeSpans;
+
+/** An action on all jobs that match, while it runs and after it ended. */
+export interface TaskState {
+  readonly action: JobAction;
+  readonly state: 'running' | 'stopped' | 'ended' | 'failed';
+  readonly startedAt: number;
+  readonly looked: number;
+  readonly done: number;
+  readonly refused: number;
+  /** The first refusal, or why it failed. */
+  readonly reason?: string;
 }
 
 /** The limit of one bulk request. */

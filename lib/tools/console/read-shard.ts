@@ -18,7 +18,7 @@ interface ShardPlace {
   readonly from: number;
 }
 
-const PAGE = 500;
+const PAGE = 250;
 
 export async function readShard(
   table: Table,

@@ -1,29 +1,28 @@
+import { isFinished, type JobStatus } from '../../protocol/job.ts';
 import { parseJob } from '../../protocol/rows/parse-row.ts';
 import type { KnownJobs } from './known-jobs.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 const PAGE = 500;
-/** The console keeps no more than this. */
-const MAX_ROWS = 20_000;
 
-/** Stops between pages on request; returns false if part of the table is missing. */
+/** Reads the whole table; returns undefined if it was stopped, else how many jobs finished in each way. */
 export async function scanInto(
   jobs: KnownJobs,
   scan: NonNullable<WatcherOptions['scan']>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Partial<Record<JobStatus, number>> | undefined> {
+  const finished: Partial<Record<JobStatus, number>> = {};
   let page: Awaited<ReturnType<typeof scan>> | undefined;
-  let rows = 0;
   do {
     page = await scan({ limit: PAGE, cursor: page?.cursor });
-    for (const row of page.rows) {
-      rows += 1;
+    for (const row of page.rows)
       try {
-        jobs.takeRow(parseJob(row));
+        const job = parseJob(row);
+        if (isFinished(job)) finished[job.status] = (finished[job.status] ?? 0) + 1;
+        jobs.takeRow(job);
       } catch {
-        // Skips the leader's row; unreadable rows are reported by `doctor`.
+        // Skips the reaper's row; unreadable rows are reported by `doctor`.
       }
-    }
-  } while (page.cursor !== undefined && rows < MAX_ROWS && !signal.aborted);
-  return page.cursor === undefined;
+  } while (page.cursor !== undefined && !signal.aborted);
+  return page.cursor === undefined ? finished : undefined;
 }

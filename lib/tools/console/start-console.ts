@@ -3,10 +3,22 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Clock, Events, JobQueue, JobStore, Table } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { type HealthSigns, healthOf, type LastHour } from '../inspect/health.ts';
+import { healthStrip } from '../inspect/health-strip.ts';
+import { processOf } from '../inspect/worker-name.ts';
+import { ActOnAll } from './act-on-all.ts';
 import { createConsoleApp } from './console-app.ts';
 import { Feed } from './feed.ts';
 import { loadPageFiles } from './page-files.ts';
-import { type Hello, TOKEN_PARAMETER, type WorkerAction, type WorkerSummary } from './page-messages.ts';
+import {
+  type Hello,
+  TOKEN_PARAMETER,
+  type Trend,
+  type TrendSpan,
+  type Where,
+  type WorkerAction,
+  type WorkerSummary,
+} from './page-messages.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
 import { workerSummaries } from './worker-summaries.ts';
 
@@ -25,6 +37,13 @@ export interface ConsoleOptions {
   readonly scan?: WatcherOptions['scan'];
   readonly local?: LocalWorkers;
   readonly queueDepth?: WatcherOptions['queueDepth'];
+  readonly queueAge?: WatcherOptions['queueAge'];
+  /** The deployed system's own metrics. @default - what this console sees */
+  readonly metrics?: Metrics;
+  readonly where?: Where;
+  /** Command lines for empty pages. */
+  readonly send?: () => string | undefined;
+  readonly work?: string;
   /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly onProblem?: (error: unknown) => void;
@@ -34,8 +53,6 @@ export interface ConsoleOptions {
 
 /** The processes of a local stack, and news of what happens in them. */
 export interface LocalWorkers {
-  /** Whether all jobs run in these workers, so that nothing goes unseen. */
-  readonly tellsAll: boolean;
   workers(): readonly WorkerSummary[];
   signal(pid: number, action: WorkerAction): boolean;
   /** Returns false if no worker has a cell with this process id. */
@@ -48,39 +65,64 @@ export interface LocalWorkers {
   connect(watcher: Watcher, workersChanged: () => void): () => void;
 }
 
-type Rhythm = Pick<WatcherOptions, 'pollMs' | 'idlePollMs' | 'queueEveryMs' | 'failuresEveryMs'>;
+/** Both reject with an explanation where metrics cannot be read. */
+export interface Metrics {
+  trend(span: TrendSpan): Promise<Trend>;
+  lastHour(): Promise<LastHour>;
+}
+
+type Rhythm = Pick<
+  WatcherOptions,
+  'pollMs' | 'idlePollMs' | 'queueEveryMs' | 'failuresEveryMs' | 'reads' | 'readUnits'
+>;
 
 /** In an account each look costs one query per shard. */
 const RHYTHMS: Readonly<Record<Hello['mode'], Rhythm>> = {
   local: { pollMs: 400, idlePollMs: 5_000, queueEveryMs: 400, failuresEveryMs: 1_000 },
-  account: { pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
+  account: {
+    ...{ pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
+    reads: { running: 2_000, head: 25, stretch: 250, stretches: 1, rows: 10 },
+    readUnits: 15,
+  },
 };
 
 /** Serves the page on 127.0.0.1. */
 export async function startConsole(options: ConsoleOptions) {
-  const { table, store, settings, clock, queue, events, local, scan, queueDepth, onProblem } = options;
+  const { table, store, settings, clock, queue, events, local } = options;
   const files = await loadPageFiles();
   const token = randomBytes(18).toString('base64url');
   const stopping = new AbortController();
   const mode: Hello['mode'] = local === undefined ? 'account' : 'local';
   const watcher = new Watcher({
-    ...{ table, store, settings, clock, scan, queueDepth, onProblem },
-    isToldAll: () => local?.tellsAll === true,
+    ...options,
+    rescans: mode === 'local',
     ...(options.rhythm ?? RHYTHMS[mode]),
   });
+  const actions = queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events };
+  const onAll = actions && new ActOnAll({ actions, table, store, onActed: (jobId) => watcher.note(jobId) });
+  const workers = () => allWorkers(watcher, options);
+  const lastHour = createLastHour(options, watcher);
   const feed = new Feed({
     watcher,
     clock,
     hello: () => helloOf(options, mode),
-    workers: () => local?.workers() ?? workerSummaries([...watcher.jobs.all()], clock.now(), settings),
+    workers,
+    figures: () => {
+      const signs: HealthSigns = {
+        ...watcher.signs(),
+        workers: busyOf(workers(), mode),
+        lastHour: lastHour(),
+      };
+      const health = healthOf(signs, settings);
+      return { ...watcher.figures(), health, strip: healthStrip(signs, health), task: onAll?.state };
+    },
   });
   const disconnect = local?.connect(watcher, () => feed.workersChanged());
   let port = 0;
   const app = createConsoleApp({
-    ...{ token, files, feed, watcher, store, clock, settings },
+    ...{ token, files, feed, watcher, store, clock, settings, actions, onAll, local },
     port: () => port,
-    actions: queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events },
-    local,
+    trend: (span) => readTrend(options, watcher, span),
     tellUnknown: options.tellUnknown,
     stopping: stopping.signal,
   });
@@ -99,6 +141,7 @@ export async function startConsole(options: ConsoleOptions) {
     async stop(): Promise<void> {
       disconnect?.();
       stopping.abort();
+      onAll?.stop();
       feed.stop();
       const closed = new Promise((resolve) => server.close(resolve));
       if ('closeAllConnections' in server) server.closeAllConnections();
@@ -107,21 +150,76 @@ export async function startConsole(options: ConsoleOptions) {
   };
 }
 
+/** The stack's own processes, and every other one that holds leases. */
+function allWorkers(watcher: Watcher, { local, clock, settings }: ConsoleOptions): readonly WorkerSummary[] {
+  const seen = workerSummaries([...watcher.jobs.all()], clock.now(), settings);
+  if (local === undefined) return seen;
+  const own = local.workers();
+  const names = new Set(own.map(({ name }) => name));
+  const others = seen
+    .map((worker) => ({ ...worker, name: processOf(worker.name) ?? worker.name }))
+    .filter(({ name }) => !names.has(name));
+  return [...own, ...others];
+}
+
+/** In an account, idle workers cannot be seen. */
+function busyOf(workers: readonly WorkerSummary[], mode: Hello['mode']): HealthSigns['workers'] {
+  const count = (state: WorkerSummary['state']) => workers.filter((worker) => worker.state === state).length;
+  const all = workers.filter(({ state }) => state !== 'gone' && state !== 'stale').length;
+  return { busy: count('busy'), paused: count('paused'), all: mode === 'local' ? all : undefined };
+}
+
+const METRICS_EVERY_MS = 60_000;
+
+/** Asks CloudWatch once a minute while a page is open, because each request is billed. */
+function createLastHour({ metrics, clock, local, onProblem }: ConsoleOptions, watcher: Watcher) {
+  let known: LastHour | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return (): LastHour | undefined => {
+    if (metrics === undefined) return local === undefined ? undefined : watcher.trend.lastHour(clock.now());
+    if (clock.monotonic() - askedAt >= METRICS_EVERY_MS && watcher.isWatched) {
+      askedAt = clock.monotonic();
+      metrics.lastHour().then(
+        (hour) => {
+          known = hour;
+        },
+        (error: unknown) => {
+          known = undefined;
+          onProblem?.(error);
+        },
+      );
+    }
+    return known;
+  };
+}
+
+/** Where CloudWatch has no answer, what this console saw itself is better than nothing. */
+async function readTrend(
+  { metrics, clock }: ConsoleOptions,
+  watcher: Watcher,
+  span: TrendSpan,
+): Promise<Trend> {
+  const own = watcher.trend.read(span, clock.now());
+  if (metrics === undefined) return own;
+  return metrics.trend(span).catch((error: unknown) => ({
+    ...own,
+    problem: error instanceof Error ? error.message : String(error),
+  }));
+}
+
 const helloOf = (
-  { tableName, queue, queueDepth, settings, scan, local }: ConsoleOptions,
+  { tableName, queue, queueDepth, settings, scan, where, send, work }: ConsoleOptions,
   mode: Hello['mode'],
 ): Omit<Hello, 'now'> => ({
-  tableName,
-  mode,
+  ...{ tableName, mode, where, work, send: send?.() },
   writable: queue !== undefined,
   skewMs: settings.skewMs,
   graceMs: settings.graceMs,
-  partial: whyPartial(scan !== undefined, local?.tellsAll === true),
+  partial: mode === 'local' ? undefined : whyPartial(scan !== undefined),
   noQueue: queueDepth === undefined ? 'No queue is named. Start the console with --queue-url' : undefined,
 });
 
-function whyPartial(hasScanned: boolean, tellsAll: boolean): string | undefined {
-  if (!hasScanned)
-    return 'Done and cancelled jobs are in no index: only those that this console saw finish are listed. Start it with --scan to read the whole table once';
-  return tellsAll ? undefined : 'Jobs that start and finish between two looks at the index are not seen';
-}
+const whyPartial = (hasScanned: boolean): string =>
+  hasScanned
+    ? 'Jobs that start and finish between two looks at the index are not seen'
+    : 'Done and cancelled jobs are in no index: only those that this console saw finish are listed. Start it with --scan to read the whole table once';

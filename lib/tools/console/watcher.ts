@@ -1,15 +1,19 @@
 import { concernsOneRow } from '../../protocol/errors.ts';
 import { inParallel } from '../../protocol/in-parallel.ts';
+import type { JobStatus } from '../../protocol/job.ts';
 import type { Clock, Cursor, JobStore, Table } from '../../protocol/ports.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { HealthSigns } from '../inspect/health.ts';
 import { Failures } from './failures.ts';
 import { createHistory, type History } from './history.ts';
-import { IndexReader } from './index-reader.ts';
+import { IndexReader, type IndexReads } from './index-reader.ts';
 import { KnownJobs } from './known-jobs.ts';
 import type { Figures, QueueDepth } from './page-messages.ts';
+import { pacedTable, ReadBudget, readUnits } from './read-budget.ts';
 import { scanInto } from './scan-into.ts';
-import { createSeries, type Series } from './series.ts';
+import { Surroundings } from './surroundings.ts';
+import { createTrend, type TrendMemory } from './trend.ts';
 
 export interface WatcherOptions {
   readonly table: Table;
@@ -20,38 +24,50 @@ export interface WatcherOptions {
   readonly pollMs: number;
   /** Applies otherwise; 0 means never. */
   readonly idlePollMs: number;
-  /** Whether `note` covers every job; otherwise short jobs can finish unseen. */
-  readonly isToldAll?: () => boolean;
+  readonly failuresEveryMs: number;
+  /** For the queue and the reaper's row. */
+  readonly queueEveryMs: number;
+  /** @default - as many as a local table can bear */
+  readonly reads?: IndexReads & { readonly rows: number };
+  /** Read units a second of all that is read in the background. @default - unlimited */
+  readonly readUnits?: number;
   /** Absent without a known queue. */
   readonly queueDepth?: () => Promise<QueueDepth>;
-  readonly queueEveryMs: number;
-  readonly failuresEveryMs: number;
-  /** Reads the whole table once; set only where that is free or was requested. */
+  /** Undefined where it cannot be known. */
+  readonly queueAge?: () => Promise<number | undefined>;
+  /** Reads the whole table; set only where that is free or was requested. */
   readonly scan?: (request: {
     readonly cursor?: Cursor;
     readonly limit?: number;
   }) => Promise<{ readonly rows: readonly Row[]; readonly cursor?: Cursor }>;
+  /** Whether to scan again and again, because jobs of other processes can start and finish between two looks. */
+  readonly rescans?: boolean;
   readonly onProblem?: (error: unknown) => void;
 }
 
-const ROWS_PER_LOOK = 100;
+const LOCAL_READS = { running: 2_000, head: 200, stretch: 1_000, stretches: 256, rows: 100 };
 const ROWS_AT_ONCE = 8;
 const NOTE_DELAY_MS = 15;
+/** Scanning takes at most this share of the time. */
+const SCAN_SHARE = 1 / 20;
+const SCAN_EVERY_MS = 2_000;
 
 /** Polls the index for unfinished jobs, and reads single rows of jobs that left it. */
 export class Watcher {
   readonly history: History = createHistory();
-  readonly series: Series = createSeries();
+  readonly trend: TrendMemory = createTrend();
   readonly jobs: KnownJobs;
+  readonly budget: ReadBudget;
   readonly #options: WatcherOptions;
+  readonly #reads: IndexReads & { readonly rows: number };
   readonly #toRead = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #looping: Promise<void>;
   readonly #index: IndexReader;
   readonly #failures: Failures;
-  #hasScanned = false;
-  #queue: QueueDepth | undefined;
-  #queueReadAt = Number.NEGATIVE_INFINITY;
+  readonly #surroundings: Surroundings;
+  #scanned: Partial<Record<JobStatus, number>> | undefined;
+  #nextScanAt = 0;
   #readAt: number | undefined;
   #problem: string | undefined;
   #watchers = 0;
@@ -60,10 +76,15 @@ export class Watcher {
   #wake: (to: 'look' | 'wait') => void = () => {};
 
   constructor(options: WatcherOptions) {
+    const { clock, readUnits: perSecond = Number.POSITIVE_INFINITY } = options;
     this.#options = options;
-    this.jobs = new KnownJobs({ clock: options.clock, history: this.history, series: this.series });
-    this.#index = new IndexReader(options.table, this.jobs);
-    this.#failures = new Failures({ ...options, jobs: this.jobs, isAllKnown: () => this.#isAllKnown() });
+    this.#reads = options.reads ?? LOCAL_READS;
+    this.budget = new ReadBudget(clock, perSecond, this.#stopping.signal);
+    const table = pacedTable(options.table, this.budget);
+    this.jobs = new KnownJobs({ clock, history: this.history, trend: this.trend });
+    this.#index = new IndexReader(table, this.jobs, this.#reads);
+    this.#failures = new Failures({ ...options, table, jobs: this.jobs });
+    this.#surroundings = new Surroundings({ ...options, table, onProblem: this.#tell });
     this.#looping = this.#loop();
   }
 
@@ -88,37 +109,59 @@ export class Watcher {
 
   async poll(): Promise<void> {
     const { clock, settings } = this.#options;
-    const [unclear] = await Promise.all([this.#index.look(settings.shards), this.#lookAtQueue()]);
+    const [{ unclear, missing }] = await Promise.all([
+      this.#index.look(settings.shards),
+      this.#surroundings.look(),
+    ]);
     this.#readSoon(unclear);
+    await this.#settle(missing);
+    this.#surroundings.judge(this.#index.running.count);
+    this.trend.look(clock.now(), { running: this.#index.running.count, waiting: this.#waiting() });
     this.#readSoon(await this.#failures.look());
     await this.#readRows();
-    const { counts } = this.jobs;
-    this.series.read(clock.now(), { live: counts.running, waiting: this.#waiting() });
     this.#readAt = clock.now();
     this.#problem = undefined;
   }
 
-  async moreFailures(): Promise<void> {
-    this.#readSoon(await this.#failures.more());
-    await this.#readRows();
+  /** Reads the rows of these jobs, for what the index does not tell. */
+  async readRows(jobIds: readonly string[]): Promise<void> {
+    await inParallel(jobIds, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
   }
 
-  figures(): Figures {
+  figures(): Omit<Figures, 'health' | 'strip' | 'task'> {
     const { counts } = this.jobs;
-    const isAllKnown = this.#isAllKnown();
+    const finished = (status: 'done' | 'cancelled') => ({
+      count: Math.max(counts[status], this.#scanned?.[status] ?? 0),
+      complete: this.#scanned !== undefined && this.#options.rescans === true,
+    });
     return {
       now: this.#options.clock.now(),
       readAt: this.#readAt,
       problem: this.#problem,
       counts: {
-        running: { count: counts.running, complete: !this.#index.hasUnread('running') },
-        pending: { count: counts.pending, complete: !this.#index.hasUnread('pending') },
-        done: { count: counts.done, complete: isAllKnown },
+        running: this.#index.running,
+        pending: { count: counts.pending, complete: !this.#index.hasUnreadPending },
+        done: finished('done'),
         failed: this.#failures.figure(),
-        cancelled: { count: counts.cancelled, complete: isAllKnown },
+        cancelled: finished('cancelled'),
       },
-      queue: this.#queue,
-      moreFailures: this.#failures.hasMore,
+      failedByType: this.#failures.byType(),
+      queue: this.#surroundings.queue,
+      readUnits: this.budget.isFree ? undefined : Math.round(this.budget.spent),
+    };
+  }
+
+  signs(): HealthSigns {
+    const { running, pending, failed } = this.figures().counts;
+    const byType = Object.entries(this.#failures.byType());
+    return {
+      at: this.#options.clock.now(),
+      running,
+      pending,
+      failed: Object.fromEntries(byType.map(([type, count]) => [type, { count, complete: failed.complete }])),
+      soonestLeaseEnd: this.#index.soonest('running'),
+      soonestHint: this.#index.soonest('pending'),
+      ...this.#surroundings.signs(),
     };
   }
 
@@ -130,19 +173,27 @@ export class Watcher {
   }
 
   async #loop(): Promise<void> {
-    const { scan } = this.#options;
     const { signal } = this.#stopping;
-    if (scan !== undefined)
-      await scanInto(this.jobs, scan, signal).then((isWhole) => {
-        this.#hasScanned = isWhole;
-      }, this.#tell);
     while (!signal.aborted) {
+      await this.#scan().catch(this.#tell);
       await this.poll().catch((error: unknown) => {
+        if (signal.aborted) return;
         this.#problem = error instanceof Error ? error.message : String(error);
         this.#tell(error);
       });
       await this.#pause();
     }
+  }
+
+  async #scan(): Promise<void> {
+    const { scan, rescans, clock } = this.#options;
+    const startedAt = clock.monotonic();
+    const isAgain = this.#nextScanAt > 0;
+    if (scan === undefined || startedAt < this.#nextScanAt || (isAgain && rescans !== true)) return;
+    this.#nextScanAt = startedAt + SCAN_EVERY_MS;
+    this.#scanned = (await scanInto(this.jobs, scan, this.#stopping.signal)) ?? this.#scanned;
+    const tookMs = clock.monotonic() - startedAt;
+    this.#nextScanAt = clock.monotonic() + Math.max(SCAN_EVERY_MS, tookMs / SCAN_SHARE);
   }
 
   async #pause(): Promise<void> {
@@ -151,7 +202,7 @@ export class Watcher {
       if (this.#stopping.signal.aborted) return;
       const waking = Promise.withResolvers<'look' | 'wait'>();
       this.#wake = waking.resolve;
-      const pause = this.isWatched || this.jobs.counts.running > 0 ? pollMs : idlePollMs;
+      const pause = this.isWatched || this.#index.running.count > 0 ? pollMs : idlePollMs;
       const timer = pause > 0 ? setTimeout(waking.resolve, pause, 'look') : undefined;
       const next = await waking.promise;
       clearTimeout(timer);
@@ -159,24 +210,18 @@ export class Watcher {
     }
   }
 
-  async #lookAtQueue(): Promise<void> {
-    const { clock, queueDepth, queueEveryMs } = this.#options;
-    if (queueDepth === undefined || clock.monotonic() - this.#queueReadAt < queueEveryMs) return;
-    this.#queueReadAt = clock.monotonic();
-    // Unknown is better than old, and does not cast doubt on the table's data.
-    this.#queue = await queueDepth().catch((error: unknown) => {
-      this.#tell(error);
-      return undefined;
-    });
-  }
-
   /** Messages in the queue, or pending rows if the queue is unknown. */
   #waiting(): number {
-    return this.#queue === undefined ? this.jobs.counts.pending : this.#queue.visible + this.#queue.delayed;
+    const { queue } = this.#surroundings;
+    return queue === undefined ? this.jobs.counts.pending : queue.visible + queue.delayed;
   }
 
-  #isAllKnown(): boolean {
-    return this.#hasScanned && !this.jobs.hasForgotten && this.#options.isToldAll?.() === true;
+  /** Jobs that left the index run no more. Those whose rows cannot be read in time are no longer listed. */
+  async #settle(missing: readonly string[]): Promise<void> {
+    const { rows } = this.#reads;
+    this.#readSoon(missing.slice(0, rows));
+    for (const jobId of missing.slice(rows)) this.jobs.remove(jobId);
+    await this.#readRows();
   }
 
   #readSoon(jobIds: readonly string[]): void {
@@ -190,14 +235,18 @@ export class Watcher {
   }
 
   async #readRows(): Promise<void> {
-    const chosen = [...this.#toRead].slice(0, ROWS_PER_LOOK);
+    // Noted last, wanted first: those left the index or were acted on just now.
+    const chosen = [...this.#toRead].slice(-this.#reads.rows);
     for (const jobId of chosen) this.#toRead.delete(jobId);
-    await inParallel(chosen, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
+    await this.readRows(chosen);
   }
 
   async #readRow(jobId: string): Promise<void> {
     try {
-      const job = await this.#options.store.read(jobId);
+      const job = await this.budget.run(
+        () => this.#options.store.read(jobId),
+        (row) => readUnits(row, 1),
+      );
       if (job === undefined) this.jobs.remove(jobId);
       else this.jobs.takeRow(job);
     } catch (error) {
@@ -206,5 +255,7 @@ export class Watcher {
     }
   }
 
-  #tell = (error: unknown): void => this.#options.onProblem?.(error);
+  #tell = (error: unknown): void => {
+    if (!this.#stopping.signal.aborted) this.#options.onProblem?.(error);
+  };
 }

@@ -1,8 +1,12 @@
 import type { Settings } from '../../settings/settings.ts';
 import { leaseHolders } from '../inspect/lease-holders.ts';
+import { workerOf } from '../inspect/worker-name.ts';
 import type { JobSummary, WorkerSummary } from './page-messages.ts';
 
-/** Idle workers hold no leases, so they are invisible. */
+/** A worker that ended a job this recently is shown as idle. */
+const SEEN_MS = 30_000;
+
+/** Lease holders, and those that held one a moment ago; workers idle for longer are invisible. */
 export function workerSummaries(
   jobs: readonly JobSummary[],
   now: number,
@@ -14,10 +18,23 @@ export function workerSummaries(
     leaseUntil: job.leaseUntil ?? 0,
     leaseMs: job.leaseMs ?? 0,
   }));
-  return leaseHolders(leases, now, settings).map(({ worker, state, jobs: held }) => ({
-    name: worker,
-    state: state === 'live' ? 'busy' : 'stale',
-    since: Math.min(...held.map(({ jobId }) => claimedAt.get(jobId) ?? now)),
-    jobs: held.map(({ jobId }) => jobId),
-  }));
+  const holders = leaseHolders(leases, now, settings).map(
+    ({ worker, state, jobs: held }): WorkerSummary => ({
+      name: worker,
+      state: state === 'live' ? 'busy' : 'stale',
+      since: Math.min(...held.map(({ jobId }) => claimedAt.get(jobId) ?? now)),
+      jobs: held.map(({ jobId }) => jobId),
+    }),
+  );
+  const busy = new Set(holders.map(({ name }) => name));
+  const lastSeen = new Map<string, number>();
+  for (const { leaseOwner, finishedAt = 0, status } of jobs) {
+    if (leaseOwner === undefined || status !== 'done' || now - finishedAt > SEEN_MS) continue;
+    const worker = workerOf(leaseOwner);
+    if (!busy.has(worker)) lastSeen.set(worker, Math.max(lastSeen.get(worker) ?? 0, finishedAt));
+  }
+  const idle = [...lastSeen].map(
+    ([name, since]): WorkerSummary => ({ name, state: 'idle', since, jobs: [] }),
+  );
+  return [...holders, ...idle];
 }

@@ -19,7 +19,7 @@ const CELLS_EVERY_MS = process.platform === 'linux' ? 500 : 3_000;
 const CLAIM_MS = [40, 200];
 
 /** Shows the local stack's processes in the console and lets it signal them. */
-export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorkers {
+export function consoleWorkers(stack: LocalStack): LocalWorkers {
   const { jobsBundle } = stack;
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;
@@ -29,7 +29,6 @@ export function consoleWorkers(stack: LocalStack, hasWorkers = true): LocalWorke
   const livePids = () => stack.workers().map(({ pid }) => pid);
 
   return {
-    tellsAll: hasWorkers,
     workers() {
       const recent = [...gone.values()]
         .filter(({ at }) => Date.now() - at < GONE_SHOWN_MS)
@@ -147,7 +146,7 @@ function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
 function tellBusEvent({ name, detail }: BusEvent, watcher: Watcher, add: Add): void {
   switch (name) {
     case 'JobReclaimed':
-      watcher.series.reclaimed({ at: detail.at, delayMs: detail.reclaimDelayMs, jobId: detail.jobId });
+      watcher.trend.measure('delayMs', detail.at, detail.reclaimDelayMs);
       add(
         detail.jobId,
         {

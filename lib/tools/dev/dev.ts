@@ -15,6 +15,7 @@ import type { BundlingOptions } from '../bundle/bundling.ts';
 import { type JobsModule, readJobsModule } from '../bundle/read-jobs-module.ts';
 import { startConsole } from '../console/start-console.ts';
 import { checkTools } from './check-tools.ts';
+import { commandLine, workLine } from './command-line.ts';
 import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
@@ -99,7 +100,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     ends.push(stack.stop);
     const { types, schedules } = await moduleOf(stack, options);
     stack.schedule(schedules);
-    const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends);
+    const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends, types);
     isUp = true;
     stack.listen(async (event) => {
       if (options.quiet && event.kind !== 'problem') return;
@@ -173,6 +174,11 @@ async function moduleOf(
   return readJobsModule(stack.jobsBundle, stack.workerEnvironment);
 }
 
+function sendLine([first]: JobsModule['types']): string {
+  const { type, sample } = first ?? { type: 'TYPE', sample: {} };
+  return `${commandLine} send ${type} '${JSON.stringify(sample)}'`;
+}
+
 /** Jobs running at the stop resume in the next run and are not charged a crash. */
 async function takeBackRunning(stack: LocalStack, { store, table }: Parts): Promise<void> {
   for (const worker of stack.workers()) stack.signal(worker.pid, 'kill');
@@ -187,6 +193,7 @@ async function openParts(
   stack: LocalStack,
   options: DevOptions & { readonly directory: string },
   ends: (() => unknown)[],
+  types: JobsModule['types'],
 ) {
   const { settings, tableName, queueUrl, endpoints, environment } = stack;
   const config = localEnvironment.clientConfig(environment);
@@ -216,7 +223,9 @@ async function openParts(
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     queueDepth: () => describeQueue(aws.sqs, queueUrl),
     tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).says,
-    local: consoleWorkers(stack, options.workers !== 0),
+    local: consoleWorkers(stack),
+    send: () => sendLine(types),
+    work: options.workers === 0 ? workLine : undefined,
     port: options.port,
   });
   ends.push(page.stop);

@@ -2,7 +2,7 @@ import { formatAge, formatDuration } from './format-duration.ts';
 import { type Count, type Health, type HealthCode, type HealthSigns, WAKE_LATE_MS } from './health.ts';
 
 /** One figure of the strip; `stats` prints it as a line, the console as a link. */
-interface HealthItem {
+export interface HealthItem {
   readonly name: 'waiting' | 'running' | 'workers' | 'sweep' | 'failed' | 'lost' | 'throttled';
   readonly label: string;
   readonly value: string;
@@ -21,13 +21,12 @@ const codesOf: Readonly<Record<HealthItem['name'], readonly HealthCode[]>> = {
   throttled: ['throttled'],
 };
 
-const NO_METRICS = 'CloudWatch was not asked, or refused';
+const NO_METRICS = 'no metrics';
 
 /** `1,234`, or `10,000+` if the count stopped. */
 export const formatCount = ({ count, complete }: Count): string =>
   `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
 
-/** @internal */
 export function healthStrip(signs: HealthSigns, health: Health): HealthItem[] {
   const toneOf = (name: HealthItem['name'], value: string): HealthItem['tone'] => {
     const reasons = health.reasons.filter(({ code }) => codesOf[name].includes(code));
@@ -88,42 +87,39 @@ function sweep({ reaper, at }: HealthSigns): Untoned {
   };
 }
 
-function lastHour({ lastHour: hour, failed, at }: HealthSigns): Untoned[] {
+function lastHour({ lastHour: hour, failed }: HealthSigns): Untoned[] {
   const stored = Object.values(failed ?? {});
   const all: Count = {
     count: stored.reduce((sum, { count }) => sum + count, 0),
     complete: stored.every(({ complete }) => complete),
   };
-  const span = hour?.since === undefined ? 'last hour' : `last ${formatDuration(at - hour.since)}`;
   const value = (count: number | undefined) => (count === undefined ? '–' : count.toLocaleString('en-US'));
+  const hasLost = hour?.crashed !== undefined || hour?.reclaimed !== undefined;
   const delay =
     hour?.reclaimDelayMs === undefined
       ? ''
-      : `, reclaimed up to ${formatDuration(hour.reclaimDelayMs)} after the lease`;
+      : `, up to ${formatDuration(hour.reclaimDelayMs)} after the lease`;
   return [
     {
       name: 'failed',
-      label: `failed, ${span}`,
+      label: 'failed',
       value: value(hour?.failed),
-      remark: failed === undefined ? undefined : `${formatCount(all)} kept`,
+      remark: [
+        ...(hour?.failed === undefined ? [] : ['last hour']),
+        ...(failed === undefined ? [] : [`${formatCount(all)} kept`]),
+      ].join(', '),
     },
     {
       name: 'lost',
-      label: `crashed and reclaimed, ${span}`,
-      value:
-        hour?.crashed === undefined && hour?.reclaimed === undefined
-          ? '–'
-          : value((hour.crashed ?? 0) + (hour.reclaimed ?? 0)),
-      remark:
-        hour?.crashed === undefined && hour?.reclaimed === undefined
-          ? NO_METRICS
-          : `${value(hour.crashed)} crashed, ${value(hour.reclaimed)} reclaimed${delay}`,
+      label: 'crashed, reclaimed',
+      value: hasLost ? `${value(hour?.crashed)}, ${value(hour?.reclaimed)}` : '–',
+      remark: hasLost ? `last hour${delay}` : NO_METRICS,
     },
     {
       name: 'throttled',
-      label: `throttled, ${span}`,
+      label: 'throttled',
       value: value(hour?.throttled),
-      remark: hour?.throttled === undefined ? NO_METRICS : undefined,
+      remark: hour?.throttled === undefined ? NO_METRICS : 'last hour',
     },
   ];
 }

@@ -31,9 +31,7 @@ export interface HealthSigns {
   readonly lastHour?: LastHour;
 }
 
-/** Of the last hour, or since `since` if that is later. */
-interface LastHour {
-  readonly since?: number;
+export interface LastHour {
   readonly done?: number;
   readonly failed?: number;
   readonly crashed?: number;
@@ -94,7 +92,6 @@ const SATURATED_MS = 60_000;
 const WORTH_TELLING = 5;
 const BAD_SHARE = 0.1;
 
-/** @internal */
 export function healthOf(signs: HealthSigns, settings: Bounds): Health {
   const reasons = [
     ...intakeReasons(signs),
@@ -212,7 +209,6 @@ function sweepReasons(
 
 function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] {
   const { done = 0, failed = 0, crashed = 0, reclaimed = 0 } = lastHour ?? {};
-  const span = lastHour?.since === undefined ? 'in the last hour' : 'since this console started to look';
   const lost = crashed + reclaimed;
   const found: HealthReason[] = [];
   if (failed >= WORTH_TELLING && failed >= BAD_SHARE * (failed + done))
@@ -220,7 +216,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
       reason(
         'failureRate',
         'degraded',
-        `${counted(failed, 'job')} of ${(failed + done).toLocaleString('en-US')} failed ${span}`,
+        `${counted(failed, 'job')} of ${(failed + done).toLocaleString('en-US')} failed in the last hour`,
         "list them with 'leasehold ls --status failed'; mend the cause, deploy, then revive them",
       ),
     );
@@ -229,7 +225,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
       reason(
         'lostWorkers',
         'degraded',
-        `${counted(crashed, 'attempt')} crashed and ${counted(reclaimed, 'job was', 'jobs were')} reclaimed ${span}`,
+        `${counted(crashed, 'attempt')} crashed and ${counted(reclaimed, 'job was', 'jobs were')} reclaimed in the last hour`,
         'look at what the attempts died of: memory, a native module, or hosts that were stopped',
       ),
     );

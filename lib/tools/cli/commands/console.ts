@@ -1,10 +1,14 @@
 import { Command } from 'commander';
+import { clientConfig } from '../../../aws/client-defaults.ts';
+import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import { scanCostOf } from '../../../client/scan-cost.ts';
 import { resourceVariables } from '../../../wire/environment.ts';
+import type { Where } from '../../console/page-messages.ts';
+import type { Metrics } from '../../console/start-console.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
-import { findLocalState, type SystemOptions } from '../find-system.ts';
+import { type FoundSystem, findLocalState, type SystemOptions } from '../find-system.ts';
 import type { System } from '../system.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 
@@ -54,10 +58,11 @@ async function serve(
   output: Output,
   options: ConsoleCommandOptions,
 ) {
-  const [{ startConsole }, { describeQueue }, { unknownJob }] = await Promise.all([
+  const [{ startConsole }, { describeQueue }, { unknownJob }, metrics] = await Promise.all([
     import('../../console/start-console.ts'),
     import('../../../aws/sqs/queue-inspection.ts'),
     import('../../../client/look-up.ts'),
+    metricsOf(system),
   ]);
   const { found, table, store, settings, inspection, events, sqs } = system;
   const { queueUrl } = found;
@@ -72,6 +77,10 @@ async function serve(
     queue: options.write === true ? system.queue() : undefined,
     scan: options.scan === true ? inspection.scan : undefined,
     queueDepth: queueUrl === undefined ? undefined : () => describeQueue(sqs, queueUrl),
+    queueAge: system.queueAge,
+    metrics,
+    where: await whereOf(system),
+    send: () => sendLine(found),
     tellUnknown: async (jobId) => (await unknownJob(system, jobId)).says,
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
@@ -89,3 +98,25 @@ async function serve(
   }
   return exitCodes.ok;
 }
+
+/** Undefined where there is no CloudWatch to ask. */
+async function metricsOf({ found, clock }: System): Promise<Metrics | undefined> {
+  const { queueUrl, environment } = found;
+  const config = clientConfig(environment, 'CLOUDWATCH');
+  if (config.endpoint === undefined && !isOnAws(queueUrl ?? '')) return undefined;
+  const [{ createMetricHistory }, { cloudWatchMetrics }] = await Promise.all([
+    import('../../../aws/metric-history.ts'),
+    import('../../console/cloudwatch-metrics.ts'),
+  ]);
+  const service = environment[resourceVariables.serviceName];
+  return cloudWatchMetrics(createMetricHistory({ config, clock, service, queueUrl }), service !== undefined);
+}
+
+async function whereOf({ found, dynamoDb }: System): Promise<Where> {
+  const [, account] = /^https:\/\/[^/]+\/(\d{12})\//.exec(found.queueUrl ?? '') ?? [];
+  const service = found.environment[resourceVariables.serviceName];
+  return { service, account, region: await dynamoDb.config.region().catch(() => undefined) };
+}
+
+const sendLine = ({ tableName, queueUrl = 'URL', types }: FoundSystem): string =>
+  `npx leasehold send ${types?.[0] ?? 'TYPE'} '{}' --table ${tableName} --queue-url ${queueUrl}`;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { JobStatus } from '../../../protocol/job.ts';
+import { type JobFilter, type TimeSpan, timeSpans } from '../page-messages.ts';
 
 export const statusFilters = [
   'all',
@@ -12,29 +13,23 @@ export const statusFilters = [
 ] as const satisfies readonly (JobStatus | 'all' | 'queued')[];
 export type StatusFilter = (typeof statusFilters)[number];
 
-/** By the last change. */
-export const timeSpans = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
-export type TimeSpan = keyof typeof timeSpans;
-
 /** @internal */
 export const sortKeys = ['changed', 'ran', 'attempts', 'job'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 /** All of it is in the address, so that a link shows the same list. */
-export interface Filter {
-  readonly status: StatusFilter;
-  readonly search: string;
-  readonly type?: string;
-  readonly error?: string;
-  readonly since?: TimeSpan;
+export interface Filter extends JobFilter {
   readonly sort: SortKey;
   readonly isReversed: boolean;
 }
 
 export const noFilter: Filter = { status: 'all', search: '', sort: 'changed', isReversed: false };
 
+export type Aside = 'workers' | 'history';
+
 export type Place =
-  | { readonly view: 'list'; readonly filter: Filter }
+  /** On narrow pages, `aside` takes the list's place. */
+  | { readonly view: 'list'; readonly filter: Filter; readonly aside?: Aside }
   | { readonly view: 'job'; readonly jobId: string }
   | { readonly view: 'types' };
 
@@ -46,6 +41,8 @@ export function placeOf(fragment: string): Place {
   const [, id] = /^#\/jobs\/(.+)$/.exec(fragment) ?? [];
   if (id !== undefined) return { view: 'job', jobId: decoded(id) };
   if (fragment.startsWith('#/types')) return { view: 'types' };
+  const [, aside] = /^#\/(workers|history)$/.exec(fragment) ?? [];
+  if (aside !== undefined) return { view: 'list', filter: noFilter, aside: aside as Aside };
   const query = new URLSearchParams(fragment.replace(/^#\/\??/, ''));
   const sort = query.get('sort') ?? '';
   return {
@@ -74,6 +71,7 @@ function decoded(text: string): string {
 export function fragmentOf(place: Place): string {
   if (place.view === 'job') return `#/jobs/${encodeURIComponent(place.jobId)}`;
   if (place.view === 'types') return '#/types';
+  if (place.aside !== undefined) return `#/${place.aside}`;
   const { status, search, type, error, since, sort, isReversed } = place.filter;
   const query = new URLSearchParams();
   if (status !== 'all') query.set('status', status);
@@ -112,7 +110,7 @@ export function usePlace(): Place {
   useEffect(() => {
     const follow = () => {
       const next = placeNow();
-      if (next.view === 'list') lastList = location.hash || '#/';
+      if (next.view === 'list' && next.aside === undefined) lastList = location.hash || '#/';
       setPlace(next);
     };
     follow();

@@ -2,9 +2,12 @@ import {
   type ActionReply,
   type JobAction,
   type JobDetail,
+  type JobFilter,
   type ManyReply,
   TOKEN_HEADER,
   TOKEN_PARAMETER,
+  type Trend,
+  type TrendSpan,
   type WorkerAction,
 } from '../page-messages.ts';
 
@@ -64,4 +67,16 @@ export const postWorkerAction = (pid: number, action: WorkerAction): Promise<Act
 
 export const postKillCell = (pid: number): Promise<ActionReply> => post(`/api/cells/${pid}/kill`);
 
-export const postMoreFailures = (): Promise<ActionReply> => post('/api/failures/more');
+/** Reads these jobs' rows, which costs about a read unit each. */
+export const postRows = (jobIds: readonly string[]): Promise<ActionReply> => post('/api/rows', { jobIds });
+
+export const postAll = ({ status, search, type, error, since }: JobFilter, action: JobAction) =>
+  post<ActionReply>(`/api/all/${action}`, { status, search, type, error, since });
+
+export const postStopAll = (): Promise<ActionReply> => post('/api/all/stop');
+
+/** Undefined if the console does not answer. */
+export async function fetchTrend(span: TrendSpan): Promise<Trend | undefined> {
+  const reply = await fetch(`/api/trend/${span}`, { headers: headers() }).catch(() => undefined);
+  return reply?.ok ? ((await reply.json()) as Trend) : undefined;
+}

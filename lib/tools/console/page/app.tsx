@@ -1,29 +1,33 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { backToList, goTo, usePlace } from './address.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import { type Aside, backToList, goTo, usePlace } from './address.ts';
 import { Banner, Header, titleOf } from './header.tsx';
 import { Help } from './help.tsx';
 import { Mark } from './icons.tsx';
 import { JobPage } from './job/job-page.tsx';
 import { useKeys } from './keys.ts';
 import { JobListView } from './list/job-list.tsx';
-import { Plots } from './overview/plots.tsx';
+import { Health } from './overview/health.tsx';
+import { History } from './overview/history.tsx';
 import { TypesView } from './overview/types.tsx';
 import { Workers } from './overview/workers.tsx';
 import { isCutOff, state, useTopic } from './state.ts';
 
-const views = ['jobs', 'types', 'workers', 'plots'] as const;
+const views = ['jobs', 'types', 'workers', 'history'] as const satisfies readonly (
+  | 'jobs'
+  | 'types'
+  | Aside
+)[];
 type View = (typeof views)[number];
 
 export function App({ hasToken }: { readonly hasToken: boolean }) {
   useTopic('connection');
   const place = usePlace();
-  // Narrow pages show one part at a time; only jobs and types have addresses.
-  const [aside, setAside] = useState<'workers' | 'plots'>();
+  // Narrow pages show one part at a time.
+  const aside = place.view === 'list' ? place.aside : undefined;
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);
   useKeys({ help, search });
   useEffect(() => {
-    setAside(undefined);
     if (place.view !== 'job') document.title = titleOf();
   }, [place]);
 
@@ -31,15 +35,14 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
     return <Locked hasToken={hasToken} />;
   const view: View = aside ?? (place.view === 'types' ? 'types' : 'jobs');
   const choose = (name: View) => {
-    if (name === 'workers' || name === 'plots') return setAside(name);
-    setAside(undefined);
-    if (name === 'types') goTo('#/types');
-    else if (place.view === 'types') backToList();
+    if (name !== 'jobs') goTo(`#/${name}`);
+    else if (aside !== undefined || place.view === 'types') backToList();
   };
   return (
     <>
       <Header onHelp={() => help.current?.showModal()} />
       <Banner />
+      <Health />
       <nav class="views" aria-label="Parts of the page">
         {views.map((name) => (
           <button key={name} type="button" aria-pressed={view === name} onClick={() => choose(name)}>
@@ -53,9 +56,9 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
           {place.view === 'job' && <JobPage key={place.jobId} jobId={place.jobId} />}
           {place.view === 'types' && <TypesView />}
         </div>
-        <aside class="side-column" data-hidden={aside === undefined} aria-label="Workers and plots">
+        <aside class="side-column" data-hidden={aside === undefined} aria-label="Workers and history">
           <Workers isChosen={aside === 'workers'} />
-          <Plots isChosen={aside === 'plots'} />
+          <History isChosen={aside === 'history'} />
         </aside>
       </main>
       <Toasts />

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../inspect/format-duration.ts';
-import type { Figure } from '../page-messages.ts';
+import type { Count } from '../../inspect/health.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -29,12 +29,15 @@ const full = new Intl.DateTimeFormat(undefined, {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 });
 
+const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+
 /** 24-hour times in every language. */
+export const timeOfMinute = (at: number): string => minute.format(at);
 export const timeOfDay = (at: number): string => clock.format(at);
 export const dateAndTime = (at: number): string => full.format(at);
 
 /** `1,234`, `1,234+` if there may be more, or a dash if unknown. */
-export const figure = (given: Figure | undefined): string =>
+export const figure = (given: Count | undefined): string =>
   given === undefined || (given.count === 0 && !given.complete)
     ? '–'
     : `${given.count.toLocaleString('en-US')}${given.complete ? '' : '+'}`;

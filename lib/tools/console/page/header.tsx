@@ -1,3 +1,4 @@
+import type { Hello } from '../page-messages.ts';
 import { placeNow } from './address.ts';
 import { timeOfDay } from './format.ts';
 import { Mark, PauseIcon, PlayIcon } from './icons.tsx';
@@ -26,8 +27,10 @@ export function Header({ onHelp }: { readonly onHelp: () => void }) {
       <span class="where">
         {hello !== undefined && (
           <>
-            <span class="where-table">{hello.tableName}</span>
-            <span class="tag">{hello.mode === 'local' ? 'on this machine' : 'AWS account'}</span>
+            <span class="where-table" title={`Table ${hello.tableName}`}>
+              {hello.where?.service ?? hello.tableName}
+            </span>
+            <span class="tag">{placeOf(hello)}</span>
             {!hello.writable && <span class="tag">read only</span>}
           </>
         )}
@@ -53,6 +56,11 @@ export function Header({ onHelp }: { readonly onHelp: () => void }) {
     </header>
   );
 }
+
+const placeOf = ({ mode, where }: Hello): string =>
+  mode === 'local'
+    ? 'on this machine'
+    : [where?.account ?? 'AWS account', where?.region].filter((each) => each !== undefined).join(' · ');
 
 /** Warns that the page shows old data. */
 export function Banner() {

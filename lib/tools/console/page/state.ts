@@ -1,14 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { processOf, workerOf } from '../../inspect/worker-name.ts';
-import type {
-  ActionReply,
-  Figures,
-  Hello,
-  JobSummary,
-  ReclaimPoint,
-  SeriesPoint,
-  WorkerSummary,
-} from '../page-messages.ts';
+import type { ActionReply, Figures, Hello, JobSummary, WorkerSummary } from '../page-messages.ts';
 
 /** `lost`: the browser retries. `refused`: access was denied. `paused`: by the reader. */
 export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused';
@@ -20,8 +12,6 @@ export const state = {
   figures: undefined as Figures | undefined,
   jobs: new Map<string, JobSummary>(),
   workers: [] as readonly WorkerSummary[],
-  points: new Map<number, SeriesPoint>(),
-  reclaims: [] as ReclaimPoint[],
   /** Server time minus browser time. */
   clockOffset: 0,
   /** All clocks on the page stop at the time of its data. */
@@ -29,13 +19,12 @@ export const state = {
   toasts: [] as readonly { readonly key: number; readonly reply: ActionReply }[],
 };
 
-export type Topic = 'connection' | 'jobs' | 'workers' | 'series' | 'figures' | 'toasts';
+export type Topic = 'connection' | 'jobs' | 'workers' | 'figures' | 'toasts';
 
 const listeners: Record<Topic, Set<(jobIds: ReadonlySet<string>) => void>> = {
   connection: new Set(),
   jobs: new Set(),
   workers: new Set(),
-  series: new Set(),
   figures: new Set(),
   toasts: new Set(),
 };

@@ -5,7 +5,6 @@ import { changed, noJobs, type StreamState, state } from './state.ts';
 /** The server sends something every second, so longer silence means a lost connection. */
 const SILENCE_MS = 8_000;
 const LOOK_EVERY_MS = 1_000;
-const KEPT_SECONDS = 600;
 
 let token: string | undefined;
 let source: EventSource | undefined;
@@ -28,21 +27,10 @@ const handlers: { readonly [name in keyof StreamEvents]: (data: StreamEvents[nam
     state.workers = workers;
     changed('workers');
   },
-  series({ points, reclaims, reset }) {
-    if (reset) {
-      state.points.clear();
-      state.reclaims = [];
-    }
-    for (const point of points) state.points.set(point.second, point);
-    state.reclaims.push(...reclaims);
-    changed('series');
-  },
   figures(figures) {
     const wasCutOff = state.figures?.problem !== undefined;
     state.figures = figures;
     state.stoppedAt = figures.problem === undefined ? undefined : figures.readAt;
-    const oldest = figures.now / 1000 - KEPT_SECONDS;
-    for (const second of state.points.keys()) if (second < oldest) state.points.delete(second);
     if (wasCutOff !== (figures.problem !== undefined)) changed('connection');
     changed('figures');
   },

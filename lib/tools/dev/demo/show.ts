@@ -2,7 +2,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { JobTypeSample } from '../../bundle/read-jobs-module.ts';
 import { printable } from '../../inspect/printable.ts';
-import { commandLine } from '../command-line.ts';
+import { commandLine, workLine } from '../command-line.ts';
 import type { DevOptions } from '../dev.ts';
 import type { AwsOfHandlers } from '../local-environment.ts';
 import type { LocalStack } from '../stack.ts';
@@ -120,12 +120,7 @@ export function introduction(
           '',
         ]),
     ...(workers === 0
-      ? [
-          '  No worker runs here. Run yours in another terminal:',
-          '',
-          `  set -a; eval "$(${commandLine} dev --env)"; set +a; ${commandLine} work src/jobs.ts`,
-          '',
-        ]
+      ? ['  No worker runs here. Run yours in another terminal:', '', `  ${workLine}`, '']
       : []),
     `  Other processes find this system by the variables that ${pc.bold(`${commandLine} dev --env`)} prints.`,
     '',

@@ -44,9 +44,10 @@ export function situationOf(job: JobSummary, now: number, ownerName: (owner: str
       return error === '' ? waits : `${error} · ${waits}`;
     }
     case 'failed':
-      return [failureWords[job.failure ?? 'other'], error || counted(job.crashes, 'crash', 'crashes')].join(
-        ' · ',
-      );
+      return [
+        failureWords[job.failure ?? 'other'],
+        error || (job.isErrorUnread ? 'reading its error…' : counted(job.crashes, 'crash', 'crashes')),
+      ].join(' · ');
     case 'done':
       return job.leaseOwner === undefined ? '' : `by ${ownerName(job.leaseOwner)}`;
     case 'cancelled':

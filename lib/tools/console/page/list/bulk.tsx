@@ -2,8 +2,10 @@ import { useRef, useState } from 'preact/hooks';
 import { BAD_MESSAGE_PREFIX } from '../../../../wire/table.ts';
 import { counted } from '../../../inspect/counted.ts';
 import { type JobSummary, MANY_AT_ONCE, type ManyReply } from '../../page-messages.ts';
+import type { Filter } from '../address.ts';
 import { postMany } from '../api.ts';
 import { toast, useCanAct } from '../state.ts';
+import { AllButton, actionsOnAll } from './task.tsx';
 
 type BulkAction = 'revive' | 'cancel';
 
@@ -20,7 +22,13 @@ const explains: Readonly<Record<BulkAction, string>> = {
 /** Jobs listed in the confirmation. */
 const NAMED = 6;
 
-export function BulkBar(props: { readonly selected: readonly JobSummary[]; readonly onDone: () => void }) {
+export function BulkBar(props: {
+  readonly selected: readonly JobSummary[];
+  readonly filter: Filter;
+  /** Everything that is listed is selected. */
+  readonly isAll: boolean;
+  readonly onDone: () => void;
+}) {
   const canAct = useCanAct();
   const dialog = useRef<HTMLDialogElement>(null);
   const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly jobs: readonly JobSummary[] }>();
@@ -46,6 +54,10 @@ export function BulkBar(props: { readonly selected: readonly JobSummary[]; reado
           </button>
         );
       })}
+      {props.isAll &&
+        actionsOnAll(props.filter).map((action) => (
+          <AllButton key={action} filter={props.filter} action={action} />
+        ))}
       <button type="button" class="button small" onClick={props.onDone}>
         clear
       </button>

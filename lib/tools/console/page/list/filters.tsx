@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import type { JobSummary } from '../../page-messages.ts';
-import { type Filter, setFilter, type TimeSpan } from '../address.ts';
+import { errorGroup, matches } from '../../job-filter.ts';
+import type { JobSummary, TimeSpan } from '../../page-messages.ts';
+import { type Filter, setFilter } from '../address.ts';
 import { state, useNow } from '../state.ts';
-import { errorGroup, isShown } from './job-order.ts';
 
 const spans: Readonly<Record<TimeSpan, string>> = {
   '15m': 'last 15 minutes',
@@ -19,7 +19,7 @@ export function Filters({ filter }: { readonly filter: Filter }) {
   const now = useNow(COUNT_EVERY_MS);
   const { types, errors } = useMemo(() => {
     const others = (left: Partial<Filter>) =>
-      [...state.jobs.values()].filter((job) => isShown(job, { ...filter, ...left }, now));
+      [...state.jobs.values()].filter((job) => matches(job, { ...filter, ...left }, now) === true);
     return {
       types: countBy(others({ type: undefined }), ({ type }) => type),
       errors: countBy(others({ error: undefined }), errorOf),

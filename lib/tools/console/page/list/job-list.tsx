@@ -1,17 +1,19 @@
 import type { RefObject } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted } from '../../../inspect/counted.ts';
+import { matches } from '../../job-filter.ts';
 import type { JobSummary } from '../../page-messages.ts';
 import { type Filter, type StatusFilter, setFilter, statusFilters } from '../address.ts';
-import { postMoreFailures } from '../api.ts';
 import { figure } from '../format.ts';
 import { SearchIcon } from '../icons.tsx';
-import { listen, serverNow, state, useTopic } from '../state.ts';
+import { listen, serverNow, state, useNow, useTopic } from '../state.ts';
 import { BulkBar } from './bulk.tsx';
 import { EmptyList, Queued } from './empty-list.tsx';
 import { Filters } from './filters.tsx';
 import { orderJobs, reorderJobs } from './job-order.ts';
 import { JobRows } from './job-rows.tsx';
+import { useRows } from './read-rows.ts';
+import { TaskBar } from './task.tsx';
 
 /** Jobs age out of a time filter without any event. */
 const REORDER_MS = 5_000;
@@ -42,6 +44,19 @@ function useSelection(jobs: readonly JobSummary[]) {
   return { selected, chosen, setChosen };
 }
 
+/** Failures of which only the row tells whether they match. */
+function useUnread(filter: Filter): readonly string[] {
+  const now = useNow(1_000);
+  const needsErrors = filter.error !== undefined || filter.search.trim() !== '';
+  const unread = useMemo(
+    () =>
+      needsErrors ? [...state.jobs.values()].filter((job) => matches(job, filter, now) === 'unread') : [],
+    [now, filter],
+  ).map(({ jobId }) => jobId);
+  useRows(unread);
+  return unread;
+}
+
 export function JobListView(props: {
   readonly filter: Filter;
   readonly searchRef: RefObject<HTMLInputElement | null>;
@@ -49,6 +64,7 @@ export function JobListView(props: {
   const { filter, searchRef } = props;
   const jobs = useOrderedJobs(filter);
   const { selected, chosen, setChosen } = useSelection(jobs);
+  const unread = useUnread(filter).length;
   return (
     <section class="panel jobs" aria-label="Jobs">
       <div class="bar">
@@ -75,43 +91,59 @@ export function JobListView(props: {
         </label>
         <Filters filter={filter} />
       </div>
+      <TaskBar />
       {filter.status === 'queued' ? (
         <Queued />
       ) : jobs.length === 0 ? (
-        <EmptyList filter={filter} />
+        <EmptyList filter={filter} unread={unread} />
       ) : (
         <JobRows jobs={jobs} filter={filter} chosen={chosen} onChoose={setChosen} />
       )}
       {selected.length > 0 ? (
-        <BulkBar selected={selected} onDone={() => setChosen(new Set())} />
+        <BulkBar
+          selected={selected}
+          filter={filter}
+          isAll={selected.length === jobs.length}
+          onDone={() => setChosen(new Set())}
+        />
       ) : (
-        <Foot filter={filter} shown={jobs.length} />
+        <Foot filter={filter} shown={jobs.length} unread={unread} />
       )}
     </section>
   );
 }
 
-function Foot({ filter, shown }: { readonly filter: Filter; readonly shown: number }) {
+function Foot(props: { readonly filter: Filter; readonly shown: number; readonly unread: number }) {
   useTopic('figures');
+  const { filter, shown, unread } = props;
   const { hello, figures } = state;
-  const seesFinished = filter.status !== 'running' && filter.status !== 'pending';
-  const hasMore = figures?.moreFailures === true && (filter.status === 'failed' || filter.status === 'all');
   if (filter.status === 'queued') return null;
+  const seesFailed = filter.status === 'failed' || filter.status === 'all';
+  const seesDone = filter.status === 'all' || filter.status === 'done' || filter.status === 'cancelled';
+  const failures =
+    filter.type === undefined ? figures?.counts.failed.count : figures?.failedByType[filter.type];
+  const listed = [...state.jobs.values()].filter(
+    ({ status, type }) => status === 'failed' && (filter.type ?? type) === type,
+  ).length;
+  const notes = [
+    counted(shown, 'job'),
+    ...(unread > 0 ? [`reading the errors of ${counted(unread, 'more failure')}`] : []),
+    ...(seesFailed && figures?.counts.failed.complete === false
+      ? ['older failures are being read']
+      : seesFailed && (failures ?? 0) > listed
+        ? [`${listed.toLocaleString('en-US')} of ${counted(failures ?? 0, 'failure')} are listed`]
+        : []),
+    ...(seesDone && hello?.partial !== undefined ? [hello.partial] : []),
+    ...(figures?.readUnits === undefined ? [] : [`${counted(figures.readUnits, 'read unit')} so far`]),
+  ];
   return (
     <footer class="list-foot">
-      <span>{counted(shown, 'job')}</span>
-      {hasMore && (
-        <span>
-          {' '}
-          · older failures are not listed yet{' '}
-          <button type="button" class="button small" onClick={() => void postMoreFailures()}>
-            read 200 more
-          </button>
+      {notes.map((note, i) => (
+        <span key={i}>
+          {i > 0 && ' · '}
+          <span>{note}</span>
         </span>
-      )}
-      {seesFinished && filter.status !== 'failed' && hello?.partial !== undefined && (
-        <span> · {hello.partial}</span>
-      )}
+      ))}
     </footer>
   );
 }
@@ -139,7 +171,7 @@ function countOf(status: StatusFilter): { readonly count: string; readonly reaso
     const { queue } = figures;
     if (queue === undefined)
       return { count: '–', reason: hello?.noQueue ?? 'SQS did not tell; the terminal says why' };
-    const reason = 'Messages in the queue, as SQS counts them: about. Those that are delayed are among them';
+    const reason = 'Messages in the queue, delayed ones included, as SQS counts them: approximately';
     return { count: (queue.visible + queue.delayed).toLocaleString('en-US'), reason };
   }
   if (status === 'all') {

@@ -1,5 +1,6 @@
+import { matches } from '../../job-filter.ts';
 import type { JobSummary } from '../../page-messages.ts';
-import { type Filter, timeSpans } from '../address.ts';
+import type { Filter } from '../address.ts';
 
 export function ranMs(job: JobSummary, now: number): number | undefined {
   if (job.startedAt === undefined || job.status === 'pending') return undefined;
@@ -26,23 +27,7 @@ function compareJobs(a: JobSummary, b: JobSummary, { sort, isReversed }: Filter)
   return rank || direction * order || (a.jobId < b.jobId ? -1 : 1);
 }
 
-/** Replaces ids and numbers, so that jobs with the same cause share a line. */
-export const errorGroup = (error: string): string =>
-  (error.split('\n')[0] ?? '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+/gi, '#').slice(0, 80);
-
-/** Every search word must occur in the id, type, owner or error. */
-export function isShown(job: JobSummary, filter: Filter, now: number): boolean {
-  const { status, search, type, error, since } = filter;
-  if (status !== 'all' && job.status !== status) return false;
-  if (type !== undefined && job.type !== type) return false;
-  if (since !== undefined && now - job.changedAt > timeSpans[since]) return false;
-  if (error !== undefined && (job.lastError === undefined || errorGroup(job.lastError) !== error))
-    return false;
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return true;
-  const text = `${job.jobId} ${job.type} ${job.leaseOwner ?? ''} ${job.lastError ?? ''}`.toLowerCase();
-  return words.every((word) => text.includes(word));
-}
+const isShown = (job: JobSummary, filter: Filter, now: number): boolean => matches(job, filter, now) === true;
 
 export const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter, now: number): JobSummary[] =>
   [...jobs].filter((job) => isShown(job, filter, now)).sort((a, b) => compareJobs(a, b, filter));

@@ -5,6 +5,7 @@ import type { JobSummary } from '../../page-messages.ts';
 import { type Filter, openJob, type SortKey, setFilter } from '../address.ts';
 import { useNow, useTopic } from '../state.ts';
 import { JobRow } from './job-row.tsx';
+import { useRows } from './read-rows.ts';
 
 /** Extra rows above and below, so that scrolling shows no gaps. */
 const OVERSCAN = 6;
@@ -93,6 +94,8 @@ export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
   useTopic('workers');
   const rowHeight = useRowHeight();
   const { ref, from, to } = useWindow(jobs.length, rowHeight);
+  // The index has no errors of old failures; those in sight are read.
+  useRows(jobs.slice(from, to).flatMap(({ jobId, isErrorUnread }) => (isErrorUnread ? [jobId] : [])));
   const [active, setActive] = useState<string>();
   const now = useNow(500);
   const toggle = (jobId: string, isRange = false) => onChoose(toggled(jobs, chosen, active, jobId, isRange));

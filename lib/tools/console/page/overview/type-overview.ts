@@ -14,17 +14,23 @@ export interface TypeFigures {
   readonly runMs?: number;
 }
 
-/** The same window as the plots. */
+/** Of rates and medians. */
 const WINDOW_MS = 300_000;
 
-/** Types with failures come first. */
-export function overviewByType(jobs: Iterable<JobSummary>, now: number): TypeFigures[] {
-  return [...Map.groupBy(jobs, ({ type }) => type)]
-    .map(([type, own]) => figuresOf(type, own, now))
+/** The worst first. The index tells failures of types of which no job is listed. */
+export function overviewByType(
+  jobs: Iterable<JobSummary>,
+  failedByType: Readonly<Record<string, number>>,
+  now: number,
+): TypeFigures[] {
+  const listed = Map.groupBy(jobs, ({ type }) => type);
+  for (const type of Object.keys(failedByType)) if (!listed.has(type)) listed.set(type, []);
+  return [...listed]
+    .map(([type, own]) => ({ ...figuresOf(type, own, now), failed: failedByType[type] ?? 0 }))
     .sort((a, b) => b.failed - a.failed || b.running - a.running || (a.type < b.type ? -1 : 1));
 }
 
-function figuresOf(type: string, jobs: readonly JobSummary[], now: number): TypeFigures {
+function figuresOf(type: string, jobs: readonly JobSummary[], now: number): Omit<TypeFigures, 'failed'> {
   const count = (status: JobSummary['status']) => jobs.filter((job) => job.status === status).length;
   const recent = jobs.filter(
     ({ status, finishedAt = 0 }) => status === 'done' && now - finishedAt <= WINDOW_MS,
@@ -33,7 +39,6 @@ function figuresOf(type: string, jobs: readonly JobSummary[], now: number): Type
     type,
     running: count('running'),
     pending: count('pending'),
-    failed: count('failed'),
     done: count('done'),
     donePerMinute: recent.length / (WINDOW_MS / 60_000),
     waitMs: median(recent.flatMap(({ waitedMs }) => waitedMs ?? [])),

@@ -10,7 +10,10 @@ const NO_WAIT =
 
 export function TypesView() {
   const now = useNow(2000);
-  const types = useMemo(() => overviewByType(state.jobs.values(), now), [now]);
+  const types = useMemo(
+    () => overviewByType(state.jobs.values(), state.figures?.failedByType ?? {}, now),
+    [now],
+  );
   const isWhole = state.figures?.counts.done.complete === true;
   return (
     <section class="panel types" aria-labelledby="types-title">
@@ -18,7 +21,9 @@ export function TypesView() {
         Types <small>{types.length}</small>
       </h2>
       {types.length === 0 ? (
-        <p class="empty">No job was seen yet.</p>
+        <p class="empty">
+          {state.figures?.counts.failed.complete === true ? 'No job was seen yet.' : 'Reading the index…'}
+        </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
         <div class="table-box" tabIndex={0}>
@@ -65,9 +70,9 @@ function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly
       <th scope="row">
         <a href={listLink({ type })}>{type}</a>
       </th>
-      {link('failed', state.figures?.moreFailures !== true)}
-      {link('running')}
-      {link('pending')}
+      {link('failed', state.figures?.counts.failed.complete)}
+      {link('running', state.figures?.counts.running.complete)}
+      {link('pending', state.figures?.counts.pending.complete)}
       {link('done', isWhole)}
       <td>{rate === 0 && !isWhole ? '–' : `${rate.toFixed(rate < 10 ? 1 : 0)}${isWhole ? '' : '+'}`}</td>
       <td title={waitMs === undefined ? NO_WAIT : undefined}>

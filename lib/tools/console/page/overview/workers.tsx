@@ -32,10 +32,13 @@ export function Workers({ isChosen }: { readonly isChosen: boolean }) {
   );
 }
 
-const nobody = () =>
-  state.hello?.mode === 'account'
-    ? 'No worker holds a lease. Idle workers cannot be seen from here.'
-    : 'No worker has started yet. The first job starts one.';
+function nobody(): string {
+  const { hello } = state;
+  if (hello?.mode === 'account') return 'No worker holds a lease. Idle workers cannot be seen from here.';
+  return hello?.work === undefined
+    ? 'No worker has started yet. The first job starts one.'
+    : `No worker of yours holds a lease. To start one: ${hello.work}`;
+}
 
 /** Drops the second click of two, which could hit another worker. */
 type Guard = (event: MouseEvent, act: () => Promise<ActionReply>) => Promise<void>;
@@ -120,26 +123,33 @@ function Actions({ worker: { pid, state }, guard }: LiveProps) {
 function Cells({ worker: { name, cells = [] }, guard }: LiveProps) {
   if (cells.length === 0) return null;
   return (
-    <ul class="cells" aria-label={`Cells of ${name}`}>
-      {cells.map(({ pid }) => (
-        <li key={pid}>
-          cell {pid}
-          <Signal
-            label="kill"
-            name={`cell ${pid}`}
-            says="Kill this cell; its host runs its jobs again"
-            guard={guard}
-          >
-            {() => postKillCell(pid)}
-          </Signal>
-        </li>
-      ))}
-    </ul>
+    <details class="cells">
+      <summary>{counted(cells.length, 'cell')}</summary>
+      <ul aria-label={`Cells of ${name}`}>
+        {cells.map(({ pid }) => (
+          <li key={pid}>
+            cell {pid}
+            <Signal
+              label="kill"
+              name={`cell ${pid}`}
+              says="Kill this cell; its host runs its jobs again"
+              guard={guard}
+            >
+              {() => postKillCell(pid)}
+            </Signal>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
 const idleText = (worker: WorkerSummary): string =>
-  worker.state === 'gone' ? 'its jobs go to the next' : counted(worker.invocations ?? 0, 'invocation');
+  worker.state === 'gone'
+    ? 'its jobs go to the next'
+    : worker.invocations === undefined
+      ? 'idle since its last job'
+      : counted(worker.invocations, 'invocation');
 
 function Signal(props: {
   readonly label: 'kill' | 'pause' | 'resume';

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { cloudWatchMetrics } from '../../lib/tools/console/cloudwatch-metrics.ts';
+import { createTrend } from '../../lib/tools/console/trend.ts';
+
+const NOW = 1_800_000_000_000;
+const MINUTE = 60_000;
+
+describe('what this console saw', () => {
+  it('has gaps where nothing was looked at, and zeros where nothing happened', () => {
+    const trend = createTrend();
+    trend.look(NOW - 3 * MINUTE, { running: 4, waiting: 9 });
+    trend.look(NOW - MINUTE, { running: 2, waiting: undefined });
+    trend.count('done', NOW - MINUTE, NOW);
+    trend.count('done', NOW - MINUTE, NOW);
+    const { lines, from, stepMs, since } = trend.read('1h', NOW);
+    expect(from).toBe(NOW - 60 * MINUTE);
+    expect([stepMs, since]).toEqual([MINUTE, NOW - 3 * MINUTE]);
+    expect(lines.done?.slice(-4)).toEqual([null, 0, null, 2]);
+    expect(lines.running?.slice(-4)).toEqual([null, 4, null, 2]);
+    expect(lines.waiting?.slice(-4)).toEqual([null, 9, null, null]);
+    expect(lines.done?.slice(0, -4).every((each) => each === null)).toBe(true);
+  });
+
+  it('counts reclaims, so that two at once are two', () => {
+    const trend = createTrend();
+    for (const at of [NOW - 1, NOW - 1, NOW - 2]) trend.count('reclaimed', at, NOW);
+    trend.measure('delayMs', NOW - 1, 2_300);
+    trend.measure('delayMs', NOW - 1, 900);
+    expect(trend.read('1h', NOW).lines.reclaimed?.at(-1)).toBe(3);
+    expect(trend.lastHour(NOW)).toMatchObject({ reclaimed: 3, reclaimDelayMs: 2_300 });
+  });
+
+  it('keeps what rows tell about the time before, for a day', () => {
+    const trend = createTrend();
+    trend.count('failed', NOW - 5 * 3_600_000, NOW);
+    trend.count('failed', NOW - 25 * 3_600_000, NOW);
+    const sum = (line: readonly (number | null)[] = []) => line.reduce((a: number, b) => a + (b ?? 0), 0);
+    expect(sum(trend.read('1h', NOW).lines.failed)).toBe(0);
+    expect(sum(trend.read('6h', NOW).lines.failed)).toBe(1);
+    expect(sum(trend.read('1d', NOW).lines.failed)).toBe(1);
+  });
+});
+
+describe('what a deployment published', () => {
+  const lines = {
+    done: [null, 5, null],
+    running: [null, 2, 3],
+    waiting: [7, 7, 7],
+    ageSeconds: [null, 12, 90],
+    reclaimed: [null, null, null],
+    delayMs: [null, 1_500, null],
+    refused: [null, 1, 2],
+  };
+  const read = async () => ({ from: NOW, lines });
+
+  it('is zero where the deployment was alive, and a gap where it published nothing', async () => {
+    const trend = await cloudWatchMetrics(read, true).trend('1h');
+    expect(trend.lines).toMatchObject({
+      done: [null, 5, 0],
+      reclaimed: [null, 0, 0],
+      waiting: [7, 7, 7],
+      ageMs: [null, 12_000, 90_000],
+    });
+  });
+
+  it('sums up an hour', async () => {
+    expect(await cloudWatchMetrics(read, true).lastHour()).toMatchObject({
+      ...{ done: 5, reclaimed: 0, reclaimDelayMs: 1_500, refusedInvocations: 3 },
+    });
+  });
+
+  it('is unknown, not zero, without the name of the service', async () => {
+    const metrics = cloudWatchMetrics(read, false);
+    expect((await metrics.trend('1h')).lines.done).toBeUndefined();
+    expect((await metrics.trend('1h')).problem).toContain('LEASEHOLD_SERVICE_NAME');
+    expect((await metrics.lastHour()).failed).toBeUndefined();
+  });
+});

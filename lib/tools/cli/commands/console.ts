@@ -118,5 +118,5 @@ async function whereOf({ found, dynamoDb }: System): Promise<Where> {
   return { service, account, region: await dynamoDb.config.region().catch(() => undefined) };
 }
 
-const sendLine = ({ tableName, queueUrl = 'URL', types }: FoundSystem): string =>
-  `npx leasehold send ${types?.[0] ?? 'TYPE'} '{}' --table ${tableName} --queue-url ${queueUrl}`;
+const sendLine = ({ tableName, queueUrl = 'URL' }: FoundSystem): string =>
+  `npx leasehold send TYPE '{}' --table ${tableName} --queue-url ${queueUrl}`;

@@ -5,7 +5,7 @@ import { Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { SettingsError } from '../settings/settings-error.ts';
-import { byLease } from '../wire/table.ts';
+import { byLease, byWait } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 
 /** Indexes have their own ARN and permissions. */
@@ -27,6 +27,7 @@ export interface AccessTargets {
 export interface Access {
   readonly table?: readonly string[];
   readonly byLease?: readonly string[];
+  readonly byWait?: readonly string[];
   readonly queue?: readonly string[];
   readonly poolQueues?: readonly string[];
   readonly scaledQueues?: readonly string[];
@@ -43,6 +44,8 @@ const EVENT_SOURCE_ACTIONS = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:Ge
 export const functionAccess = {
   worker: {
     table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+    // Who waits for the place of a job that ended.
+    byWait: ['dynamodb:Query'],
     queue: [...EVENT_SOURCE_ACTIONS, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     poolQueues: ['sqs:SendMessage'],
     eventBus: ['events:PutEvents'],
@@ -50,6 +53,7 @@ export const functionAccess = {
   reaper: {
     table: ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     byLease: ['dynamodb:Query'],
+    byWait: ['dynamodb:Query'],
     queue: ['sqs:SendMessage'],
     poolQueues: ['sqs:SendMessage'],
     scaledQueues: ['sqs:GetQueueAttributes'],
@@ -85,6 +89,7 @@ export const granteeAccess = {
   // Unlike the function, a process claims jobs in batches and does not read queue attributes.
   work: {
     table: [...functionAccess.worker.table, 'dynamodb:PartiQLInsert'],
+    byWait: functionAccess.worker.byWait,
     queue: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'],
     poolQueues: functionAccess.worker.poolQueues,
     eventBus: functionAccess.worker.eventBus,
@@ -92,6 +97,7 @@ export const granteeAccess = {
   reap: {
     table: functionAccess.reaper.table,
     byLease: functionAccess.reaper.byLease,
+    byWait: functionAccess.reaper.byWait,
     queue: functionAccess.reaper.queue,
     poolQueues: functionAccess.reaper.poolQueues,
     // A process that dies leaves a message that starts the function instead.
@@ -101,6 +107,8 @@ export const granteeAccess = {
   observe: OBSERVE,
   operate: {
     ...OBSERVE,
+    // `resume` and `limit` send hints to waiting jobs.
+    byWait: ['dynamodb:Query'],
     // A manual sweep writes in batches.
     table: [...OBSERVE.table, 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
     queue: [...OBSERVE.queue, 'sqs:SendMessage'],
@@ -137,6 +145,7 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
   const resources: Record<keyof Access, readonly { readonly arn: string; readonly resource?: IQueue }[]> = {
     table: [{ arn: table.tableArn }],
     byLease: [{ arn: `${table.tableArn}/index/${byLease.name}` }],
+    byWait: [{ arn: `${table.tableArn}/index/${byWait.name}` }],
     queue: queues(targets.queue),
     poolQueues: queues(...targets.poolQueues),
     scaledQueues: queues(...targets.scaledQueues),

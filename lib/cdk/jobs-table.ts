@@ -49,8 +49,9 @@ export function addTable(
       indexName: index.name,
       partitionKey: attribute(index.partitionKey),
       sortKey: attribute(index.sortKey),
-      projectionType: ProjectionType.INCLUDE,
-      nonKeyAttributes: [...index.projects],
+      ...(index.projects.length === 0
+        ? { projectionType: ProjectionType.KEYS_ONLY }
+        : { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [...index.projects] }),
       // A beat writes the table once and the index twice.
       warmThroughput: props.warmThroughput && {
         ...props.warmThroughput,

@@ -49,6 +49,7 @@ export const hintsFor = (outcome: OperatorOutcome, now: number): Hint[] =>
         {
           jobId: outcome.job.jobId,
           type: outcome.job.type,
+          key: outcome.job.key,
           delaySeconds: hintDelaySecondsOf(outcome.job, now),
         },
       ]

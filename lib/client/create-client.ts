@@ -8,6 +8,7 @@ import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { createQueueAge } from '../aws/sqs/queue-age.ts';
 import type { OperatorAct } from '../protocol/job.ts';
+import { changeLimit, pauseType, resumeType } from '../protocol/limits/operate.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
@@ -16,6 +17,7 @@ import { isJobId, quoted } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import type { Registry, ResultIn, TypeIn } from '../worker/registry.ts';
 import { actOnJob, type ReviveOptions } from './act-on-job.ts';
+import { checkLimit, checkType } from './check-control.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
 import { ActRefusedError, BadRequestError, JobNotFoundError } from './errors.ts';
@@ -87,6 +89,12 @@ export interface Client<R extends Registry = Registry> extends Producer<R> {
   revive(jobId: string, options?: ReviveOptions): Promise<JobRecord>;
   /** Takes a running job from its worker for another one to run. */
   takeBack(jobId: string): Promise<JobRecord>;
+  /** Starts no more jobs of the type, from at most 10 s later on; running ones go on. */
+  pause(type: TypeIn<R>): Promise<void>;
+  /** Lets the jobs of a paused type run. May be repeated. Returns how many were waiting. */
+  resume(type: TypeIn<R>): Promise<number>;
+  /** Changes how many jobs of a limited type, or of one key, run at once; `undefined` returns to the definition's. */
+  limit(type: TypeIn<R>, limit: number | undefined, options?: { readonly key?: string }): Promise<void>;
   /** Counts jobs from the index and the queue. */
   stats(options?: { readonly types?: readonly string[] }): Promise<Overview>;
   /** A job as items for your own transaction. Send it, then call `sendHint`. Needs a registry. */
@@ -121,6 +129,12 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     return recordOf(acted.job);
   };
 
+  const control = async (type: string) => {
+    checkType(registry, type);
+    const { table, queue, clock } = open().reading;
+    return { table, queue: queue(), clock, by: actor };
+  };
+
   return {
     ...producer,
     async get(jobId) {
@@ -144,6 +158,12 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     cancel: (jobId) => act('cancel', jobId),
     revive: (jobId, options) => act('revive', jobId, options),
     takeBack: (jobId) => act('takeBack', jobId),
+    pause: async (type) => pauseType(await control(type), type),
+    resume: async (type) => resumeType(await control(type), type),
+    async limit(type, limit, { key } = {}) {
+      checkLimit(registry?.find(type), { type, limit, key });
+      await changeLimit(await control(type), { type, key, limit });
+    },
     stats: async ({ types } = {}) =>
       readOverview(await open().parts(), systemClock.now(), { types, pagesEach: PAGES_EACH }),
     enqueueItems: async (type, ...[payload, own]) =>

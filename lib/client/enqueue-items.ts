@@ -94,7 +94,7 @@ export async function enqueueItems(
         return { sent: false, reason: 'the reaper sends it when due' };
       const { sent, reason } = await parts
         .queue()
-        .sendHints([{ jobId, type, delaySeconds: dispatch.hintDelaySeconds }]);
+        .sendHints([{ jobId, type, key: checked.message.key, delaySeconds: dispatch.hintDelaySeconds }]);
       return { sent: sent === 1, reason };
     },
     wasWritten: async () => (await table.read(jobId))?.[TOKEN] === clientRequestToken,

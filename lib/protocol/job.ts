@@ -14,6 +14,7 @@ export type ClaimEnd =
   | 'failed'
   | 'released'
   | 'takenBack'
+  | 'parked'
   | 'cancelled'
   | 'lapsed'
   | 'crashed';
@@ -58,6 +59,10 @@ export interface JobTerms extends Budgets {
 export interface JobCore extends ClaimCounts {
   readonly jobId: string;
   readonly type: string;
+  /** From the message; a limit per key counts by it. */
+  readonly key?: string;
+  /** The limit that its last claim counted towards. */
+  readonly group?: string;
   readonly leaseShard: string;
   readonly createdAt: number;
   readonly changedBy: string;
@@ -84,6 +89,9 @@ export interface PendingJob extends JobCore, Partial<JobTerms> {
   readonly notBefore: number;
   readonly dispatches: number;
   readonly leaseOwner?: string;
+  /** While parked: the limit or pause that it waits for, and since when. */
+  readonly waitsFor?: string;
+  readonly waitsSince?: number;
 }
 
 export interface RunningJob extends JobCore, JobTerms {
@@ -125,7 +133,9 @@ export type UnfinishedJob = PendingJob | RunningJob;
 export type FinishedJob = DoneJob | FailedJob | CancelledJob;
 export type Job = UnfinishedJob | FinishedJob;
 
-interface EntryCore extends ClaimCounts, Pick<JobCore, 'jobId' | 'type' | 'leaseShard' | 'cancelRequested'> {
+interface EntryCore
+  extends ClaimCounts,
+    Pick<JobCore, 'jobId' | 'type' | 'key' | 'group' | 'leaseShard' | 'cancelRequested'> {
   readonly leaseUntil: number;
   readonly leaseOwner?: string;
   readonly startedAt?: number;
@@ -135,6 +145,7 @@ interface EntryCore extends ClaimCounts, Pick<JobCore, 'jobId' | 'type' | 'lease
 
 interface PendingEntry extends EntryCore, Partial<JobTerms> {
   readonly status: 'pending';
+  readonly waitsFor?: string;
 }
 
 export interface RunningEntry extends EntryCore, JobTerms {

@@ -6,6 +6,7 @@ import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { MissingDataError, NewerFormatError, QueueUnavailableError } from './errors.ts';
 import type { Claim, ClaimCounts, Job, JobTerms, LeaseEntry, PendingJob, RunningJob } from './job.ts';
+import type { LimitStore } from './limits/limit-store.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from './writes/row-write.ts';
@@ -46,6 +47,8 @@ export interface Table {
 }
 
 export interface IndexQuery {
+  /** @default 'byLease' */
+  readonly index?: 'byLease' | 'byWait';
   readonly partition: string;
   /** Inclusive. */
   readonly upTo?: number;
@@ -110,10 +113,12 @@ export interface ClaimRequest {
   readonly again?: boolean;
   /** Used where neither the row nor the message sets a limit. @default - the settings' own */
   readonly terms?: JobTerms;
+  /** The limit that it counts towards. */
+  readonly group?: string;
 }
 
 /** The life of a job: each verb is one conditional write that recognizes its own success after a lost reply. */
-export interface JobStore {
+export interface JobStore extends LimitStore {
   claim(request: ClaimRequest): Promise<ClaimOutcome>;
   /** Sends up to 25 claims per request; outcomes keep the order. */
   claimMany(
@@ -123,7 +128,7 @@ export interface JobStore {
   schedule(
     job: NewJob,
     dispatch: Dispatch,
-    again?: boolean,
+    options?: { readonly again?: boolean; readonly waitsFor?: string },
   ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
   /** Sends up to 25 heartbeats per request; outcomes keep the order. */
@@ -187,6 +192,7 @@ export interface Hint {
   readonly jobId: string;
   /** Chooses the queue. */
   readonly type?: string;
+  readonly key?: string;
   readonly delaySeconds: number;
   /** Sent by a worker that does not run the type. */
   readonly forwarded?: boolean;

@@ -30,7 +30,13 @@ export const jobTransitions = {
     when: 'absent (with a job message, never by a hint), or pending, due and not to be cancelled; never mine before',
     proof: '`leaseOwner` is this claim’s',
   },
-  schedule: { by: 'worker', from: ['absent'], to: 'pending', when: 'no row yet', proof: CHANGED_BY },
+  schedule: {
+    by: 'worker',
+    from: ['absent'],
+    to: 'pending',
+    when: 'no row yet; due later, or parked because its limit is full or its type paused',
+    proof: CHANGED_BY,
+  },
   heartbeat: {
     by: 'worker',
     from: ['running'],
@@ -69,6 +75,14 @@ export const jobTransitions = {
     when: 'owner is this claim’s (its attempt is unknown: the reply never came)',
     proof: CHANGED_BY,
   },
+  park: {
+    by: 'worker',
+    from: ['pending'],
+    to: 'pending',
+    when: 'pending, attempt and lease end as read; its limit is full, or its type paused',
+    proof: CHANGED_BY,
+  },
+  parkClaim: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: ENDED },
   cancelRunning: {
     by: 'worker',
     from: ['running'],
@@ -189,9 +203,35 @@ export const dataTransitions = {
   extendData: { when: 'the row expires earlier', proof: SAID_AGAIN },
 } as const satisfies Record<string, OtherTransition>;
 
+/** On the row of a limit. @internal */
+export const limitTransitions = {
+  openGroup: { when: 'no row yet', proof: 'the entry is this attempt' },
+  admit: {
+    when: 'the job’s entry is not above this attempt, or it has none and there is room',
+    proof: 'the entry is this attempt',
+  },
+  leave: {
+    when: 'the job’s entry is not above this attempt; with a successor: it has no entry, and no limit is exceeded',
+    proof: 'the entry is gone, and the successor’s is this call’s',
+  },
+  reserve: {
+    when: 'none of the jobs has an entry, and there is room for all of them',
+    proof: 'the entries are this call’s',
+  },
+  evict: { when: 'the entries are as read', proof: 'the entries are gone' },
+} as const satisfies Record<string, OtherTransition>;
+
+/** On the row of the operators’ controls. @internal */
+export const controlTransitions = {
+  openControl: { when: 'no row yet', proof: SAID_AGAIN },
+  control: { when: 'the row is there', proof: SAID_AGAIN },
+} as const satisfies Record<string, OtherTransition>;
+
 /** @internal */
 export type JobTransitionName = keyof typeof jobTransitions;
 export type TransitionName =
   | JobTransitionName
   | keyof typeof leaderTransitions
+  | keyof typeof limitTransitions
+  | keyof typeof controlTransitions
   | keyof typeof dataTransitions;

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts';
 
 export interface ReaperDeps {
   readonly table: Table;
-  readonly store: Pick<JobStore, 'reapMany'>;
+  readonly store: Pick<JobStore, 'reapMany' | 'leave'>;
   readonly queue: Pick<JobQueue, 'sendHints'>;
   readonly telemetry: Telemetry;
   readonly events: Events;

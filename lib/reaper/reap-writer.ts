@@ -6,6 +6,7 @@ import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ReaperDeps } from './deps.ts';
+import { leaveGroups } from './leave-groups.ts';
 import { eventsOf } from './report.ts';
 import { COUNTED, leaveBehind, type SweepTally } from './sweep-counts.ts';
 import { decisionKey, type SweepMemory } from './sweep-memory.ts';
@@ -18,7 +19,7 @@ const CHUNKS_AT_ONCE = 2;
 /** An unresponsive queue must not keep the reaper from new lapses. */
 const HINT_PATIENCE_MS = 10_000;
 
-interface Verdict {
+export interface Verdict {
   readonly entry: LeaseEntry;
   readonly action: ReapAction;
 }
@@ -44,6 +45,7 @@ export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
     const at = deps.clock.now();
     for (const verdict of written) count(deps, context, verdict, at);
     await sendHints(deps, tally, written);
+    await leaveGroups(deps, written);
     memory.outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
   };
 
@@ -135,7 +137,9 @@ async function sendHints(
 ): Promise<void> {
   const hints = written.flatMap(({ entry, action }): Hint[] => {
     const delaySeconds = 'dispatch' in action ? action.dispatch.hintDelaySeconds : undefined;
-    return delaySeconds === undefined ? [] : [{ jobId: entry.jobId, type: entry.type, delaySeconds }];
+    return delaySeconds === undefined
+      ? []
+      : [{ jobId: entry.jobId, type: entry.type, key: entry.key, delaySeconds }];
   });
   if (hints.length === 0) return;
   try {

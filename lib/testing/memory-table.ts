@@ -1,7 +1,7 @@
 import type { IndexQuery, Table } from '../protocol/ports.ts';
 import { clauseHolds, rowAfter } from '../protocol/writes/evaluate.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../protocol/writes/row-write.ts';
-import { byLease, type IndexDefinition } from '../wire/table.ts';
+import { byLease, byWait, type IndexDefinition } from '../wire/table.ts';
 
 /** An in-memory table with DynamoDB's conditions. */
 export interface MemoryTable extends Table {
@@ -50,7 +50,7 @@ export function pageOf(
   rows: readonly Row[],
   request: IndexQuery,
 ): { rows: Row[]; cursor?: { jobId: string } } {
-  const index: IndexDefinition = byLease;
+  const index: IndexDefinition = request.index === 'byWait' ? byWait : byLease;
   const key = (row: Row) => row[index.sortKey.name] as number;
   const direction = request.newestFirst === true ? -1 : 1;
   const { partition, after = Number.NEGATIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = request;
@@ -60,7 +60,8 @@ export function pageOf(
       return row[index.partitionKey.name] === partition && typeof at === 'number' && at > after && at <= upTo;
     })
     .sort((a, b) => direction * (key(a) - key(b) || order(String(a.jobId), String(b.jobId))));
-  const start = request.cursor === undefined ? 0 : startAfter(entries, request.cursor, key, direction);
+  const start =
+    request.cursor === undefined ? 0 : startAfter(entries, request.cursor, index.sortKey.name, direction);
   const page = entries.slice(start, start + request.limit);
   const last = page.at(-1);
   // DynamoDB returns a cursor with every full page.
@@ -89,10 +90,11 @@ const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 function startAfter(
   entries: readonly Row[],
   cursor: Readonly<Record<string, unknown>>,
-  key: (row: Row) => number,
+  sortKey: string,
   direction: number,
 ): number {
-  const at = Number(cursor.leaseUntil);
+  const key = (row: Row) => row[sortKey] as number;
+  const at = Number(cursor[sortKey]);
   const index = entries.findIndex(
     (row) =>
       direction * (key(row) - at) > 0 ||

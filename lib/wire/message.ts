@@ -19,6 +19,8 @@ export interface JobMessage {
   /** A tick of a schedule; its job id derives from schedule and time, so a tick makes at most one job. */
   readonly tick?: Tick;
   readonly type: string;
+  /** The tenant, customer or resource that a limit per key counts by. */
+  readonly key?: string;
   /** JSON text, exactly as it will be stored. */
   readonly payload: string;
   /** Epoch ms before which the job must not run. */
@@ -45,6 +47,8 @@ interface HintMessage {
   readonly type?: string;
   /** It was received from another queue, whose workers do not run its type. */
   readonly forwarded?: boolean;
+  /** Lets a worker read the job's limit together with its row. */
+  readonly key?: string;
 }
 
 export interface MessageLimits {
@@ -63,6 +67,8 @@ export type ParsedMessage =
 /** Options of a message besides its type and payload. */
 export interface SendOptions {
   readonly jobId?: string;
+  /** What a limit per key counts by, such as a tenant. */
+  readonly key?: string;
   /** Epoch ms, or an ISO 8601 instant. */
   readonly notBefore?: number | string;
   /** Milliseconds from the time of sending. */
@@ -77,10 +83,11 @@ export interface SendOptions {
 const NAME = /^[A-Za-z0-9._-]+$/;
 const MAX_JOB_ID_LENGTH = 200;
 const MAX_TYPE_LENGTH = 100;
+const MAX_KEY_LENGTH = 100;
 const MAX_SCHEDULE_LENGTH = 64;
 const TICK_KEYS = ['schedule', 'scheduledAt', 'lateAfterMs'];
 const KEYS = [
-  ...['jobId', 'type', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'],
+  ...['jobId', 'type', 'key', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'],
   ...['traceparent', ...TICK_KEYS],
 ];
 const LATE_AFTER_MS = { least: 60_000, most: 86_400_000 } as const;
@@ -94,6 +101,11 @@ export const isJobId = (value: unknown): value is string =>
 
 export const isJobType = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_TYPE_LENGTH && NAME.test(value);
+
+export const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_KEY_LENGTH && NAME.test(value);
+
+export const KEY_RULE = `1 to ${MAX_KEY_LENGTH} characters of A-Z a-z 0-9 . _ -`;
 
 export const isScheduleName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_SCHEDULE_LENGTH && NAME.test(value);
@@ -119,8 +131,8 @@ export function quoted(value: unknown): string {
 const describe = (value: unknown): string =>
   typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
-export const hintBody = ({ jobId, type, forwarded }: Omit<HintMessage, 'kind'>): string =>
-  JSON.stringify({ hint: jobId, type, forwarded });
+export const hintBody = ({ jobId, type, key, forwarded }: Omit<HintMessage, 'kind'>): string =>
+  JSON.stringify({ hint: jobId, type, key, forwarded });
 
 /** The body that a plain `SendMessage` from any language would carry. */
 export const jobBody = (type: string, payload: unknown, options: SendOptions = {}): string =>
@@ -168,8 +180,9 @@ function parseHint(given: Record<string, unknown>): HintMessage {
       `the hint names ${quoted(given.hint)}, which is not a job id; only Leasehold sends hints`,
     );
   const type = isJobType(given.type) ? given.type : undefined;
+  const key = isKey(given.key) ? given.key : undefined;
   const forwarded = given.forwarded === true ? true : undefined;
-  return { kind: 'hint', jobId: given.hint, ...defined({ type, forwarded }) };
+  return { kind: 'hint', jobId: given.hint, ...defined({ type, key, forwarded }) };
 }
 
 function parseNewJob(
@@ -189,6 +202,10 @@ function parseNewJob(
   if (given.jobId !== undefined && !isJobId(given.jobId))
     throw new BadMessage(
       `'jobId' is ${quoted(given.jobId)}; it must be 1 to ${MAX_JOB_ID_LENGTH} characters of A-Z a-z 0-9 . _ - (or left out: the SQS message id is used)`,
+    );
+  if (given.key !== undefined && !isKey(given.key))
+    throw new BadMessage(
+      `'key' is ${quoted(given.key)}; it must be ${KEY_RULE} (or left out: the job then counts towards no limit per key)`,
     );
   const payload = jsonText(given.payload ?? null);
   if (payload === undefined)
@@ -213,7 +230,7 @@ function parseNewJob(
     jobId: tick === undefined ? given.jobId : tickId(tick),
     notBefore: tick === undefined ? notBefore : tick.at,
     ...numbers,
-    ...defined({ traceparent, tick }),
+    ...defined({ key: given.key, traceparent, tick }),
   };
 }
 

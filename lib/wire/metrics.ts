@@ -16,6 +16,8 @@ export const metrics = {
   JobsCancelled: { unit: 'Count', says: 'jobs ended by an operator' },
   JobsReclaimed: { unit: 'Count', says: 'jobs reclaimed after their lease had lapsed' },
   JobsReleased: { unit: 'Count', says: 'jobs that their worker released' },
+  JobsParked: { unit: 'Count', says: 'jobs that had to wait for their limit or for a paused type' },
+  KeysMissing: { unit: 'Count', says: 'messages without a key of a type that is limited per key' },
   JobsQuarantined: {
     unit: 'Count',
     says: 'jobs that failed because they kept crashing or losing their host',

@@ -44,13 +44,24 @@ export const byLease = {
     'notBefore',
     'cancelRequested',
     'dispatches',
+    'key',
+    'group',
+    'waitsFor',
   ],
+} as const satisfies IndexDefinition;
+
+/** Jobs that wait for a limit or a pause, oldest first; separate, so that a burst of parking cannot throttle heartbeats. */
+export const byWait = {
+  name: 'byWait',
+  partitionKey: { name: 'waitsFor', type: 'S' },
+  sortKey: { name: 'waitsSince', type: 'N' },
+  projects: [],
 } as const satisfies IndexDefinition;
 
 export const jobsTable = {
   partitionKey: { name: 'jobId', type: 'S' },
   timeToLiveAttribute: 'expiresAt',
-  indexes: [byLease],
+  indexes: [byLease, byWait],
 } as const;
 
 export const claimAttribute = (attempt: number): string =>

@@ -3,8 +3,8 @@ import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { systemChance, systemClock } from '../aws/clock.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
+import { createControlReader } from '../protocol/limits/control.ts';
 import type { Configuration } from '../settings/environment.ts';
-import { LEADER_KEY } from '../wire/table.ts';
 import type { Cells, CellsOptions } from './cells/cells.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
@@ -53,10 +53,13 @@ export function connectWorker(options: WorkerConnectOptions) {
   const { configuration, telemetry, dynamodb, sqs } = options;
   const worker = options.worker ?? `${hostname()}-${process.pid}-${systemChance.unique()}`;
   const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
-  const askTheTime = () => aws.table.read(LEADER_KEY);
+  const control = createControlReader(aws);
+  // Any request tells the time, and the intake needs this row anyway.
+  const askTheTime = () => control.current(0);
   return {
     ...aws,
     worker,
+    control,
     clockCheck: createClockCheck({ ...aws, guard: aws.clockGuard, askTheTime }),
     close: async () => aws.close(),
   };

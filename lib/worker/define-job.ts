@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
 import type { Telemetry } from '../protocol/ports.ts';
+import type { Limit } from '../wire/limits.ts';
 import type { JsonValue } from '../wire/message.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import { definitionProblems } from './definition-problems.ts';
@@ -83,6 +84,8 @@ export interface JobOptions {
   readonly progressTimeoutMs?: number;
   /** Longest block of the event loop. @default - the setting `maxStallMs` */
   readonly maxStallMs?: number;
+  /** Most jobs of the type that run at once, 1 to 100, or of each `key` with `{ perKey: n }`. @default - no limit */
+  readonly limit?: Limit;
 }
 
 /** A job type: its name, schemas, options and handler. */

@@ -1,5 +1,6 @@
 import type { Backoff } from '../protocol/decisions/backoff.ts';
 import { declarations, MAX_LEASE_MS } from '../settings/settings.ts';
+import { isLimitNumber, MAX_LIMIT } from '../wire/limits.ts';
 import { isJobType, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { JobDefinition, JobOptions } from './define-job.ts';
@@ -16,6 +17,7 @@ const parts = {
   maxRunMs: true,
   progressTimeoutMs: true,
   maxStallMs: true,
+  limit: true,
 } as const satisfies Record<keyof JobDefinition, true>;
 
 const leaseParts = { ms: true, fixed: true } as const satisfies Record<
@@ -31,7 +33,7 @@ const limitsOf = (name: 'maxAttempts' | 'maxCrashes' | 'maxRunMs' | 'progressTim
 export function definitionProblems(definition: unknown): string[] {
   if (!isObject(definition))
     return [`a job type must be an object with type and run; it is ${quoted(definition)}`];
-  const { type, lease, backoff } = definition;
+  const { type, lease, backoff, limit } = definition;
   if (typeof type !== 'string' || !isJobType(type))
     return [`type ${quoted(type)} must be 1 to 100 characters of A-Z a-z 0-9 . _ -`];
   const problems = [
@@ -43,6 +45,7 @@ export function definitionProblems(definition: unknown): string[] {
     ...(typeof backoff === 'function'
       ? []
       : group('backoff', backoff, backoffParts, '{ baseMs: 1000, capMs: 60_000 }')),
+    ...limitProblem(limit),
     // The shortest lease is a setting, so the worker checks it.
     ...numberProblem('lease.ms', isObject(lease) ? lease.ms : undefined, [1, MAX_LEASE_MS]),
     ...(['maxAttempts', 'maxCrashes', 'maxRunMs', 'progressTimeoutMs', 'maxStallMs'] as const).flatMap(
@@ -75,6 +78,20 @@ function group(name: string, value: unknown, known: object, example: string): st
   if (value === undefined) return [];
   if (!isObject(value)) return [`${name} is ${quoted(value)}; it must be an object such as ${example}`];
   return unknownKeys(value, known, `${name}.`);
+}
+
+function limitProblem(limit: unknown): string[] {
+  if (limit === undefined || isLimitNumber(limit)) return [];
+  if (typeof limit === 'number')
+    return [
+      `limit is ${quoted(limit)}; it must be a whole number from 1 to ${MAX_LIMIT}. To run none, pause the type: leasehold pause`,
+    ];
+  const isPerKey = isObject(limit) && Object.keys(limit).join() === 'perKey';
+  if (!isPerKey)
+    return [
+      `limit is ${quoted(limit)}; it must be a whole number from 1 to ${MAX_LIMIT}, or { perKey: n } to count each key of the messages. A type has one of both`,
+    ];
+  return numberProblem('limit.perKey', limit.perKey ?? null, [1, MAX_LIMIT]);
 }
 
 function schemaProblem(name: string, value: unknown): string[] {

@@ -1,3 +1,4 @@
+import type { ControlReader } from '../protocol/limits/control.ts';
 import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Routing } from '../wire/pools.ts';
@@ -20,6 +21,8 @@ export interface WorkerParts {
   readonly clockCheck: ClockCheck;
   /** @default - one pool, which runs every type */
   readonly routing?: Routing;
+  /** @default - nothing is paused and no limit changed */
+  readonly control?: ControlReader;
   /** First part of the owner of each claim. */
   readonly worker: string;
 }

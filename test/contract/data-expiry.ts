@@ -99,10 +99,10 @@ export function describeDataExpiry(open: () => Harness): void {
     const harness = open();
     const jobId = harness.jobId();
     const { store, names } = watched(harness);
-    expect(await store.schedule(large(jobId), harness.dispatch(), true)).toMatchObject({
+    expect(await store.schedule(large(jobId), harness.dispatch(), { again: true })).toMatchObject({
       outcome: 'written',
     });
-    expect(await store.schedule(large(jobId), harness.dispatch(), true)).toMatchObject({
+    expect(await store.schedule(large(jobId), harness.dispatch(), { again: true })).toMatchObject({
       ...{ outcome: 'exists', job: { status: 'pending' } },
     });
     expect(names()).toEqual(['putData', 'schedule']);

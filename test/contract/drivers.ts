@@ -98,6 +98,15 @@ export const drivers: Record<JobTransitionName, Driver> = {
   releaseUnknown: written((store, { jobId, claim }, harness) =>
     store.releaseUnknown(jobId, claim.owner, harness.dispatch()),
   ),
+  park: written((store, { jobId, claim, entry }, harness) =>
+    store.park(
+      { jobId, attempt: claim.attempt, leaseUntil: entry.leaseUntil },
+      { waitsFor: 'limit:work', dispatch: harness.dispatch() },
+    ),
+  ),
+  parkClaim: written((store, { claim }, harness) =>
+    store.parkClaim(claim, { waitsFor: 'limit:work', dispatch: harness.dispatch() }),
+  ),
   cancelRunning: written((store, { claim }) => store.cancelRunning(claim)),
   cancelPending: written((store, { claim }) => store.cancelPending(claim)),
   reclaim: reaped((harness) => ({

@@ -8,6 +8,7 @@ import { createHarness, type Harness, type TableUnderTest } from './harness.ts';
 import { describeHeldUp } from './held-up.ts';
 import { describeIndexReads } from './index-reads.ts';
 import { describeLifecycle } from './lifecycle.ts';
+import { describeLimits } from './limits.ts';
 import { describeNewerRows } from './newer-rows.ts';
 import { describeRaces } from './races.ts';
 import { describeReaperRow } from './reaper-row.ts';
@@ -54,6 +55,7 @@ function openHarnesses(openTable: OpenTable): OpenHarness {
 
 function describeEngine(open: OpenHarness, pressure?: Pressure): void {
   describe('data beside the row', () => describeDataRows(open(true)));
+  describe('limits', () => describeLimits(open(true)));
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));
   describe.each(WAYS)('with batches: %s', (batches) => {

@@ -90,6 +90,7 @@ const swarms: Readonly<
   // A brief schedule comes to few points where something could go wrong: more often it does.
   brief: { off: 0.75, likelier: [1, 3, 9] },
   crowd: { off: 0.75, likelier: [0.5, 1, 3] },
+  limited: { off: 0.75, likelier: [0.5, 1, 3, 6] },
 };
 
 /** Which faults one schedule suffers, and how often. */

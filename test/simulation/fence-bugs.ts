@@ -98,7 +98,9 @@ function withoutOwnClaims(write: RowWrite): RowWrite {
 function sharedName(write: RowWrite): RowWrite {
   const shorten = (owner: unknown) => String(owner).split('/')[0] ?? '';
   const clause = (each: Clause): Clause =>
-    each.attribute === 'leaseOwner' && 'value' in each ? { ...each, value: shorten(each.value) } : each;
+    each.attribute === 'leaseOwner' && 'value' in each && each.is !== 'sizeBelow'
+      ? { ...each, value: shorten(each.value) }
+      : each;
   return {
     ...write,
     when: write.when.map((all) => all.map(clause)),

@@ -1,9 +1,11 @@
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
+import { CONTROL_KEY, isLimitRow, type Limit } from '../../lib/wire/limits.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
 import { CellRules } from './cell-rules.ts';
 import { DataRules } from './data-rules.ts';
+import { LimitRules } from './limit-rules.ts';
 import { budgetProblems, shapeProblems, unchangingProblems } from './row-rules.ts';
 import { SLOWEST_PROPAGATION_MS } from './simulated-server.ts';
 import type { World } from './world.ts';
@@ -36,6 +38,8 @@ interface Life {
 
 /** No simulated job may be leased, to a worker or to the queue, for longer than this. */
 const LONGEST_LEASE_MS = 30 * 60_000;
+/** A paused type’s jobs. */
+const LONGEST_PAUSE_MS = 4 * 3_600_000 + 60_000;
 /** Requests, sweeps of others, and a lead that has to run out first. */
 const SLACK_MS = 30_000;
 
@@ -49,6 +53,7 @@ const FENCED = new Set([
   'cancelRunning',
   'releaseUnknown',
   'restart',
+  'parkClaim',
 ]);
 const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
@@ -64,14 +69,16 @@ export class Judge {
   readonly #lives = new Map<string, Life>();
   readonly #data: DataRules;
   readonly cells: CellRules;
+  readonly limits: LimitRules;
   /** Calls of operators whose answer has not come. They name an id, whichever row it has by the time they get there. */
   readonly #cancelsUnderWay = new Map<string, number>();
 
-  constructor(world: World, settings: Settings) {
+  constructor(world: World, settings: Settings, limit?: Limit) {
     this.#world = world;
     this.#settings = settings;
     this.#data = new DataRules(settings.rowRetentionMs);
     this.cells = new CellRules(world, settings);
+    this.limits = new LimitRules(world, settings, limit);
     this.latestRecoveryMs =
       settings.skewMs * 2 +
       settings.graceMs +
@@ -110,6 +117,16 @@ export class Judge {
 
   begin(run: Run): void {
     this.#life(run.jobId).runs.add(run);
+    this.limits.begun(run, (group) => this.#runsHolding(group));
+  }
+
+  /** Handlers whose claims hold their rows, of all jobs in a group. */
+  #runsHolding(group: string): number {
+    let count = 0;
+    for (const [jobId, { holder, runs }] of this.#lives)
+      if (this.limits.groupOf(jobId) === group)
+        for (const { attempt } of runs) if (holder?.attempt === attempt) count += 1;
+    return count;
   }
 
   end(run: Run): void {
@@ -127,8 +144,12 @@ export class Judge {
 
   /** Called by the table for each write that it applied, in order. `write` is as the core meant it. */
   observe(before: Row | undefined, after: Row, write: RowWrite): void {
-    if (write.jobId === LEADER_KEY) return;
+    if (write.jobId === LEADER_KEY || write.jobId === CONTROL_KEY) return;
     this.counts[write.transition] = (this.counts[write.transition] ?? 0) + 1;
+    if (isLimitRow(write.jobId)) {
+      this.limits.groupWritten(before, after, write);
+      return;
+    }
     const ofData = this.#data.dataProblems(before, after, write, this.#world.now);
     if (ofData !== undefined) {
       if (ofData[0] !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${ofData[0]}`);
@@ -143,6 +164,7 @@ export class Judge {
       ...budgetProblems(before, after, { ...life, maxLapses: this.#settings.maxLapses }),
       ...this.#transitionProblems(life, before, after, write),
       ...this.cells.problems(before, after, write),
+      ...this.limits.rowProblems(before, after, write),
     ];
     const [first] = problems;
     if (first !== undefined) this.#world.violate(`${write.transition} of ${write.jobId}: ${first}`);
@@ -225,6 +247,7 @@ export class Judge {
 
   /** In calm: a job that nobody can find any more, or whose lease ended longer ago than a reaper may take. */
   judgeTheCalm(rows: ReadonlyMap<string, Row>, hasMessage: (jobId: string) => boolean): void {
+    this.limits.judgeTheCalm(rows);
     for (const jobId of this.accepted.keys()) {
       const row = rows.get(jobId);
       if (row === undefined && !hasMessage(jobId))
@@ -235,7 +258,7 @@ export class Judge {
         this.#world.violate(
           `${jobId} is ${row.status}; its lease ended ${overdueMs} ms ago and nobody has acted`,
         );
-      if (-overdueMs > LONGEST_LEASE_MS)
+      if (-overdueMs > (String(row.waitsFor).startsWith('pause:') ? LONGEST_PAUSE_MS : LONGEST_LEASE_MS))
         this.#world.violate(
           `${jobId} is ${row.status} and nobody has acted: its lease ends in ${-overdueMs} ms`,
         );

@@ -4,6 +4,7 @@ import { cellBugs } from './cell-bugs.ts';
 import { dataBugs } from './data-bugs.ts';
 import { fenceBugs } from './fence-bugs.ts';
 import { leaseBugs } from './lease-bugs.ts';
+import { limitBugs } from './limit-bugs.ts';
 import { lossBugs } from './loss-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
@@ -18,4 +19,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...dataBugs,
   ...cellBugs,
   ...batchBugs,
+  ...limitBugs,
 ];

@@ -12,6 +12,7 @@ import { simulateInThreads } from './simulate-in-threads.ts';
 const FULL = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(120, 10_000));
 const BRIEF = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(1500, 100_000));
 const CROWDS = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(60, 10_000));
+const LIMITED = Number(process.env.LEASEHOLD_SCHEDULES ?? atDepth(300, 20_000));
 const FIRST_SEED = Number(process.env.LEASEHOLD_SEED ?? 1);
 
 describe('the real protocol, worker and reaper on virtual time', () => {
@@ -32,6 +33,7 @@ describe('the real protocol, worker and reaper on virtual time', () => {
   it.each([
     ['brief', BRIEF],
     ['crowd', CROWDS],
+    ['limited', LIMITED],
   ] as const)(
     'keep every promise through %s schedules, %i of them on all cores',
     {

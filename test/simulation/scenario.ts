@@ -1,4 +1,5 @@
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
+import type { Limit } from '../../lib/wire/limits.ts';
 import type { SeededRandom } from '../support/random.ts';
 
 const MINUTE = 60_000;
@@ -19,9 +20,10 @@ export const simulatedSettings: Settings = resolveSettings({
 
 /**
  * A full schedule has room for long histories; a brief one has one job and few chances, so that there can be many of them; a
- * crowd has many jobs in the cells of few hosts, some of which kill the cell they are in.
+ * crowd has many jobs in the cells of few hosts, some of which kill the cell they are in; a limited one has jobs of which only
+ * some may run at once.
  */
-export type Size = 'full' | 'brief' | 'crowd';
+export type Size = 'full' | 'brief' | 'crowd' | 'limited';
 
 /** How often a process is disturbed, and how long things take at most. */
 export interface Pace {
@@ -42,7 +44,7 @@ export interface Pace {
   readonly messageMs: number;
 }
 
-const paces: Readonly<Record<Size, Pace>> = {
+const paces: Readonly<Record<Exclude<Size, 'limited'>, Pace>> = {
   full: {
     disturbedEveryMs: 10_000,
     pauseMs: 120_000,
@@ -78,18 +80,23 @@ const paces: Readonly<Record<Size, Pace>> = {
   },
 };
 
+const paceOf = (size: Size): Pace => paces[size === 'limited' ? 'brief' : size];
+
 /** A handler that outlives its lease, which is what some mistakes take, is too long for every brief schedule. */
 const SHARE_OF_LONG_HANDLERS = 0.2;
 const LONG_STEP_MS = 12_000;
 
 export function planPace(random: SeededRandom, size: Size): Pace {
-  const pace = paces[size];
-  return size === 'brief' && random.chance(SHARE_OF_LONG_HANDLERS) ? { ...pace, stepMs: LONG_STEP_MS } : pace;
+  const pace = paceOf(size);
+  return (size === 'brief' || size === 'limited') && random.chance(SHARE_OF_LONG_HANDLERS)
+    ? { ...pace, stepMs: LONG_STEP_MS }
+    : pace;
 }
 
 /** What a seed decides about one job. */
 export interface PlannedJob {
   readonly jobId: string;
+  readonly key?: string;
   readonly sentAfterMs: number;
   readonly notBeforeMs?: number;
   /** The producer sends the same job again after this time, then to be run at once. */
@@ -111,12 +118,15 @@ export interface Scenario {
   /** When the first reapers look. */
   readonly reapersAfterMs: number;
   readonly jobs: readonly PlannedJob[];
+  readonly limit?: Limit;
+  /** When the type is paused, and for how long. */
+  readonly pause?: { readonly fromMs: number; readonly forMs: number };
   readonly size: Size;
 }
 
 /** What a seed decides about a schedule, besides its faults. */
 export function planScenario(random: SeededRandom, size: Size): Scenario {
-  const plan = { full: planFull, brief: planBrief, crowd: planCrowd }[size];
+  const plan = { full: planFull, brief: planBrief, crowd: planCrowd, limited: planLimited }[size];
   return { ...plan(random), size };
 }
 
@@ -198,6 +208,34 @@ function planCrowd(random: SeededRandom): Plan {
   });
   return {
     ...{ chaosMs, jobs, workers: random.pick([1, 1, 2]), reapersAfterMs: random.integer(0, chaosMs) },
+    ...random.pick(BRIEF_STAFFS),
+  };
+}
+
+const LIMITS: readonly [Limit, ...Limit[]] = [1, 1, 1, 2, { perKey: 1 }, { perKey: 2 }];
+
+function planLimited(random: SeededRandom): Plan {
+  const chaosMs = random.integer(4, 20) * 1000;
+  const limit = random.pick(LIMITS);
+  const jobs = Array.from({ length: random.integer(3, 6) }, (_, n): PlannedJob => {
+    const maxAttempts = random.integer(3, 5);
+    return {
+      jobId: `job-${n + 1}`,
+      key: typeof limit === 'object' ? random.pick(['a', 'a', 'b']) : undefined,
+      sentAfterMs: random.integer(0, chaosMs / 3),
+      notBeforeMs: random.chance(0.1) ? random.integer(1000, 20_000) : undefined,
+      againAfterMs: random.chance(0.1) ? random.integer(0, chaosMs) : undefined,
+      leaseMs: random.integer(10, 15) * 1000,
+      maxAttempts,
+      maxCrashes: random.integer(2, maxAttempts),
+    };
+  });
+  return {
+    ...{ chaosMs, jobs, limit, workers: random.pick([1, 2, 2, 3]) },
+    pause: random.chance(0.2)
+      ? { fromMs: random.integer(0, chaosMs), forMs: random.integer(1000, chaosMs) }
+      : undefined,
+    reapersAfterMs: random.integer(0, chaosMs),
     ...random.pick(BRIEF_STAFFS),
   };
 }

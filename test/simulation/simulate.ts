@@ -1,3 +1,5 @@
+import { createControlReader } from '../../lib/protocol/limits/control.ts';
+import { pauseType, resumeType } from '../../lib/protocol/limits/operate.ts';
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { jobBody, parseMessage } from '../../lib/wire/message.ts';
@@ -12,6 +14,7 @@ import type { PlantedBug, Ports } from './planted-bug.ts';
 import { type PlannedJob, planScenario, type Scenario, type Size, simulatedSettings } from './scenario.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { SimulatedDeadLetters } from './simulated-dead-letters.ts';
+import { SIMULATED_TYPE } from './simulated-handler.ts';
 import { SimulatedPools } from './simulated-pools.ts';
 import { SimulatedQueue } from './simulated-queue.ts';
 import { runReaper } from './simulated-reaper.ts';
@@ -54,6 +57,8 @@ const LONGEST_CALM_MS = 3_600_000;
 /** How often in calm the judge looks at what nobody has moved. */
 const LOOK_MS = 30_000;
 const MOST_EVENTS = 60_000;
+/** After calm: whatever paused its jobs last has been applied. */
+const LONGEST_PAUSE_MS = 300_000;
 
 const unaltered = (ports: Ports) => ports;
 const NO_BUG: PlantedBug = { name: 'none', breaks: /^$/ };
@@ -82,13 +87,18 @@ export class Simulation {
     this.world = new World({
       seed,
       maxOffsetMs: simulatedSettings.skewMs / 2,
-      // A tick that waits for weeks is too late, and dropped.
-      rates: { ...bug.rates, ...(ticks ? { weeksPass: 0 } : undefined) },
+      // A tick that waits for weeks is too late, and dropped; an operator who waits as long pauses and resumes at once. Attempts
+      // start anew with a row that was deleted by hand, so that a limit cannot tell them apart.
+      rates: {
+        ...bug.rates,
+        ...(ticks || size === 'limited' ? { weeksPass: 0 } : undefined),
+        ...(size === 'limited' ? { rowDeleted: 0 } : undefined),
+      },
       ...options,
       size,
     });
     this.scenario = scenario ?? planScenario(seededRandom(derivedSeed(seed, 'scenario')), size);
-    this.judge = new Judge(this.world, simulatedSettings);
+    this.judge = new Judge(this.world, simulatedSettings, this.scenario.limit);
     this.server = new SimulatedServer(
       this.world,
       (before, after, write) => this.judge.observe(before, after, write),
@@ -103,6 +113,7 @@ export class Simulation {
       this.#portsFor(process),
     );
     for (const job of this.scenario.jobs) this.#plan(job);
+    if (this.scenario.pause !== undefined) this.#planPause(this.scenario.pause);
     if (ticks) for (const tick of planTicks(seed, this.scenario.chaosMs)) this.#planTick(tick);
     for (let n = 0; n < this.scenario.workers; n++) this.spawnWorker();
     for (let n = 0; n < this.scenario.reapers; n++) this.spawnReaper(this.scenario.reapersAfterMs);
@@ -175,13 +186,14 @@ export class Simulation {
 
   send(job: PlannedJob): void {
     const notBefore = job.notBeforeMs === undefined ? undefined : this.world.now + job.notBeforeMs;
-    const { jobId, maxAttempts, maxCrashes, leaseMs } = job;
+    const { jobId, key, maxAttempts, maxCrashes, leaseMs } = job;
+    this.judge.limits.planned(jobId, key);
     const isDead = this.world.fault('deadLettered', 'queue');
     const terms = isDead ? {} : { maxAttempts, maxCrashes, leaseMs };
     const body = jobBody(
       'simulated',
       { of: jobId, pad: this.#pad(), poison: job.poison },
-      { jobId, notBefore, ...terms },
+      { jobId, key, notBefore, ...terms },
     );
     this.world.note('producer', `sends ${jobId}`);
     this.judge.accept(jobId, notBefore ?? 0);
@@ -198,10 +210,40 @@ export class Simulation {
         settings: simulatedSettings,
         bug: this.#bug,
         pools: this.#pools,
+        control: this.scenario.pause && this.#controlFor(process),
       }),
     );
     // In chaos the next disturbance replaces it.
     worker.onDeath(() => this.world.at(0, () => this.world.calm && this.spawnWorker()));
+  }
+
+  #controlFor(process: Process) {
+    return createControlReader({
+      table: createSimulatedTable(process, this.server, []),
+      clock: process.clock,
+    });
+  }
+
+  /** An operator stops the type for a while, and tries again until each step is done. */
+  #planPause({ fromMs, forMs }: NonNullable<Scenario['pause']>): void {
+    const operate = (name: string, act: (parts: Parameters<typeof resumeType>[0]) => Promise<unknown>) =>
+      this.world
+        .spawn(`operator-${name}`, async (process) => {
+          const table = createSimulatedTable(process, this.server, []);
+          const queue = this.queue.seenBy(process);
+          for (let done = false; !done; )
+            done = await act({ table, queue, clock: process.clock, by: process.name }).then(
+              () => true,
+              () => false,
+            );
+        })
+        .onDeath(() => this.world.at(1000, () => operate(`${name}'`, act)));
+    this.world.at(fromMs, () => operate('pauses', (parts) => pauseType(parts, SIMULATED_TYPE)));
+    this.world.at(fromMs + forMs, () => operate('resumes', (parts) => resumeType(parts, SIMULATED_TYPE)));
+    // Hints may have been lost, and the wait for the reaper is longer than a schedule.
+    this.world.at(this.scenario.chaosMs + LONGEST_PAUSE_MS, () =>
+      operate('resumes again', (parts) => resumeType(parts, SIMULATED_TYPE)),
+    );
   }
 
   spawnReaper(firstWatchAfterMs = 0): void {
@@ -267,7 +309,7 @@ export class Simulation {
   /** In a brief schedule whoever is left is enough; a full one gets somebody new who knows of nothing. */
   #isStaffed(prefix: string): boolean {
     return (
-      this.scenario.size === 'brief' &&
+      (this.scenario.size === 'brief' || this.scenario.size === 'limited') &&
       this.world.processes.some(({ alive, leaving, name }) => alive && !leaving && name.startsWith(prefix))
     );
   }

@@ -100,7 +100,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
         registry,
         channel: { say, flush },
       }));
-      say({ kind: 'ready', types: registry.definitions.map(({ type }) => ({ type })) });
+      say({ kind: 'ready', types: registry.definitions.map(({ type, limit }) => ({ type, limit })) });
       await new Promise<never>(() => {});
     },
     host,

@@ -4,7 +4,7 @@ import type { HandlerJob, JobContext, JobDefinition, Schema } from '../../lib/wo
 import type { Judge, Run } from './judge.ts';
 import type { Process } from './world.ts';
 
-const SIMULATED_TYPE = 'simulated';
+export const SIMULATED_TYPE = 'simulated';
 const MOST_STEPS = 3;
 
 const anything: Schema = {
@@ -14,6 +14,7 @@ const anything: Schema = {
 /** The one type of job in the simulation, as it runs in this process. */
 export const simulatedJob = (process: Process, judge: Judge): JobDefinition => ({
   type: SIMULATED_TYPE,
+  limit: judge.limits.limit,
   payload: anything,
   async run(job, context) {
     const run: Run = {

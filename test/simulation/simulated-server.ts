@@ -3,7 +3,6 @@ import { ownerOfData } from '../../lib/protocol/rows/data-pointer.ts';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import type { Row, RowWrite, WriteResult } from '../../lib/protocol/writes/row-write.ts';
 import { pageOf } from '../../lib/testing/memory-table.ts';
-import { byLease } from '../../lib/wire/table.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import type { World } from './world.ts';
 
@@ -23,13 +22,6 @@ export type Alterations = Required<Pick<PlantedBug, 'alterWrite' | 'alterQuery'>
 /** Longer than the default lease and skew: a lapsed entry may show a row as it was a claim ago. */
 export const SLOWEST_PROPAGATION_MS = 30_000;
 const USUAL_PROPAGATION_MS = 30;
-
-const projected: readonly string[] = [
-  'jobId',
-  byLease.partitionKey.name,
-  byLease.sortKey.name,
-  ...byLease.projects,
-];
 
 /** The table as it stands behind the network: rows at once, index entries some time later, versions of a row in order. */
 export class SimulatedServer {
@@ -78,9 +70,7 @@ export class SimulatedServer {
       const row = this.#newestVisible(versions);
       if (row !== undefined) visible.push(row);
     }
-    const page = pageOf(visible, request);
-    const rows = page.rows.map((row) => pick(row, projected));
-    return this.#alterations.alterQuery(request, { ...page, rows });
+    return this.#alterations.alterQuery(request, pageOf(visible, request));
   }
 
   #newestVisible(versions: Version[]): Row | undefined {

@@ -1,3 +1,4 @@
+import type { ControlReader } from '../../lib/protocol/limits/control.ts';
 import type { JobQueue, JobStore, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
@@ -24,12 +25,13 @@ export interface SimulatedWorkerParts {
   readonly settings: Settings;
   readonly bug: PlantedBug;
   readonly pools?: SimulatedPools;
+  readonly control?: ControlReader;
 }
 
 const POLL_SECONDS = 20;
 
 /** How many workers have cells. One job alone shows little of them, and more of what a worker without them suffers. */
-const SHARE_OF_CELLS = { full: 0.5, brief: 0.2, crowd: 1 } as const;
+const SHARE_OF_CELLS = { full: 0.5, brief: 0.2, crowd: 1, limited: 0.3 } as const;
 
 /** The real worker engine in one of its two hosts, with cells or without. */
 export async function runWorker(process: Process, given: SimulatedWorkerParts): Promise<void> {
@@ -49,7 +51,8 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
     cells: hasCells ? createSimulatedCells(process, { settings, judge, bug, concurrency }) : nearby(),
     brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
     ...{ settings, clock, chance, queue },
-    store: judge.cells.watchClaims(process, store),
+    store: judge.limits.watch(judge.cells.watchClaims(process, store)),
+    control: given.control,
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck },
     heart: bug.alterHeart?.(heart, process) ?? heart,
     worker: name,

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobStatus } from '../../lib/protocol/job.ts';
 import {
+  controlTransitions,
   dataTransitions,
   jobTransitions,
   leaderTransitions,
+  limitTransitions,
   type Transition,
 } from '../../lib/protocol/transitions.ts';
 import { carriedAtOnce, NEW_INDEX_WRITE_UNITS } from '../../lib/settings/partitions.ts';
@@ -54,6 +56,7 @@ const shownStatus = (status: JobStatus | 'absent' | 'same') =>
 /** The tables of what is written to rows that are not jobs. */
 export const leaderTable = (): string => otherTable(leaderTransitions);
 export const dataTable = (): string => otherTable(dataTransitions);
+export const limitTable = (): string => otherTable({ ...limitTransitions, ...controlTransitions });
 
 const otherTable = (
   writes: Readonly<Record<string, { readonly when: string; readonly proof: string }>>,

@@ -18,7 +18,7 @@ import {
   checkSettings,
   checkTable,
 } from '../../lib/tools/cli/doctor/system-checks.ts';
-import { byLease } from '../../lib/wire/table.ts';
+import { byLease, byWait } from '../../lib/wire/table.ts';
 
 const NOW = 1_800_000_000_000;
 const at = { changedBy: 'w/1', now: NOW, shards: 8, expiresAt: NOW / 1000 };
@@ -224,18 +224,18 @@ describe('checks of the system', () => {
   });
 
   it('tell a table whose indexes are not those of the contract', () => {
-    const index = (of: typeof byLease) => ({
+    const index = (of: typeof byLease | typeof byWait) => ({
       name: of.name,
       partitionKey: of.partitionKey.name,
       sortKey: of.sortKey.name,
       projects: of.projects,
     });
-    const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease)] };
+    const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease), index(byWait)] };
     expect(checkTable(table)).toEqual([]);
     expect(checkTable({ ...table, status: 'UPDATING' })).toHaveLength(1);
     expect(checkTable({ ...table, indexes: [] })[0]?.says).toContain("no index 'byLease'");
     const narrow = { ...index(byLease), sortKey: 'type', projects: ['status'] };
-    expect(checkTable({ ...table, indexes: [narrow] }).map(({ says }) => says)).toEqual([
+    expect(checkTable({ ...table, indexes: [narrow, index(byWait)] }).map(({ says }) => says)).toEqual([
       expect.stringContaining('it needs leaseShard, leaseUntil'),
       expect.stringContaining('does not project type, attempt'),
     ]);

@@ -249,6 +249,7 @@ describe('a sweep in trouble', () => {
     const throttled = {
       ...deps,
       store: {
+        ...deps.store,
         reapMany: async (verdicts: readonly unknown[]) => {
           writes += 1;
           return verdicts.map(() => ({
@@ -280,6 +281,7 @@ describe('a sweep in trouble', () => {
     const refusing = {
       ...deps,
       store: {
+        ...deps.store,
         reapMany: async (verdicts: readonly unknown[]) => {
           writes += verdicts.length;
           const error = new StoreUnavailableError('reclaim', invalid);

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Clause, Row, RowWrite } from '../../protocol/writes/row-write.ts';
+import { type Clause, pathOf, type Row, type RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
 type BatchStatement = ReturnType<typeof statementOf>;
@@ -68,13 +68,16 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   // Hand-built for speed in a mass reclaim.
   let text = '';
   for (const name of Object.keys(write.set)) {
+    if (isMember(name)) return undefined;
     text += `${text === '' ? '' : ', '}"${name}" = ?`;
     parameters.push(toValue(write.set[name]));
   }
+  if (removed !== undefined && isMember(removed)) return undefined;
   if (removed !== undefined) text += ` REMOVE "${removed}"`;
   text += ' WHERE "jobId" = ?';
   parameters.push({ S: write.jobId });
   for (const clause of all) {
+    if (isMember(clause.attribute)) return undefined;
     if (clause.is === 'absent') {
       text += ` AND "${clause.attribute}" IS MISSING`;
       continue;
@@ -86,6 +89,8 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   }
   return statementOf(`UPDATE "${tableName}" SET ${text}`, parameters);
 }
+
+const isMember = (attribute: string): boolean => pathOf(attribute)[1] !== undefined;
 
 const hasAny = (attributes: object | undefined): boolean =>
   attributes !== undefined && Object.keys(attributes).length > 0;

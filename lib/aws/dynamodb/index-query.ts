@@ -1,6 +1,6 @@
 import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { IndexQuery } from '../../protocol/ports.ts';
-import { byLease } from '../../wire/table.ts';
+import { byLease, byWait } from '../../wire/table.ts';
 import { toItem } from './attributes.ts';
 
 /** DynamoDB rejects a reversed range instead of finding nothing. */
@@ -10,7 +10,8 @@ export const isEmptyRange = ({
 }: Pick<IndexQuery, 'after' | 'upTo'>): boolean => after >= upTo;
 
 export function queryInput(request: IndexQuery, tableName: string): QueryCommandInput {
-  const names: Record<string, string> = { '#partition': byLease.partitionKey.name };
+  const index = request.index === 'byWait' ? byWait : byLease;
+  const names: Record<string, string> = { '#partition': index.partitionKey.name };
   const values: Record<string, unknown> = { ':partition': request.partition };
   const conditions = ['#partition = :partition'];
   if (request.after !== undefined && request.upTo !== undefined) {
@@ -24,10 +25,10 @@ export function queryInput(request: IndexQuery, tableName: string): QueryCommand
     conditions.push('#sort > :after');
     values[':after'] = request.after;
   }
-  if (conditions.length > 1) names['#sort'] = byLease.sortKey.name;
+  if (conditions.length > 1) names['#sort'] = index.sortKey.name;
   return {
     TableName: tableName,
-    IndexName: byLease.name,
+    IndexName: index.name,
     KeyConditionExpression: conditions.join(' AND '),
     ExpressionAttributeNames: names,
     ExpressionAttributeValues: toItem(values),

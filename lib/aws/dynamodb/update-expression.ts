@@ -1,5 +1,5 @@
 import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Clause, RowWrite } from '../../protocol/writes/row-write.ts';
+import { type Clause, pathOf, type RowWrite } from '../../protocol/writes/row-write.ts';
 
 /** `status` and `type` are reserved words, so every attribute is a `#name`. */
 class Placeholders {
@@ -8,8 +8,17 @@ class Placeholders {
   #count = 0;
 
   name(attribute: string): string {
-    this.names[`#${attribute}`] = attribute;
-    return `#${attribute}`;
+    const [name, key] = pathOf(attribute);
+    this.names[`#${name}`] = name;
+    return key === undefined ? `#${name}` : `#${name}.${this.#key(key)}`;
+  }
+
+  /** Keys of maps, such as job ids, may contain characters that placeholders cannot. */
+  #key(key: string): string {
+    const known = Object.keys(this.names).find((each) => each.startsWith('#k') && this.names[each] === key);
+    const placeholder = known ?? `#k${Object.keys(this.names).length}`;
+    this.names[placeholder] = key;
+    return placeholder;
   }
 
   value(value: unknown): string {
@@ -67,5 +76,7 @@ function conditionOf(clause: Clause, at: Placeholders): string {
       return `${name} < ${at.value(clause.value)}`;
     case 'atMost':
       return `${name} <= ${at.value(clause.value)}`;
+    case 'sizeBelow':
+      return `size(${name}) < ${at.value(clause.value)}`;
   }
 }

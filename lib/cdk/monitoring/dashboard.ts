@@ -110,6 +110,8 @@ function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
       metered.metricJobsDone(counts),
       metered.metricJobsReleased(counts),
       metered.metricJobsCancelled(counts),
+      metered.metricJobsParked(counts),
+      metered.metricKeysMissing(counts),
     ]),
     graph('Running jobs (counted every 5 minutes)', [
       metered.metricLeasesLive({ period: Duration.minutes(5) }),

@@ -81,6 +81,16 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     return this.metric('JobsFailed', options);
   }
 
+  /** Jobs that had to wait for their limit or for a paused type. */
+  metricJobsParked(options?: MetricOptions): Metric {
+    return this.metric('JobsParked', options);
+  }
+
+  /** Messages without a key of a type that is limited per key. */
+  metricKeysMissing(options?: MetricOptions): Metric {
+    return this.metric('KeysMissing', options);
+  }
+
   /** Jobs cancelled by an operator. */
   metricJobsCancelled(options?: MetricOptions): Metric {
     return this.metric('JobsCancelled', options);

@@ -11,6 +11,7 @@ const KEYS: readonly string[] = [
   'rate',
   'timeZone',
   'type',
+  'key',
   'payload',
   'lateAfterMs',
 ] satisfies (keyof Schedule)[];

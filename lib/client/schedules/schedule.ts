@@ -11,6 +11,8 @@ export interface Schedule {
   /** For `cron`, such as Europe/Berlin. @default UTC */
   readonly timeZone?: string;
   readonly type: string;
+  /** What a limit per key counts by. */
+  readonly key?: string;
   /** `<aws.scheduler.scheduled-time>` in it becomes the tick's time. @default null */
   readonly payload?: JsonValue;
   /** Ticks that arrive later create no job: a minute to a day. @default - a day */
@@ -39,9 +41,10 @@ export function expressionOf({ cron, rate }: Schedule): string {
   return `rate(${count} ${unit}${count === '1' ? '' : 's'})`;
 }
 
-export const tickBody = (name: string, { type, payload = null, lateAfterMs }: Schedule): string =>
+export const tickBody = (name: string, { type, key, payload = null, lateAfterMs }: Schedule): string =>
   JSON.stringify({
     type,
+    key,
     payload,
     schedule: name,
     scheduledAt: SCHEDULED_TIME,

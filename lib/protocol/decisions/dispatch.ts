@@ -1,4 +1,5 @@
 import type { Settings } from '../../settings/settings.ts';
+import { isPauseGroup } from '../../wire/limits.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 
 /** How a pending job reaches its next worker: by a hint in the queue, or by the reaper once it is due. */
@@ -43,17 +44,43 @@ export const planTakeBack = (
   settings: DispatchSettings & Pick<Settings, 'skewMs'>,
 ): Dispatch => planDispatch(now, startedAt + 2 * settings.skewMs + 1, settings);
 
+/** A place may have become free unnoticed, so a parked job looks again at least this often. */
+const MAX_PARKED_LEASE_MS = 5 * 60_000;
+const PAUSED_LEASE_MS = 4 * 3_600_000;
+/** By then the index shows the job, and each end has either handed its place over or left it free. */
+const PARKED_HINT_SECONDS = 2;
+
+/** Keeps a job pending until the limit or pause that it waits for lets it go. */
+export const planPark = (
+  now: number,
+  { waitsFor, notBefore = now }: { readonly waitsFor: string; readonly notBefore?: number },
+  settings: DispatchSettings,
+): Dispatch => ({
+  notBefore,
+  leaseUntil: now + (isPauseGroup(waitsFor) ? PAUSED_LEASE_MS : parkedLeaseMs(0, settings)),
+  dispatches: 1,
+  hintDelaySeconds: PARKED_HINT_SECONDS,
+});
+
+const parkedLeaseMs = (dispatches: number, { dispatchLeaseMs }: DispatchSettings): number =>
+  Math.min(dispatchLeaseMs * 2 ** dispatches, MAX_PARKED_LEASE_MS);
+
 /** The queue's lease doubles each time, so that a backlog does not multiply its messages. */
 export function planRedispatch(
   now: number,
-  entry: { readonly notBefore: number; readonly dispatches: number },
+  entry: { readonly notBefore: number; readonly dispatches: number; readonly waitsFor?: string },
   settings: DispatchSettings,
 ): Dispatch {
-  const { notBefore, dispatches } = entry;
+  const { notBefore, dispatches, waitsFor } = entry;
   const delayMs = Math.max(0, notBefore - now);
   if (delayMs > MAX_HINT_DELAY_MS)
     return { notBefore, leaseUntil: notBefore - dispatchedAheadMs(settings), dispatches };
-  const lease = Math.min(settings.dispatchLeaseMs * 2 ** dispatches, settings.dispatchLeaseCapMs);
+  const lease =
+    waitsFor === undefined
+      ? Math.min(settings.dispatchLeaseMs * 2 ** dispatches, settings.dispatchLeaseCapMs)
+      : isPauseGroup(waitsFor)
+        ? PAUSED_LEASE_MS
+        : parkedLeaseMs(dispatches, settings);
   return {
     notBefore,
     leaseUntil: now + delayMs + lease,

@@ -98,6 +98,10 @@ export function parseJob(row: Row): Job {
         leaseUntil: read.number('leaseUntil'),
         notBefore: read.number('notBefore'),
         dispatches: read.number('dispatches'),
+        ...defined({
+          waitsFor: read.optionalText('waitsFor'),
+          waitsSince: read.optionalNumber('waitsSince'),
+        }),
       };
     case 'running':
       return {
@@ -158,7 +162,12 @@ export function parseLeaseEntry(row: Row): LeaseEntry {
   };
   return status === 'running'
     ? { ...core, status, ...parseTerms(read) }
-    : { ...core, status, ...parseOptionalTerms(read) };
+    : {
+        ...core,
+        status,
+        ...parseOptionalTerms(read),
+        ...defined({ waitsFor: read.optionalText('waitsFor') }),
+      };
 }
 
 const parseTerms = (read: RowReader): JobTerms => ({
@@ -185,6 +194,7 @@ const parseIdentity = (read: RowReader) => ({
   lapses: read.number('lapses'),
   releases: read.number('releases'),
   cancelRequested: read.row.cancelRequested === true,
+  ...defined({ key: read.optionalText('key'), group: read.optionalText('group') }),
 });
 
 function parseCore(read: RowReader): JobCore {

@@ -18,8 +18,8 @@ const WITH_DATA_AT_ONCE = 8;
 
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
   const { table, data, context, settings } = parts;
-  const writeFor = (job: ClaimRequest['job'] | StoredJob, { owner, terms = settings }: ClaimRequest) =>
-    claimWrite({ job, owner, terms, skewMs: settings.skewMs }, context());
+  const writeFor = (job: ClaimRequest['job'] | StoredJob, { owner, group, terms = settings }: ClaimRequest) =>
+    claimWrite({ job, owner, group, terms, skewMs: settings.skewMs }, context());
   const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
   const isSmall = (write: RowWrite) => rowBytes(rowAfter(write, undefined)) <= MAX_INLINE_ROW_BYTES;
 
@@ -81,8 +81,8 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
       return outcomes;
     },
 
-    async schedule(job, dispatch, again = false) {
-      const inline = scheduleWrite(job, dispatch, context());
+    async schedule(job, dispatch, { again = false, waitsFor } = {}) {
+      const inline = scheduleWrite(job, dispatch, context(), waitsFor);
       const { notBefore } = dispatch;
       const there = again && !isSmall(inline) ? await table.read(job.jobId) : undefined;
       if (there !== undefined) return { outcome: 'exists', job: lost(there).job };
@@ -95,6 +95,7 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
             },
             dispatch,
             context(),
+            waitsFor,
           );
       const result = await table.apply(write);
       const row = result.applied ? parseJob(result.row) : lost(result.row).job;

@@ -1,5 +1,6 @@
 import { isJobId } from '../../wire/message.ts';
 import type { Job } from '../job.ts';
+import { limitVerbs } from '../limits/limit-verbs.ts';
 import type { JobStore } from '../ports.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { badMessageKey } from '../writes/operator-writes.ts';
@@ -16,6 +17,7 @@ export function createJobStore(options: JobStoreOptions): JobStore {
     ...workerVerbs(parts),
     ...reaperVerbs(parts),
     ...operatorVerbs(parts),
+    ...limitVerbs(parts),
 
     read: async (jobId) => {
       const job = await readOne(parts, jobId);

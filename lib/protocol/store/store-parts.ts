@@ -27,6 +27,7 @@ export function createStoreParts(options: JobStoreOptions) {
   return {
     table,
     clock,
+    chance,
     settings,
     data: createDataRows(options),
     /** Fresh for every write. */

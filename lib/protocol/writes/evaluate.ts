@@ -1,9 +1,9 @@
 import { BadRowError } from '../errors.ts';
-import type { Clause, Row, RowWrite } from './row-write.ts';
+import { type Clause, pathOf, type Row, type RowWrite } from './row-write.ts';
 
 /** As in DynamoDB, comparisons with an absent attribute or across types are false. */
 export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
-  const value = row?.[clause.attribute];
+  const value = valueAt(row, clause.attribute);
   switch (clause.is) {
     case 'absent':
       return value === undefined;
@@ -17,7 +17,17 @@ export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
       return typeof value === typeof clause.value && (value as number) < (clause.value as number);
     case 'atMost':
       return typeof value === typeof clause.value && (value as number) <= (clause.value as number);
+    case 'sizeBelow':
+      return isMap(value) && Object.keys(value).length < clause.value;
   }
+}
+
+const isMap = (value: unknown): value is Row => typeof value === 'object' && value !== null;
+
+function valueAt(row: Row | undefined, attribute: string): unknown {
+  const [name, key] = pathOf(attribute);
+  const value = row?.[name];
+  return key === undefined ? value : isMap(value) ? value[key] : undefined;
 }
 
 export function rowAfter(write: RowWrite, before: Row | undefined): Row {
@@ -32,7 +42,22 @@ export function rowAfter(write: RowWrite, before: Row | undefined): Row {
       );
     after[name] = base + plus;
   }
-  Object.assign(after, write.set);
-  for (const name of write.remove ?? []) delete after[name];
+  for (const [attribute, value] of Object.entries(write.set)) change(after, write, attribute, value);
+  for (const attribute of write.remove ?? []) change(after, write, attribute, undefined);
   return after;
+}
+
+/** DynamoDB refuses to set a key of a map that is not there. */
+function change(row: Record<string, unknown>, write: RowWrite, attribute: string, value: unknown): void {
+  const [name, key] = pathOf(attribute);
+  if (key === undefined) {
+    if (value === undefined) delete row[name];
+    else row[name] = value;
+    return;
+  }
+  const map = row[name];
+  if (!isMap(map))
+    throw new BadRowError(write.jobId, `'${name}' is not a map, so '${write.transition}' cannot change it`);
+  const { [key]: _, ...others } = map;
+  row[name] = value === undefined ? others : { ...others, [key]: value };
 }

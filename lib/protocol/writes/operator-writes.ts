@@ -9,6 +9,7 @@ import {
   failedAttributes,
   finishedAttributes,
   pendingAttributes,
+  WAITING,
   type WriteContext,
 } from './worker-writes.ts';
 
@@ -52,7 +53,7 @@ export const cancelWrite = (
     ? {
         ...byOperator(job, 'cancel', cancelledAttributes(at), at),
         transition: 'cancel',
-        remove: ['leaseUntil'],
+        remove: ['leaseUntil', ...WAITING],
       }
     : { ...byOperator(job, 'cancel', { cancelRequested: true }, at), transition: 'requestCancel' };
 

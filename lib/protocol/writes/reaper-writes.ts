@@ -8,6 +8,7 @@ import {
   failedAttributes,
   finishedAttributes,
   pendingAttributes,
+  WAITING,
   type WriteContext,
 } from './worker-writes.ts';
 
@@ -64,7 +65,8 @@ export function reapWrite(entry: LeaseEntry, action: ReapAction, at: WriteContex
           ...(entry.status === 'running' ? lapsedClaim(entry, now) : undefined),
           changedBy,
         },
-        remove: ['leaseUntil'],
+        // A batch can remove one attribute only.
+        remove: entry.status === 'pending' && entry.waitsFor ? ['leaseUntil', ...WAITING] : ['leaseUntil'],
       };
   }
 }

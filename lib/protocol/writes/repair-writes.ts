@@ -8,6 +8,7 @@ import {
   failedAttributes,
   finishedAttributes,
   pendingAttributes,
+  WAITING,
   type WriteContext,
 } from './worker-writes.ts';
 
@@ -111,9 +112,12 @@ export function repairByFailingWrite(
     cancelRequested: false,
   };
   // Optional attributes of the wrong type would keep the row unreadable; `lastError` names the cause.
-  const remove = ['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText'].filter(
-    (name) => row[name] !== undefined && !isFine(name, row[name]),
-  );
+  const remove = [
+    ...['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText', 'key', 'group'].filter(
+      (name) => row[name] !== undefined && !isFine(name, row[name]),
+    ),
+    ...WAITING.filter((name) => row[name] !== undefined),
+  ];
   return repair(row, { transition: 'repairByFailing', set, remove }, [], context);
 }
 

@@ -1,6 +1,14 @@
 import type { JsonValue } from '../../wire/message.ts';
 import type { TransitionName } from '../transitions.ts';
 
+/** Names a key of a map in clauses, `set` and `remove`; job ids and attribute names cannot contain the separator. */
+export const memberPath = (map: string, key: string): string => `${map}#${key}`;
+
+export const pathOf = (attribute: string): readonly [name: string, key?: string] => {
+  const at = attribute.indexOf('#');
+  return at < 0 ? [attribute] : [attribute.slice(0, at), attribute.slice(at + 1)];
+};
+
 /** One write as data, rendered for UpdateItem and PartiQL and evaluated in memory: tests check the real condition. */
 export interface RowWrite {
   readonly transition: TransitionName;
@@ -29,6 +37,8 @@ export type Clause =
       readonly is: 'equal' | 'below' | 'atMost';
       readonly value: string | number | boolean;
     }
+  /** A map with fewer keys; false if the attribute is absent. */
+  | { readonly attribute: string; readonly is: 'sizeBelow'; readonly value: number }
   /** Absent, or present with another value. */
   | { readonly attribute: string; readonly is: 'differs'; readonly value: string | number | boolean }
   | { readonly attribute: string; readonly is: 'absent' | 'present' };

@@ -29,6 +29,7 @@ import type { Clause, RowWrite } from './row-write.ts';
 export interface NewJob extends Partial<JobTerms> {
   readonly jobId: string;
   readonly type: string;
+  readonly key?: string;
   readonly payload: string;
   readonly trace?: TraceContext;
 }
@@ -44,7 +45,7 @@ export interface WriteContext {
 }
 
 /** A write that only the holder of the claim can make. */
-const byHolder = (
+export const byHolder = (
   transition: TransitionName,
   claim: Claim,
   write: {
@@ -77,8 +78,11 @@ const firstMessageWins = (job: StoredJob, now: number) => ({
   releases: 0,
   checkpointSeq: 0,
   cancelRequested: false,
-  ...defined({ ...job.trace }),
+  ...defined({ key: job.key, ...job.trace }),
 });
+
+/** What only a parked job has; every write that ends pending removes it. */
+export const WAITING = ['waitsFor', 'waitsSince'] as const;
 
 /** Grants the lease; for a hint (`jobId` only) the row must exist. */
 export function claimWrite(
@@ -88,10 +92,12 @@ export function claimWrite(
     readonly skewMs: number;
     /** Used where neither the row nor the message sets a limit. */
     readonly terms: JobTerms;
+    /** The limit that it counts towards. */
+    readonly group?: string;
   },
   { changedBy, now, shards }: WriteContext,
 ): RowWrite {
-  const { job, owner, skewMs } = request;
+  const { job, owner, skewMs, group } = request;
   const { leaseMs, maxAttempts, maxCrashes } = request.terms;
   const isNew = 'payload' in job;
   const isClaimable = [
@@ -111,6 +117,7 @@ export function claimWrite(
       leaseShard: runningShard(job.jobId, shards),
       startedAt: now,
       heartbeatAt: now,
+      ...defined({ group }),
       changedBy,
     },
     keep: { leaseMs, maxAttempts, maxCrashes, ...(isNew ? firstMessageWins(job, now) : undefined) },
@@ -118,7 +125,7 @@ export function claimWrite(
       attempt: { of: 'attempt', otherwise: 0, plus: 1 },
       leaseUntil: { of: 'leaseMs', otherwise: (isNew ? job.leaseMs : undefined) ?? leaseMs, plus: now },
     },
-    remove: ['notBefore', 'dispatches'],
+    remove: ['notBefore', 'dispatches', ...WAITING, ...(group === undefined ? ['group'] : [])],
     returns: 'row',
   };
 }
@@ -127,6 +134,8 @@ export const scheduleWrite = (
   job: StoredJob,
   dispatch: Dispatch,
   { changedBy, now, shards }: WriteContext,
+  /** The limit or pause for which it is parked at once. */
+  waitsFor?: string,
 ): RowWrite => ({
   transition: 'schedule',
   jobId: job.jobId,
@@ -134,6 +143,7 @@ export const scheduleWrite = (
   set: {
     ...firstMessageWins(job, now),
     ...pendingAttributes(job.jobId, dispatch, shards),
+    ...(waitsFor === undefined ? undefined : { waitsFor, waitsSince: now }),
     attempt: 0,
     changedBy,
   },
@@ -302,7 +312,7 @@ export const cancelPendingWrite = (
   jobId: observed.jobId,
   when: [[statusIs('pending'), attemptIs(observed.attempt), cancelIsRequested]],
   set: { ...cancelledAttributes(at), changedBy: at.changedBy },
-  remove: ['leaseUntil'],
+  remove: ['leaseUntil', ...WAITING],
   returns: 'nothing',
 });
 

@@ -49,6 +49,21 @@ export const commands: readonly CommandEntry[] = [
       says: 'take running jobs from their workers, for the next',
       load: () => import('./commands/take-back.ts'),
     },
+    {
+      name: 'pause',
+      says: 'start no more jobs of a type; running ones go on',
+      load: () => import('./commands/pause.ts'),
+    },
+    {
+      name: 'resume',
+      says: 'let the jobs of a paused type run',
+      load: () => import('./commands/resume.ts'),
+    },
+    {
+      name: 'limit',
+      says: 'change how many jobs of a type run at once',
+      load: () => import('./commands/limit.ts'),
+    },
   ]),
   ...inGroup('System:', [
     {

@@ -77,7 +77,7 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
 const unsent = (why: string | undefined): string =>
   why === undefined ? '' : `; no hint could be sent (${why}), so the reaper sends one soon`;
 
-export interface Dispatched extends Pick<Hint, 'jobId' | 'type'> {
+export interface Dispatched extends Pick<Hint, 'jobId' | 'type' | 'key'> {
   readonly dispatch: Dispatch;
 }
 
@@ -89,8 +89,8 @@ export const sendHintsFor = (
   sendHints(
     system,
     output,
-    dispatched.flatMap(({ jobId, type, dispatch: { hintDelaySeconds } }): Hint[] =>
-      hintDelaySeconds === undefined ? [] : [{ jobId, type, delaySeconds: hintDelaySeconds }],
+    dispatched.flatMap(({ jobId, type, key, dispatch: { hintDelaySeconds } }): Hint[] =>
+      hintDelaySeconds === undefined ? [] : [{ jobId, type, key, delaySeconds: hintDelaySeconds }],
     ),
   );
 

@@ -21,6 +21,8 @@ export interface System extends ClientParts {
   readonly clock: Clock;
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
+  /** The operator, as rows show them. */
+  readonly actor: string;
   /** Undefined without a known bus, or if events are off. */
   readonly events: Events | undefined;
   /** Undefined where there is no CloudWatch, or it may not be asked. */
@@ -63,12 +65,14 @@ export async function openSystem(
         'This command needs a queue, and none is named. Add --service NAME or --queue-url URL, or export LEASEHOLD_QUEUE_URL (outputs of the stack)',
       );
     };
+    const actor = `cli-${operatorName()}`;
     const routing = routingFromEnvironment(found.environment);
     const config = clientConfig(found.environment, 'CLOUDWATCH');
     return {
       ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
-      store: storeOf(`cli-${operatorName()}`, settings),
+      actor,
+      store: storeOf(actor, settings),
       events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl(), routing),
       queueAge: createQueueAge({ queueUrl: found.queueUrl ?? '', clock, config }),

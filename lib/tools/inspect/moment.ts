@@ -37,6 +37,7 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   failed: 'failed',
   released: 'released',
   takenBack: 'takenBack',
+  parked: 'parked',
   cancelled: 'cancelled',
   lapsed: 'reclaimed',
   crashed: 'crashed',
@@ -72,6 +73,7 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   failed: ({ text }) => (isCrash(text) ? 'crashed; the job failed' : 'its handler threw; the job failed'),
   released: () => 'released by its worker (deadline or shutdown)',
   takenBack: ({ by }) => `taken back by ${by ?? 'an operator'}`,
+  parked: () => 'parked, because every place of its limit was taken',
   crashed: ({ text }) => (isUncharged(text) ? 'its process died, not charged to this job' : 'crashed'),
   cancelled: () => 'stopped, because an operator cancelled it',
 };

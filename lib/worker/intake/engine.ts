@@ -1,6 +1,7 @@
 import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError, isOutage } from '../../protocol/errors.ts';
+import type { Group } from '../../protocol/limits/group.ts';
 import type { ClaimRequest, ReceivedMessage } from '../../protocol/ports.ts';
 import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../settings/heartbeat-timing.ts';
 import { eventDetailOf } from '../../wire/events.ts';
@@ -9,6 +10,7 @@ import { readClock } from '../run/lease-clock.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { createLimitGate } from './limits.ts';
 import {
   type Claimable,
   heldBack,
@@ -27,6 +29,7 @@ export type Engine = ReturnType<typeof createEngine>;
 /** What every host does with messages: open, claim, run. */
 export function createEngine(parts: WorkerParts) {
   const runner = createClaimRunner(parts);
+  const limits = createLimitGate(parts);
   const { settings, clock, chance, store, telemetry, cells } = parts;
 
   /** What the store was last asked for in vain. */
@@ -63,11 +66,11 @@ export function createEngine(parts: WorkerParts) {
 
   /** The claim may still have been on its way. Another worker may meanwhile have deleted the message of a held job. */
   const releaseLate = async (owner: string, claimable: Claimable): Promise<void> => {
-    const { job, type } = claimable;
+    const { job, type, key } = claimable;
     try {
       await clock.sleep(STORE_ATTEMPTS * STORE_TIMEOUT_MS);
       const { outcome, dispatch } = await releaseUnknown(owner, claimable);
-      if (outcome === 'written') await sendHint(parts, { jobId: job.jobId, type }, dispatch);
+      if (outcome === 'written') await sendHint(parts, { jobId: job.jobId, type, key }, dispatch);
     } catch (error) {
       telemetry.error('a claim may be held; its lease will lapse', error, { jobId: job.jobId });
     }
@@ -89,15 +92,19 @@ export function createEngine(parts: WorkerParts) {
     return error instanceof BadRowError ? SETTLED : failed(message, error);
   };
 
-  const requestFor = ({ job, type, message }: Claimable): ClaimRequest => ({
+  const requestFor = ({ job, type, message }: Claimable, group: Group | undefined): ClaimRequest => ({
     job,
+    group: group?.name,
     owner: `${parts.worker}/${chance.unique()}`,
     again: message.receiveCount > 1,
     terms: termsOf(type === undefined ? undefined : cells.find(type), settings),
   });
 
-  const claimTogether = async (claimables: readonly Claimable[]): Promise<Claimed[]> => {
-    const requests = claimables.map(requestFor);
+  const claimTogether = async (
+    claimables: readonly Claimable[],
+    groups: ReadonlyMap<Claimable, Group>,
+  ): Promise<Claimed[]> => {
+    const requests = claimables.map((each) => requestFor(each, groups.get(each)));
     const [only, ...others] = requests;
     if (only === undefined) return [];
     const sentAt = readClock(clock);
@@ -111,11 +118,17 @@ export function createEngine(parts: WorkerParts) {
         const owner = requests[i]?.owner ?? '';
         if (outcome === undefined || outcome.outcome === 'failed')
           return unknown(owner, claimable, outcome?.error);
-        return judge(parts, runner, outcome, claimable, sentAt).catch((error: unknown) =>
+        const claimed = await judge(parts, runner, outcome, claimable, sentAt).catch((error: unknown) =>
           unknown(owner, claimable, error),
         );
+        return claimed.kind === 'claimed' ? admitted(claimed) : claimed;
       }),
     );
+  };
+
+  const admitted = async (claimed: Extract<Claimed, { kind: 'claimed' }>): Promise<Claimed> => {
+    const place = await limits.admit(claimed);
+    return place === undefined ? SETTLED : { ...place, kind: 'claimed' };
   };
 
   /** Claims jobs together, up to 25 in a request. */
@@ -127,12 +140,19 @@ export function createEngine(parts: WorkerParts) {
       const held = heldBack(parts, each);
       if (held !== undefined) verdicts.set(each, held);
     }
-    const open = opened.filter((each) => !verdicts.has(each));
+    const candidates = opened.filter((each) => !verdicts.has(each));
+    const looked = await limits.look(candidates).catch((error: unknown) => {
+      telemetry.error('limits could not be read', error, { count: candidates.length });
+      for (const each of candidates) verdicts.set(each, failed(each.message, error));
+      return { kept: new Map<Claimable, Settled>(), groups: new Map<Claimable, Group>() };
+    });
+    for (const [each, verdict] of looked.kept) verdicts.set(each, verdict);
+    const open = candidates.filter((each) => !verdicts.has(each));
     // A batch may contain each row once, so a second message for a job is claimed afterwards and refused.
     const firsts = [...new Map(open.map((each) => [each.job.jobId, each] as const).reverse()).values()];
     const seconds = open.filter((each) => !firsts.includes(each));
     for (const some of [firsts, ...seconds.map((each) => [each])])
-      for (const [i, outcome] of (await claimTogether(some)).entries())
+      for (const [i, outcome] of (await claimTogether(some, looked.groups)).entries())
         verdicts.set(some[i] as Claimable, outcome);
     return opened.map((each) => verdicts.get(each) as Claimed);
   };

@@ -19,7 +19,7 @@ export const runsType = (parts: Runner, type: string): boolean =>
 export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, job: NewJob): Promise<void> {
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
-  const kept = await store.schedule(job, dispatch, message.receiveCount > 1);
+  const kept = await store.schedule(job, dispatch, { again: message.receiveCount > 1 });
   report(parts, job);
   if (kept.outcome === 'written') await sendHint(parts, { ...job, forwarded: true }, dispatch);
 }
@@ -27,7 +27,12 @@ export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, j
 /** Only once: where workers disagree about pools, the row's dispatch lease brings the job back after the deploy. */
 export async function forwardHint(
   parts: WorkerParts,
-  hint: { readonly jobId: string; readonly type: string; readonly forwarded?: boolean },
+  hint: {
+    readonly jobId: string;
+    readonly type: string;
+    readonly key?: string;
+    readonly forwarded?: boolean;
+  },
 ): Promise<void> {
   report(parts, hint);
   if (hint.forwarded) return;

@@ -15,6 +15,7 @@ export interface Claimable {
   readonly job: NewJob | { readonly jobId: string };
   /** Unknown for some hints. */
   readonly type?: string;
+  readonly key?: string;
   /** For new jobs: the later of its send time and its start time. */
   readonly dueAt?: number;
 }
@@ -77,17 +78,17 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
     // A fast clock would keep the job from the workers of its pool until its own time.
     if (!(await parts.clockCheck.isSound())) return returned(message);
     if (read.kind === 'new') await forwardJob(parts, message, read.job);
-    else await forwardHint(parts, { ...read.job, type, forwarded: read.forwarded });
+    else await forwardHint(parts, { ...read.job, type, key: read.key, forwarded: read.forwarded });
     return SETTLED;
   }
   const held = heldBack(parts, { type, message });
   if (held !== undefined) return held;
-  if (read.kind === 'hint') return { kind: 'claimable', message, type, job: read.job };
+  if (read.kind === 'hint') return { kind: 'claimable', message, type, key: read.key, job: read.job };
   const { job } = read;
-  if (read.kind === 'new') return { kind: 'claimable', message, type, job, dueAt: read.dueAt };
+  if (read.kind === 'new') return { kind: 'claimable', message, type, key: job.key, job, dueAt: read.dueAt };
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), read.notBefore, settings);
-  const kept = await store.schedule(job, dispatch, message.receiveCount > 1);
+  const kept = await store.schedule(job, dispatch, { again: message.receiveCount > 1 });
   if (kept.outcome === 'written') await sendHint(parts, job, dispatch);
   return SETTLED;
 }

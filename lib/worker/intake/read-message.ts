@@ -23,6 +23,7 @@ export type ReadMessage =
       readonly job: { readonly jobId: string };
       readonly type?: string;
       readonly forwarded?: boolean;
+      readonly key?: string;
     }
   | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
   /** A schedule's tick that came too late to make a job. */
@@ -41,8 +42,8 @@ export function readMessage(
   if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
   const { message: said } = parsed;
   if (said.kind === 'hint') {
-    const { jobId, type, forwarded } = said;
-    return { kind: 'hint', job: { jobId }, type, forwarded };
+    const { jobId, type, key, forwarded } = said;
+    return { kind: 'hint', job: { jobId }, type, key, forwarded };
   }
   const job = newJob(said, message, optionsOf(said.type), settings);
   const { notBefore, tick } = said;
@@ -69,6 +70,7 @@ export function newJob(
   return {
     jobId: message.jobId ?? messageId,
     type: message.type,
+    key: message.key,
     payload: message.payload,
     leaseMs,
     maxAttempts,

@@ -8,6 +8,7 @@ import { termsOf } from '../registry.ts';
 import type { Thrown } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
+import { prepareLeave } from './leave-group.ts';
 import { offer, pastLease } from './offer.ts';
 import { parsed } from './saving.ts';
 import { sendHint } from './send-hint.ts';
@@ -145,9 +146,13 @@ export class Ends {
     written: Exclude<Ending, 'lost' | 'unsaved'>,
     beyondMs?: () => number,
   ): Promise<Ending> {
+    const leave = held.group && written !== 'released' ? prepareLeave(this.#parts, held.group) : undefined;
     const answer = await offer(this.#parts, held, write, beyondMs);
     if (answer === undefined) return 'unsaved';
-    if (answer.outcome === 'written') return written;
+    if (answer.outcome === 'written') {
+      await leave?.(held.claim);
+      return written;
+    }
     this.#parts.telemetry.count('WritesFenced');
     return 'lost';
   }

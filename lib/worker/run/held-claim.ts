@@ -1,4 +1,5 @@
 import { type Claim, claimOf, type RunningJob } from '../../protocol/job.ts';
+import type { Group } from '../../protocol/limits/group.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { type ClockReading, LeaseClock } from './lease-clock.ts';
 
@@ -9,6 +10,8 @@ export interface HeldClaim {
   /** Monotonic. */
   readonly startedAt: number;
   readonly stopping: AbortSignal;
+  /** The limit in which the job has a place. */
+  readonly group?: Group;
 }
 
 /** The lease runs from when the claim was sent. */
@@ -17,12 +20,14 @@ export const holdClaim = (
   job: RunningJob,
   sentAt: ClockReading,
   stopping: AbortSignal,
+  group?: Group,
 ): HeldClaim => ({
   job,
   claim: claimOf(job),
   lease: new LeaseClock(clock, sentAt, job.leaseMs),
   startedAt: sentAt.monotonic,
   stopping,
+  group,
 });
 
 export const nameOf = ({ jobId, type, attempt }: RunningJob) => ({ jobId, type, attempt });

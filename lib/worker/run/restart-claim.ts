@@ -63,7 +63,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
         // After a lost reply, the grant may be older than the last request.
         const wall = Math.min(sentAt.latest.wall, answer.job.startedAt);
         const grantedAt = { wall, monotonic: sentAt.latest.monotonic - (sentAt.latest.wall - wall) };
-        return { kind: 'again', held: holdClaim(clock, answer.job, grantedAt, held.stopping) };
+        return { kind: 'again', held: holdClaim(clock, answer.job, grantedAt, held.stopping, held.group) };
       }
       case 'withoutData':
         return ended(ends.lostItsData(answer.job, answer.error));

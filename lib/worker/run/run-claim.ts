@@ -1,5 +1,6 @@
 import { createEventOutlet } from '../../protocol/event-outlet.ts';
 import type { RunningJob } from '../../protocol/job.ts';
+import type { Group } from '../../protocol/limits/group.ts';
 import { eventDetailOf, namesType } from '../../wire/events.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
 import type { Death } from '../cells/cells.ts';
@@ -17,6 +18,8 @@ export interface ClaimedJob {
   readonly job: RunningJob;
   /** The lease runs from here. */
   readonly sentAt: ClockReading;
+  /** The limit in which the job has a place. */
+  readonly group?: Group;
 }
 
 /** Undefined if the run ended with a result, an error or as requested. */
@@ -101,7 +104,7 @@ export function createClaimRunner(parts: WorkerParts) {
   return {
     /** Calls `returned` once only the outcome is left to store. */
     async run(claimed: ClaimedJob, bounds: RunBounds, returned = () => {}): Promise<Ending> {
-      const held = holdClaim(clock, claimed.job, claimed.sentAt, bounds.stopping);
+      const held = holdClaim(clock, claimed.job, claimed.sentAt, bounds.stopping, claimed.group);
       const ending = await runUnder(held, bounds, returned).catch((error: unknown): Ending => {
         telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
         return 'unsaved';

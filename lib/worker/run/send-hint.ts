@@ -5,13 +5,13 @@ import type { WorkerParts } from '../worker-parts.ts';
 /** The reaper resends a hint that fails, when the queue's lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
-  { jobId, type, forwarded }: Omit<Hint, 'delaySeconds'>,
+  { jobId, type, key, forwarded }: Omit<Hint, 'delaySeconds'>,
   dispatch: Dispatch,
 ): Promise<void> {
   if (dispatch.hintDelaySeconds === undefined) return;
   try {
     const { sent, reason } = await queue.sendHints([
-      { jobId, type, forwarded, delaySeconds: dispatch.hintDelaySeconds },
+      { jobId, type, key, forwarded, delaySeconds: dispatch.hintDelaySeconds },
     ]);
     if (sent === 1) return telemetry.count('HintsSent');
     telemetry.warn('hint not sent; the reaper will', { jobId, reason });

@@ -41,13 +41,14 @@ describe('names that both sides share', () => {
 
   it('projects into the lease index exactly what the reaper decides from', () => {
     const keys = ['jobId', byLease.partitionKey.name, byLease.sortKey.name];
+    const limited = { key: 'tenant-7', group: 'limit:report', waitsFor: 'limit:report' };
     expect([...keys, ...byLease.projects].sort()).toEqual(
-      Object.keys(parseLeaseEntry({ ...leaseEntry() })).sort(),
+      Object.keys(parseLeaseEntry({ ...leaseEntry(), status: 'pending', ...limited })).sort(),
     );
   });
 
-  it('keys its one index by an attribute that only the rows which belong there have', () => {
-    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil']);
+  it('keys its indexes by attributes that only the rows which belong there have', () => {
+    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil', 'waitsSince']);
   });
 
   it('says of every metric what it counts', () => {

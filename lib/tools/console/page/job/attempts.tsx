@@ -38,6 +38,7 @@ const words: Readonly<Record<Outcome, string>> = {
   failed: 'error',
   released: 'released',
   takenBack: 'taken back',
+  parked: 'parked',
   cancelled: 'cancelled',
   lapsed: 'worker lost',
   crashed: 'crashed',

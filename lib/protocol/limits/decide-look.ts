@@ -1,0 +1,39 @@
+import { isPauseGroup } from '../../wire/limits.ts';
+import type { Row } from '../writes/row-write.ts';
+import { type Group, type GroupState, roomIn } from './group.ts';
+
+export type LookVerdict =
+  | { readonly kind: 'claim' }
+  /** The row is safe, and its next hint will come. */
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'park' }
+  /** The job will not use its place now: pass it on. */
+  | { readonly kind: 'leave'; readonly attempt: number };
+
+const CLAIM: LookVerdict = { kind: 'claim' };
+const DROP: LookVerdict = { kind: 'drop' };
+const PARK: LookVerdict = { kind: 'park' };
+
+/** Decides whether a job in hand may be claimed; `isHint` says that its row was looked for. */
+export function decideLook(
+  { jobId, isHint, row }: { readonly jobId: string; readonly isHint: boolean; readonly row?: Row },
+  group: Group,
+  state: GroupState,
+  context: {
+    readonly now: number;
+    readonly skewMs: number;
+    /** Places that jobs in the same hand will take. */
+    readonly taken: number;
+  },
+): LookVerdict {
+  const entry = state.members[jobId];
+  const hasRoom = roomIn(state, group.limit) - context.taken > 0;
+  if (!isHint) return entry !== undefined || hasRoom ? CLAIM : PARK;
+  if (row?.status === 'running') return DROP;
+  if (row?.status !== 'pending' || Number(row.notBefore) > context.now + context.skewMs)
+    return entry === undefined ? DROP : { kind: 'leave', attempt: Number(row?.attempt ?? entry) };
+  // The claim itself ends a job that is to be cancelled.
+  if (entry !== undefined || hasRoom || row.cancelRequested === true) return CLAIM;
+  const { waitsFor } = row;
+  return typeof waitsFor === 'string' && !isPauseGroup(waitsFor) ? DROP : PARK;
+}

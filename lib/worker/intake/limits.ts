@@ -1,0 +1,206 @@
+import { planPark } from '../../protocol/decisions/dispatch.ts';
+import { type Control, noControl } from '../../protocol/limits/control.ts';
+import { decideLook, type LookVerdict } from '../../protocol/limits/decide-look.ts';
+import { type Group, type GroupState, roomIn } from '../../protocol/limits/group.ts';
+import type { Row } from '../../protocol/writes/row-write.ts';
+import { isPauseGroup, limitGroup, pauseGroups } from '../../wire/limits.ts';
+import { holdClaim } from '../run/held-claim.ts';
+import { passOn } from '../run/leave-group.ts';
+import { offer } from '../run/offer.ts';
+import type { ClaimedJob } from '../run/run-claim.ts';
+import { sendHint } from '../run/send-hint.ts';
+import type { WorkerParts } from '../worker-parts.ts';
+import { type Claimable, SETTLED, type Settled } from './open-message.ts';
+
+const CONTROL_AGE_MS = 10_000;
+/** Of a paused type; hints that `resume` sends come later than that. */
+const PAUSED_AGE_MS = 1000;
+const CHECK_EVERY_MS = 5000;
+
+interface Looked {
+  readonly claimable: Claimable;
+  readonly group: Group;
+}
+
+/** Keeps jobs of full limits and paused types out of the claims, as pending rows that wait. */
+export function createLimitGate(parts: WorkerParts) {
+  const { settings, clock, store, cells, telemetry } = parts;
+  const never = new AbortController().signal;
+  const checkedAt = new Map<string, number>();
+  let known = noControl;
+
+  const groupOf = (type: string | undefined, key: string | undefined, control: Control) => {
+    const limit = type === undefined ? undefined : cells.find(type)?.limit;
+    if (type === undefined || limit === undefined) return undefined;
+    const isPerKey = typeof limit === 'object';
+    if (isPerKey && key === undefined) return undefined;
+    const changed = (isPerKey ? control.limits.get(`${type}:${key}`) : undefined) ?? control.limits.get(type);
+    return {
+      name: limitGroup(type, isPerKey ? key : undefined),
+      limit: changed ?? (isPerKey ? limit.perKey : limit),
+    };
+  };
+
+  const tellOfMissingKey = ({ type = '', key, job, message }: Claimable): void => {
+    if (key !== undefined || !('payload' in job) || typeof cells.find(type)?.limit !== 'object') return;
+    telemetry.count('KeysMissing');
+    telemetry.warn('the message has no key, so the limit of its type does not hold for it', {
+      jobId: job.jobId,
+      type,
+      messageId: message.messageId,
+    });
+  };
+
+  const controlNow = async (types: readonly (string | undefined)[]): Promise<Control> => {
+    if (parts.control === undefined) return known;
+    known = await parts.control.current(CONTROL_AGE_MS);
+    const isPaused = types.some((type) => type !== undefined && known.paused.has(type));
+    if (isPaused) known = await parts.control.current(PAUSED_AGE_MS);
+    return known;
+  };
+
+  /** The row is pending, or absent if the message is the job. */
+  const park = async ({ job, key, type, message }: Claimable, row: Row | undefined, waitsFor: string) => {
+    const now = clock.now();
+    const notBefore = typeof row?.notBefore === 'number' ? row.notBefore : undefined;
+    const dispatch = planPark(now, { waitsFor, notBefore }, settings);
+    const { outcome } =
+      'payload' in job
+        ? await store.schedule(job, dispatch, { again: message.receiveCount > 1, waitsFor })
+        : await store.park(seenIn(job.jobId, row), { waitsFor, dispatch });
+    if (outcome !== 'written') return;
+    telemetry.count('JobsParked');
+    await sendHint(parts, { jobId: job.jobId, type, key }, dispatch);
+  };
+
+  const pause = async (claimable: Claimable, row: Row | undefined): Promise<void> => {
+    const isWaiting = typeof row?.waitsFor === 'string' && isPauseGroup(row.waitsFor);
+    const isDue = Number(row?.notBefore) <= clock.now() + settings.skewMs;
+    if (isHint(claimable) && (row?.status !== 'pending' || isWaiting || !isDue)) return;
+    const groups = pauseGroups(claimable.type ?? '');
+    const part = Math.floor(parts.chance.random() * groups.length);
+    await park(claimable, row, groups[part] as string);
+  };
+
+  /** A full group may hold places whose jobs ended without leaving. */
+  const checked = async (group: Group, state: GroupState): Promise<GroupState> => {
+    const now = clock.monotonic();
+    if (now - (checkedAt.get(group.name) ?? Number.NEGATIVE_INFINITY) < CHECK_EVERY_MS) return state;
+    checkedAt.set(group.name, now);
+    let after = state;
+    await passOn(parts, group.name, async () => {
+      const { state: left, reserved } = await store.check(group, state);
+      after = left;
+      return { reserved };
+    });
+    return after;
+  };
+
+  const keepOut = async (
+    { claimable, group: { name, limit } }: Looked,
+    row: Row | undefined,
+    verdict: Exclude<LookVerdict, { kind: 'claim' }>,
+  ): Promise<void> => {
+    const { jobId } = claimable.job;
+    if (verdict.kind === 'park') return park(claimable, row, name);
+    if (verdict.kind === 'drop') return;
+    const { attempt } = verdict;
+    await passOn(parts, name, () => store.leave({ group: name, limit, jobId, attempt }));
+  };
+
+  /** All groups, and the rows of all hints, in one request; full groups are checked. */
+  const readAll = async (paused: readonly Claimable[], limited: readonly Looked[]) => {
+    const byName = new Map(limited.map(({ group }) => [group.name, group]));
+    const hinted = [...paused, ...limited.map(({ claimable }) => claimable)].filter(isHint);
+    const jobIds = [...new Set(hinted.map(({ job }) => job.jobId))];
+    const { groups, rows } = await store.look([...byName.keys()], jobIds);
+    const states = new Map(groups);
+    for (const [name, group] of byName) {
+      const state = states.get(name) as GroupState;
+      if (roomIn(state, group.limit) <= 0) states.set(name, await checked(group, state));
+    }
+    return { states, rows };
+  };
+
+  return {
+    /** Sorts out what must not be claimed. Types without a limit cost nothing. */
+    async look(claimables: readonly Claimable[]): Promise<{
+      readonly kept: ReadonlyMap<Claimable, Settled>;
+      readonly groups: ReadonlyMap<Claimable, Group>;
+    }> {
+      for (const each of claimables) tellOfMissingKey(each);
+      const control = await controlNow(claimables.map(({ type }) => type));
+      const paused = claimables.filter(({ type }) => type !== undefined && control.paused.has(type));
+      const limited = claimables.flatMap((claimable): Looked[] => {
+        const { type, key } = claimable;
+        const group = paused.includes(claimable) ? undefined : groupOf(type, key, control);
+        return group === undefined ? [] : [{ claimable, group }];
+      });
+      const kept = new Map<Claimable, Settled>();
+      const groups = new Map(limited.map(({ claimable, group }) => [claimable, group]));
+      if (limited.length + paused.length === 0) return { kept, groups };
+      const { states, rows } = await readAll(paused, limited);
+      const acts = paused.map((claimable) => pause(claimable, rows.get(claimable.job.jobId)));
+      for (const each of paused) kept.set(each, SETTLED);
+      const taken = new Map<string, number>();
+      for (const looked of limited) {
+        const { claimable, group } = looked;
+        const { jobId } = claimable.job;
+        const row = rows.get(jobId);
+        const state = states.get(group.name) as GroupState;
+        const before = taken.get(group.name) ?? 0;
+        const context = { now: clock.now(), skewMs: settings.skewMs, taken: before };
+        const verdict = decideLook({ jobId, isHint: isHint(claimable), row }, group, state, context);
+        if (verdict.kind === 'claim') {
+          if (state.members[jobId] === undefined) taken.set(group.name, before + 1);
+        } else {
+          kept.set(claimable, SETTLED);
+          acts.push(keepOut(looked, row, verdict));
+        }
+      }
+      await Promise.all(acts);
+      return { kept, groups };
+    },
+
+    /** A claimed job may run only once it has a place; otherwise it is parked. */
+    async admit(claimed: ClaimedJob): Promise<ClaimedJob | undefined> {
+      const { job } = claimed;
+      const group = groupOf(job.type, job.key, known);
+      if (group === undefined) return claimed;
+      const { jobId, attempt } = job;
+      const { outcome } = await store.admit(group, { jobId, attempt }).catch((error: unknown) => {
+        telemetry.error('admission unanswered; the job is parked', error, { jobId, attempt });
+        return { outcome: 'refused' as const };
+      });
+      if (outcome === 'admitted') return { ...claimed, group };
+      await parkClaimed(parts, claimed, group, never);
+      return undefined;
+    },
+  };
+}
+
+async function parkClaimed(
+  parts: WorkerParts,
+  { job, sentAt }: ClaimedJob,
+  group: Group,
+  stopping: AbortSignal,
+): Promise<void> {
+  const held = holdClaim(parts.clock, job, sentAt, stopping);
+  const dispatch = planPark(parts.clock.now(), { waitsFor: group.name }, parts.settings);
+  const answer = await offer(parts, held, () =>
+    parts.store.parkClaim(held.claim, { waitsFor: group.name, dispatch }),
+  );
+  held.lease.end();
+  if (answer?.outcome !== 'written') return;
+  parts.telemetry.count('JobsParked');
+  await sendHint(parts, job, dispatch);
+}
+
+const isHint = ({ job }: Claimable): boolean => !('payload' in job);
+
+const seenIn = (jobId: string, row: Row | undefined) => ({
+  jobId,
+  attempt: Number(row?.attempt),
+  leaseUntil: Number(row?.leaseUntil),
+  ...(typeof row?.waitsSince === 'number' ? { waitsSince: row.waitsSince } : undefined),
+});

@@ -19,7 +19,7 @@ const commands = snippets()
       .map((line) => ({ page, line })),
   );
 
-const OURS = /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|show|stats|revive) ?)/;
+const OURS = /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|show|stats|revive|pause|resume|limit) ?)/;
 
 /** Commands that another test runs, or that need an account of AWS. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
@@ -35,6 +35,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
   [/^npx leasehold work /, 'test/integration/cli-dev.test.ts'],
   [/^npx leasehold console$/, 'an account'],
+  [/^leasehold doctor$/, 'test/integration/cli-mend.test.ts'],
   [
     /^(npm run rehearse --|npx -p leasehold leasehold-rehearse) --account /,
     'test/unit/rehearsal/plan.test.ts',

@@ -54,6 +54,6 @@ export function createCommand(context: CliContext): Command {
   return withExamples(
     command,
     'leasehold work src/jobs.ts',
-    'leasehold work dist/jobs.js --concurrency 50 --health-port 8080 --metrics-port 9464',
+    'leasehold work dist/jobs.js --health-port 8080 --metrics-port 9464',
   );
 }

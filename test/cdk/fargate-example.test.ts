@@ -40,6 +40,7 @@ describe('workers in Fargate containers', () => {
       'dynamodb:GetItem on Table',
       'dynamodb:PartiQLInsert on Table',
       'dynamodb:PartiQLUpdate on Table',
+      'dynamodb:Query on Table/index/byWait',
       'dynamodb:UpdateItem on Table',
       'events:PutEvents on bus default',
       'sqs:ChangeMessageVisibility on PoolrenderQueue',

@@ -141,15 +141,14 @@ describe('a key of the customer’s', () => {
 });
 
 describe('what a load asks of table and function', () => {
-  it('is warm throughput, twice as much for the index', () => {
+  it('is warm throughput, twice as much for each index', () => {
     const made = synthesize({ warmThroughput: { writeUnitsPerSecond: 10_000, readUnitsPerSecond: 12_000 } });
     const { Properties } = resourceOf(made, made.jobs.table);
     expect(Properties.WarmThroughput).toEqual({ WriteUnitsPerSecond: 10_000, ReadUnitsPerSecond: 12_000 });
-    expect(Properties.GlobalSecondaryIndexes).toEqual([
-      expect.objectContaining({
-        WarmThroughput: { WriteUnitsPerSecond: 20_000, ReadUnitsPerSecond: 12_000 },
-      }),
-    ]);
+    const WarmThroughput = { WriteUnitsPerSecond: 20_000, ReadUnitsPerSecond: 12_000 };
+    expect(Properties.GlobalSecondaryIndexes).toEqual(
+      ['byLease', 'byWait'].map((IndexName) => expect.objectContaining({ IndexName, WarmThroughput })),
+    );
   });
 
   it('is more partitions than a new index has, where the load is there from the first minute', () => {

@@ -215,9 +215,9 @@ describeOnOneEngine('looking at jobs', (engine) => {
 });
 
 describe('the command line as a whole', () => {
-  it('has at most 15 commands, prints help without arguments and suggests the near command', async () => {
+  it('has at most 18 commands, prints help without arguments and suggests the near command', async () => {
     expect((await runInProcess([])).stdout).toContain('Operators:');
-    expect(commands.length).toBeLessThanOrEqual(15);
+    expect(commands.length).toBeLessThanOrEqual(18);
     const run = await runInProcess(['shwo', 'x']);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Did you mean show?');

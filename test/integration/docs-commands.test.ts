@@ -19,7 +19,8 @@ const commands = snippets()
       .map((line) => ({ page, line })),
   );
 
-const OURS = /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|show|stats|revive|pause|resume|limit) ?)/;
+const OURS =
+  /^(?:npx |npm run -s leasehold -- )?(?:leasehold )?(?=(?:send|ls|show|stats|revive|pause|resume|limit) ?)/;
 
 /** Commands that another test runs, or that need an account of AWS. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [

@@ -140,8 +140,8 @@ describe('the process host', () => {
     // Claim, end, and what SQS takes ten of. How much less depends on how busy the machine is: the unit tests of the intake count exactly.
     const oneByOne = 2 + 2 / 10;
     expect(requests() / jobIds.length).toBeLessThan(oneByOne / 2);
-    // The one look at the clock.
-    expect(stack.dynamodb.counts.GetItem ?? 0).toBe(1);
+    // The look at the clock, and one at paused types every 10 s: none for a job.
+    expect(stack.dynamodb.counts.GetItem ?? 0).toBeLessThan(jobIds.length / 10);
   });
 
   it('refuses a stale result among good ones that are stored together', async () => {

@@ -192,8 +192,8 @@ describe('native packages, real ones', () => {
          payload: z.object({ width: z.int() }),
          async run({ payload: { width } }) {
            const create = { width, height: 2, channels: 3, background: Shade.Red } as const;
-           const { size } = await sharp({ create }).png().toFile('/tmp/leasehold-picture.png');
-           return new Database(':memory:').prepare('select ? > 0 as drawn').get(size);
+           const { length } = await sharp({ create }).png().toBuffer();
+           return new Database(':memory:').prepare('select ? > 0 as drawn').get(length);
          },
        });
        export const registry = createRegistry([draw]);`,

@@ -12,7 +12,7 @@ export const ownSections = (results: Results): Record<string, string> => ({
   savings: savingsSection(results),
 });
 
-/** The section of docs/scale.md that is simulated. */
+/** The section of docs/operating/scale.md that is simulated. */
 export const scaleSections = ({ scaleSimulation }: Results): Record<string, string> => ({
   scale: table(
     [

@@ -86,7 +86,7 @@ function mishapsSection(results: Results): string {
     if (done === JOBS) return spread(doneAfterMs, seconds) + (addedMs > 0 ? ' *' : '');
     return `**${done} of ${JOBS} done**${failed > 0 ? `, ${failed} failed` : ''}`;
   };
-  const plot = '![Until all are done, by system](images/mishaps.svg)';
+  const plot = '![Until all are done, by system](../images/mishaps.svg)';
   const drawn = table(
     [
       'system',

@@ -14,9 +14,12 @@ export function reportOf(results: Results, root: URL): Record<string, string> {
     ...scaleSections(results),
     first: readmeSection(results),
   };
-  const pages = ['README.md', 'docs/performance.md', 'docs/measurements.md', 'docs/scale.md'].map(
-    (page): [string, string] => [page, filled(readFileSync(new URL(page, root), 'utf8'), sections)],
-  );
+  const pages = [
+    'README.md',
+    'docs/operating/performance.md',
+    'docs/internals/measurements.md',
+    'docs/operating/scale.md',
+  ].map((page): [string, string] => [page, filled(readFileSync(new URL(page, root), 'utf8'), sections)]);
   const plots = Object.entries(plotsOf(results)).map(([name, svg]): [string, string] => [
     ...([`docs/images/${name}`, svg] as const),
   ]);

@@ -25,7 +25,7 @@ import type { Bench } from './scenario.ts';
 import { wireCost } from './wire-cost.ts';
 import { zombie } from './zombie.ts';
 
-/** Crowds with the lease that docs/scale.md advises for them. */
+/** Crowds with the lease that docs/operating/scale.md advises for them. */
 const CROWDS = [
   { jobs: 10_000, leaseMs: 20_000 },
   { jobs: 100_000, leaseMs: 30_000 },

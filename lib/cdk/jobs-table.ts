@@ -128,7 +128,7 @@ export function warnOfLoad(
   if (needed !== undefined)
     warn(
       'partitions',
-      `${loadOf(settings)} mean ${Math.ceil(units.index)} index write units a second, but a new index with shards (${shards}) carries about ${Math.floor(carriedAtOnce(shards, indexUnits))} from its first minute: keys share partitions until DynamoDB splits them, which takes minutes to half an hour. If the load comes at once, set shards to ${needed.shards} and warmThroughput to { writeUnitsPerSecond: ${needed.indexUnits / 2} } (the index gets twice that); if it grows, acknowledge this warning. See docs/scale.md`,
+      `${loadOf(settings)} mean ${Math.ceil(units.index)} index write units a second, but a new index with shards (${shards}) carries about ${Math.floor(carriedAtOnce(shards, indexUnits))} from its first minute: keys share partitions until DynamoDB splits them, which takes minutes to half an hour. If the load comes at once, set shards to ${needed.shards} and warmThroughput to { writeUnitsPerSecond: ${needed.indexUnits / 2} } (the index gets twice that); if it grows, acknowledge this warning. See docs/operating/scale.md`,
     );
   if (units.index > QUOTA_WRITE_UNITS)
     warn(

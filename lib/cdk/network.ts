@@ -45,7 +45,7 @@ export function warnOfMissingEndpoints(
       if (missing.length > 0)
         Annotations.of(scope).addWarningV2(
           'leasehold:endpoints',
-          `the functions are in subnets without a way out, and this app makes no endpoint for ${missing.join(', ')} in their VPC: every request would time out. Add vpc.addGatewayEndpoint for dynamodb and vpc.addInterfaceEndpoint for the others, set eventsEnabled: false to do without events, or choose subnets with a NAT gateway; if the endpoints are made elsewhere, acknowledge this warning. See docs/deploying.md`,
+          `the functions are in subnets without a way out, and this app makes no endpoint for ${missing.join(', ')} in their VPC: every request would time out. Add vpc.addGatewayEndpoint for dynamodb and vpc.addInterfaceEndpoint for the others, set eventsEnabled: false to do without events, or choose subnets with a NAT gateway; if the endpoints are made elsewhere, acknowledge this warning. See docs/operating/deploying.md`,
         );
       return [];
     },

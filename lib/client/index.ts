@@ -15,7 +15,7 @@ export type { JobRecord } from './job-record.ts';
 export type { ListedJob, Listing } from './list-jobs.ts';
 export type { UnknownJob } from './look-up.ts';
 export type { Overview } from './overview.ts';
-/** Jobs from code: send, look up, wait for, list and act on them. See docs/client.md. */
+/** Jobs from code: send, look up, wait for, list and act on them. See docs/guides/client.md. */
 export {
   type JobArguments,
   MessageRefusedError,

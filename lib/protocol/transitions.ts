@@ -1,6 +1,6 @@
 import type { JobStatus } from './job.ts';
 
-/** Every write to the table: the source of docs/state-machine.md and of the table-driven tests. @internal */
+/** Every write to the table: the source of docs/internals/state-machine.md and of the table-driven tests. @internal */
 export interface Transition {
   readonly by: 'worker' | 'reaper' | 'operator' | 'doctor';
   readonly from: readonly (JobStatus | 'absent')[];

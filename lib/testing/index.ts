@@ -1,6 +1,6 @@
 import '../node-version.ts';
 
-/** For tests of your own handlers: no AWS, no waiting. See docs/testing.md. */
+/** For tests of your own handlers: no AWS, no waiting. See docs/guides/testing.md. */
 export { type CrashEverywhereOptions, type CrashPoint, crashEverywhere } from './crash-everywhere.ts';
 export { createHandChance } from './hand-chance.ts';
 export { createHandClock, type HandClock } from './hand-clock.ts';

@@ -100,7 +100,7 @@ export interface JobDefinition<
   readonly payload?: Payload;
   /** Types `job.checkpoint` and `save()`. @default - any JSON */
   readonly checkpoint?: Checkpoint;
-  /** Return when the job is done, throw when it is not; see docs/handlers.md. */
+  /** Return when the job is done, throw when it is not; see docs/guides/handlers.md. */
   run(
     job: HandlerJob<Out<Payload>, Out<Checkpoint>>,
     context: JobContext<StandardSchemaV1.InferInput<Checkpoint>>,

@@ -164,7 +164,7 @@ describe('alarms', () => {
   });
 
   it('watch AWS’s own metrics by names that the runbook cites from AWS’s documentation', () => {
-    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const cited = new Set(
       runbook
         .split('\n')
@@ -183,7 +183,7 @@ describe('alarms', () => {
   });
 
   it('are all in the runbook’s table of what breaks, and so is how soon each goes off', () => {
-    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const table = runbook.split('## Which alarm sees what')[1]?.split('\n## ')[0] ?? '';
     const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
     const all = [standard, containers].flatMap((each) => Object.entries(alarmsOf(each)));
@@ -268,7 +268,7 @@ describe('alarms', () => {
   });
 
   it('each link by https to the section of the runbook that has their name', () => {
-    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase());
     const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
     for (const made of [synthesize({ moreAlarms: true, schedules: { nightly } }), containers])
@@ -277,7 +277,7 @@ describe('alarms', () => {
         expect(headings).toContain(title);
         const anchor = title.replaceAll(' ', '-');
         expect(AlarmDescription).toMatch(
-          new RegExp(` Runbook: https://unpkg\\.com/leasehold/docs/runbook\\.md#${anchor}$`),
+          new RegExp(` Runbook: https://unpkg\\.com/leasehold/docs/operating/runbook\\.md#${anchor}$`),
         );
         expect(AlarmDescription.length).toBeLessThan(1024);
       }
@@ -298,7 +298,7 @@ describe('alarms', () => {
   });
 
   it('say help first, and evidence last', () => {
-    const runbook = readFileSync(join(projectRoot, 'docs', 'runbook.md'), 'utf8');
+    const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const sections = [...runbook.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
     expect([sections[0], sections.at(-1)]).toEqual(['Jobs failed', 'Which alarm sees what']);
   });

@@ -9,7 +9,7 @@ import { flat, projectRoot, resourceOf, synthesize, withoutValidation } from './
 withoutValidation();
 
 const read = (file: string) => readFileSync(join(projectRoot, file), 'utf8');
-const runbook = read('docs/runbook.md');
+const runbook = read('docs/operating/runbook.md');
 const made = synthesize({ moreAlarms: true });
 
 /** Everything in backticks outside of the fenced example. */

@@ -11,7 +11,7 @@ import { createRegistry } from '../../lib/worker/registry.ts';
 import { sqsEndpoint } from '../support/engines.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
-const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'producing.md'), 'utf8');
+const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'producing.md'), 'utf8');
 const snippet = (language: string) => docs.match(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``))?.[1] ?? '';
 
 const greet = defineJob({
@@ -59,7 +59,7 @@ const has = async (command: string, ...args: readonly string[]): Promise<boolean
 const hasBoto = await has('python3', '-c', 'import boto3');
 const hasCli = await has('aws', '--version');
 
-describe('a producer in another language, as docs/producing.md shows it', () => {
+describe('a producer in another language, as docs/guides/producing.md shows it', () => {
   it.skipIf(!hasBoto)('is a Python program (needs python3 with boto3)', async () => {
     expect(await runProgram('python3', ['-c', snippet('python')])).toEqual({ code: 0, errors: '' });
     const job = await stack.until('from-python', (each) => each?.status === 'done');

@@ -35,7 +35,7 @@ describe.each(sizes)('%s schedules find a planted bug', (usual) => {
 });
 
 it('is told of in the docs, bug by bug', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/proof.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../docs/internals/proof.md'), 'utf8');
   const listed = (page.split('## Planted bugs')[1]?.split('\n## ')[0] ?? '').match(/^- .+$/gm);
   expect(listed).toEqual(plantedBugs.map(({ name }) => `- ${name}`));
 });

@@ -1,6 +1,6 @@
 /**
  * What people would pay for in its place: list prices in US dollars for the same region, on demand, as found in public
- * price pages and guides of 2026. Used by docs/cost.md only.
+ * price pages and guides of 2026. Used by docs/operating/cost.md only.
  */
 export const alternativePrices = {
   region: 'us-east-1',

@@ -7,11 +7,11 @@ const folder = join(import.meta.dirname, '..', '..', '.cache', `recipes-${proces
 /** What a recipe uses without saying where it comes from: the test's own. */
 type Surroundings = Readonly<Record<string, unknown>>;
 
-/** The snippets of docs/recipes.md: those for a stack's constructor, or those that run. */
+/** The snippets of docs/guides/recipes.md: those for a stack's constructor, or those that run. */
 export const recipes = (of: 'stack' | 'code') =>
   snippets().filter(
     ({ page, language, text }) =>
-      page === 'docs/recipes.md' && language === 'ts' && text.includes('(this, ') === (of === 'stack'),
+      page === 'docs/guides/recipes.md' && language === 'ts' && text.includes('(this, ') === (of === 'stack'),
   );
 
 /** Runs a snippet as it is printed, among these things; returns what it exports. */

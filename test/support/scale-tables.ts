@@ -10,7 +10,7 @@ import { jobUnits } from '../../lib/tools/plan/job-units.ts';
 import { beatsOf, ownMsOf } from '../../lib/tools/plan/plan.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 
-/** The tables of docs/scale.md that follow from settings and from the units of a write. */
+/** The tables of docs/operating/scale.md that follow from settings and from the units of a write. */
 
 /** Of one request that is sent by itself, as measured. */
 const REQUEST_CPU_MS = 0.9;

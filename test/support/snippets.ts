@@ -13,8 +13,8 @@ export interface Snippet {
 
 /** Every fenced block of the README, the docs and the examples. The reference is written from the sources, which are compiled. */
 export const snippets = (): readonly Snippet[] =>
-  globSync(['README.md', 'docs/*.md', 'examples/**/*.md'], { cwd: root })
-    .filter((page) => page !== 'docs/reference.md')
+  globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root })
+    .filter((page) => page !== 'docs/reference.md' && !page.startsWith('docs/internals/decisions'))
     .sort()
     .flatMap((page) => {
       const whole = readFileSync(join(root, page), 'utf8');

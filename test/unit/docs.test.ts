@@ -46,28 +46,28 @@ const REWRITE = 'UPDATE_DOCS';
 
 describe('generated parts of the docs', () => {
   it.each([
-    ['docs/state-machine.md', 'diagram', transitionDiagram],
-    ['docs/state-machine.md', 'transitions', transitionTable],
-    ['docs/state-machine.md', 'leader', leaderTable],
-    ['docs/state-machine.md', 'data', dataTable],
-    ['docs/state-machine.md', 'limits', limitTable],
-    ['docs/settings.md', 'settings', settingsTable],
-    ['docs/deploying.md', 'props', propsTable],
-    ['docs/deploying.md', 'grants', grantsTable],
+    ['docs/internals/state-machine.md', 'diagram', transitionDiagram],
+    ['docs/internals/state-machine.md', 'transitions', transitionTable],
+    ['docs/internals/state-machine.md', 'leader', leaderTable],
+    ['docs/internals/state-machine.md', 'data', dataTable],
+    ['docs/internals/state-machine.md', 'limits', limitTable],
+    ['docs/operating/settings.md', 'settings', settingsTable],
+    ['docs/operating/deploying.md', 'props', propsTable],
+    ['docs/operating/deploying.md', 'grants', grantsTable],
     ['README.md', 'cost', costSummary],
-    ['docs/scale.md', 'a running job', runningJobTable],
-    ['docs/scale.md', 'shards', shardsTable],
-    ['docs/scale.md', 'starts', startsTable],
-    ['docs/scale.md', 'units', tableUnitsTable],
-    ['docs/scale.md', 'sweeps', sweepTable],
-    ['docs/scale.md', 'partitions', partitionTable],
-    ['docs/scale.md', 'failures', failureStormTable],
-    ['docs/cost.md', 'short jobs', shortJobsTable],
-    ['docs/cost.md', 'job hours', jobHoursTable],
-    ['docs/cost.md', 'break-even', breakEvenTable],
-    ['docs/cost.md', 'reaper', reaperTable],
-    ['docs/cost.md', 'bill', billTable],
-    ['docs/cost.md', 'further millions', furtherMillions],
+    ['docs/operating/scale.md', 'a running job', runningJobTable],
+    ['docs/operating/scale.md', 'shards', shardsTable],
+    ['docs/operating/scale.md', 'starts', startsTable],
+    ['docs/operating/scale.md', 'units', tableUnitsTable],
+    ['docs/operating/scale.md', 'sweeps', sweepTable],
+    ['docs/operating/scale.md', 'partitions', partitionTable],
+    ['docs/operating/scale.md', 'failures', failureStormTable],
+    ['docs/operating/cost.md', 'short jobs', shortJobsTable],
+    ['docs/operating/cost.md', 'job hours', jobHoursTable],
+    ['docs/operating/cost.md', 'break-even', breakEvenTable],
+    ['docs/operating/cost.md', 'reaper', reaperTable],
+    ['docs/operating/cost.md', 'bill', billTable],
+    ['docs/operating/cost.md', 'further millions', furtherMillions],
     ['docs/reference.md', 'reference', referencePage],
   ])('%s has today’s %s', (file, name, generate) => {
     const [begin, end] = [`<!-- generated: ${name} -->`, '<!-- end of generated part -->'];
@@ -119,7 +119,7 @@ describe('links in the docs', () => {
 
 it('the page of the command line lists every command, and no other', async () => {
   const program = await createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} }, []);
-  const table = read('docs/cli.md').match(/## Commands\n([\s\S]*?)\n## /)?.[1] ?? '';
+  const table = read('docs/operating/cli.md').match(/## Commands\n([\s\S]*?)\n## /)?.[1] ?? '';
   const cells = [...table.matchAll(/^\| (`.+?) \|/gm)].map(([, cell = '']) => cell);
   const listed = cells.flatMap((cell) => [...cell.matchAll(/`([a-z-]+)/g)].map(([, name]) => name));
   const named = program
@@ -154,7 +154,7 @@ describe('the page of the architecture', () => {
 });
 
 describe('decisions', () => {
-  const decisions = globSync('docs/decisions/0*.md', { cwd: root }).sort();
+  const decisions = globSync('docs/internals/decisions/0*.md', { cwd: root }).sort();
   const titleOf = (file: string) => read(file).match(/^# (\d+\. .+)$/m)?.[1];
 
   it.each(decisions)('%s has context, decision and consequences, on a screen', (file) => {
@@ -168,8 +168,8 @@ describe('decisions', () => {
     expect(decisions.map((file) => Number.parseInt(titleOf(file) ?? '', 10))).toEqual(
       decisions.map((file) => Number.parseInt(basename(file), 10)),
     );
-    const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(.+)\]\((.+)\)$/gm)];
-    expect(listed.map(([, title, file]) => [`docs/decisions/${file}`, title])).toEqual(
+    const listed = [...read('docs/internals/decisions/README.md').matchAll(/^- \[(.+)\]\((.+)\)$/gm)];
+    expect(listed.map(([, title, file]) => [`docs/internals/decisions/${file}`, title])).toEqual(
       decisions.map((file) => [file, titleOf(file)]),
     );
   });
@@ -200,13 +200,13 @@ describe('the page of guarantees', () => {
 it('prices a thousand job-hours by the beats that a plan counts, jitter included', () => {
   const settings = resolveSettings();
   const dollars = (beatsOf(3_600_000, settings) * 3 * 1000 * listPrices.perMillionWriteUnits) / 1e6;
-  const [, told] = read('docs/cost.md').match(/lease 20 s, beat every 5 s \| \$([\d.]+) /) ?? [];
+  const [, told] = read('docs/operating/cost.md').match(/lease 20 s, beat every 5 s \| \$([\d.]+) /) ?? [];
   expect(Math.abs(Number(told) - dollars)).toBeLessThan(0.01);
 });
 
 it('the page of costs has the recovery that follows from the default settings', () => {
   const { usualMs, worstMs } = recoveryBound(resolveSettings());
-  const cost = read('docs/cost.md').replaceAll(/\s+/g, ' ');
+  const cost = read('docs/operating/cost.md').replaceAll(/\s+/g, ' ');
   expect(cost).toContain(`${usualMs / 1000} s by default, and ${worstMs / 1000} s after a lost wake`);
 });
 
@@ -222,7 +222,7 @@ describe('the README', () => {
   it('has no amount of money that the page of costs has not', () => {
     const amounts = [...readme.matchAll(/\$\d+\.\d+/g)].map(([amount]) => amount);
     expect(amounts.length).toBeGreaterThan(4);
-    const cost = read('docs/cost.md');
+    const cost = read('docs/operating/cost.md');
     expect(amounts.filter((amount) => !cost.includes(amount))).toEqual([]);
   });
 
@@ -234,7 +234,7 @@ describe('the README', () => {
   });
 
   it('has the recovery of a peer that was measured', () => {
-    const crash = read('docs/performance.md').split('<!-- bench:crash -->')[1] ?? '';
+    const crash = read('docs/operating/performance.md').split('<!-- bench:crash -->')[1] ?? '';
     const measured = (system: string) => Number(crash.match(`\\| ${system} \\| ([\\d.]+) s`)?.[1]);
     const told = (system: string) =>
       Number(readme.match(`\\| \\**${system}\\** \\|[^|]*\\| starts again after (\\d+) s`)?.[1]);

@@ -27,7 +27,7 @@ describe('the page about events', () => {
       'JobReclaimed',
     ];
     expect([...sent].sort()).toEqual([...ours].sort());
-    const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/guides/events.md', import.meta.url), 'utf8');
     const named = (word: string) => page.includes(`\`${word}\``);
     for (const { name, detail } of events)
       expect([name, ...Object.keys(detail)].filter((word) => !named(word))).toEqual([]);

@@ -48,7 +48,7 @@ describe('the snippets of the docs', () => {
       const home = snippet.text.includes("'../src/") ? 'test' : '.';
       writeFileSync(join(folder, home, name), asModule(snippet));
       // The tutorial's test imports the tutorial's module.
-      if (snippet.page === 'docs/tutorial.md' && snippet.text.includes('export const registry'))
+      if (snippet.page === 'docs/guides/tutorial.md' && snippet.text.includes('export const registry'))
         writeFileSync(join(folder, 'src', 'jobs.ts'), snippet.text);
     }
     writeFileSync(

@@ -53,22 +53,22 @@ const words: readonly Word[] = [
     instead: 'reclaim (a job)',
     allowed: {
       'lib/tools/console/': 'the page starts a list anew',
-      'docs/decisions/0004-cancel-requested-always-there.md': 'a flag',
+      'docs/internals/decisions/0004-cancel-requested-always-there.md': 'a flag',
     },
   },
   {
     word: 'sandbox',
     found: /sandbox/i,
     instead: 'cell, worker process, or execution environment',
-    allowed: { 'lib/tools/dev/': 'Lambda’s', 'docs/local.md': 'Lambda’s' },
+    allowed: { 'lib/tools/dev/': 'Lambda’s', 'docs/guides/local.md': 'Lambda’s' },
   },
   {
     word: 'lock',
     found: new RegExp(String.raw`${A}lock\b|\blocks\b|\block(?:Owner|Until|Ms|Id)`, 'i'),
     instead: 'lease, claim',
     allowed: {
-      'docs/performance.md': 'other systems’ locks',
-      'docs/measurements.md': 'other systems’ locks',
+      'docs/operating/performance.md': 'other systems’ locks',
+      'docs/internals/measurements.md': 'other systems’ locks',
     },
   },
   {

@@ -14,7 +14,7 @@ import { type AlarmProps, alarmDefinitions } from './alarm-definitions.ts';
 import type { Watched } from './watched.ts';
 
 /** The copy in the published package. */
-const DEFAULT_RUNBOOK = 'https://unpkg.com/leasehold/docs/runbook.md';
+const DEFAULT_RUNBOOK = 'https://unpkg.com/leasehold/docs/operating/runbook.md';
 
 /** By construct id; each description has the first command to run, and links to its section of the runbook. */
 export function createAlarms(

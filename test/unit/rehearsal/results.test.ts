@@ -43,11 +43,11 @@ describe('a measured bound', () => {
 
   it('is the one that the docs state', () => {
     expect(doc('guarantees.md')).toContain(`lease + skew + grace + 2 s | ${RECOVERY_MS / 1000} s |`);
-    expect(doc('runbook.md')).toContain(
+    expect(doc('operating/runbook.md')).toContain(
       "a\nminute or two for our metrics and Lambda's, up to five for SQS's",
     );
     expect(metrics.ReaperLate.says).toContain(`more than ${LATE_MS / 1000} s after they were promised`);
-    const rows = doc('runbook.md').split('\n');
+    const rows = doc('operating/runbook.md').split('\n');
     for (const { title, minutes } of Object.values(DRIVEN_ALARMS))
       expect(
         rows.find((row) => row.includes(`| ${title} |`)),

@@ -12,7 +12,7 @@ describe('the documentation of handlers', () => {
     const imports = (text: string) => text.split('\n').filter((line) => line.startsWith('import'));
     const body = (text: string) => text.slice(text.indexOf('\n\n'));
     const tested = read('test', 'unit', 'worker-testing-example.test.ts');
-    const shown = read('docs', 'testing.md').match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
+    const shown = read('docs', 'guides', 'testing.md').match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
     expect(body(shown)).toBe(body(tested));
     // There, the package goes by its name.
     const published = imports(tested).map((line) =>
@@ -24,13 +24,13 @@ describe('the documentation of handlers', () => {
   });
 
   it('names every reason for which a signal fires', () => {
-    const text = read('docs', 'handlers.md');
+    const text = read('docs', 'guides', 'handlers.md');
     for (const name of Object.keys(reasons)) expect(text).toContain(`\`${name}\``);
   });
 
   it('names only settings that exist', () => {
     const named = [
-      ...read('docs', 'handlers.md').matchAll(
+      ...read('docs', 'guides', 'handlers.md').matchAll(
         /`((?:max|lease|deadline|shutdown|dispatch|progress)[A-Z]\w+)`/g,
       ),
     ].map(([, name]) => name);

@@ -116,7 +116,7 @@ class JobsStack extends Stack {
     super(scope, id, props);
     const jobs = new LeaseholdJobs(this, 'Jobs', {
       jobs: 'src/jobs.ts',
-      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/deploying.md.
+      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/operating/deploying.md.
     });
     // Permissions for your handlers: bucket.grantRead(jobs.workerFunction). For producers: jobs.grants.produce(api).
     void jobs;

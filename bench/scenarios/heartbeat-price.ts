@@ -1,6 +1,6 @@
 import { claimOf } from '../../lib/protocol/job.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { type DynamoDbEngineName, startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { createMeteredStore, type MeteredStore } from '../support/metered-store.ts';
 import { jobId } from '../systems/system.ts';
@@ -28,7 +28,7 @@ export async function heartbeatPrice(engine: DynamoDbEngineName): Promise<Heartb
 }
 
 async function payloadPrices(endpoint: string): Promise<PayloadPrice[]> {
-  const clock = createHandClock(1_800_000_000_000);
+  const clock = createFakeClock(1_800_000_000_000);
   const settings = resolveSettings();
   const metered = await createMeteredStore({ endpoint, clock, settings });
   const prices: PayloadPrice[] = [];

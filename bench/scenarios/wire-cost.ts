@@ -1,6 +1,6 @@
 import { claimOf } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { type DynamoDbEngineName, startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startFaultProxy } from '../../test/support/fault-proxy.ts';
 import { createMeteredStore } from '../support/metered-store.ts';
@@ -22,7 +22,7 @@ const settings = resolveSettings();
 export async function wireCost(engine: DynamoDbEngineName): Promise<WireCost[]> {
   const running = await startDynamoDb({ engine });
   const proxy = await startFaultProxy({ target: running.endpoint });
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const metered = await createMeteredStore({ endpoint: proxy.endpoint, clock, settings });
   const { store, meter } = metered;
   const costs: WireCost[] = [];

@@ -10,8 +10,8 @@ import type { Registry } from '../worker/registry.ts';
 import { createBrake } from '../worker/run/brake.ts';
 import { HeartLoop } from '../worker/run/heart-loop.ts';
 import type { WorkerParts } from '../worker/worker-parts.ts';
-import { createHandChance } from './hand-chance.ts';
-import { createHandClock, type HandClock } from './hand-clock.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeRandom } from './fake-random.ts';
 import { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
 import { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
 import { createMemoryTable, type MemoryTable } from './memory-table.ts';
@@ -20,7 +20,7 @@ import { mortalCells } from './mortal-cells.ts';
 /** A system in memory: fake clock, table and queue with the real worker and reaper. */
 export interface TestStack {
   readonly settings: Settings;
-  readonly clock: HandClock;
+  readonly clock: FakeClock;
   readonly table: MemoryTable;
   readonly queue: MemoryQueue;
   readonly telemetry: KeptTelemetry;
@@ -48,8 +48,8 @@ export interface TestStackOptions {
 /** Creates a system in memory, for tests with several jobs or workers. */
 export function createTestStack(options: TestStackOptions = {}): TestStack {
   const settings = resolveSettings(options.settings);
-  const clock = createHandClock();
-  const chance = options.chance ?? createHandChance();
+  const clock = createFakeClock();
+  const chance = options.chance ?? createFakeRandom();
   const table = createMemoryTable();
   const queue = createMemoryQueue({ clock, visibilityTimeoutMs: visibilityTimeoutMs(settings) });
   const telemetry = createKeptTelemetry();

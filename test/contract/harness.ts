@@ -9,7 +9,7 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { newJob } from '../support/jobs.ts';
 
 /** A table as the suites need it: with a way to write rows that no transition would write. */
@@ -21,9 +21,9 @@ export interface TableUnderTest {
 /** Many shards: suites share a table, and each reads only the shard of its own job. */
 export const contractSettings = resolveSettings({ shards: 64 });
 
-/** A store on the table under test with a hand-driven clock, and short ways to bring jobs where a test wants them. */
+/** A store on the table under test with a fake clock, and short ways to bring jobs where a test wants them. */
 export interface Harness extends TableUnderTest {
-  readonly clock: HandClock;
+  readonly clock: FakeClock;
   readonly store: JobStore;
   jobId(): string;
   claimed(jobId: string, owner?: string): Promise<RunningJob>;
@@ -36,7 +36,7 @@ export interface Harness extends TableUnderTest {
 }
 
 export function createHarness({ table, put }: TableUnderTest): Harness {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const store = createJobStore({
     table,
     clock,

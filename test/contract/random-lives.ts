@@ -16,7 +16,7 @@ import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { newJob } from '../support/jobs.ts';
 import { allEntries } from './harness.ts';
 
@@ -74,7 +74,7 @@ const settings = resolveSettings({ shards: 1, maxReleases: 6, maxAttempts: 4, ma
 /** Everything that anybody ever knew of the job: zombies go on from claims, reapers from entries. */
 interface World {
   readonly jobId: string;
-  readonly clock: HandClock;
+  readonly clock: FakeClock;
   readonly store: JobStore;
   readonly table: Table;
   readonly claims: RunningJob[];
@@ -156,7 +156,7 @@ function asWorker(world: World, verb: (typeof verbs)[number], job: RunningJob): 
 
 /** Lives one random life of one job and checks, after every move, what must always be true. */
 export async function liveThrough(table: Table, jobId: string, script: readonly Move[]): Promise<void> {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'life' });
   const world: World = { jobId, clock, store, table, claims: [], entries: [], ends: new Set(), seq: 0 };
   let before: Job | undefined;

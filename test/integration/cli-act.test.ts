@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/aws/clock.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { anyEngine, describeOnOneEngine } from '../support/engines.ts';
@@ -15,10 +15,10 @@ import { newJob } from '../support/jobs.ts';
 
 describeOnOneEngine('acting on jobs', (engine) => {
   let system: CliSystem;
-  let clock: HandClock;
+  let clock: FakeClock;
 
   beforeEach(async () => {
-    clock = createHandClock();
+    clock = createFakeClock();
     system = await createCliSystem(engine, clock);
   });
   afterEach(() => system.close());

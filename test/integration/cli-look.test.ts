@@ -5,7 +5,7 @@ import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { runningShard } from '../../lib/protocol/shards.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { commands } from '../../lib/tools/cli/commands.ts';
 import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { startDeploymentApi } from '../support/deployment-api.ts';
@@ -19,7 +19,7 @@ interface Listed {
 
 describeOnOneEngine('looking at jobs', (engine) => {
   let system: CliSystem;
-  let clock: HandClock;
+  let clock: FakeClock;
   const claim = async (jobId: string, owner: string, type = 'email') => {
     const outcome = await system.store.claim({ job: newJob(jobId, { type }), owner });
     if (outcome.outcome !== 'claimed') throw new Error(`not claimed: ${outcome.outcome}`);
@@ -28,7 +28,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
   const ids = (listed: Listed) => listed.jobs.map((job) => job.jobId);
 
   beforeAll(async () => {
-    clock = createHandClock();
+    clock = createFakeClock();
     system = await createCliSystem(engine, clock);
     for (let n = 0; n < 5; n++) await claim(`run-${n}`, `worker-a/${n}`);
     await clock.advance(60_000);

@@ -5,7 +5,7 @@ import { claimOf } from '../../lib/protocol/job.ts';
 import { armWake } from '../../lib/protocol/store/reaper-row.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
@@ -129,7 +129,7 @@ describeOnOneEngine('mending', (engine) => {
 
     it('finds a reaper that never ran, a wrong clock and broken settings, and still looks at the rest', async () => {
       const environment = { LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' };
-      const run = await system.run(['doctor'], { environment, clock: createHandClock() });
+      const run = await system.run(['doctor'], { environment, clock: createFakeClock() });
       expect(run.code).toBe(1);
       expect(run.stdout).toContain('✗ settings: 1 problem');
       expect(run.stdout).toContain('heartbeatMs (20000) must be at most a third');
@@ -245,7 +245,7 @@ describeOnOneEngine('mending', (engine) => {
 
     it('refuses by a clock that could take live leases', async () => {
       await edited('live', {});
-      const run = await system.run(['doctor', '--sweep'], { clock: createHandClock() });
+      const run = await system.run(['doctor', '--sweep'], { clock: createFakeClock() });
       expect(run.code).toBe(1);
       expect(run.stderr).toContain("off DynamoDB's");
       expect((await system.store.read('live'))?.status).toBe('running');

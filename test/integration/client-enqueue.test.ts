@@ -25,7 +25,7 @@ import type { Hint } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
@@ -92,7 +92,7 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
   const claim = (jobId: string, owner = 'worker-a/1') => system.store.claim({ job: { jobId }, owner });
   /** What the reaper does at a moment. */
   const hintsSentAt = async (now: number) => {
-    const clock = createHandClock(now);
+    const clock = createFakeClock(now);
     const hints: Hint[] = [];
     const queue = {
       sendHints: async (sent: readonly Hint[]) => {

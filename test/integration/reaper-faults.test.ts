@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { allShards } from '../../lib/protocol/shards.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
-import { createHandClock, type HandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { on, readsIndex } from '../support/faults.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
@@ -12,10 +12,10 @@ const ids = Array.from({ length: JOBS }, (_, i) => `job-${i}`);
 
 describeOnOneEngine('a reaper in trouble', (engine) => {
   let system: ReaperOnEngine;
-  let clock: HandClock;
+  let clock: FakeClock;
 
   beforeEach(async () => {
-    clock = createHandClock();
+    clock = createFakeClock();
     system = await reaperOnEngine({ engine, clock });
   });
   afterEach(() => system.close());

@@ -9,7 +9,7 @@ import type { Hint } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { buildBundles } from '../../lib/tools/dev/bundles.ts';
 import { jobUnits } from '../../lib/tools/plan/job-units.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
@@ -24,7 +24,7 @@ const settings = defaultSettings;
 const PAYLOAD = JSON.stringify('x'.repeat(198));
 
 async function createScene(endpoint: string) {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const jobs = await openJobsTable(endpoint, clock);
   const meter = meterCapacity(jobs.client);
   const table = jobs.at();

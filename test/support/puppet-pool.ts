@@ -1,5 +1,5 @@
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import type { RunEnd, Work } from '../../lib/worker/cells/cells.ts';
 import { CellPool, type CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
@@ -13,7 +13,7 @@ export const MEMORY_BYTES = 512 * MIB;
 export function puppetPool(
   given: Partial<CellPoolOptions> & { readonly settings?: CellPoolOptions['settings'] } = {},
 ) {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const telemetry = createKeptTelemetry();
   const puppets: PuppetCell[] = [];
   const ticking = { every: undefined as number | undefined, started: 0 };

@@ -3,7 +3,7 @@ import type { Chance, Clock, Hint, JobStore, Table } from '../../lib/protocol/po
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { ReapDeps } from '../../lib/reaper/reap.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
-import { createHandChance } from '../../lib/testing/hand-chance.ts';
+import { createFakeRandom } from '../../lib/testing/fake-random.ts';
 import { createKeptTelemetry, type KeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import type { LeaseholdEvent } from '../../lib/wire/events.ts';
 import { newJob } from './jobs.ts';
@@ -29,7 +29,7 @@ export function reaperStage(options: {
   readonly chance?: Chance;
   readonly more?: Partial<ReapDeps>;
 }): ReaperStage {
-  const { table, clock, name = 'reaper/1', chance = createHandChance() } = options;
+  const { table, clock, name = 'reaper/1', chance = createFakeRandom() } = options;
   const settings = resolveSettings({ shards: 4, ...options.settings }, { allowShortTimes: true });
   const store = createJobStore({ table, clock, chance, settings, actor: name });
   const hints: Hint[] = [];

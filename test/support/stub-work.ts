@@ -1,5 +1,5 @@
 import type { RunningJob } from '../../lib/protocol/job.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import type { Work } from '../../lib/worker/cells/cells.ts';
 import type { CellRun } from '../../lib/worker/cells/host/cell-runs.ts';
 import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
@@ -13,7 +13,7 @@ export const cellRun = (run: number, given: Partial<CellRun> = {}): CellRun => (
 
 /** A job to run, of which a test cares for one thing or another. */
 export function stubWork(given: Partial<Work> & { readonly jobId?: string } = {}): Work {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const { jobId = 'job', ...more } = given;
   return {
     job: {

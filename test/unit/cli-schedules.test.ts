@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { tickBody } from '../../lib/client/schedules/schedule.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
 
-const clock = createHandClock(Date.parse('2027-01-31T02:58:30Z'));
+const clock = createFakeClock(Date.parse('2027-01-31T02:58:30Z'));
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();

@@ -4,14 +4,14 @@ import { decodeKey, decodePlace, encodeKey, encodePlace } from '../../lib/client
 import { claimOf, type Job } from '../../lib/protocol/job.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { factsOf, tellFacts } from '../../lib/tools/inspect/facts.ts';
 import { nextSteps } from '../../lib/tools/inspect/next-steps.ts';
 
 const settings = defaultSettings;
 const setUp = () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const table = createMemoryTable();
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
   const job = (jobId: string) => ({

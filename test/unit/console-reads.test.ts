@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemChance } from '../../lib/aws/clock.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { Watcher, type WatcherOptions } from '../../lib/tools/console/watcher.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
@@ -16,7 +16,7 @@ afterEach(() => Promise.all(watchers.splice(0).map((watcher) => watcher.stop()))
 async function stage(options: Partial<WatcherOptions> = {}) {
   const asked = { query: 0, count: 0, read: 0, queue: 0 };
   const memory = createMemoryTable();
-  const clock = createHandClock(Date.now());
+  const clock = createFakeClock(Date.now());
   const counting = (verb: 'query' | 'count' | 'read') => {
     const own = memory[verb] as (request: unknown) => Promise<never>;
     return (request: unknown) => {

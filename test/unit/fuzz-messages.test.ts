@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createHandChance } from '../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { defined } from '../../lib/wire/defined.ts';
 import { jobBody, type ParsedMessage, parseMessage, type SendOptions } from '../../lib/wire/message.ts';
@@ -100,8 +100,8 @@ describe('whatever a producer sends', () => {
         const { kind: _, notBefore: __, ...message } = parsed.message;
         const store = createJobStore({
           table: createMemoryTable(),
-          clock: createHandClock(),
-          chance: createHandChance(),
+          clock: createFakeClock(),
+          chance: createFakeRandom(),
           settings: defaultSettings,
           actor: 'fuzz',
         });

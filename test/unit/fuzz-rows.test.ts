@@ -9,20 +9,20 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { defaultSettings as settings } from '../../lib/settings/settings.ts';
-import { createHandChance } from '../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { LeaseholdError } from '../../lib/wire/leasehold-error.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 
 const JOB = { jobId: 'job-1', type: 'x', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: createHandClock().now() };
+const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: createFakeClock().now() };
 
 function setUp() {
   const table = createMemoryTable();
-  const clock = createHandClock();
-  const chance = createHandChance();
+  const clock = createFakeClock();
+  const chance = createFakeRandom();
   const store = createJobStore({ table, clock, chance, settings, actor: 'fuzz' });
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
   return { table, clock, store, dispatch };
@@ -157,7 +157,7 @@ describe('whatever somebody wrote into a row by hand', () => {
           sendHints: async (hints: readonly unknown[]) => ({ sent: hints.length, failed: [] }),
         };
         await sweep({
-          ...{ table, store, queue, clock, chance: createHandChance(), settings },
+          ...{ table, store, queue, clock, chance: createFakeRandom(), settings },
           ...{ telemetry: silentTelemetry, events: silentEvents },
         });
         expect(await store.read('neighbour')).toMatchObject({ status: 'pending', lapses: 1 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import type { SentMessage } from '../../lib/protocol/ports.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { startScheduler } from '../../lib/tools/dev/scheduler.ts';
 
 const START = Date.parse('2027-01-31T02:58:30Z');
 const MINUTE = 60_000;
 
 function stage(schedules: Schedules, answer: (nth: number) => SentMessage['outcome'] = () => 'sent') {
-  const clock = createHandClock(START);
+  const clock = createFakeClock(START);
   const sent: { readonly scheduledAt: string; readonly schedule: string; readonly payload: unknown }[] = [];
   const problems: string[] = [];
   let asked = 0;

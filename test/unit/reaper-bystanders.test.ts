@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import type { Table } from '../../lib/protocol/ports.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { reaperStage } from '../support/reaper-stage.ts';
 
@@ -35,7 +35,7 @@ describe('a mass reclaim leaves the table to others', () => {
       count: (request) => reads.counted(() => memory.count(request)),
       applyMany: (many) => writes.counted(() => memory.applyMany(many)),
     };
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { deps, claim, settings } = reaperStage({ table, clock });
     for (let i = 0; i < 3000; i++) await claim(`job-${i}`);
     await clock.advance(settings.leaseMs + settings.skewMs);

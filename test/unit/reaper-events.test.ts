@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createEmbeddedReaper } from '../../lib/reaper/embedded.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { eventSchemas } from '../../lib/wire/event-schemas.ts';
 import type { LeaseholdEvent } from '../../lib/wire/events.ts';
@@ -10,7 +10,7 @@ import { reaperStage } from '../support/reaper-stage.ts';
 
 describe('the page about events', () => {
   it('names every event that a reaper sends, and every field of its detail', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { deps, claim, events } = reaperStage({ table: createMemoryTable(), clock });
     await claim('poison', { maxAttempts: 1 });
     const reaper = createEmbeddedReaper(deps);

@@ -5,14 +5,14 @@ import type { Table } from '../../lib/protocol/ports.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { longestPauseMs } from '../../lib/settings/longest-pause.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { newJob } from '../support/jobs.ts';
 import { beat, reaperStage } from '../support/reaper-stage.ts';
 
 const stage = (settings: Readonly<Record<string, unknown>> = {}) => {
   const table = createMemoryTable();
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const queries: string[] = [];
   const watched: Table = {
     ...table,

@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createDynamoDbClient } from '../../../lib/aws/dynamodb/client.ts';
 import { createSqsClient } from '../../../lib/aws/sqs/client.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 
 interface Sent {
   readonly headers: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ function recording() {
   };
   return {
     ...{ sent, config },
-    dynamoDb: createDynamoDbClient({ clock: createHandClock(), config }),
+    dynamoDb: createDynamoDbClient({ clock: createFakeClock(), config }),
     sqs: createSqsClient(config),
   };
 }
@@ -82,7 +82,7 @@ describe('any request', () => {
 
 describe('a request to DynamoDB', () => {
   it('that hangs has failed before the next heartbeat is due, its second attempt included', async () => {
-    const client = createDynamoDbClient({ clock: createHandClock(), config: { region: 'eu-west-1' } });
+    const client = createDynamoDbClient({ clock: createFakeClock(), config: { region: 'eu-west-1' } });
     const { configProvider } = client.config.requestHandler as unknown as {
       readonly configProvider: Promise<{ readonly requestTimeout: number }>;
     };
@@ -108,7 +108,7 @@ describe('a request to DynamoDB', () => {
     const { port } = server.address() as AddressInfo;
     const { config } = recording();
     const dynamoDb = createDynamoDbClient({
-      clock: createHandClock(),
+      clock: createFakeClock(),
       config: { ...config, requestHandler: {}, endpoint: `http://127.0.0.1:${port}` },
     });
     const reply = await dynamoDb.send(new BatchExecuteStatementCommand({ Statements: [] }));

@@ -8,7 +8,7 @@ import { waitAtMost } from '../../../lib/protocol/wait-at-most.ts';
 import { longestPauseMs } from '../../../lib/settings/longest-pause.ts';
 import { reclaimDelayBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { row } from '../../support/rows.ts';
 
 describe('bounds', () => {
@@ -55,26 +55,26 @@ describe('what cannot be kept', () => {
 
 describe('patience', () => {
   it('is given up as soon as the answer is there', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     expect(await waitAtMost(1_000, Promise.resolve('yes'), clock)).toBe('yes');
     expect(clock.sleepers).toBe(0);
   });
 
   it('is given up when the answer is a failure, which is passed on', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     await expect(waitAtMost(1_000, Promise.reject(new Error('no')), clock)).rejects.toThrow('no');
     expect(clock.sleepers).toBe(0);
   });
 
   it('ends without an answer', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const answer = waitAtMost(1_000, new Promise(() => {}), clock);
     await clock.advance(1_000);
     expect(await answer).toBeUndefined();
   });
 
   it('ends when its signal fires, and leaves no sleeper behind', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const stopping = new AbortController();
     const answer = waitAtMost(Number.POSITIVE_INFINITY, new Promise(() => {}), clock, stopping.signal);
     expect(clock.sleepers).toBe(1);
@@ -85,7 +85,7 @@ describe('patience', () => {
   });
 
   it('leaves nothing behind on a signal that outlives it', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { signal } = new AbortController();
     const answer = waitAtMost(1_000, Promise.resolve('yes'), clock, signal);
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);

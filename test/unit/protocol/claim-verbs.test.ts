@@ -3,8 +3,8 @@ import type { ClaimRequest, Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { Row, RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import type { NewJob } from '../../../lib/protocol/writes/worker-writes.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { newJob, settings } from '../../support/jobs.ts';
 
@@ -33,8 +33,8 @@ function stage(on: Partial<Table> = {}) {
       return memory.read(jobId);
     },
   };
-  const clock = createHandClock();
-  const store = createJobStore({ table, clock, chance: createHandChance(), settings, actor: 'w' });
+  const clock = createFakeClock();
+  const store = createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
   return { memory, clock, store, requests, writes };
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createClockGuard } from '../../../lib/protocol/clock-guard.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 
 describe('the clock guard', () => {
   const date = 'Sun, 31 Jan 2027 09:00:00 GMT';
   const server = Date.parse(date);
-  const hand = createHandClock(server);
+  const hand = createFakeClock(server);
   const guard = () => createClockGuard({ skewMs: 2_000, clock: hand });
   const reply = (ahead: number, trip = 100, moment = 0) => ({
     tookMs: trip,

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/protocol/ports.ts';
 import { createDataRows } from '../../../lib/protocol/store/data-rows.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { settings } from '../../support/jobs.ts';
 
 /** Data rows on a table that is watched; `on` stands in for some of it. */
 function stage(on: Partial<Table> = {}) {
   const memory = createMemoryTable();
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const requests: unknown[] = [];
   const table: Table = {
     ...memory,
@@ -27,7 +27,7 @@ function stage(on: Partial<Table> = {}) {
       return memory.readMany(keys);
     },
   };
-  const data = createDataRows({ table, clock, chance: createHandChance(), settings });
+  const data = createDataRows({ table, clock, chance: createFakeRandom(), settings });
   return { memory, clock, data, requests };
 }
 

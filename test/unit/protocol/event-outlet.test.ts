@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createEventOutlet } from '../../../lib/protocol/event-outlet.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import type { LeaseholdEvent } from '../../../lib/wire/events.ts';
 
 /** The bus answers when the test says so; each request and each word to the log is kept. */
 function stage() {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const requests: { readonly ids: readonly string[]; answer(error?: Error): void }[] = [];
   const log: unknown[] = [];
   const outlet = createEventOutlet({

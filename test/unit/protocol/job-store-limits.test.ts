@@ -3,8 +3,8 @@ import { claimOf } from '../../../lib/protocol/job.ts';
 import type { Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { claimedJob } from '../../contract/harness.ts';
 import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
@@ -15,8 +15,8 @@ const memory = createMemoryTable();
 const storeOn = (table: Table) =>
   createJobStore({
     table,
-    clock: createHandClock(),
-    chance: createHandChance(),
+    clock: createFakeClock(),
+    chance: createFakeRandom(),
     settings: small,
     actor: 'w',
   });

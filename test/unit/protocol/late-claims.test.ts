@@ -3,7 +3,7 @@ import { systemChance } from '../../../lib/aws/clock.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import { claimWrite } from '../../../lib/protocol/writes/worker-writes.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 
 const settings = resolveSettings({ shards: 1 });
@@ -12,7 +12,7 @@ const job = { jobId: 'j', type: 't', payload: '1', leaseMs: 30_000, maxAttempts:
 const START = 1_800_000_000_000;
 
 /** A clock that is off by so much. */
-const offBy = (clock: ReturnType<typeof createHandClock>, ms: number) => ({
+const offBy = (clock: ReturnType<typeof createFakeClock>, ms: number) => ({
   ...clock,
   now: () => clock.now() + ms,
 });
@@ -26,7 +26,7 @@ it.each([
 ])(
   'a claim that a frozen worker repeats is refused, though others had the job and gave it back (operator’s clock %i ms off, successor’s %i)',
   async (operatorIsOff, successorIsOff) => {
-    const clock = createHandClock(START);
+    const clock = createFakeClock(START);
     const table = createMemoryTable();
     const store = (ms: number) =>
       createJobStore({ table, clock: offBy(clock, ms), chance: systemChance, settings, actor: 'a' });
@@ -49,7 +49,7 @@ it.each([
 );
 
 it('a job that has run for a while is given to the next worker at once', async () => {
-  const clock = createHandClock(START);
+  const clock = createFakeClock(START);
   const table = createMemoryTable();
   const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'a' });
   await store.claim({ job, owner: 'w/1' });

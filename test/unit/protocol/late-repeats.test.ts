@@ -3,8 +3,8 @@ import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 
 const JOB = {
@@ -19,7 +19,7 @@ const JOB = {
 /** A store whose writes are kept, so that the network can deliver one a second time. */
 function setUp() {
   const table = createMemoryTable();
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const writes: RowWrite[] = [];
   const store = createJobStore({
     table: {
@@ -30,7 +30,7 @@ function setUp() {
       },
     },
     clock,
-    chance: createHandChance(),
+    chance: createFakeRandom(),
     settings: defaultSettings,
     actor: 'operator',
   });

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { JobStore, Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
 const storeOn = (table: Table) =>
-  createJobStore({ table, clock: createHandClock(), chance: createHandChance(), settings, actor: 'w' });
+  createJobStore({ table, clock: createFakeClock(), chance: createFakeRandom(), settings, actor: 'w' });
 
 const refusing = (refusal: Row | undefined): JobStore =>
   storeOn({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { armWake, readReaperRow } from '../../../lib/protocol/store/reaper-row.ts';
 import type { NextSweep } from '../../../lib/protocol/writes/reaper-row-writes.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 
 const JOB_ID = 'leader:reaper';
@@ -18,7 +18,7 @@ function stage(row?: Readonly<Record<string, unknown>>, shards = 8) {
       return memory.apply(write);
     },
   };
-  const parts = { table, clock: createHandClock(300), settings: { shards } };
+  const parts = { table, clock: createFakeClock(300), settings: { shards } };
   const place = {
     read: () => readReaperRow(parts),
     arm: (next: NextSweep, seen: string | undefined) => armWake(parts, next, seen),

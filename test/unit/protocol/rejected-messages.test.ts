@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 function stage(on: Partial<Table> = {}) {
   const memory = createMemoryTable();
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const store = createJobStore({
-    ...{ table: { ...memory, ...on }, clock, chance: createHandChance(), settings, actor: 'w' },
+    ...{ table: { ...memory, ...on }, clock, chance: createFakeRandom(), settings, actor: 'w' },
   });
   const reject = (messageId: string, jobId?: string) =>
     store.reject({ messageId, jobId, reason: 'no JSON', text: '{', bytes: 1, sha256: 'ab' });

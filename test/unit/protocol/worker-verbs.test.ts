@@ -3,8 +3,8 @@ import type { Claim } from '../../../lib/protocol/job.ts';
 import type { Table } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import type { Row, RowWrite } from '../../../lib/protocol/writes/row-write.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
@@ -27,8 +27,8 @@ function stage(rows: readonly Row[] = [row({ status: 'running' })], on: Partial<
       return (on.apply ?? memory.apply)(write);
     },
   };
-  const clock = createHandClock();
-  const store = createJobStore({ table, clock, chance: createHandChance(), settings, actor: 'w' });
+  const clock = createFakeClock();
+  const store = createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
   const stored = async (jobId = 'j1') => (await memory.read(jobId)) ?? {};
   const expiresAt = Math.ceil((clock.now() + settings.rowRetentionMs) / 1000);
   return {

@@ -4,8 +4,8 @@ import type { Chance, Clock, Table } from '../../../lib/protocol/ports.ts';
 import { createEmbeddedReaper } from '../../../lib/reaper/embedded.ts';
 import { recoveryBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings, type Settings } from '../../../lib/settings/settings.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { type SeededRandom, seededRandom } from '../../support/random.ts';
 import { type Delivery, reapStage } from '../../support/reap-stage.ts';
@@ -60,9 +60,9 @@ async function play(options: {
   readonly settings?: Readonly<Record<string, unknown>>;
 }): Promise<Play> {
   const random = seededRandom(options.seed);
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const memory = createMemoryTable();
-  const chance = createHandChance();
+  const chance = createFakeRandom();
   const settings = resolveSettings({
     shards: 2,
     minLeaseMs: 10_000,
@@ -132,7 +132,7 @@ async function play(options: {
 function startReapers(
   reapers: Reapers,
   parts: {
-    readonly clock: HandClock;
+    readonly clock: FakeClock;
     readonly chance: Chance;
     readonly random: SeededRandom;
     readonly settings: Settings;

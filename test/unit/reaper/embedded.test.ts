@@ -3,16 +3,16 @@ import type { ClockGuard } from '../../../lib/protocol/clock-guard.ts';
 import { StoreUnavailableError } from '../../../lib/protocol/errors.ts';
 import type { Table, WakeQueue } from '../../../lib/protocol/ports.ts';
 import { createEmbeddedReaper } from '../../../lib/reaper/embedded.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
 import { reaperStage } from '../../support/reaper-stage.ts';
 
 function scene() {
   const table = createMemoryTable();
-  const clock = createHandClock();
-  const chance = createHandChance();
+  const clock = createFakeClock();
+  const chance = createFakeRandom();
   return {
     ...{ table, clock },
     row: () => table.rows().find(({ jobId }) => jobId === LEADER_KEY),

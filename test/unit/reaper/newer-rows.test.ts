@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { sweep } from '../../../lib/reaper/sweep.ts';
 import { createSweepMemory } from '../../../lib/reaper/sweep-memory.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { reaperStage } from '../../support/reaper-stage.ts';
 
 it('rows of a newer version are left alone, counted and named, once in an invocation; others are reclaimed', async () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const table = createMemoryTable();
   const { deps, claim, settings, telemetry, hints } = reaperStage({ table, clock });
   for (const jobId of ['newer', 'ours']) await claim(jobId);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { listPrices } from '../../../lib/tools/plan/prices.ts';
 import { reaperBill, sweepsAMinute } from '../../../lib/tools/plan/reaper-bill.ts';
@@ -13,7 +13,7 @@ const MINUTES = 30;
 /** Half an hour of the chain, with its requests counted: jobs that beat every five seconds, or none. */
 async function countRequests(jobs: number) {
   const memory = createMemoryTable();
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const counts = { read: 0, query: 0, apply: 0 };
   const chain = reapStage({
     clock,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/protocol/ports.ts';
 import { reap } from '../../../lib/reaper/reap.ts';
-import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
 import { reapStage } from '../../support/reap-stage.ts';
@@ -11,7 +11,7 @@ type Options = Partial<Parameters<typeof reapStage>[0]>;
 
 const scene = (options: Options & { readonly change?: (table: Table) => Partial<Table> } = {}) => {
   const memory = createMemoryTable();
-  const clock = (options.clock as HandClock | undefined) ?? createHandClock();
+  const clock = (options.clock as FakeClock | undefined) ?? createFakeClock();
   const counts: Record<string, number> = {};
   const counted =
     <A extends unknown[], R>(name: string, call: (...args: A) => R) =>
@@ -33,7 +33,7 @@ const scene = (options: Options & { readonly change?: (table: Table) => Partial<
   return { ...stage, memory, clock, counts, row };
 };
 
-/** Starts an act on the hand-driven clock and lets it run to its end. */
+/** Starts an act on the fake clock and lets it run to its end. */
 const settled = async <T>(clock: { advance(ms: number): Promise<void> }, act: Promise<T>): Promise<T> => {
   await clock.advance(0);
   return act;
@@ -160,7 +160,7 @@ describe('a reaper that wakes the next', () => {
 
   it('puts its promise off while it is at work, so that no tick starts a second chain', async () => {
     let slowMs = 0;
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { tick, row, sent } = scene({
       clock,
       change: (table) => ({
@@ -259,7 +259,7 @@ describe('a reaper that wakes the next', () => {
 
   it('does not end before its events are published', async () => {
     const events: string[] = [];
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { tick, claim } = scene({
       clock,
       more: {
@@ -281,7 +281,7 @@ describe('a reaper that wakes the next', () => {
 
   it('goes on when its promise could not be put off, and says so', async () => {
     let slowMs = 0;
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { tick, sent, telemetry } = scene({
       clock,
       change: (table) => ({
@@ -312,7 +312,7 @@ describe('a reaper that wakes the next', () => {
   });
 
   it('ends in time for its function’s own limit, and the next goes on where it stopped', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const settings = { minSweepIntervalMs: 500, maxRunning: 10_000, shards: 8 };
     const { claim, deps, memory } = scene({ clock, settings });
     for (let i = 0; i < 2500; i++) await claim(`job-${i}`);
@@ -327,7 +327,7 @@ describe('a reaper that wakes the next', () => {
   });
 
   it('stops in the middle of a sweep when its time is up', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const { claim, deps } = scene({
       clock,
       settings: { shards: 1, maxRunning: 1000 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
@@ -9,7 +9,7 @@ import { createRegistry } from '../../../lib/worker/registry.ts';
 import { createBrake } from '../../../lib/worker/run/brake.ts';
 
 const stage = () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const telemetry = createKeptTelemetry();
   return { clock, telemetry, brake: createBrake(clock, telemetry) };
 };
@@ -102,7 +102,7 @@ describe('the brake', () => {
 describe('a message of a type that is held', () => {
   it('is no dead letter within five minutes, though it visits one holding host after the other', async () => {
     const { worker, settings } = createTestStack();
-    const brake = { ...createBrake(createHandClock(), createKeptTelemetry()), holdsTypeMs: () => 5000 };
+    const brake = { ...createBrake(createFakeClock(), createKeptTelemetry()), holdsTypeMs: () => 5000 };
     const message = { messageId: 'm', receiptHandle: 'm', sentAt: 0, body: jobBody('a', {}) };
     let seconds = 0;
     for (let receiveCount = 1; receiveCount < settings.maxReceiveCount; receiveCount++) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunningJob } from '../../../lib/protocol/job.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
 import { CellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/host/cell-process.ts';
@@ -36,7 +36,7 @@ function puppet() {
 
 /** Two cells with a job in each. */
 function stage() {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const puppets: ReturnType<typeof puppet>[] = [];
   const cells = new CellPool({
     ...{ clock, telemetry: silentTelemetry, settings, serviceName: 'test', source: 'test' },

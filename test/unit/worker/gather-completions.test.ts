@@ -4,8 +4,8 @@ import { claimOf } from '../../../lib/protocol/job.ts';
 import type { JobStore } from '../../../lib/protocol/ports.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock, type HandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { gatherCompletions } from '../../../lib/worker/run/gather-completions.ts';
 
@@ -13,11 +13,11 @@ const settings = resolveSettings();
 
 /** A store in memory that notes how completions reach it, and can be made to hang. */
 function createScene() {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const memory = createJobStore({
     table: createMemoryTable(),
     clock,
-    chance: createHandChance(),
+    chance: createFakeRandom(),
     settings,
     actor: 'test',
   });
@@ -66,7 +66,7 @@ function createScene() {
 const WINDOW_MS = 5;
 
 /** Waits for the outcomes while the clock goes on. */
-async function settled<T>(scene: { readonly clock: HandClock }, outcomes: Promise<T>): Promise<T> {
+async function settled<T>(scene: { readonly clock: FakeClock }, outcomes: Promise<T>): Promise<T> {
   await scene.clock.advance(WINDOW_MS);
   return outcomes;
 }

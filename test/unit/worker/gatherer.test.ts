@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { Gatherer } from '../../../lib/worker/gatherer.ts';
 
 const WINDOW_MS = 10;
 
 /** A gatherer of letters, in batches of three. Replies come when the test says so. */
 function stage(over: { readonly room?: () => number; readonly waitMs?: (ageMs: number) => number } = {}) {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const waiting: string[] = [];
   const sent: string[] = [];
   const replies: (() => void)[] = [];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Claim } from '../../../lib/protocol/job.ts';
 import type { HeartbeatOutcome } from '../../../lib/protocol/ports.ts';
-import { createHandChance } from '../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { trustTheClock } from '../../../lib/worker/intake/clock-check.ts';
 import type { HeartReport, Patient } from '../../../lib/worker/run/heart-loop.ts';
 import { HeartLoop } from '../../../lib/worker/run/heart-loop.ts';
@@ -21,8 +21,8 @@ function stage(
     clockCheck?: ClockCheck;
   } = {},
 ) {
-  const clock = createHandClock();
-  const chance = createHandChance(options.random ?? 0);
+  const clock = createFakeClock();
+  const chance = createFakeRandom(options.random ?? 0);
   const beats: { at: number; leaseUntil: number }[] = [];
   const batches: string[][] = [];
   const reports: HeartReport[] = [];
@@ -217,7 +217,7 @@ describe('the end of the heart', () => {
 
 describe('the lease clock', () => {
   const leaseOf = () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     return { clock, lease: new LeaseClock(clock, readClock(clock), 1000) };
   };
 
@@ -315,5 +315,5 @@ describe('the beats of many jobs', () => {
   });
 });
 
-const leaseOn = (clock: ReturnType<typeof createHandClock>) =>
+const leaseOn = (clock: ReturnType<typeof createFakeClock>) =>
   new LeaseClock(clock, readClock(clock), LEASE_MS);

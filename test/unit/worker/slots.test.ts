@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createSlots } from '../../../lib/worker/intake/slots.ts';
 
 /** A job that returns and ends when it is told to. */
@@ -21,7 +21,7 @@ const turns = async () => {
 
 describe('the slots of a process', () => {
   it('are free when the handler has returned, once, however often it is told', async () => {
-    const slots = createSlots(createHandClock(), 2, () => {});
+    const slots = createSlots(createFakeClock(), 2, () => {});
     const one = job();
     slots.take(2);
     slots.run(one.run);
@@ -37,7 +37,7 @@ describe('the slots of a process', () => {
   });
 
   it('are free when a job broke off without a word, and when a claim came to nothing', async () => {
-    const slots = createSlots(createHandClock(), 2, () => {});
+    const slots = createSlots(createFakeClock(), 2, () => {});
     slots.take(2);
     slots.run(() => Promise.reject(new Error('broken')));
     slots.unclaimed();
@@ -47,7 +47,7 @@ describe('the slots of a process', () => {
 
   it('are not free while as many ends as there are slots, and a batch more, wait to be stored', async () => {
     let told = 0;
-    const slots = createSlots(createHandClock(), 2, () => {
+    const slots = createSlots(createFakeClock(), 2, () => {
       told += 1;
     });
     const jobs = Array.from({ length: 2 * 2 + 25 }, job);
@@ -69,7 +69,7 @@ describe('the slots of a process', () => {
   });
 
   it('know how many come free in a while, and forget it', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const slots = createSlots(clock, 10, () => {});
     for (let i = 0; i < 20; i += 1) {
       slots.take(1);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../lib/protocol/ports.ts';
 import { processOptionsFromEnvironment } from '../../../lib/settings/environment.ts';
-import { createHandClock } from '../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 import { protectTask } from '../../../lib/worker/hosts/task-protection.ts';
 
@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 function stage(minutes = 60) {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   let sleeps = 0;
   const watched: Clock = {
     ...clock,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 
 interface Answer {
   readonly status?: number;
@@ -14,7 +14,7 @@ interface Answer {
 
 /** A table whose requests go nowhere, take a second each, and are answered in turn. */
 function stage(...answers: Answer[]) {
-  const clock = createHandClock(0);
+  const clock = createFakeClock(0);
   const seen: unknown[] = [];
   const bodies: unknown[] = [];
   const client = createDynamoDbClient({
@@ -67,7 +67,7 @@ it('opens no more connections than it may', async () => {
   });
   await once(server, 'listening');
   const client = createDynamoDbClient({
-    ...{ clock: createHandClock(), maxSockets: 1 },
+    ...{ clock: createFakeClock(), maxSockets: 1 },
     config: {
       endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       ...{ region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
 import { reportThrottles } from '../../../../lib/aws/dynamodb/count-throttles.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../../../lib/testing/kept-telemetry.ts';
 
 type Reply = readonly [status: number, body: object];
@@ -90,7 +90,7 @@ it('names the limit and the resource, also of a batch that was refused as a whol
 });
 
 it('counts every throttle, and logs each reason once a minute', async () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const telemetry = createKeptTelemetry();
   const report = reportThrottles(telemetry, clock);
   for (let i = 0; i < 100; i += 1) report(['a of t', 'a of t', 'b of t']);

@@ -22,8 +22,8 @@ import {
 } from '../../../../lib/protocol/transitions.ts';
 import { releaseWakeWrite, renewWakeWrite } from '../../../../lib/protocol/writes/reaper-row-writes.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
-import { createHandChance } from '../../../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
 import { arrange, drivers } from '../../../contract/drivers.ts';
 import { createHarness } from '../../../contract/harness.ts';
@@ -39,8 +39,8 @@ afterAll(() => {
 const client = new DynamoDBClient({ region: 'eu-west-1' });
 const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
-const clock = createHandClock(1_000);
-const store = () => createJobStore({ table, clock, chance: createHandChance(), settings, actor: 'w' });
+const clock = createFakeClock(1_000);
+const store = () => createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
 const claim = { jobId: 'j1', owner: 'w/1', attempt: 2, startedAt: 500 };
 
 beforeEach(() => {

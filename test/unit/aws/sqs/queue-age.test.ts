@@ -4,7 +4,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createQueueAge } from '../../../../lib/aws/sqs/queue-age.ts';
 import { unknownJob } from '../../../../lib/client/look-up.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 
 const queueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/jobs';
 const cloudWatch = mockClient(CloudWatchClient);
@@ -24,7 +24,7 @@ beforeEach(() => {
 
 describe('the age of a queue’s oldest message', () => {
   it('is what CloudWatch was told last, and is asked for once a minute at most', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const age = createQueueAge({ queueUrl, config, clock });
     expect([await age(), await age()]).toEqual([754_000, 754_000]);
     await clock.advance(MINUTE - 1);
@@ -43,7 +43,7 @@ describe('the age of a queue’s oldest message', () => {
   });
 
   it('is not known where nobody may ask, or nothing was told', async () => {
-    const age = () => createQueueAge({ queueUrl, config, clock: createHandClock() })();
+    const age = () => createQueueAge({ queueUrl, config, clock: createFakeClock() })();
     cloudWatch.on(GetMetricStatisticsCommand).resolves({ Datapoints: [] });
     expect(await age()).toBeUndefined();
     cloudWatch.on(GetMetricStatisticsCommand).rejects(new Error('AccessDenied'));
@@ -55,11 +55,11 @@ describe('the age of a queue’s oldest message', () => {
     'https://sqs.cn-north-1.amazonaws.com.cn/123456789012/jobs',
     'https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/jobs',
   ])('is asked for in every partition, and with dual stack: %s', async (url) => {
-    expect(await createQueueAge({ queueUrl: url, config, clock: createHandClock() })()).toBe(754_000);
+    expect(await createQueueAge({ queueUrl: url, config, clock: createFakeClock() })()).toBe(754_000);
   });
 
   it('is not asked for beside a stand-in for SQS, unless a CloudWatch is named', async () => {
-    const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createHandClock() };
+    const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createFakeClock() };
     expect(await createQueueAge({ ...local, config })()).toBeUndefined();
     expect(cloudWatch.calls()).toHaveLength(0);
     const endpoint = 'http://127.0.0.1:4200';
@@ -77,7 +77,7 @@ describe('an id without a row', () => {
         ApproximateNumberOfMessagesNotVisible: '0',
       },
     });
-    const queueAge = createQueueAge({ queueUrl, config, clock: createHandClock() });
+    const queueAge = createQueueAge({ queueUrl, config, clock: createFakeClock() });
     return unknownJob({ found: { tableName: 'jobs', queueUrl }, sqs, queueAge }, 'order-7');
   };
 

@@ -8,7 +8,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSqsQueue } from '../../../../lib/aws/sqs/sqs-queue.ts';
 import { QueueUnavailableError } from '../../../../lib/protocol/errors.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 
 const queueUrl = 'https://sqs.example/jobs';
 const sqs = mockClient(SQSClient);
@@ -19,7 +19,7 @@ const queue = createSqsQueue({
   clock: { sleep: async () => {} },
 });
 
-const clock = createHandClock();
+const clock = createFakeClock();
 const polled = createSqsQueue({ client: new SQSClient({ region: 'eu-west-1' }), queueUrl, clock });
 
 beforeEach(() => {
@@ -99,7 +99,7 @@ describe('the queue on the wire', () => {
   });
 
   it('waits between rounds by the clock', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const patient = createSqsQueue({ client: new SQSClient({ region: 'eu-west-1' }), queueUrl, clock });
     sqs.on(SendMessageBatchCommand).rejects(new Error('refused'));
     const sending = patient.sendHints([{ jobId: 'a', delaySeconds: 0 }]);

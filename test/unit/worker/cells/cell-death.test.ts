@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import type { RunEnd } from '../../../../lib/worker/cells/cells.ts';
 import { Cell, type CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
 import { KILLED, puppetCell, settled } from '../../../support/puppet-cell.ts';
@@ -11,7 +11,7 @@ import { stubWork } from '../../../support/stub-work.ts';
 const LAST_WORDS_MS = 250;
 
 function stage() {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const puppet = puppetCell();
   const deaths: CellDeath[] = [];
   const cell = new Cell({

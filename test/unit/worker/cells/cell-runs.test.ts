@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
@@ -64,7 +64,7 @@ describe('a run that is handed to a cell', () => {
 
   it('has its slot written anew with every renewal of its lease, until it has left', async () => {
     const { runs, start, cell } = stage();
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const lease = new LeaseClock(clock, readClock(clock), 60_000);
     start(1, { lease });
     runs.abort(1, new Cancelled());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../../../lib/worker/cells/channel.ts';
@@ -18,7 +18,7 @@ const ended = (run: number, end: Extract<FromCell, { kind: 'ended' }>['end']): F
 
 /** A cell whose process is a puppet. What it is told goes out when the test says so, or at once. */
 function stage({ isHeldBack = false } = {}) {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const puppet = puppetCell();
   const told = { ready: [] as unknown[], freed: 0, deaths: [] as CellDeath[] };
   const unsaid: (() => void)[] = [];

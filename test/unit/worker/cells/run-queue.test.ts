@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHandClock } from '../../../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { type AbortReason, Cancelled, ShuttingDown } from '../../../../lib/worker/abort-reasons.ts';
 import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { Cell } from '../../../../lib/worker/cells/host/cell.ts';
@@ -22,7 +22,7 @@ const keptCell = () => {
 };
 
 const stage = () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const kept = keptCell();
   const is = { room: true, waits: 0 };
   const place = () => queue.place(() => (is.room ? kept.cell : undefined));

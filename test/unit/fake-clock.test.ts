@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createHandChance } from '../../lib/testing/hand-chance.ts';
-import { createHandClock } from '../../lib/testing/hand-clock.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
+import { createFakeRandom } from '../../lib/testing/fake-random.ts';
 
-describe('a hand-driven clock', () => {
+describe('a fake clock', () => {
   it('stands still until it is moved, and moves wall and monotonic time alike', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const start = clock.now();
     expect([start, clock.monotonic()]).toEqual([1_800_000_000_000, 0]);
     await clock.advance(1500);
@@ -12,7 +12,7 @@ describe('a hand-driven clock', () => {
   });
 
   it('wakes sleepers at their moment and in their order, also those that sleep again', async () => {
-    const clock = createHandClock(0);
+    const clock = createFakeClock(0);
     const woken: string[] = [];
     const sleepTwice = async (name: string, ms: number) => {
       await clock.sleep(ms);
@@ -30,7 +30,7 @@ describe('a hand-driven clock', () => {
   });
 
   it('ends a sleep with the reason of its signal', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const wake = new AbortController();
     const sleep = clock.sleep(1000, wake.signal);
     wake.abort(new Error('enough'));
@@ -40,13 +40,13 @@ describe('a hand-driven clock', () => {
   });
 
   it('sets the wall clock without time passing', async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     clock.set(5);
     expect([clock.now(), clock.monotonic()]).toEqual([5, 0]);
   });
 
   it('goes with a chance that counts', () => {
-    const chance = createHandChance(0.25);
+    const chance = createFakeRandom(0.25);
     expect([chance.random(), chance.unique(), chance.unique()]).toEqual([0.25, 'u1', 'u2']);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../protocol/ports.ts';
 
 /** A clock that moves only when told to. */
-export interface HandClock extends Clock {
+export interface FakeClock extends Clock {
   /** Lets time pass and wakes sleepers in order. */
   advance(ms: number): Promise<void>;
   /** Sets the wall clock without letting time pass, as NTP would. */
@@ -16,10 +16,10 @@ interface Sleeper {
 }
 
 /** Easy to recognize in a failed assertion. */
-const HAND_CLOCK_START = 1_800_000_000_000;
+const FAKE_CLOCK_START = 1_800_000_000_000;
 
 /** Creates a clock that moves only when told to. */
-export function createHandClock(start: number = HAND_CLOCK_START): HandClock {
+export function createFakeClock(start: number = FAKE_CLOCK_START): FakeClock {
   let passed = 0;
   let wall = start;
   const sleepers = new Set<Sleeper>();

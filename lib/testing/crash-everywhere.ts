@@ -74,12 +74,13 @@ async function live<World extends object, Payload extends Schema, Checkpoint ext
     crashed = { dies, ...place };
     await crash(isInWorld ? 'handler' : 'store');
   };
-  const deadly = <T extends object>(whole: T, name: string) => mortal(whole, name, asynchronous, reach);
-  const tested = testJob(job(deadly(world, 'world')), payload, {
+  const crashable = <T extends object>(whole: T, name: string) =>
+    withCrashPoints(whole, name, asynchronous, reach);
+  const tested = testJob(job(crashable(world, 'world')), payload, {
     ...rest,
     alter(worker: TestWorker, end) {
       crash = dies === 'host' ? end : (where) => dieIn(where, worker);
-      return { ...worker, store: deadly(worker.store, 'store'), queue: deadly(worker.queue, 'queue') };
+      return { ...worker, store: crashable(worker.store, 'store'), queue: crashable(worker.queue, 'queue') };
     },
   });
   try {
@@ -95,7 +96,7 @@ async function live<World extends object, Payload extends Schema, Checkpoint ext
 }
 
 /** Adds crash points around async calls, which the first run identifies by their promises. */
-function mortal<T extends object>(
+function withCrashPoints<T extends object>(
   whole: T,
   name: string,
   asynchronous: Set<string>,
@@ -105,7 +106,8 @@ function mortal<T extends object>(
     get(target, key, receiver) {
       const member: unknown = Reflect.get(target, key, receiver);
       const call = `${name}.${String(key)}`;
-      if (typeof member === 'object' && member !== null) return mortal(member, call, asynchronous, reach);
+      if (typeof member === 'object' && member !== null)
+        return withCrashPoints(member, call, asynchronous, reach);
       if (typeof member !== 'function') return member;
       return (...args: unknown[]) => {
         const make = () => member.apply(target, args) as unknown;

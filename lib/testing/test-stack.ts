@@ -13,9 +13,9 @@ import type { WorkerParts } from '../worker/worker-parts.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createFakeRandom } from './fake-random.ts';
 import { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
+import { killableCells } from './killable-cells.ts';
 import { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
 import { createMemoryTable, type MemoryTable } from './memory-table.ts';
-import { mortalCells } from './mortal-cells.ts';
 
 /** A system in memory: fake clock, table and queue with the real worker and reaper. */
 export interface TestStack {
@@ -70,7 +70,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
     worker(registry) {
       const name = `worker-${++workers}`;
       const line = { isCut: false };
-      const mortal = mortalCells(
+      const killable = killableCells(
         createNoCells({ load: async () => registry, known: registry, settings, clock, telemetry }),
       );
       const store = storeFor(name, severable(table, line));
@@ -91,9 +91,9 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
           clockCheck: trustTheClock,
           onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
         }),
-        cells: mortal.cells,
+        cells: killable.cells,
         brake: createBrake(clock, telemetry),
-        killCell: mortal.kill,
+        killCell: killable.kill,
         cutOff: () => {
           line.isCut = true;
         },

@@ -4,7 +4,7 @@ import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { NonRetryableError, TooLargeError } from '../../../lib/protocol/errors.ts';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
-import { mortalCells } from '../../../lib/testing/mortal-cells.ts';
+import { killableCells } from '../../../lib/testing/killable-cells.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { LeaseLost, ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import {
@@ -91,13 +91,13 @@ describe('an invocation that ends while a job runs that began again in it', () =
     const stack = createTestStack();
     const definition = jobOf({}, ({ signal }) => aborted(signal));
     const worker = stack.worker(createRegistry([definition]));
-    const mortal = mortalCells(worker.cells);
+    const killable = killableCells(worker.cells);
     const { end, stopping, row } = await startRun(definition, {
       ...stack,
-      worker: () => ({ ...worker, cells: mortal.cells }),
+      worker: () => ({ ...worker, cells: killable.cells }),
     });
     if (dies) {
-      mortal.kill();
+      killable.kill();
       await stack.clock.advance(0);
       expect(await row()).toMatchObject({ status: 'running', attempt: 2, crashes: 1 });
     }

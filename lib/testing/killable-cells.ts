@@ -1,7 +1,7 @@
 import type { Cells, RunEnd } from '../worker/cells/cells.ts';
 
 /** Cells that can be killed, after which nothing they do has an effect. */
-export function mortalCells(cells: Cells): { readonly cells: Cells; kill(): void } {
+export function killableCells(cells: Cells): { readonly cells: Cells; kill(): void } {
   const deaths = new Set<() => void>();
   return {
     cells: {

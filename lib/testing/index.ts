@@ -7,5 +7,5 @@ export { createFakeRandom } from './fake-random.ts';
 export { createKeptTelemetry, type KeptTelemetry } from './kept-telemetry.ts';
 export { createMemoryQueue, type MemoryQueue } from './memory-queue.ts';
 export { createMemoryTable, type MemoryTable } from './memory-table.ts';
-export { type Mishap, type RunOptions, type TestedJob, type TestRunEnd, testJob } from './test-job.ts';
+export { type Fault, type RunOptions, type TestedJob, type TestRunEnd, testJob } from './test-job.ts';
 export { createTestStack, type TestStack, type TestWorker } from './test-stack.ts';

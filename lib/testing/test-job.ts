@@ -16,11 +16,11 @@ import { createTestStack, type TestStack, type TestStackOptions, type TestWorker
  * A fault in a run. `cellDies`: the host reruns the job. `hostDies`: the reaper finds the lapsed lease. `loseLease`:
  * another worker has the job. `deadline`, `shutdown`: the invocation or process is ending.
  */
-export type Mishap = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
+export type Fault = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline' | 'shutdown';
 
 /** What goes wrong in a run, and when. */
 export interface RunOptions {
-  readonly mishap?: Mishap;
+  readonly fault?: Fault;
   /** Checkpoints stored before it happens. @default 0 */
   readonly after?: number;
 }
@@ -66,7 +66,7 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   const body = jobBody(definition.type, payload, { jobId, ...options.send });
   const sent = stack.queue.sendJobs([{ body }]);
 
-  const run = async ({ mishap, after = 0 }: RunOptions = {}): Promise<TestRunEnd> => {
+  const run = async ({ fault, after = 0 }: RunOptions = {}): Promise<TestRunEnd> => {
     await sent;
     const message = await nextMessage(stack, jobId);
     if (message === undefined) return 'refused';
@@ -79,10 +79,10 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
     };
     let stored = 0;
     const reach = async (where: 'handler' | 'store') => {
-      if (mishap === undefined || stored++ !== after) return;
-      if (mishap === 'hostDies') await crash();
-      else if (mishap === 'cellDies') await dieIn(where, worker);
-      else await befall(mishap, stack, jobId, stopping);
+      if (fault === undefined || stored++ !== after) return;
+      if (fault === 'hostDies') await crash();
+      else if (fault === 'cellDies') await dieIn(where, worker);
+      else await injectFault(fault, stack, jobId, stopping);
     };
     const worker = stack.worker(createRegistry([watched(definition, reach)]));
     const altered = options.alter?.(worker, crash) ?? worker;
@@ -125,13 +125,13 @@ async function nextMessage(
 }
 
 /** The worker learns of it with its next heartbeat. */
-async function befall(
-  mishap: Exclude<Mishap, 'cellDies' | 'hostDies'>,
+async function injectFault(
+  fault: Exclude<Fault, 'cellDies' | 'hostDies'>,
   { store, queue, clock, settings }: TestStack,
   jobId: string,
   stopping: AbortController,
 ): Promise<void> {
-  switch (mishap) {
+  switch (fault) {
     case 'cancel':
       await store.cancel(jobId);
       return clock.advance(settings.heartbeatMs);
@@ -143,7 +143,7 @@ async function befall(
     }
     case 'deadline':
     case 'shutdown':
-      return stopping.abort(new ShuttingDown(mishap));
+      return stopping.abort(new ShuttingDown(fault));
   }
 }
 

@@ -96,7 +96,7 @@ describe('the tarball', () => {
          },
        });
        const tested = testJob(greet, { name: 'Ada' });
-       const ended = [await tested.run({ mishap: 'hostDies', after: 1 }), (await tested.finish()).status];
+       const ended = [await tested.run({ fault: 'hostDies', after: 1 }), (await tested.finish()).status];
        console.log(...ended, (await testJob(greet, { name: '' }).finish()).status);`,
     );
     expect(project.run(process.execPath, 'use.mjs').trim()).toBe('crashed done failed');

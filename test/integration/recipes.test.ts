@@ -113,7 +113,7 @@ describe('the recipes', () => {
 
   it('go on where the time ran out', async () => {
     const job = testJob(jobOf(await run("type: 'reindex'")), { pages: 4 });
-    expect(await job.run({ mishap: 'deadline', after: 2 })).toBe('released');
+    expect(await job.run({ fault: 'deadline', after: 2 })).toBe('released');
     expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2, crashes: 0 });
     expect(indexed).toEqual([0, 1, 2, 3]);
   });

@@ -39,7 +39,7 @@ const greet = defineJob({
 `;
 const run = `
 const tested = testJob(greet, { name: 'Ada' });
-const first = await tested.run({ mishap: 'hostDies', after: 1 });
+const first = await tested.run({ fault: 'hostDies', after: 1 });
 const done = await tested.finish();
 const refused = await testJob(greet, { name: '' }).finish();
 console.log(JSON.stringify([first, done.status, refused.status, refused.attempt]));
@@ -310,7 +310,7 @@ describe('an app of `cdk init`', () => {
        import { ShopStack } from '../lib/shop-stack';
        test('the handler survives its host', async () => {
          const job = testJob(greet, { name: 'Ada' });
-         expect(await job.run({ mishap: 'hostDies', after: 1 })).toBe('crashed');
+         expect(await job.run({ fault: 'hostDies', after: 1 })).toBe('crashed');
          expect((await job.finish()).status).toBe('done');
        });
        test('a job that must not be retried is not', async () => {

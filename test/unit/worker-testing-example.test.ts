@@ -25,7 +25,7 @@ describe('send-newsletter', () => {
   it('writes to every reader once, though its worker dies on the way', async () => {
     const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid', 'dot'] });
 
-    expect(await job.run({ mishap: 'hostDies', after: 2 })).toBe('crashed');
+    expect(await job.run({ fault: 'hostDies', after: 2 })).toBe('crashed');
     expect(job.checkpoints).toEqual([{ sent: 1 }, { sent: 2 }]);
 
     const finished = await job.finish();
@@ -36,7 +36,7 @@ describe('send-newsletter', () => {
   it('goes on in the next invocation when time runs out, for nothing', async () => {
     const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid'] });
 
-    expect(await job.run({ mishap: 'deadline', after: 1 })).toBe('released');
+    expect(await job.run({ fault: 'deadline', after: 1 })).toBe('released');
     expect(await job.finish()).toMatchObject({ attempt: 2, errors: 0, crashes: 0 });
   });
 

@@ -82,7 +82,7 @@ describe('a job under test', () => {
 
   it('goes on from its checkpoint after its worker died, and the crash is charged', async () => {
     const job = testJob(count, { to: 5 });
-    expect(await job.run({ mishap: 'hostDies', after: 2 })).toBe('crashed');
+    expect(await job.run({ fault: 'hostDies', after: 2 })).toBe('crashed');
     expect(await job.row()).toMatchObject({ status: 'running', checkpoint: { at: 2 } });
     expect(await job.run()).toBe('done');
     expect(await job.row()).toMatchObject({
@@ -99,7 +99,7 @@ describe('a job under test', () => {
   it('goes on from its checkpoint at once after its cell died: its host still has the lease', async () => {
     const job = testJob(count, { to: 5 });
     const before = job.stack.clock.now();
-    expect(await job.run({ mishap: 'cellDies', after: 2 })).toBe('done');
+    expect(await job.run({ fault: 'cellDies', after: 2 })).toBe('done');
     expect(await job.row()).toMatchObject({
       status: 'done',
       attempt: 2,
@@ -112,13 +112,13 @@ describe('a job under test', () => {
 
   it('is charged for the death of a cell that it was alone in', async () => {
     const job = testJob(count, { to: 5 });
-    expect(await job.run({ mishap: 'cellDies' })).toBe('done');
+    expect(await job.run({ fault: 'cellDies' })).toBe('done');
     expect(await job.row()).toMatchObject({ attempt: 2, crashes: 0, releases: 1 });
   });
 
   it('is quarantined when its hosts are lost again and again', async () => {
     const job = testJob(count, { to: 5 });
-    for (let lapse = 0; lapse < 5; lapse++) await job.run({ mishap: 'hostDies' });
+    for (let lapse = 0; lapse < 5; lapse++) await job.run({ fault: 'hostDies' });
     expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 5, lapses: 5 });
     expect(job.stack.telemetry.total('JobsQuarantined')).toBe(1);
   });
@@ -126,14 +126,14 @@ describe('a job under test', () => {
   it('needs four attempts for ten slices at three an invocation, and pays with neither errors nor crashes', async () => {
     const job = testJob(count, { to: 10 });
     for (let invocation = 0; invocation < 3; invocation++)
-      expect(await job.run({ mishap: 'deadline', after: 3 })).toBe('released');
+      expect(await job.run({ fault: 'deadline', after: 3 })).toBe('released');
     expect(await job.run()).toBe('done');
     expect(await job.row()).toMatchObject({ attempt: 4, errors: 0, crashes: 0, releases: 3 });
   });
 
   it('is charged an error for an invocation that ran out without a new checkpoint', async () => {
     const job = testJob(count, { to: 10 });
-    await job.run({ mishap: 'deadline' });
+    await job.run({ fault: 'deadline' });
     expect(await job.row()).toMatchObject({
       status: 'pending',
       errors: 1,
@@ -144,7 +144,7 @@ describe('a job under test', () => {
 
   it('is released for nothing when its process shuts down', async () => {
     const job = testJob(count, { to: 10 });
-    await job.run({ mishap: 'shutdown' });
+    await job.run({ fault: 'shutdown' });
     expect(await job.row()).toMatchObject({ status: 'pending', errors: 0, crashes: 0, releases: 1 });
     expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2 });
   });
@@ -159,14 +159,14 @@ describe('a job under test', () => {
       },
     });
     const job = testJob(watching, { to: 10 });
-    expect(await job.run({ mishap: 'cancel', after: 4 })).toBe('cancelled');
+    expect(await job.run({ fault: 'cancel', after: 4 })).toBe('cancelled');
     expect(seen).toEqual([expect.any(Cancelled)]);
     expect(await job.row()).toMatchObject({ status: 'cancelled', checkpoint: { at: 4 } });
   });
 
   it('stops when its lease is lost, and its next run does the work', async () => {
     const job = testJob(count, { to: 5 });
-    expect(await job.run({ mishap: 'loseLease', after: 2 })).toBe('lost');
+    expect(await job.run({ fault: 'loseLease', after: 2 })).toBe('lost');
     expect(job.stack.telemetry.total('LeasesLost')).toBe(1);
     expect(job.stack.telemetry.total('WritesFenced')).toBe(1);
     expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2, result: { from: 2 } });
@@ -205,7 +205,7 @@ describe('a job under test', () => {
       },
     });
     const job = testJob(stubborn, { to: 2 });
-    expect(await job.run({ mishap: 'loseLease', after: 1 })).toBe('lost');
+    expect(await job.run({ fault: 'loseLease', after: 1 })).toBe('lost');
     expect(refusal).toBeInstanceOf(LeaseLost);
     expect(await job.row()).toMatchObject({ status: 'pending', checkpoint: { at: 1 } });
     // The refused beat, and the result that was offered once.

@@ -92,7 +92,7 @@ import { count } from '../src/jobs.ts';
 
 test('goes on from its last step when its worker dies', async () => {
   const job = testJob(count, { to: 2 });
-  assert.equal(await job.run({ mishap: 'hostDies', after: 1 }), 'crashed');
+  assert.equal(await job.run({ fault: 'hostDies', after: 1 }), 'crashed');
   const done = await job.finish();
   assert.equal(done.status, 'done');
   assert.deepEqual(job.checkpoints, [{ at: 1 }, { at: 2 }]);

@@ -7,7 +7,7 @@ import { visibilityTimeoutMs } from '../wire/queues.ts';
 import { createNoCells } from '../worker/cells/no-cells.ts';
 import { trustTheClock } from '../worker/intake/clock-check.ts';
 import type { Registry } from '../worker/registry.ts';
-import { createBrake } from '../worker/run/brake.ts';
+import { createCrashThrottle } from '../worker/run/crash-throttle.ts';
 import { HeartLoop } from '../worker/run/heart-loop.ts';
 import type { WorkerParts } from '../worker/worker-parts.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -92,7 +92,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
           onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
         }),
         cells: killable.cells,
-        brake: createBrake(clock, telemetry),
+        crashThrottle: createCrashThrottle(clock, telemetry),
         killCell: killable.kill,
         cutOff: () => {
           line.isCut = true;

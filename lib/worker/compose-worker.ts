@@ -8,7 +8,7 @@ import type { Configuration } from '../settings/environment.ts';
 import type { Cells, CellsOptions } from './cells/cells.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
-import { createBrake } from './run/brake.ts';
+import { createCrashThrottle } from './run/crash-throttle.ts';
 import { HeartLoop } from './run/heart-loop.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -98,7 +98,7 @@ export function composeHost(
   });
   return {
     ...connection,
-    ...{ heart, cells, brake: createBrake(clock, telemetry) },
+    ...{ heart, cells, crashThrottle: createCrashThrottle(clock, telemetry) },
     async close() {
       await heart.close();
       await cells.close();

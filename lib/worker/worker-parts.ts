@@ -3,7 +3,7 @@ import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../pr
 import type { Settings } from '../settings/settings.ts';
 import type { Routing } from '../wire/pools.ts';
 import type { Cells } from './cells/cells.ts';
-import type { Brake } from './run/brake.ts';
+import type { CrashThrottle } from './run/crash-throttle.ts';
 import type { Heart } from './run/heart-loop.ts';
 
 /** The parts of a worker, the same on Lambda, in a process and in tests. */
@@ -17,7 +17,7 @@ export interface WorkerParts {
   readonly events: Events;
   readonly heart: Heart;
   readonly cells: Cells;
-  readonly brake: Brake;
+  readonly crashThrottle: CrashThrottle;
   readonly clockCheck: ClockCheck;
   /** @default - one pool, which runs every type */
   readonly routing?: Routing;

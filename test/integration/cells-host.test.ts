@@ -116,7 +116,7 @@ describe('a host whose cell dies', () => {
   });
 });
 
-describe('the brake', () => {
+describe('the crash throttle', () => {
   const keptTelemetry = () => ({ ...createKeptTelemetry(), middleware: [], flush() {} });
   const sendPoison = (jobId: string) => stack.send('act', { act: 'exit' }, { jobId, maxCrashes: 1 });
   const failed = (jobId: string) => stack.until(jobId, (job) => job?.status === 'failed');
@@ -126,7 +126,7 @@ describe('the brake', () => {
     for (const jobId of ['a', 'b', 'c']) await sendPoison(jobId);
     start(telemetry);
     await Promise.all(['a', 'b', 'c'].map(failed));
-    expect(telemetry.total('BrakeOn')).toBe(1);
+    expect(telemetry.total('CrashThrottleOn')).toBe(1);
     await stack.send('act', { act: 'return' }, { jobId: 'held' });
     await stack.send('stubborn', { deaths: 0 }, { jobId: 'free' });
     expect(await stack.until('free', ended)).toMatchObject({ status: 'done' });
@@ -138,7 +138,7 @@ describe('the brake', () => {
     await stack.send('act', { act: 'exit' }, { jobId: 'a', maxCrashes: 4 });
     start(telemetry);
     expect(await failed('a')).toMatchObject({ crashes: 4 });
-    expect(telemetry.total('BrakeOn')).toBe(0);
+    expect(telemetry.total('CrashThrottleOn')).toBe(0);
   });
 });
 

@@ -90,21 +90,21 @@ export const cellBugs: readonly PlantedBug[] = [
     size: 'crowd',
   },
   {
-    name: 'one poison job can pull the brake',
+    name: 'one poison job can throttle its type',
     breaks: /which are too few/,
-    alterBrake(brake) {
+    alterCrashThrottle(crashThrottle) {
       let deaths = 0;
       return {
-        ...brake,
-        convicted: ({ jobId, type }) => brake.convicted({ jobId: `${jobId}, death ${++deaths}`, type }),
+        ...crashThrottle,
+        recordCrash: ({ jobId, type }) => crashThrottle.recordCrash({ jobId: `${jobId}, death ${++deaths}`, type }),
       };
     },
     size: 'crowd',
   },
   {
-    name: 'there is no brake',
+    name: 'there is no crash throttle',
     breaks: /whose cells keep dying/,
-    alterBrake: (brake) => ({ ...brake, holdsTypeMs: () => 0, holdsHostMs: () => 0 }),
+    alterCrashThrottle: (crashThrottle) => ({ ...crashThrottle, typePausedMs: () => 0, hostPausedMs: () => 0 }),
     rates: { ...QUIET, messageDelayed: 1 },
     size: 'crowd',
   },

@@ -4,7 +4,7 @@ import type { Settings } from '../../lib/settings/settings.ts';
 import { claimAttribute } from '../../lib/wire/table.ts';
 import type { Cells, Work } from '../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../lib/worker/cells/channel.ts';
-import type { Brake } from '../../lib/worker/run/brake.ts';
+import type { CrashThrottle } from '../../lib/worker/run/crash-throttle.ts';
 import type { LeaseClock } from '../../lib/worker/run/lease-clock.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { Run } from './judge.ts';
@@ -18,8 +18,8 @@ interface Handler {
 
 type RunMessage = Extract<ToCell, { readonly kind: 'run' }>;
 
-/** What a worker knows of its brake, and what it should. */
-interface Convictions {
+/** What a worker knows of its crash throttle, and what it should. */
+interface CrashRecord {
   readonly jobs: Set<string>;
   heldFrom: number;
 }
@@ -37,8 +37,8 @@ const LONGEST_WAIT_MS = 3000;
 const HOLDS_UP: readonly FaultKind[] = [
   ...(['pauses', 'suspends', 'hostPausesAlone', 'cellStalls', 'killIsSlow', 'cellStartFails'] as const),
 ];
-/** Convictions from which a brake holds, and for how long at least. */
-const CONVICTIONS = 3;
+/** Crashes from which a crash throttle pauses, and for how long at least. */
+const CRASHES = 3;
 const HOLDS_MS = 5000;
 
 /** The host knows why it ended the cell, and that none of the others in it was the reason. */
@@ -73,7 +73,7 @@ export class CellRules {
   /** Runs that a host has given to a cell, and runs that it was told to stop before. */
   readonly #handedOver = new Set<string>();
   readonly #stoppedWaiting = new Set<string>();
-  readonly #convictions = new Map<string, Convictions>();
+  readonly #convictions = new Map<string, CrashRecord>();
   #withoutWait = 0;
   /** Attempts whose cell died for an unknown reason, by the death, and how many died with each. */
   readonly #diedIn = new Map<string, string>();
@@ -223,34 +223,34 @@ export class CellRules {
     };
   }
 
-  /** The same brake, whose holds are compared with who was convicted. */
-  watchBrake(host: Process, brake: Brake): Brake {
-    const mine: Convictions = { jobs: new Set(), heldFrom: Number.NEGATIVE_INFINITY };
+  /** The same crash throttle, whose pauses are compared with the recorded crashes. */
+  watchCrashThrottle(host: Process, crashThrottle: CrashThrottle): CrashThrottle {
+    const mine: CrashRecord = { jobs: new Set(), heldFrom: Number.NEGATIVE_INFINITY };
     this.#convictions.set(host.name, mine);
     const judged = (ms: number): number => {
-      if (ms > 0 && mine.jobs.size < CONVICTIONS)
-        this.#world.violate(`${host.name} holds its brake for ${[...mine.jobs]}, which are too few`);
+      if (ms > 0 && mine.jobs.size < CRASHES)
+        this.#world.violate(`${host.name} holds its crash throttle for ${[...mine.jobs]}, which are too few`);
       return ms;
     };
     return {
-      succeeded(type) {
+      recordSuccess(type) {
         mine.jobs.clear();
         mine.heldFrom = Number.NEGATIVE_INFINITY;
-        brake.succeeded(type);
+        crashThrottle.recordSuccess(type);
       },
-      convicted: (job) => {
+      recordCrash: (job) => {
         mine.jobs.add(job.jobId);
-        if (mine.jobs.size >= CONVICTIONS) mine.heldFrom = this.#world.now;
-        brake.convicted(job);
+        if (mine.jobs.size >= CRASHES) mine.heldFrom = this.#world.now;
+        crashThrottle.recordCrash(job);
       },
-      holdsTypeMs: (type) => judged(brake.holdsTypeMs(type)),
-      holdsHostMs: () => judged(brake.holdsHostMs()),
+      typePausedMs: (type) => judged(crashThrottle.typePausedMs(type)),
+      hostPausedMs: () => judged(crashThrottle.hostPausedMs()),
     };
   }
 
   /**
-   * The same store, whose claims are compared with the brake at the moment in which their worker decided on them: then it asks the
-   * brake, and no reply that is slow or lost is an excuse. Jobs are decided on together, and a second message for one of them is
+   * The same store, whose claims are compared with the crash throttle at the moment in which their worker decided on them: then it asks the
+   * crash throttle, and no reply that is slow or lost is an excuse. Jobs are decided on together, and a second message for one of them is
    * claimed only after the others were answered: what follows at once on another claim was decided on with it.
    */
   watchClaims(host: Process, store: JobStore): JobStore {

@@ -5,7 +5,7 @@ import type { Cells } from '../../lib/worker/cells/cells.ts';
 import type { CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
 import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
 import type { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
-import type { Brake } from '../../lib/worker/run/brake.ts';
+import type { CrashThrottle } from '../../lib/worker/run/crash-throttle.ts';
 import type { Heart } from '../../lib/worker/run/heart-loop.ts';
 import type { FaultRates } from './fault-kinds.ts';
 import type { Size } from './scenario.ts';
@@ -33,7 +33,7 @@ export interface PlantedBug {
   readonly alterLauncher?: (launch: CellPoolOptions['launch'], host: Process) => CellPoolOptions['launch'];
   readonly alterTimers?: (timers: Timers, host: Process) => Timers;
   readonly alterShared?: (shared: SharedMemory) => SharedMemory;
-  readonly alterBrake?: (brake: Brake) => Brake;
+  readonly alterCrashThrottle?: (crashThrottle: CrashThrottle) => CrashThrottle;
   readonly alterWorker?: (ports: Ports) => Ports;
   readonly alterReaper?: (ports: Ports) => Ports;
   readonly reaperSettings?: Partial<Settings>;

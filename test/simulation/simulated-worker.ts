@@ -7,7 +7,7 @@ import { createBatchRunner } from '../../lib/worker/hosts/lambda-batch.ts';
 import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
-import { createBrake } from '../../lib/worker/run/brake.ts';
+import { createCrashThrottle } from '../../lib/worker/run/crash-throttle.ts';
 import { HeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
@@ -42,14 +42,14 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
   const isProcess = process.random.chance(0.5) || world.size === 'crowd';
   const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
   const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);
-  const brake = createBrake(clock, silentTelemetry);
+  const crashThrottle = createCrashThrottle(clock, silentTelemetry);
   const nearby = () => {
     const cells = cellsNearby(process, given);
     return judge.cells.watchCells(process, bug.alterCells?.(cells, process) ?? cells);
   };
   const whole: WorkerParts = {
     cells: hasCells ? createSimulatedCells(process, { settings, judge, bug, concurrency }) : nearby(),
-    brake: judge.cells.watchBrake(process, bug.alterBrake?.(brake) ?? brake),
+    crashThrottle: judge.cells.watchCrashThrottle(process, bug.alterCrashThrottle?.(crashThrottle) ?? crashThrottle),
     ...{ settings, clock, chance, queue },
     store: judge.limits.watch(judge.cells.watchClaims(process, store)),
     control: given.control,

@@ -201,7 +201,7 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
       metered.metricCellsDied({ period: MINUTE }),
       metered.metricCellsUnready({ period: MINUTE }),
       metered.metricJobsRestarted({ period: MINUTE }),
-      metered.metricBrakeOn({ period: MINUTE }),
+      metered.metricCrashThrottleOn({ period: MINUTE }),
       metered.metricJobsReclaimed({ period: MINUTE }),
       metered.metricJobsQuarantined({ period: MINUTE }),
     ]),

@@ -142,8 +142,8 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
   }
 
   /** Times a host paused because cells kept dying. */
-  metricBrakeOn(options?: MetricOptions): Metric {
-    return this.metric('BrakeOn', options);
+  metricCrashThrottleOn(options?: MetricOptions): Metric {
+    return this.metric('CrashThrottleOn', options);
   }
 
   /** Queue messages sent by Leasehold itself. */

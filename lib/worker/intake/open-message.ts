@@ -49,10 +49,10 @@ export const returned = (message: ReceivedMessage, error?: unknown): Returned =>
 
 /** Leaves types in the queue while their cells keep dying. */
 export function heldBack(
-  { brake }: Pick<WorkerParts, 'brake'>,
+  { crashThrottle }: Pick<WorkerParts, 'crashThrottle'>,
   { type, message }: Pick<Claimable, 'type' | 'message'>,
 ): Returned | undefined {
-  const holdsMs = type === undefined ? 0 : brake.holdsTypeMs(type);
+  const holdsMs = type === undefined ? 0 : crashThrottle.typePausedMs(type);
   if (holdsMs === 0) return undefined;
   // Each host of a fleet may hold the type, and each delivery counts.
   return { kind: 'returned', delaySeconds: Math.max(Math.ceil(holdsMs / 1000), backoffSeconds(message)) };

@@ -128,9 +128,9 @@ export class Polls {
 
   async #poll(max: number, seconds: number): Promise<readonly ReceivedMessage[]> {
     const { draining, hurry, parts, isReachable } = this.#options;
-    const { clock, queue, cells, brake, clockCheck } = parts;
+    const { clock, queue, cells, crashThrottle, clockCheck } = parts;
     const mayTake =
-      cells.isReady() && brake.holdsHostMs() === 0 && (await clockCheck.isSound()) && (await isReachable());
+      cells.isReady() && crashThrottle.hostPausedMs() === 0 && (await clockCheck.isSound()) && (await isReachable());
     if (draining.aborted) return [];
     this.#isPolling = mayTake;
     if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);

@@ -89,8 +89,8 @@ export class MessageTaker {
   }
 
   #mayClaim(): boolean {
-    const { cells, brake } = this.#options.parts;
-    return !this.#draining.signal.aborted && cells.isReady() && brake.holdsHostMs() === 0;
+    const { cells, crashThrottle } = this.#options.parts;
+    return !this.#draining.signal.aborted && cells.isReady() && crashThrottle.hostPausedMs() === 0;
   }
 
   async #claim(count: number): Promise<void> {

@@ -17,14 +17,14 @@ const LONGEST_WAIT_MS = 5000;
 
 /** Decides and stores what happens after a cell's death while the lease is still held. */
 export function createRestarts(parts: WorkerParts, ends: Ends) {
-  const { store, clock, clockCheck, chance, settings, telemetry, cells, brake } = parts;
+  const { store, clock, clockCheck, chance, settings, telemetry, cells, crashThrottle } = parts;
 
   /** `deaths` counts this and earlier ones without progress in between. */
   const afterDeath = async (held: HeldClaim, death: Death, deaths: number): Promise<AfterDeath> => {
     const { job, stopping } = held;
     const diedAt = clock.now();
     const lastError = crashError(death.cause, death.isToBlame);
-    if (death.isToBlame) brake.convicted(job);
+    if (death.isToBlame) crashThrottle.recordCrash(job);
     if (!held.lease.isHeld()) return ended('lost');
     const verdict = decideCrash(job, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
     telemetry.warn('attempt crashed', {
@@ -41,7 +41,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     if (next.kind === 'ended') return next;
     telemetry.count('JobsRestarted');
     const cannotRun =
-      stopping.aborted || !cells.isUsable() || brake.holdsTypeMs(job.type) + brake.holdsHostMs() > 0;
+      stopping.aborted || !cells.isUsable() || crashThrottle.typePausedMs(job.type) + crashThrottle.hostPausedMs() > 0;
     if (!cannotRun) return next;
     const ending = await ends.release(next.held, 'shutdown', false);
     next.held.lease.end();

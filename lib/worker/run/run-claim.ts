@@ -30,7 +30,7 @@ export type ClaimRunner = ReturnType<typeof createClaimRunner>;
 
 /** Runs claimed jobs under their leases and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts) {
-  const { clock, telemetry, cells, brake, settings } = parts;
+  const { clock, telemetry, cells, crashThrottle, settings } = parts;
   // Events never delay a job: its row is already written.
   const outlet = createEventOutlet(parts);
   const ends = new Ends(parts, outlet);
@@ -82,7 +82,7 @@ export function createClaimRunner(parts: WorkerParts) {
   ): Promise<Ending> => {
     const lost = reason instanceof LeaseLost || !held.lease.isHeld();
     if (outcome.kind === 'returned') {
-      brake.succeeded(held.job.type);
+      crashThrottle.recordSuccess(held.job.type);
       return ends.complete(held, outcome, lost);
     }
     if (outcome.kind === 'died')

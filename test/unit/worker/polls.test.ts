@@ -14,7 +14,7 @@ it('asks for as many messages as were ready when the poll was decided, never for
     clock: { monotonic: () => 0, sleep: () => Promise.resolve() },
     settings: defaultSettings,
     cells: { isReady: () => true },
-    brake: { holdsHostMs: () => 0 },
+    crashThrottle: { hostPausedMs: () => 0 },
     clockCheck: { isSound: async () => true },
     telemetry: { error: expect.unreachable },
     queue: {

@@ -6,7 +6,7 @@ import type { Row } from '../../protocol/writes/row-write.ts';
 import { isPauseGroup, limitGroup, pauseGroups } from '../../wire/limits.ts';
 import { holdClaim } from '../run/held-claim.ts';
 import { passOn } from '../run/leave-group.ts';
-import { offer } from '../run/offer.ts';
+import { retryUntilLeaseEnds } from '../run/retry-until-lease-ends.ts';
 import type { ClaimedJob } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
@@ -187,7 +187,7 @@ async function parkClaimed(
 ): Promise<void> {
   const held = holdClaim(parts.clock, job, sentAt, stopping);
   const dispatch = planPark(parts.clock.now(), { waitsFor: group.name }, parts.settings);
-  const answer = await offer(parts, held, () =>
+  const answer = await retryUntilLeaseEnds(parts, held, () =>
     parts.store.parkClaim(held.claim, { waitsFor: group.name, dispatch }),
   );
   held.lease.end();

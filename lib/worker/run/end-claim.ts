@@ -9,7 +9,7 @@ import type { Thrown } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { prepareLeave } from './leave-group.ts';
-import { offer, pastLease } from './offer.ts';
+import { oneMoreLease, retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 import { parsed } from './saving.ts';
 import { sendHint } from './send-hint.ts';
 
@@ -41,7 +41,7 @@ export class Ends {
     const result = parsed(returned.result);
     const progress = parsed(returned.progress);
     const complete = () => store.complete(held.claim, result, progress);
-    const end = await this.#settle(held, complete, 'done', pastLease(held));
+    const end = await this.#settle(held, complete, 'done', oneMoreLease(held));
     if (end !== 'done') return end;
     telemetry.count('JobsDone');
     if (late) telemetry.count('LateCompletions');
@@ -69,10 +69,10 @@ export class Ends {
     const counts = { errors: verdict.errors, lastError };
     const announced = thrown.quotesPayload ? { ...counts, lastError: thrown.loggable } : counts;
     if (verdict.kind === 'fail')
-      return this.#failForGood(held, counts, { announced, beyondMs: pastLease(held) });
+      return this.#failForGood(held, counts, { announced, beyondMs: oneMoreLease(held) });
     const { dispatch } = verdict;
     const retry = () => store.retry(held.claim, { ...counts, dispatch });
-    const end = await this.#settle(held, retry, 'retried', pastLease(held));
+    const end = await this.#settle(held, retry, 'retried', oneMoreLease(held));
     if (end !== 'retried') return end;
     telemetry.count('JobsRetried');
     const detail = { ...this.#detailOf(job), ...announced, notBefore: dispatch.notBefore };
@@ -147,7 +147,7 @@ export class Ends {
     beyondMs?: () => number,
   ): Promise<Ending> {
     const leave = held.group && written !== 'released' ? prepareLeave(this.#parts, held.group) : undefined;
-    const answer = await offer(this.#parts, held, write, beyondMs);
+    const answer = await retryUntilLeaseEnds(this.#parts, held, write, beyondMs);
     if (answer === undefined) return 'unsaved';
     if (answer.outcome === 'written') {
       await leave?.(held.claim);

@@ -5,7 +5,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import type { Ending, Ends } from './end-claim.ts';
 import { type HeldClaim, holdClaim, nameOf } from './held-claim.ts';
 import { readClock } from './lease-clock.ts';
-import { offer } from './offer.ts';
+import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 
 export type AfterDeath =
   | { readonly kind: 'again'; readonly held: HeldClaim }
@@ -41,7 +41,9 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
     if (next.kind === 'ended') return next;
     telemetry.count('JobsRestarted');
     const cannotRun =
-      stopping.aborted || !cells.isUsable() || crashThrottle.typePausedMs(job.type) + crashThrottle.hostPausedMs() > 0;
+      stopping.aborted ||
+      !cells.isUsable() ||
+      crashThrottle.typePausedMs(job.type) + crashThrottle.hostPausedMs() > 0;
     if (!cannotRun) return next;
     const ending = await ends.release(next.held, 'shutdown', false);
     next.held.lease.end();
@@ -56,7 +58,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
       sentAt.latest = readClock(clock);
       return store.restart(held.claim, next);
     };
-    const answer = await offer(parts, held, restarting);
+    const answer = await retryUntilLeaseEnds(parts, held, restarting);
     if (answer === undefined) return ended('unsaved');
     switch (answer.outcome) {
       case 'restarted': {

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../wire/message.ts';
 import type { Kept } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { HeldClaim } from './held-claim.ts';
-import { offer } from './offer.ts';
+import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 
 /** The handler's fenced writes; updates the job's counts from the row. */
 export function createSaving(
@@ -41,7 +41,7 @@ export function createSaving(
 
   /** An unanswered write may have changed the counts, so read them instead of charging twice. */
   const lookAgain = async (): Promise<void> => {
-    const row = await offer(parts, { job, lease }, () => store.read(job.jobId));
+    const row = await retryUntilLeaseEnds(parts, { job, lease }, () => store.read(job.jobId));
     if (row?.status !== 'running' || !isSame(claimOf(row), claim)) return;
     Object.assign(job, { crashes: row.crashes, lapses: row.lapses, releases: row.releases });
     if (row.checkpointSeq === seq) stored = unanswered ?? stored;

@@ -122,7 +122,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     ['failed', 'fail', 'of its own', { JobsFailed: 1 }],
     ['done', 'complete', undefined, { JobsDone: 1 }],
   ] as const)(
-    'knows on its next offer that its job was %s before',
+    'learns from the next try that its job was %s before',
     async (ending, transition, error, counts) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       const { stack, end, down, pass, swallowAfter } = await startRun(
@@ -143,7 +143,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     },
   );
 
-  it('knows on its next offer that its job was released before, though another worker has it by then', async () => {
+  it('learns from the next try that its job was released before, though another worker has it by then', async () => {
     const { stack, end, down, pass, stopping, swallowAfter } = await startRun(untilAborted);
     swallowAfter('release');
     stopping.abort(new ShuttingDown('shutdown'));

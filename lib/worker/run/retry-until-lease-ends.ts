@@ -6,13 +6,13 @@ const REPEAT_MS = 100;
 const LONGEST_REPEAT_MS = 2000;
 
 /** One more lease, unless the host is stopping. */
-export const pastLease =
+export const oneMoreLease =
   ({ job, stopping }: Pick<HeldClaim, 'job' | 'stopping'>) =>
   (): number =>
     stopping.aborted ? 0 : job.leaseMs;
 
 /** Retries until the store answers or time runs out; undefined if it never answered. */
-export async function offer<Answer>(
+export async function retryUntilLeaseEnds<Answer>(
   { clock, chance, telemetry }: Pick<WorkerParts, 'clock' | 'chance' | 'telemetry'>,
   { job, lease }: Pick<HeldClaim, 'job' | 'lease'>,
   ask: () => Promise<Answer>,
@@ -23,8 +23,8 @@ export async function offer<Answer>(
       return await ask();
     } catch (error) {
       const isLast = lease.remainingMs() + beyondMs() <= wait;
-      const says = isLast ? 'its lease will lapse' : 'it is offered again';
-      telemetry.error(`the end of a run could not be stored; ${says}`, error, nameOf(job));
+      const next = isLast ? 'its lease will lapse' : 'it is tried again';
+      telemetry.error(`the end of a run could not be stored; ${next}`, error, nameOf(job));
       if (isLast) return undefined;
       await clock.sleep(wait * (1 + chance.random()));
     }

@@ -7,10 +7,10 @@ import type { HandlerEnd } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import type { Thrown } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { parsed } from './checkpoint-writer.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 import { prepareLeave } from './leave-group.ts';
 import { oneMoreLease, retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
-import { parsed } from './saving.ts';
 import { sendHint } from './send-hint.ts';
 
 /** `lost`: another worker holds the lease. `unsaved`: the store did not answer, so the lease will lapse. */

@@ -3,9 +3,9 @@ import { type AbortReason, Cancelled, LeaseLost } from '../abort-reasons.ts';
 import type { Origin, Run, RunEnd, Work } from '../cells/cells.ts';
 import { termsOf } from '../registry.ts';
 import type { WorkerParts } from '../worker-parts.ts';
+import { createCheckpointWriter } from './checkpoint-writer.ts';
 import type { HeartReport } from './heart-loop.ts';
 import type { HeldClaim } from './held-claim.ts';
-import { createSaving } from './saving.ts';
 import type { createClaimWatch } from './watch-claim.ts';
 
 /** Without a reason, `abort` builds an error with a stack. */
@@ -57,7 +57,7 @@ export async function supervise(
     if (report === 'refused') telemetry.count('WritesFenced');
     abort(report === 'refused' ? new LeaseLost('refused') : new Cancelled());
   };
-  const saving = createSaving(parts, held, () => {
+  const writer = createCheckpointWriter(parts, held, () => {
     lease.refuse();
     abort(new LeaseLost('refused'));
   });
@@ -73,7 +73,7 @@ export async function supervise(
     origin: bounds.origin,
     maxStallMs: terms.maxStallMs,
     progressIntervalMs: intervalMs,
-    save: saving.save,
+    save: writer.save,
     onProgress: () => lease.noteProgress(),
   });
   if (reason !== undefined) stopRun(run, reason);
@@ -85,8 +85,8 @@ export async function supervise(
   });
   // The cell watches the lease itself, so its handler may stop before this host notices.
   if (outcome.kind === 'threw' && !lease.isHeld()) reason ??= new LeaseLost('lapsed');
-  await saving.close();
-  return { outcome, reason, progressed: saving.progressed() };
+  await writer.close();
+  return { outcome, reason, progressed: writer.progressed() };
 }
 
 /** Kills the cell of a handler that ignores its signal, sooner when the host is stopping. */

@@ -6,14 +6,14 @@ import type { HeldClaim } from './held-claim.ts';
 import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 
 /** The handler's fenced writes; updates the job's counts from the row. */
-export function createSaving(
+export function createCheckpointWriter(
   parts: Pick<WorkerParts, 'store' | 'telemetry' | 'clock' | 'chance'>,
   { job, claim, lease }: Pick<HeldClaim, 'job' | 'claim' | 'lease'>,
   onLost: () => void,
 ) {
   const { store, telemetry } = parts;
-  const found = job.checkpoint === undefined ? undefined : JSON.stringify(job.checkpoint);
-  let stored = found;
+  const checkpointAtClaim = job.checkpoint === undefined ? undefined : JSON.stringify(job.checkpoint);
+  let stored = checkpointAtClaim;
   let seq = job.checkpointSeq;
   let unanswered: string | undefined;
   let isUnknown = false;
@@ -53,7 +53,7 @@ export function createSaving(
       underWay = writing.catch(() => {});
       return writing;
     },
-    progressed: () => stored !== found,
+    progressed: () => stored !== checkpointAtClaim,
     /** Waits for pending writes and for certainty about the row. */
     async close(): Promise<void> {
       await underWay;

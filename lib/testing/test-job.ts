@@ -9,7 +9,7 @@ import { ShuttingDown } from '../worker/abort-reasons.ts';
 import type { JobDefinition, Schema } from '../worker/define-job.ts';
 import { createEngine, type Engine } from '../worker/intake/engine.ts';
 import { checkTypes, createRegistry } from '../worker/registry.ts';
-import type { Ending } from '../worker/run/end-claim.ts';
+import type { Ending } from '../worker/run/claim-endings.ts';
 import { createTestStack, type TestStack, type TestStackOptions, type TestWorker } from './test-stack.ts';
 
 /**

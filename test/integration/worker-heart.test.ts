@@ -6,7 +6,7 @@ import type { ComposeOptions } from '../../lib/worker/compose-worker.ts';
 import { defineJob, type JobContext, type JobOptions } from '../../lib/worker/define-job.ts';
 import { createEngine } from '../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
-import type { Ending } from '../../lib/worker/run/end-claim.ts';
+import type { Ending } from '../../lib/worker/run/claim-endings.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const LEASE_MS = 2000;

@@ -2,7 +2,7 @@ import { decideCrash } from '../../protocol/decisions/decide-crash.ts';
 import { crashError } from '../../protocol/job.ts';
 import type { Death } from '../cells/cells.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import type { Ending, Ends } from './end-claim.ts';
+import type { ClaimEndings, Ending } from './claim-endings.ts';
 import { type HeldClaim, holdClaim, nameOf } from './held-claim.ts';
 import { readClock } from './lease-clock.ts';
 import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
@@ -16,7 +16,7 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
 
 /** Decides and stores what happens after a cell's death while the lease is still held. */
-export function createRestarts(parts: WorkerParts, ends: Ends) {
+export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
   const { store, clock, clockCheck, chance, settings, telemetry, cells, crashThrottle } = parts;
 
   /** `deaths` counts this and earlier ones without progress in between. */
@@ -33,7 +33,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
       charged: death.isToBlame,
     });
     if (verdict.kind === 'fail')
-      return ended(await ends.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
+      return ended(await endings.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
     if (deaths > 1 && !stopping.aborted) await clock.sleep(waitAfter(deaths), stopping).catch(() => {});
     const { crashes, releases } = verdict;
     const owner = `${parts.worker}/${chance.unique()}`;
@@ -45,7 +45,7 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
       !cells.isUsable() ||
       crashThrottle.typePausedMs(job.type) + crashThrottle.hostPausedMs() > 0;
     if (!cannotRun) return next;
-    const ending = await ends.release(next.held, 'shutdown', false);
+    const ending = await endings.release(next.held, 'shutdown', false);
     next.held.lease.end();
     return ended(ending);
   };
@@ -68,9 +68,9 @@ export function createRestarts(parts: WorkerParts, ends: Ends) {
         return { kind: 'again', held: holdClaim(clock, answer.job, grantedAt, held.stopping, held.group) };
       }
       case 'withoutData':
-        return ended(ends.lostItsData(answer.job, answer.error));
+        return ended(endings.lostItsData(answer.job, answer.error));
       case 'cancelRequested':
-        return ended(await ends.cancel(held));
+        return ended(await endings.cancel(held));
       case 'lost':
         telemetry.count('WritesFenced');
         return ended('lost');

@@ -7,7 +7,7 @@ import type { Death } from '../cells/cells.ts';
 import { UnknownTypeError } from '../registry.ts';
 import { thrownBy } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { type Ending, Ends } from './end-claim.ts';
+import { ClaimEndings, type Ending } from './claim-endings.ts';
 import { type HeldClaim, holdClaim, nameOf } from './held-claim.ts';
 import type { ClockReading } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
@@ -33,13 +33,13 @@ export function createClaimRunner(parts: WorkerParts) {
   const { clock, telemetry, cells, crashThrottle, settings } = parts;
   // Events never delay a job: its row is already written.
   const outlet = createEventOutlet(parts);
-  const ends = new Ends(parts, outlet);
-  const afterDeath = createRestarts(parts, ends);
+  const endings = new ClaimEndings(parts, outlet);
+  const afterDeath = createRestarts(parts, endings);
   const supervising = { ...parts, watchClaim: createClaimWatch(clock) };
 
   const runUnder = async (held: HeldClaim, bounds: RunBounds, returned: () => void): Promise<Ending> => {
     if (cells.find(held.job.type) === undefined)
-      return ends.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
+      return endings.fail(held, thrownBy(new UnknownTypeError(held.job.type, cells.types())));
     let deaths = 0;
     let mine = held;
     let maxInCell: number | undefined;
@@ -83,19 +83,19 @@ export function createClaimRunner(parts: WorkerParts) {
     const lost = reason instanceof LeaseLost || !held.lease.isHeld();
     if (outcome.kind === 'returned') {
       crashThrottle.recordSuccess(held.job.type);
-      return ends.complete(held, outcome, lost);
+      return endings.complete(held, outcome, lost);
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
     // A late reply may have renewed the lease; then the job need not wait for its end.
-    if (lost) return held.lease.isHeld() ? ends.release(held, 'shutdown', progressed) : 'lost';
-    if (reason instanceof Cancelled) return ends.cancel(held);
-    if (outcome.kind === 'unplaced') return ends.release(held, 'shutdown', progressed);
-    if (outcome.kind === 'threw' && !outcome.error.retryable) return ends.fail(held, outcome.error);
+    if (lost) return held.lease.isHeld() ? endings.release(held, 'shutdown', progressed) : 'lost';
+    if (reason instanceof Cancelled) return endings.cancel(held);
+    if (outcome.kind === 'unplaced') return endings.release(held, 'shutdown', progressed);
+    if (outcome.kind === 'threw' && !outcome.error.retryable) return endings.fail(held, outcome.error);
     // Only jobs that had the whole invocation are charged for its deadline.
     if (reason instanceof ShuttingDown)
-      return ends.release(held, isRestarted ? 'shutdown' : reason.why, progressed);
-    return ends.fail(
+      return endings.release(held, isRestarted ? 'shutdown' : reason.why, progressed);
+    return endings.fail(
       held,
       outcome.kind === 'threw' && !(reason instanceof TimedOut) ? outcome.error : thrownBy(reason),
     );
@@ -115,7 +115,7 @@ export function createClaimRunner(parts: WorkerParts) {
       telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
-    lostItsData: (job: RunningJob, error: Error) => ends.lostItsData(job, error),
+    lostItsData: (job: RunningJob, error: Error) => endings.lostItsData(job, error),
     publish: outlet.publish,
     quiet: outlet.settle,
   };

@@ -27,7 +27,7 @@ interface FinalEnd {
 }
 
 /** Retries to store a handler's outcome for one lease past its end, or finished work would run again. */
-export class Ends {
+export class ClaimEndings {
   readonly #parts: WorkerParts;
   readonly #outlet: Pick<EventOutlet, 'publish'>;
 

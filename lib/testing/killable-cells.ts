@@ -11,7 +11,7 @@ export function killableCells(cells: Cells): { readonly cells: Cells; kill(): vo
         let isDead = false;
         const die = () => {
           isDead = true;
-          died.resolve({ kind: 'died', cause: 'killed by the test', isToBlame: true });
+          died.resolve({ kind: 'died', cause: 'killed by the test', crashedAlone: true });
         };
         const run = cells.start({
           ...work,

@@ -132,7 +132,7 @@ describe('a cell in which a handler has left something broken', () => {
       return failed;
     };
     const excused = await fail(true);
-    expect(excused).toMatchObject({ kind: 'died', isToBlame: false });
+    expect(excused).toMatchObject({ kind: 'died', crashedAlone: false });
     expect('cause' in excused && excused.cause.split('; its handler threw ')).toEqual([
       `its cell was unwell (${fault})`,
       expect.any(String),

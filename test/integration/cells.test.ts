@@ -177,10 +177,10 @@ describe('blame', () => {
   it('falls on a job that was alone in a fresh cell, and on nobody else', async () => {
     const { start, cells } = stage();
     await cells.ready();
-    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: true });
+    expect(await deathOf(start('exit'))).toMatchObject({ crashedAlone: true });
     await resultOf(start('return'));
     // The cell has been used by another job.
-    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, maxInCell: 1 });
+    expect(await deathOf(start('exit'))).toMatchObject({ crashedAlone: false, maxInCell: 1 });
   });
 
   it('does not fall on jobs that shared a cell, which run again in smaller groups', async () => {
@@ -188,7 +188,7 @@ describe('blame', () => {
     await cells.ready();
     const innocents = Array.from({ length: 4 }, () => start('return', { ms: 60_000 }));
     const deaths = await Promise.all([deathOf(start('exit', { ms: 100 })), ...innocents.map(deathOf)]);
-    for (const death of deaths) expect(death).toMatchObject({ isToBlame: false, maxInCell: 3 });
+    for (const death of deaths) expect(death).toMatchObject({ crashedAlone: false, maxInCell: 3 });
     const folder = mkdtempSync(join(tmpdir(), 'leasehold-marked-'));
     const journal = join(folder, 'journal');
     const again = deaths.map(({ maxInCell }) => start('heedSignal', { journal }, { maxInCell }));
@@ -205,7 +205,7 @@ describe('blame', () => {
     const { start, cells } = stage();
     await cells.ready();
     await resultOf(start('leaveTimer', { ms: 200 }));
-    expect(await deathOf(start('return', { ms: 60_000 }))).toMatchObject({ isToBlame: false });
+    expect(await deathOf(start('return', { ms: 60_000 }))).toMatchObject({ crashedAlone: false });
   });
 
   it('lets no marked job wait, and no other wait for a marked one', async () => {
@@ -226,14 +226,14 @@ describe('blame', () => {
     await resultOf(start('return', { ms: 100 }));
     stubborn.kill();
     for (const run of [stubborn, neighbor])
-      expect(await deathOf(run)).toMatchObject({ isToBlame: false, maxInCell: undefined });
+      expect(await deathOf(run)).toMatchObject({ crashedAlone: false, maxInCell: undefined });
   });
 
   it('falls on nobody while the host drains', async () => {
     const { start, cells } = stage();
     await cells.ready();
     cells.drain();
-    expect(await deathOf(start('exit'))).toMatchObject({ isToBlame: false, maxInCell: undefined });
+    expect(await deathOf(start('exit'))).toMatchObject({ crashedAlone: false, maxInCell: undefined });
   });
 });
 

@@ -50,14 +50,14 @@ export const cellBugs: readonly PlantedBug[] = [
   {
     name: 'a crash is charged to whoever was in the cell',
     breaks: /not alone in a fresh cell/,
-    alterCells: endingRuns((end) => (end.kind === 'died' ? { ...end, isToBlame: true } : end)),
+    alterCells: endingRuns((end) => (end.kind === 'died' ? { ...end, crashedAlone: true } : end)),
     size: 'crowd',
   },
   {
     name: 'a claim is forgotten when several die together',
     breaks: /after its cell died|at the end/,
     alterCells: endingRuns((end) =>
-      end.kind === 'died' && end.maxInCell !== undefined && !end.isToBlame ? new Promise(() => {}) : end,
+      end.kind === 'died' && end.maxInCell !== undefined && !end.crashedAlone ? new Promise(() => {}) : end,
     ),
     rates: { ...QUIET, cellDies: 5 },
     size: 'crowd',

@@ -59,7 +59,7 @@ describe('the judge of cells', () => {
     return { ...{ world, rules, first, second, enter, handler, end, message, run } };
   };
   const charged = (rules: CellRules) => rules.problems(running, { ...running, crashes: 1 }, restart);
-  const died = (cause: string): RunEnd => ({ kind: 'died', cause, isToBlame: true });
+  const died = (cause: string): RunEnd => ({ kind: 'died', cause, crashedAlone: true });
 
   it('lets a job be charged for its cell though its handler had ended, as long as its host did not hear of that', async () => {
     const { rules, first, enter, handler, end } = stage();

@@ -93,7 +93,7 @@ export type RunEnd =
 export interface Death {
   readonly cause: string;
   /** It was alone in a fresh cell, so only it can be the cause. */
-  readonly isToBlame: boolean;
+  readonly crashedAlone: boolean;
   /** For the next run; undefined if the cause is known. */
   readonly maxInCell?: number;
 }

@@ -36,7 +36,7 @@ export function createNoCells(
       end: Promise.race<RunEnd>([handler.end, abandoned.promise]),
       abort: handler.abort,
       // Cannot be killed: it runs on, and its writes are fenced.
-      kill: () => abandoned.resolve({ kind: 'died', cause: LEFT_BEHIND, isToBlame: false }),
+      kill: () => abandoned.resolve({ kind: 'died', cause: LEFT_BEHIND, crashedAlone: false }),
     };
   };
 

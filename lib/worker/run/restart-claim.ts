@@ -23,14 +23,14 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
   const afterDeath = async (held: HeldClaim, death: Death, deaths: number): Promise<AfterDeath> => {
     const { job, stopping } = held;
     const diedAt = clock.now();
-    const lastError = crashError(death.cause, death.isToBlame);
-    if (death.isToBlame) crashThrottle.recordCrash(job);
+    const lastError = crashError(death.cause, death.crashedAlone);
+    if (death.crashedAlone) crashThrottle.recordCrash(job);
     if (!held.lease.isHeld()) return ended('lost');
-    const verdict = decideCrash(job, { chargedTo: death.isToBlame ? 'crashes' : 'releases', settings });
+    const verdict = decideCrash(job, { chargedTo: death.crashedAlone ? 'crashes' : 'releases', settings });
     telemetry.warn('attempt crashed', {
       ...nameOf(job),
       cause: headline(death.cause),
-      charged: death.isToBlame,
+      charged: death.crashedAlone,
     });
     if (verdict.kind === 'fail')
       return ended(await endings.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));

@@ -193,11 +193,11 @@ export class CellPool implements Cells {
     }
     const isExplained = isPlanned || killedFor === 'ignored signal';
     const wasAlone = runs.length === 1 && cell.used() === 1;
-    const isToBlame = !isExplained && wasAlone && runs.every(({ started }) => started);
+    const crashedAlone = !isExplained && wasAlone && runs.every(({ started }) => started);
     const maxInCell = isExplained ? undefined : this.#mostTogether(runs.length);
     for (const run of runs) {
       run.work.lease.listen(undefined);
-      run.settle({ kind: 'died', cause, isToBlame, maxInCell });
+      run.settle({ kind: 'died', cause, crashedAlone, maxInCell });
     }
   }
 

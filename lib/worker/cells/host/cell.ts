@@ -238,7 +238,7 @@ export class Cell {
     this.#runs.leave(
       run,
       isExcused && this.isRetired()
-        ? { kind: 'died', cause: `${cause}; its handler threw ${end.error.text}`, isToBlame: false }
+        ? { kind: 'died', cause: `${cause}; its handler threw ${end.error.text}`, crashedAlone: false }
         : end,
     );
     this.#options.onFreed();

@@ -12,7 +12,7 @@ describe('a cell that dies', () => {
     const { ends } = start('a');
     begin(0, 'a');
     await die(0);
-    expect(ends).toMatchObject([{ kind: 'died', isToBlame: true, maxInCell: 1 }]);
+    expect(ends).toMatchObject([{ kind: 'died', crashedAlone: true, maxInCell: 1 }]);
     expect(puppets).toHaveLength(2);
     expect([telemetry.total('CellsDied'), telemetry.total('JobsCrashed')]).toEqual([1, 1]);
   });
@@ -32,7 +32,7 @@ describe('a cell that dies', () => {
       for (const jobId of ids) begin(0, jobId);
       await die(0);
       for (const { ends } of runs)
-        expect(ends).toMatchObject([{ kind: 'died', isToBlame: false, maxInCell: most }]);
+        expect(ends).toMatchObject([{ kind: 'died', crashedAlone: false, maxInCell: most }]);
     },
   );
 
@@ -48,7 +48,7 @@ describe('a cell that dies', () => {
     const unbegun = start('c');
     await die(1);
     for (const { ends } of [used, unbegun])
-      expect(ends).toMatchObject([{ kind: 'died', isToBlame: false, maxInCell: 1 }]);
+      expect(ends).toMatchObject([{ kind: 'died', crashedAlone: false, maxInCell: 1 }]);
   });
 
   it('charges and marks nobody for a handler that ignored its signal: it is known why', async () => {
@@ -58,7 +58,7 @@ describe('a cell that dies', () => {
     begin(0, 'a');
     a.kill();
     await die(0);
-    const died = { kind: 'died', cause: expect.stringContaining('killAfterMs'), isToBlame: false };
+    const died = { kind: 'died', cause: expect.stringContaining('killAfterMs'), crashedAlone: false };
     for (const { ends } of [a, b]) expect(ends).toEqual([{ ...died, maxInCell: undefined }]);
     expect(telemetry.total('CellsDied')).toBe(1);
   });
@@ -237,7 +237,7 @@ describe('a host that closes', () => {
     expect([at(0).done.ended, at(1).done.ended, cells.isUsable()]).toEqual([1, 1, false]);
     expect(b.ends).toEqual([{ kind: 'unplaced', cause: 'the host closes' }]);
     await die(0);
-    expect(a.ends).toMatchObject([{ kind: 'died', cause: 'ended with its host', isToBlame: false }]);
+    expect(a.ends).toMatchObject([{ kind: 'died', cause: 'ended with its host', crashedAlone: false }]);
     expect([isClosed, closed(), ticking.every]).toEqual([false, 0, TICK_MS]);
     await die(1);
     await closing;

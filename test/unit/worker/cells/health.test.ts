@@ -40,7 +40,7 @@ describe('the failures of a cell', () => {
     }
     const { ends } = start('bad-4', { isExcusable: true });
     await finish(0, 'bad-4', 'threw');
-    expect(ends).toMatchObject([{ kind: 'died', isToBlame: false }]);
+    expect(ends).toMatchObject([{ kind: 'died', crashedAlone: false }]);
     expect(telemetry.lines.some(({ message }) => message === 'a cell is retired')).toBe(true);
     expect(at(0).done.ended).toBe(1);
   });

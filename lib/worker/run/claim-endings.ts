@@ -13,8 +13,8 @@ import { prepareLeave } from './leave-group.ts';
 import { oneMoreLease, retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 import { sendHint } from './send-hint.ts';
 
-/** `lost`: another worker holds the lease. `unsaved`: the store did not answer, so the lease will lapse. */
-export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unsaved';
+/** `lost`: another worker holds the lease. `unknown`: the store did not answer, so the lease will lapse. */
+export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 'lost' | 'unknown';
 
 type Returned = Extract<HandlerEnd, { kind: 'returned' }>;
 
@@ -143,12 +143,12 @@ export class ClaimEndings {
   async #settle(
     held: HeldClaim,
     write: () => Promise<FencedOutcome>,
-    written: Exclude<Ending, 'lost' | 'unsaved'>,
+    written: Exclude<Ending, 'lost' | 'unknown'>,
     beyondMs?: () => number,
   ): Promise<Ending> {
     const leave = held.group && written !== 'released' ? prepareLeave(this.#parts, held.group) : undefined;
     const answer = await retryUntilLeaseEnds(this.#parts, held, write, beyondMs);
-    if (answer === undefined) return 'unsaved';
+    if (answer === undefined) return 'unknown';
     if (answer.outcome === 'written') {
       await leave?.(held.claim);
       return written;

@@ -59,7 +59,7 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
       return store.restart(held.claim, next);
     };
     const answer = await retryUntilLeaseEnds(parts, held, restarting);
-    if (answer === undefined) return ended('unsaved');
+    if (answer === undefined) return ended('unknown');
     switch (answer.outcome) {
       case 'restarted': {
         // After a lost reply, the grant may be older than the last request.

@@ -107,7 +107,7 @@ export function createClaimRunner(parts: WorkerParts) {
       const held = holdClaim(clock, claimed.job, claimed.sentAt, bounds.stopping, claimed.group);
       const ending = await runUnder(held, bounds, returned).catch((error: unknown): Ending => {
         telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
-        return 'unsaved';
+        return 'unknown';
       });
       held.lease.end();
       const durationMs = Math.round(clock.monotonic() - claimed.sentAt.monotonic);

@@ -166,7 +166,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     down(true);
     stopping.abort(new ShuttingDown('shutdown'));
     await pass(LEASE_MS + 2000);
-    expect(await end).toBe('unsaved');
+    expect(await end).toBe('unknown');
   });
 
   it('gives up after a second lease’s length', async () => {
@@ -176,7 +176,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     down(true);
     resolve('result');
     await pass(2 * LEASE_MS + 5000);
-    expect(await end).toBe('unsaved');
+    expect(await end).toBe('unknown');
     down(false);
     await stack.sweep();
     expect(await row()).toMatchObject({ status: 'pending', attempt: 1 });
@@ -222,7 +222,7 @@ describe('a job whose cell dies as the store goes out of reach', () => {
     killCell();
     await pass(LEASE_MS + 2000);
     down(false);
-    expect(await end).toBe('unsaved');
+    expect(await end).toBe('unknown');
     await stack.sweep();
     expect(await row()).toMatchObject({ status: 'pending', attempt: 1, lapses: 1, crashes: 0 });
   });

@@ -108,7 +108,7 @@ export class Cell {
     return this.isReady() && !this.isRetired() && this.#missedPulses < LATE_TICKS;
   }
 
-  /** ClaimEndings with its current runs. */
+  /** Ends with its current runs. */
   isRetired(): boolean {
     return this.#fault !== undefined;
   }

@@ -1,5 +1,5 @@
 import { LeaseLost } from '../../lib/worker/abort-reasons.ts';
-import type { Heart, Patient } from '../../lib/worker/run/heart-loop.ts';
+import type { Heart, HeldLease } from '../../lib/worker/run/heart-loop.ts';
 import { type ClockReading, readClock } from '../../lib/worker/run/lease-clock.ts';
 import { of, REAPED, without } from './alter-writes.ts';
 import { QUIET } from './fault-kinds.ts';
@@ -8,7 +8,7 @@ import type { PlantedBug } from './planted-bug.ts';
 const YEAR_MS = 365 * 24 * 3_600_000;
 
 /** The lease, renewed in another way. */
-const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): Patient['lease'] => ({
+const renewedBy = (lease: HeldLease['lease'], renew: HeldLease['lease']['renew']): HeldLease['lease'] => ({
   renew,
   refuse: () => lease.refuse(),
   isHeld: () => lease.isHeld(),
@@ -17,7 +17,7 @@ const renewedBy = (lease: Patient['lease'], renew: Patient['lease']['renew']): P
 });
 
 /** Renewed for a year each time, while the heart still beats as often. */
-function heldForAYear(lease: Patient['lease']): Patient['lease'] {
+function heldForAYear(lease: HeldLease['lease']): HeldLease['lease'] {
   let ahead = 0;
   const renew = ({ wall, monotonic }: ClockReading) => {
     ahead = YEAR_MS;
@@ -26,9 +26,9 @@ function heldForAYear(lease: Patient['lease']): Patient['lease'] {
   return { ...renewedBy(lease, renew), sinceRenewalMs: () => lease.sinceRenewalMs() + ahead };
 }
 
-/** The heart, whose patients have other leases. */
-const withLeases = (heart: Heart, altered: (lease: Patient['lease']) => Patient['lease']): Heart => ({
-  start: (patient) => heart.start({ ...patient, lease: altered(patient.lease) }),
+/** The heart, whose leases have other leases. */
+const withLeases = (heart: Heart, altered: (lease: HeldLease['lease']) => HeldLease['lease']): Heart => ({
+  start: (held) => heart.start({ ...held, lease: altered(held.lease) }),
   stop: (claim) => heart.stop(claim),
   quiet: () => heart.quiet(),
   close: () => heart.close(),

@@ -12,7 +12,7 @@ const FULL = 25;
 /** Per claim; the SDK already retries, so more would only burden a struggling store. */
 const MOST_UNDER_WAY = 2;
 
-export interface Patient {
+export interface HeldLease {
   readonly claim: Claim;
   readonly leaseMs: number;
   /** Before jitter. */
@@ -36,7 +36,7 @@ interface HeartLoopOptions {
 }
 
 interface Beating {
-  readonly patient: Patient;
+  readonly held: HeldLease;
   underWay: number;
   /** Monotonic. */
   dueAt: number;
@@ -48,7 +48,7 @@ type BeatOutcome = HeartbeatOutcome | { readonly outcome: 'failed'; readonly err
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-const repeatedAfterMs = ({ intervalMs }: Patient): number => intervalMs * BEAT_REPEATED_AFTER;
+const repeatedAfterMs = ({ intervalMs }: HeldLease): number => intervalMs * BEAT_REPEATED_AFTER;
 
 /** Heartbeats from the host's event loop, which no handler can block. */
 export class HeartLoop {
@@ -68,9 +68,9 @@ export class HeartLoop {
   }
 
   /** Beats until the claim is stopped, refused or past its end. */
-  start(patient: Patient): void {
-    const each: Beating = { patient, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
-    this.#beating.set(patient.claim.owner, each);
+  start(held: HeldLease): void {
+    const each: Beating = { held, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
+    this.#beating.set(held.claim.owner, each);
     this.#plan(each, false);
   }
 
@@ -91,11 +91,11 @@ export class HeartLoop {
 
   #plan(each: Beating, failed: boolean): void {
     const { clock, chance } = this.#options;
-    const { patient } = each;
+    const { held } = each;
     const now = clock.monotonic();
-    const intervalMs = patient.intervalMs * (1 - HEART_JITTER * chance.random());
+    const intervalMs = held.intervalMs * (1 - HEART_JITTER * chance.random());
     // Counted from the last renewal, so that a late start or a slow reply catches up.
-    const wait = failed ? repeatedAfterMs(patient) : intervalMs - patient.lease.sinceRenewalMs();
+    const wait = failed ? repeatedAfterMs(held) : intervalMs - held.lease.sinceRenewalMs();
     const dueAt = now + Math.max(0, wait);
     // An older failed beat must not postpone the next one.
     each.dueAt = failed && each.dueAt > now ? Math.min(each.dueAt, dueAt) : dueAt;
@@ -113,11 +113,11 @@ export class HeartLoop {
     const now = this.#options.clock.monotonic();
     const due = [...this.#beating.values()].filter(({ joinsAt }) => joinsAt <= now);
     // After the lease ends the worker has fenced itself; a beat could only revive a claim that no one runs.
-    for (const each of due) if (!each.patient.lease.isHeld()) this.#forget(each);
-    const held = due.filter((each) => !this.#isStopped(each));
+    for (const each of due) if (!each.held.lease.isHeld()) this.#forget(each);
+    const alive = due.filter((each) => !this.#isStopped(each));
     const batches: Promise<void>[] = [];
-    for (let start = 0; start < held.length; start += FULL)
-      batches.push(this.#beat(held.slice(start, start + FULL)));
+    for (let start = 0; start < alive.length; start += FULL)
+      batches.push(this.#beat(alive.slice(start, start + FULL)));
     await Promise.all(batches);
   }
 
@@ -126,34 +126,34 @@ export class HeartLoop {
     for (const each of group) {
       each.underWay += 1;
       // Sent in parallel, because a broken network may swallow the first until the client times out.
-      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(each.patient) : NEVER;
+      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(each.held) : NEVER;
       each.dueAt = now + againMs;
       each.joinsAt = each.dueAt;
       if (againMs !== NEVER) this.#gatherer.lookWithin(againMs);
     }
-    const { sentAt, outcomes } = await this.#send(group.map(({ patient }) => patient));
+    const { sentAt, outcomes } = await this.#send(group.map(({ held }) => held));
     for (const [i, each] of group.entries()) {
-      const { lease } = each.patient;
+      const { lease } = each.held;
       each.underWay -= 1;
       const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
-      if (outcome.outcome === 'failed') this.#options.onFailure(each.patient.claim, outcome.error);
+      if (outcome.outcome === 'failed') this.#options.onFailure(each.held.claim, outcome.error);
       if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt);
       if (this.#isStopped(each)) continue;
       if (lease.hasEnded()) this.#forget(each);
-      else this.#judge(each, outcome);
+      else this.#interpretReply(each, outcome);
     }
   }
 
   async #send(
-    patients: readonly Patient[],
+    leases: readonly HeldLease[],
   ): Promise<{ readonly sentAt: ClockReading; readonly outcomes: readonly BeatOutcome[] }> {
     const { store, clock, clockCheck } = this.#options;
-    const failed = (error: unknown) => patients.map(() => ({ outcome: 'failed' as const, error }));
+    const failed = (error: unknown) => leases.map(() => ({ outcome: 'failed' as const, error }));
     // A clock that was set would make a lease end too early, or long after its worker.
     const isSound = await clockCheck.isSound();
     const sentAt = readClock(clock);
     if (!isSound) return { sentAt, outcomes: failed(new Error('this clock cannot be trusted with a lease')) };
-    const beats = patients.map(({ claim, leaseMs }) => ({ claim, leaseUntil: sentAt.wall + leaseMs }));
+    const beats = leases.map(({ claim, leaseMs }) => ({ claim, leaseUntil: sentAt.wall + leaseMs }));
     const [only] = beats;
     const outcomes =
       only !== undefined && beats.length === 1
@@ -162,8 +162,8 @@ export class HeartLoop {
     return { sentAt, outcomes: await outcomes.catch(failed) };
   }
 
-  #judge(each: Beating, outcome: BeatOutcome): void {
-    const { lease, onReport } = each.patient;
+  #interpretReply(each: Beating, outcome: BeatOutcome): void {
+    const { lease, onReport } = each.held;
     if (outcome.outcome === 'lost') {
       this.#forget(each);
       lease.refuse();
@@ -175,10 +175,10 @@ export class HeartLoop {
   }
 
   #isStopped(each: Beating): boolean {
-    return this.#beating.get(each.patient.claim.owner) !== each;
+    return this.#beating.get(each.held.claim.owner) !== each;
   }
 
-  #forget({ patient }: Beating): void {
-    this.#beating.delete(patient.claim.owner);
+  #forget({ held }: Beating): void {
+    this.#beating.delete(held.claim.owner);
   }
 }

@@ -4,7 +4,7 @@ import type { HeartbeatOutcome } from '../../../lib/protocol/ports.ts';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { trustTheClock } from '../../../lib/worker/intake/clock-check.ts';
-import type { HeartReport, Patient } from '../../../lib/worker/run/heart-loop.ts';
+import type { HeartReport, HeldLease } from '../../../lib/worker/run/heart-loop.ts';
 import { HeartLoop } from '../../../lib/worker/run/heart-loop.ts';
 import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 import type { ClockCheck } from '../../../lib/worker/worker-parts.ts';
@@ -48,7 +48,7 @@ function stage(
     onFailure: (_claim, error) => void failures.push(error),
   });
   const lease = new LeaseClock(clock, readClock(clock), LEASE_MS);
-  const start = (over: Partial<Patient> = {}) =>
+  const start = (over: Partial<HeldLease> = {}) =>
     heart.start({
       claim,
       lease,

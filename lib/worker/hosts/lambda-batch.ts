@@ -36,8 +36,8 @@ export function createBatchRunner(parts: WorkerParts) {
       return { stopping: stopping.signal, releaseWithinMs: deadlineMarginMs / 2, origin };
     };
     // Only jobs that had the whole invocation are charged for its deadline.
-    const fresh = stoppingFor('deadline');
-    const belated = stoppingFor('shutdown');
+    const firstStart = stoppingFor('deadline');
+    const lateStart = stoppingFor('shutdown');
     const open = new Set(messages);
     const waiting = [...messages];
 
@@ -53,9 +53,9 @@ export function createBatchRunner(parts: WorkerParts) {
     const lane = async (): Promise<void> => {
       // Later jobs need time to make progress before they are released.
       for (
-        let bounds = fresh;
-        remainingMs() > deadlineMarginMs * (bounds === fresh ? 1 : 2);
-        bounds = belated
+        let bounds = firstStart;
+        remainingMs() > deadlineMarginMs * (bounds === firstStart ? 1 : 2);
+        bounds = lateStart
       ) {
         const message = waiting.shift();
         if (message === undefined) return;

@@ -13,13 +13,13 @@ import type { WorkerParts } from '../worker-parts.ts';
 import { createLimitGate } from './limits.ts';
 import {
   type Claimable,
-  heldBack,
   type Opened,
   openMessage,
   type Returned,
   returned,
   SETTLED,
   type Settled,
+  throttledType,
 } from './open-message.ts';
 
 type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
@@ -118,8 +118,8 @@ export function createEngine(parts: WorkerParts) {
         const owner = requests[i]?.owner ?? '';
         if (outcome === undefined || outcome.outcome === 'failed')
           return unknown(owner, claimable, outcome?.error);
-        const claimed = await judge(parts, runner, outcome, claimable, sentAt).catch((error: unknown) =>
-          unknown(owner, claimable, error),
+        const claimed = await interpretReply(parts, runner, outcome, claimable, sentAt).catch(
+          (error: unknown) => unknown(owner, claimable, error),
         );
         return claimed.kind === 'claimed' ? admitted(claimed) : claimed;
       }),
@@ -137,7 +137,7 @@ export function createEngine(parts: WorkerParts) {
     const verdicts = new Map<Claimable, Claimed>();
     for (const each of opened) {
       // Asked again because some waited for others or for a slot.
-      const held = heldBack(parts, each);
+      const held = throttledType(parts, each);
       if (held !== undefined) verdicts.set(each, held);
     }
     const candidates = opened.filter((each) => !verdicts.has(each));
@@ -165,9 +165,9 @@ export function createEngine(parts: WorkerParts) {
 }
 
 /** After most refusals the message can go, because the row is safe. */
-async function judge(
+async function interpretReply(
   parts: WorkerParts,
-  runner: Pick<ClaimRunner, 'publish' | 'lostItsData'>,
+  runner: Pick<ClaimRunner, 'publish' | 'dataMissing'>,
   outcome: ClaimOutcome,
   claimable: Claimable,
   sentAt: ClaimedJob['sentAt'],
@@ -189,7 +189,7 @@ async function judge(
       return SETTLED;
     }
     case 'withoutData':
-      runner.lostItsData(outcome.job, outcome.error);
+      runner.dataMissing(outcome.job, outcome.error);
       return SETTLED;
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });

@@ -48,7 +48,7 @@ export const returned = (message: ReceivedMessage, error?: unknown): Returned =>
 };
 
 /** Leaves types in the queue while their cells keep dying. */
-export function heldBack(
+export function throttledType(
   { crashThrottle }: Pick<WorkerParts, 'crashThrottle'>,
   { type, message }: Pick<Claimable, 'type' | 'message'>,
 ): Returned | undefined {
@@ -81,7 +81,7 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
     else await forwardHint(parts, { ...read.job, type, key: read.key, forwarded: read.forwarded });
     return SETTLED;
   }
-  const held = heldBack(parts, { type, message });
+  const held = throttledType(parts, { type, message });
   if (held !== undefined) return held;
   if (read.kind === 'hint') return { kind: 'claimable', message, type, key: read.key, job: read.job };
   const { job } = read;

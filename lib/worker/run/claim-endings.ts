@@ -81,7 +81,7 @@ export class ClaimEndings {
     return end;
   }
 
-  lostItsData(job: RunningJob, error: Error): Ending {
+  dataMissing(job: RunningJob, error: Error): Ending {
     const { telemetry } = this.#parts;
     telemetry.error('job failed, because its data is gone', error, nameOf(job));
     telemetry.count('JobsFailed');

@@ -68,7 +68,7 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
         return { kind: 'again', held: holdClaim(clock, answer.job, grantedAt, held.stopping, held.group) };
       }
       case 'withoutData':
-        return ended(endings.lostItsData(answer.job, answer.error));
+        return ended(endings.dataMissing(answer.job, answer.error));
       case 'cancelRequested':
         return ended(await endings.cancel(held));
       case 'lost':

@@ -115,7 +115,7 @@ export function createClaimRunner(parts: WorkerParts) {
       telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
-    lostItsData: (job: RunningJob, error: Error) => endings.lostItsData(job, error),
+    dataMissing: (job: RunningJob, error: Error) => endings.dataMissing(job, error),
     publish: outlet.publish,
     quiet: outlet.settle,
   };

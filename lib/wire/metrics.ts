@@ -26,7 +26,10 @@ export const metrics = {
   JobsCrashed: { unit: 'Count', says: 'attempts that ended because their cell or their worker died' },
   CellsDied: { unit: 'Count', says: 'cells that died with jobs in them' },
   CellsUnready: { unit: 'Count', says: 'cells that ended before they could run a job' },
-  CrashThrottleOn: { unit: 'Count', says: 'times that a host stopped taking jobs because their cells kept dying' },
+  CrashThrottleOn: {
+    unit: 'Count',
+    says: 'times that a host stopped taking jobs because their cells kept dying',
+  },
   HintsSent: { unit: 'Count', says: 'queue messages sent by Leasehold itself' },
   LeasesLost: { unit: 'Count', says: 'attempts that ended because their lease was lost' },
   WritesFenced: { unit: 'Count', says: 'writes of a stale claim that were refused' },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jobBody } from '../../lib/wire/message.ts';
-import { readLastWords, WORDS_BYTES, WORDS_DESCRIPTOR } from '../../lib/worker/cells/last-words.ts';
+import { REPORT_BYTES, REPORT_DESCRIPTOR, readExitReport } from '../../lib/worker/cells/exit-report.ts';
 import { openUnnamedFile } from '../../lib/worker/cells/unnamed-file.ts';
 import { nodeAsOnLambda } from '../support/as-on-lambda.ts';
 import { type Deployed, deploy } from './deployed.ts';
@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'leasehold-lambda-'));
 const surroundings = nodeAsOnLambda(folder);
 const { execPath } = process;
 const module = join(projectRoot, 'test', 'support', 'jobs-on-lambda.ts');
-const lastWords = join(projectRoot, 'lib', 'worker', 'cells', 'last-words.ts');
+const exitReport = join(projectRoot, 'lib', 'worker', 'cells', 'exit-report.ts');
 let deployed: Deployed;
 
 /** The three bundles with the variables, log level, `/dev` and share of a core that Lambda would give them. */
@@ -52,13 +52,13 @@ describe.skipIf('missing' in surroundings)('as on Lambda', () => {
   });
 
   it('reports why V8 gave up', () => {
-    const words = openUnnamedFile(WORDS_BYTES);
-    const exhaust = `import { reportFatalErrors } from ${JSON.stringify(lastWords)};
+    const words = openUnnamedFile(REPORT_BYTES);
+    const exhaust = `import { reportFatalErrors } from ${JSON.stringify(exitReport)};
       reportFatalErrors();
       for (const hoard = []; ; ) hoard.push(new Array(100_000).fill(Math.random()));`;
     const options = ['--max-old-space-size=30', '--input-type=module', '--eval', exhaust];
-    spawnSync(process.execPath, options, { stdio: [...Array(WORDS_DESCRIPTOR).fill('ignore'), words] });
-    expect(readLastWords(words)?.fatal).toMatch(/out of memory/);
+    spawnSync(process.execPath, options, { stdio: [...Array(REPORT_DESCRIPTOR).fill('ignore'), words] });
+    expect(readExitReport(words)?.fatal).toMatch(/out of memory/);
     closeSync(words);
   });
 

@@ -96,7 +96,8 @@ export const cellBugs: readonly PlantedBug[] = [
       let deaths = 0;
       return {
         ...crashThrottle,
-        recordCrash: ({ jobId, type }) => crashThrottle.recordCrash({ jobId: `${jobId}, death ${++deaths}`, type }),
+        recordCrash: ({ jobId, type }) =>
+          crashThrottle.recordCrash({ jobId: `${jobId}, death ${++deaths}`, type }),
       };
     },
     size: 'crowd',
@@ -104,7 +105,11 @@ export const cellBugs: readonly PlantedBug[] = [
   {
     name: 'there is no crash throttle',
     breaks: /whose cells keep dying/,
-    alterCrashThrottle: (crashThrottle) => ({ ...crashThrottle, typePausedMs: () => 0, hostPausedMs: () => 0 }),
+    alterCrashThrottle: (crashThrottle) => ({
+      ...crashThrottle,
+      typePausedMs: () => 0,
+      hostPausedMs: () => 0,
+    }),
     rates: { ...QUIET, messageDelayed: 1 },
     size: 'crowd',
   },

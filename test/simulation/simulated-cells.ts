@@ -69,7 +69,7 @@ const timersOf = (host: Process): Timers => ({
       isOn = false;
     };
   },
-  soon: (run) => host.tick(0, run),
+  defer: (run) => host.tick(0, run),
 });
 
 function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: CellOrders): CellProcess {
@@ -78,7 +78,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
   const heard: ((messages: unknown) => void)[] = [];
   const exits: ((ending: CellExit) => void)[] = [];
   const disconnected = Promise.withResolvers<void>();
-  let hear: (message: ToCell) => void = () => {};
+  let onMessage: (message: ToCell) => void = () => {};
   let unsaid: FromCell[] = [];
   /** When the last of what the cell has said so far is heard: a channel keeps the order. */
   let heardAt = 0;
@@ -89,7 +89,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
       await process.clock.sleep(random.integer(START_MS / 2, START_MS));
       if (world.fault('cellStartFails', process.name)) return process.die();
       const registry = createRegistry([simulatedJob(process, judge)]);
-      ({ hear } = serveHost({
+      ({ onMessage } = serveHost({
         ...{
           orders,
           clock: process.clock,
@@ -98,9 +98,9 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
         },
         shared: bug.alterShared?.(new SharedMemory(bytes)) ?? new SharedMemory(bytes),
         registry,
-        channel: { say, flush },
+        channel: { send, flush },
       }));
-      say({ kind: 'ready', types: registry.definitions.map(({ type, limit }) => ({ type, limit })) });
+      send({ kind: 'ready', types: registry.definitions.map(({ type, limit }) => ({ type, limit })) });
       await new Promise<never>(() => {});
     },
     host,
@@ -123,7 +123,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
       for (const listener of heard) listener(said);
     });
   };
-  const say = (message: FromCell) => {
+  const send = (message: FromCell) => {
     unsaid.push(message);
     if (unsaid.length === 1) cell.tick(0, flush);
   };
@@ -139,13 +139,13 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
   return {
     pid: undefined,
     shared: Object.assign(new SharedMemory(bytes), { pulse: nextPulse }),
-    lastWords: () => undefined,
+    exitReport: () => undefined,
     send(messages) {
       judge.cells.sent(cell, messages);
       cell.tick(random.integer(1, CHANNEL_MS), () => {
         for (const message of messages) {
           if (message.kind === 'run') judge.cells.entered(cell, message.job);
-          hear(message);
+          onMessage(message);
         }
       });
     },

@@ -49,7 +49,10 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
   };
   const whole: WorkerParts = {
     cells: hasCells ? createSimulatedCells(process, { settings, judge, bug, concurrency }) : nearby(),
-    crashThrottle: judge.cells.watchCrashThrottle(process, bug.alterCrashThrottle?.(crashThrottle) ?? crashThrottle),
+    crashThrottle: judge.cells.watchCrashThrottle(
+      process,
+      bug.alterCrashThrottle?.(crashThrottle) ?? crashThrottle,
+    ),
     ...{ settings, clock, chance, queue },
     store: judge.limits.watch(judge.cells.watchClaims(process, store)),
     control: given.control,

@@ -1,8 +1,8 @@
 import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
+import type { ExitReport } from '../../lib/worker/cells/exit-report.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
-import type { Words } from '../../lib/worker/cells/last-words.ts';
 import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { heapBytes } from './heap-bytes.ts';
 
@@ -10,11 +10,11 @@ export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };
 
 /** The process of a cell that does nothing by itself: a test says what it says, shows and dies of, and sees what was done to it. */
 export function puppetCell(orders?: CellOrders) {
-  let hear: (heard: unknown) => void = () => {};
+  let onMessage: (heard: unknown) => void = () => {};
   let exit: (ending: CellExit) => void = () => {};
   const disconnected = Promise.withResolvers<void>();
   /** What it shows. */
-  const shown = { pulse: 0, memory: 0, lastWords: undefined as Words | undefined };
+  const shown = { pulse: 0, memory: 0, exitReport: undefined as ExitReport | undefined };
   const bytes = heapBytes();
   /** Its own side of the memory that it shares with its host. */
   const shared = new SharedMemory(bytes);
@@ -24,7 +24,7 @@ export function puppetCell(orders?: CellOrders) {
   const process: CellProcess = {
     pid: 4711,
     shared: Object.assign(new SharedMemory(bytes), { pulse: () => shown.pulse }),
-    lastWords: () => shown.lastWords,
+    exitReport: () => shown.exitReport,
     send: (messages) => void heard.push(...messages),
     end() {
       done.ended += 1;
@@ -34,7 +34,7 @@ export function puppetCell(orders?: CellOrders) {
       return shown.memory;
     },
     onMessage(listener) {
-      hear = listener;
+      onMessage = listener;
     },
     onExit(listener) {
       exit = listener;
@@ -47,7 +47,7 @@ export function puppetCell(orders?: CellOrders) {
   const runs = () => heard.flatMap((each) => (each.kind === 'run' ? [each] : []));
   return {
     ...{ orders, process, shown, shared, done, heard, runs },
-    say: (...messages: FromCell[]) => hear(messages),
+    send: (...messages: FromCell[]) => onMessage(messages),
     /** Its handler of this run has been started, or has told of progress so many times since. */
     begin(run: number, progress = 0) {
       const slot = runs().find((each) => each.run === run)?.slot ?? -1;

@@ -32,7 +32,7 @@ export function puppetPool(
           ticking.every = undefined;
         };
       },
-      soon: (run) => run(),
+      defer: (run) => run(),
     },
     launch(orders) {
       const puppet = puppetCell(orders);
@@ -50,7 +50,7 @@ export function puppetPool(
     return puppet;
   };
   const ready = (...indexes: number[]) => {
-    for (const index of indexes) at(index).say({ kind: 'ready', types: [{ type: 'work' }] });
+    for (const index of indexes) at(index).send({ kind: 'ready', types: [{ type: 'work' }] });
   };
   const start = (jobId: string, work: Partial<Work> = {}) => {
     const ends: RunEnd[] = [];
@@ -72,7 +72,7 @@ export function puppetPool(
           .runs()
           .find(({ job }) => job.jobId === jobId)?.run ?? -1;
       const error = { text: 'no', loggable: 'no', retryable: true };
-      at(index).say({ kind: 'ended', run, end: kind === 'threw' ? { kind, error } : { kind } });
+      at(index).send({ kind: 'ended', run, end: kind === 'threw' ? { kind, error } : { kind } });
       await settled();
     },
     /** The handler of this job has begun. */

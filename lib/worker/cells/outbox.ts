@@ -1,22 +1,22 @@
 /** Sends all messages of one event-loop turn together, because sends are expensive. */
 export class Outbox<Message> {
-  readonly #send: (messages: readonly Message[]) => void;
-  readonly #soon: (run: () => void) => void;
+  readonly #sendBatch: (messages: readonly Message[]) => void;
+  readonly #defer: (run: () => void) => void;
   #unsent: Message[] = [];
 
-  constructor(send: (messages: readonly Message[]) => void, soon: (run: () => void) => void) {
-    this.#send = send;
-    this.#soon = soon;
+  constructor(sendBatch: (messages: readonly Message[]) => void, defer: (run: () => void) => void) {
+    this.#sendBatch = sendBatch;
+    this.#defer = defer;
   }
 
-  readonly say = (message: Message): void => {
+  readonly send = (message: Message): void => {
     this.#unsent.push(message);
-    if (this.#unsent.length === 1) this.#soon(this.flush);
+    if (this.#unsent.length === 1) this.#defer(this.flush);
   };
 
   readonly flush = (): void => {
-    const said = this.#unsent;
+    const batch = this.#unsent;
     this.#unsent = [];
-    if (said.length > 0) this.#send(said);
+    if (batch.length > 0) this.#sendBatch(batch);
   };
 }

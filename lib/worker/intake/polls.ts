@@ -130,7 +130,10 @@ export class Polls {
     const { draining, hurry, parts, isReachable } = this.#options;
     const { clock, queue, cells, crashThrottle, clockCheck } = parts;
     const mayTake =
-      cells.isReady() && crashThrottle.hostPausedMs() === 0 && (await clockCheck.isSound()) && (await isReachable());
+      cells.isReady() &&
+      crashThrottle.hostPausedMs() === 0 &&
+      (await clockCheck.isSound()) &&
+      (await isReachable());
     if (draining.aborted) return [];
     this.#isPolling = mayTake;
     if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);

@@ -14,24 +14,24 @@ import { silentTelemetry } from '../../support/silent-ports.ts';
 const settings = resolveSettings({ maxCheckpointBytes: 1024, maxResultBytes: 1024 });
 const READY = [{ kind: 'ready', types: [{ type: 'work' }] }];
 
-/** A process that says whatever the test makes it say. */
+/** A process that sends whatever the test makes it send. */
 function puppet() {
-  let hear: (heard: unknown) => void = () => {};
+  let onMessage: (heard: unknown) => void = () => {};
   const process: CellProcess = {
     pid: undefined,
     shared: new SharedMemory(heapBytes()),
-    lastWords: () => undefined,
+    exitReport: () => undefined,
     send() {},
     end() {},
     memory: () => undefined,
     onMessage(listener) {
-      hear = listener;
+      onMessage = listener;
     },
     onExit() {},
     disconnected: new Promise(() => {}),
     forget() {},
   };
-  return { process, say: (heard: unknown) => hear(heard) };
+  return { process, send: (heard: unknown) => onMessage(heard) };
 }
 
 /** Two cells with a job in each. */
@@ -41,13 +41,13 @@ function stage() {
   const cells = new CellPool({
     ...{ clock, telemetry: silentTelemetry, settings, serviceName: 'test', source: 'test' },
     ...{ cells: 2, concurrency: 2, processors: 1, memoryBytes: 1, memoryForCells: () => 1 },
-    timers: { every: () => () => {}, soon: (run) => run() },
+    timers: { every: () => () => {}, defer: (run) => run() },
     launch() {
       puppets.push(puppet());
       return (puppets.at(-1) as ReturnType<typeof puppet>).process;
     },
   });
-  for (const { say } of [...puppets]) say(READY);
+  for (const { send } of [...puppets]) send(READY);
   const start = (jobId: string) => {
     const saved: Kept[] = [];
     const ends: RunEnd[] = [];
@@ -96,7 +96,7 @@ describe('whatever a cell says', () => {
     await fc.assert(
       fc.asyncProperty(hostile, async (said) => {
         const { cells, puppets, mine, other } = stage();
-        for (const each of said) puppets[0]?.say(each);
+        for (const each of said) puppets[0]?.send(each);
         await new Promise((resolve) => setImmediate(resolve));
         expect(other.ends).toEqual([]);
         expect(other.saved).toEqual([]);
@@ -106,7 +106,7 @@ describe('whatever a cell says', () => {
         for (const ended of mine.ends) expect(['returned', 'threw']).toContain(ended.kind);
         expect(cells.types()).toEqual(['work']);
         for (let run = 0; run <= 20; run++)
-          puppets[1]?.say([{ kind: 'ended', run, end: { kind: 'returned', result: '"its own"' } }]);
+          puppets[1]?.send([{ kind: 'ended', run, end: { kind: 'returned', result: '"its own"' } }]);
         await new Promise((resolve) => setImmediate(resolve));
         expect(other.ends).toEqual([{ kind: 'returned', result: '"its own"' }]);
       }),
@@ -117,7 +117,7 @@ describe('whatever a cell says', () => {
   it('stores nothing for a job that another cell has, and nothing twice at a time', async () => {
     const { puppets, mine, other } = stage();
     const saves = Array.from({ length: 20 }, (_, run) => ({ kind: 'save', run, checkpoint: '1' }));
-    puppets[0]?.say([...saves, ...saves]);
+    puppets[0]?.send([...saves, ...saves]);
     expect(mine.saved).toEqual([{ checkpoint: '1', progress: undefined }]);
     expect(other.saved).toEqual([]);
   });

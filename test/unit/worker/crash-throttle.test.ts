@@ -102,7 +102,10 @@ describe('the crash throttle', () => {
 describe('a message of a type that is held', () => {
   it('is no dead letter within five minutes, though it visits one holding host after the other', async () => {
     const { worker, settings } = createTestStack();
-    const crashThrottle = { ...createCrashThrottle(createFakeClock(), createKeptTelemetry()), typePausedMs: () => 5000 };
+    const crashThrottle = {
+      ...createCrashThrottle(createFakeClock(), createKeptTelemetry()),
+      typePausedMs: () => 5000,
+    };
     const message = { messageId: 'm', receiptHandle: 'm', sentAt: 0, body: jobBody('a', {}) };
     let seconds = 0;
     for (let receiveCount = 1; receiveCount < settings.maxReceiveCount; receiveCount++) {

@@ -5,22 +5,22 @@ import { Outbox } from '../outbox.ts';
 
 type Sender = (message: unknown, callback: (error: Error | null) => void) => boolean;
 
-export interface CellChannel extends Pick<Outbox<FromCell>, 'say' | 'flush'> {
+export interface CellChannel extends Pick<Outbox<FromCell>, 'send' | 'flush'> {
   /** A handler may have removed the listeners of its process. */
   listen(): void;
 }
 
 /** Takes over the channel, so that code loaded later cannot use it by accident. */
 export function takeChannel(listener: {
-  hear(message: ToCell): void;
+  onMessage(message: ToCell): void;
   /** Called before the process ends with its channel. */
   onClosed(): void;
 }): CellChannel {
-  const send = process.send?.bind(process) as Sender | undefined;
-  if (send === undefined) throw new Error('a cell is started by its host, with a channel to it');
+  const sendToHost = process.send?.bind(process) as Sender | undefined;
+  if (sendToHost === undefined) throw new Error('a cell is started by its host, with a channel to it');
   // Without a host, this cell is about to end.
-  const { say, flush } = new Outbox<FromCell>((said) => send(said, () => {}), setImmediate);
-  const onMessage = (messages: unknown) => (messages as readonly ToCell[]).forEach(listener.hear);
+  const { send, flush } = new Outbox<FromCell>((batch) => sendToHost(batch, () => {}), setImmediate);
+  const onMessage = (messages: unknown) => (messages as readonly ToCell[]).forEach(listener.onMessage);
   // Without a host, no lease here is renewed.
   const onDisconnect = () => {
     listener.onClosed();
@@ -35,7 +35,7 @@ export function takeChannel(listener: {
   if (!process.connected) endGroup();
   process.on('exit', flush);
   process.send = undefined;
-  return { say, flush, listen };
+  return { send, flush, listen };
 }
 
 /** Includes everything the cell has started, because a cell leads its process group. */

@@ -64,14 +64,14 @@ export function createCellLog(options: {
     writeTo(STDOUT, jsonLine(line) ?? jsonLine({ level, message }) ?? textOf([message]));
   };
 
-  const say: typeof write = (level, message, fields) => {
+  const log: typeof write = (level, message, fields) => {
     if (LEVELS.indexOf(level) >= LEVELS.indexOf(lowest)) write(level, message, fields);
   };
 
   return {
-    info: (message, fields) => say('INFO', message, fields),
-    warn: (message, fields) => say('WARN', message, fields),
-    error: (message, error, fields) => say('ERROR', message, { ...fields, error: errorFields(error) }),
+    info: (message, fields) => log('INFO', message, fields),
+    warn: (message, fields) => log('WARN', message, fields),
+    error: (message, error, fields) => log('ERROR', message, { ...fields, error: errorFields(error) }),
     console(level, args) {
       const text = textOf(args);
       const job = currentJob.getStore();

@@ -8,7 +8,7 @@ import { describeError } from '../../describe-error.ts';
 import type { Registry } from '../../registry.ts';
 import { MAX_ERROR_BYTES, thrownBy } from '../../thrown.ts';
 import type { CellOrders } from '../cell-orders.ts';
-import { createLastWords, type LastWords, reportFatalErrors } from '../last-words.ts';
+import { createExitReporter, type ExitReporter, reportFatalErrors } from '../exit-report.ts';
 import { fileBytes, SHARED_DESCRIPTOR, SharedMemory } from '../shared-memory.ts';
 import { type CellChannel, takeChannel } from './cell-channel.ts';
 import { createCellLog, currentJob, redirectConsole } from './output.ts';
@@ -26,7 +26,7 @@ export function runCell(
 ): void {
   const probe = createProbe();
   const shared = new SharedMemory(fileBytes(SHARED_DESCRIPTOR));
-  const lastWords = createLastWords();
+  const exitReporter = createExitReporter();
   const log = createCellLog({
     serviceName: orders.serviceName,
     // Lambda's level wins, as in the host.
@@ -35,13 +35,13 @@ export function runCell(
     now: () => systemClock.now(),
   });
   const channel = takeChannel({
-    hear: (message) => served?.hear(message),
+    onMessage: (message) => served?.onMessage(message),
     // Only a living host reads this, and then code in this cell closed the channel.
-    onClosed: () => lastWords.say({ origin: 'disconnect' }),
+    onClosed: () => exitReporter.write({ origin: 'disconnect' }),
   });
   let served: ReturnType<typeof serveHost> | undefined;
 
-  prepareProcess(lastWords, channel);
+  prepareProcess(exitReporter, channel);
   let pulse = 0;
   // Unreferenced, so that it keeps no process alive.
   setInterval(() => {
@@ -53,12 +53,12 @@ export function runCell(
   load().then(
     (registry) => {
       served = serveHost({ orders, registry, shared, channel, log, clock: systemClock, probe });
-      channel.say({ kind: 'ready', types: registry.definitions.map(optionsOf) });
+      channel.send({ kind: 'ready', types: registry.definitions.map(optionsOf) });
       channel.flush();
       onReady();
     },
     (error: unknown) => {
-      lastWords.say({ origin: 'load', error: cutToBytes(textOf(error), MAX_ERROR_BYTES / 4) });
+      exitReporter.write({ origin: 'load', error: cutToBytes(textOf(error), MAX_ERROR_BYTES / 4) });
       process.exit(UNLOADABLE);
     },
   );
@@ -66,7 +66,7 @@ export function runCell(
 
 const UNLOADABLE = 78;
 
-function prepareProcess(lastWords: LastWords, channel: CellChannel): void {
+function prepareProcess(exitReporter: ExitReporter, channel: CellChannel): void {
   // Meant for the host, which stops its cells itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   // Without a listener, a handler that prints would die of a log reader that is gone.
@@ -74,20 +74,20 @@ function prepareProcess(lastWords: LastWords, channel: CellChannel): void {
   let survived: string | undefined;
   process.on('uncaughtExceptionMonitor', (thrown, origin) => {
     const error = cutToBytes(describeError(thrown), MAX_ERROR_BYTES / 4);
-    lastWords.say({ origin, error, jobId: currentJob.getStore()?.jobId });
+    exitReporter.write({ origin, error, jobId: currentJob.getStore()?.jobId });
     channel.flush();
     // If a listener survives the exception, something else ends the process later.
     setImmediate(() => {
       survived = error;
-      lastWords.takeBack();
+      exitReporter.clear();
     });
   });
   const { abort } = process;
   process.abort = () => {
-    lastWords.say({ origin: 'abort' });
+    exitReporter.write({ origin: 'abort' });
     return abort();
   };
-  process.on('exit', (code) => lastWords.say({ origin: 'exit', code, survived }));
+  process.on('exit', (code) => exitReporter.write({ origin: 'exit', code, survived }));
   reportFatalErrors();
   try {
     writeFileSync('/proc/self/oom_score_adj', FIRST_TO_GO);

@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly orders: CellOrders;
   readonly registry: Registry;
   readonly shared: SharedMemory;
-  readonly channel: Pick<Outbox<FromCell>, 'say' | 'flush'>;
+  readonly channel: Pick<Outbox<FromCell>, 'send' | 'flush'>;
   readonly clock: Clock;
   readonly probe: Probe;
   readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
@@ -31,7 +31,7 @@ export function serveHost(options: ServeOptions) {
   const { orders, registry, shared, channel, clock, probe, log } = options;
   const active = new Map<number, Active>();
 
-  const hear = (message: ToCell) => {
+  const onMessage = (message: ToCell) => {
     switch (message.kind) {
       case 'run':
         return start(message);
@@ -40,7 +40,7 @@ export function serveHost(options: ServeOptions) {
       case 'saved':
         return active.get(message.run)?.onSaved(message.outcome);
       case 'flush':
-        return void flush().then(() => channel.say({ kind: 'flushed', turn: message.turn }));
+        return void flush().then(() => channel.send({ kind: 'flushed', turn: message.turn }));
     }
   };
 
@@ -49,12 +49,12 @@ export function serveHost(options: ServeOptions) {
     // Begin before reading the grant; the host revokes before reading this, so at least one sees the other.
     shared.begin(slot, run);
     const granted = shared.granted(slot);
-    if (granted.run !== run || granted.stop !== 0) return channel.say({ kind: 'unstarted', run });
+    if (granted.run !== run || granted.stop !== 0) return channel.send({ kind: 'unstarted', run });
     const definition = registry.find(job.type);
     if (definition !== undefined) return begin(message, definition);
     // Only if the jobs module changed after the host read its types.
     const error = thrownBy(new UnknownTypeError(job.type, []));
-    channel.say({ kind: 'ended', run, end: { kind: 'threw', error } });
+    channel.send({ kind: 'ended', run, end: { kind: 'threw', error } });
   };
 
   const begin = (message: RunMessage, definition: JobDefinition) => {
@@ -74,7 +74,7 @@ export function serveHost(options: ServeOptions) {
           const saved = Promise.withResolvers<'written' | 'lost'>();
           onSaved = (outcome) =>
             typeof outcome === 'string' ? saved.resolve(outcome) : saved.reject(new Error(outcome.failed));
-          channel.say({ kind: 'save', run, ...kept });
+          channel.send({ kind: 'save', run, ...kept });
           channel.flush();
           return saved.promise;
         },
@@ -86,7 +86,7 @@ export function serveHost(options: ServeOptions) {
       active.delete(run);
       // Sent before the end, so that the host does not charge the job for its cell.
       if (end.kind === 'threw') lookAtHealth(true);
-      channel.say({ kind: 'ended', run, end });
+      channel.send({ kind: 'ended', run, end });
     });
   };
 
@@ -95,7 +95,7 @@ export function serveHost(options: ServeOptions) {
   probe.beat();
   const lookAtHealth = (hasFailed: boolean) => {
     const fault = probe.fault(hasFailed);
-    if (fault !== undefined && fault !== usual) channel.say({ kind: 'unwell', fault });
+    if (fault !== undefined && fault !== usual) channel.send({ kind: 'unwell', fault });
   };
 
   const flush = async (): Promise<void> => {
@@ -103,7 +103,7 @@ export function serveHost(options: ServeOptions) {
   };
 
   return {
-    hear,
+    onMessage,
     /** A suspended host sends no messages, so check leases here, and the health of the process. */
     look() {
       probe.beat();

@@ -1,4 +1,4 @@
-import type { Words } from '../last-words.ts';
+import type { ExitReport } from '../exit-report.ts';
 
 export type KilledFor = 'ignored signal' | 'stalled' | 'loading' | 'memory' | 'closing';
 
@@ -27,23 +27,23 @@ const OURS: Readonly<Record<KilledFor, string>> = {
 export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;
-  readonly words?: Words;
+  readonly report?: ExitReport;
   /** The host killed it because its channel was closed. */
   readonly wasDeaf?: boolean;
   readonly memory: number;
   readonly memoryBytes: number;
 }): string {
-  const { ending, killedFor, words, memory, memoryBytes } = known;
+  const { ending, killedFor, report, memory, memoryBytes } = known;
   if (killedFor !== undefined) return OURS[killedFor];
   if (ending.error !== undefined) return `its process could not be started: ${ending.error}`;
-  if (words?.origin === 'load') return words.error ?? 'its jobs module cannot be loaded';
-  if (words?.error !== undefined)
-    return words.origin === 'unhandledRejection'
-      ? `unhandled rejection: ${words.error}`
-      : `uncaught exception: ${words.error}`;
-  if (words?.origin === 'disconnect') return CHANNEL_CLOSED;
+  if (report?.origin === 'load') return report.error ?? 'its jobs module cannot be loaded';
+  if (report?.error !== undefined)
+    return report.origin === 'unhandledRejection'
+      ? `unhandled rejection: ${report.error}`
+      : `uncaught exception: ${report.error}`;
+  if (report?.origin === 'disconnect') return CHANNEL_CLOSED;
   const share = memory / memoryBytes;
-  if (ending.signal === 'SIGABRT' || ending.code === ABORTED) return explainAbort(words, share);
+  if (ending.signal === 'SIGABRT' || ending.code === ABORTED) return explainAbort(report, share);
   if (ending.signal === 'SIGKILL')
     return share >= NEAR
       ? 'out of memory (killed by the kernel)'
@@ -51,14 +51,15 @@ export function explainDeath(known: {
         ? CHANNEL_CLOSED
         : 'killed (SIGKILL) by somebody else than its host';
   if (ending.signal !== null) return `killed (${ending.signal})`;
-  const before = words?.survived === undefined ? '' : `\nbefore that, its process survived ${words.survived}`;
+  const before =
+    report?.survived === undefined ? '' : `\nbefore that, its process survived ${report.survived}`;
   return `a handler, or what it called, ended the process with exit code ${ending.code}${before}`;
 }
 
-/** V8 leaves a report, `process.abort()` last words; without either it was native code or lack of memory. */
-function explainAbort(words: Words | undefined, share: number): string {
-  if (words?.origin === 'abort') return 'aborted by process.abort()';
-  if (words?.fatal !== undefined)
-    return /out of memory/i.test(words.fatal) ? 'out of memory (heap)' : `aborted by V8: ${words.fatal}`;
+/** V8 leaves a report, `process.abort()` an exit report; without either it was native code or lack of memory. */
+function explainAbort(report: ExitReport | undefined, share: number): string {
+  if (report?.origin === 'abort') return 'aborted by process.abort()';
+  if (report?.fatal !== undefined)
+    return /out of memory/i.test(report.fatal) ? 'out of memory (heap)' : `aborted by V8: ${report.fatal}`;
   return share >= NEAR ? 'out of memory (heap)' : 'aborted (SIGABRT) by native code; stderr may say more';
 }

@@ -139,7 +139,7 @@ export class CellPool implements Cells {
     const { logLevel, maxCheckpointBytes, maxResultBytes } = settings;
     const pulseMs = this.#tickMs;
     const cell: Cell = new Cell({
-      ...{ ...this.#options, id: ++this.#ids, pulseMs, soon: this.#timers.soon },
+      ...{ ...this.#options, id: ++this.#ids, pulseMs, defer: this.#timers.defer },
       process: launch({ serviceName, logLevel, pulseMs, jobs, maxCheckpointBytes, maxResultBytes }),
       onReady: (told) => {
         if (!this.#readiness.ready(told)) return cell.kill('closing');

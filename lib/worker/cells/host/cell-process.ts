@@ -2,7 +2,7 @@ import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { closeSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type CellOrders, ordersVariable } from '../cell-orders.ts';
 import type { ToCell } from '../channel.ts';
-import { readLastWords, WORDS_BYTES, WORDS_DESCRIPTOR, type Words } from '../last-words.ts';
+import { type ExitReport, REPORT_BYTES, REPORT_DESCRIPTOR, readExitReport } from '../exit-report.ts';
 import { fileBytes, SHARED_BYTES, SHARED_DESCRIPTOR, SharedMemory } from '../shared-memory.ts';
 import { openUnnamedFile } from '../unnamed-file.ts';
 import type { CellExit } from './cause-of-death.ts';
@@ -12,7 +12,7 @@ import { rssOf } from './memory.ts';
 export interface CellProcess {
   readonly pid: number | undefined;
   readonly shared: SharedMemory;
-  lastWords(): Words | undefined;
+  exitReport(): ExitReport | undefined;
   send(messages: readonly ToCell[]): void;
   /** Kills it with everything it started; a no-op if it is gone. */
   end(): void;
@@ -43,18 +43,18 @@ export function launchCell(program: CellProgram, orders: CellOrders, guard?: Gua
   try {
     const shared = openUnnamedFile(SHARED_BYTES, program.folders);
     opened.push(shared);
-    const words = openUnnamedFile(WORDS_BYTES, program.folders);
-    opened.push(words);
+    const report = openUnnamedFile(REPORT_BYTES, program.folders);
+    opened.push(report);
     const stdio: (number | 'inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     stdio[SHARED_DESCRIPTOR] = shared;
-    stdio[WORDS_DESCRIPTOR] = words;
+    stdio[REPORT_DESCRIPTOR] = report;
     const mark = `${FAMILY}.${++cells}`;
     const child = forkCell(program, orders, stdio, mark);
     if (child.pid !== undefined) guard?.watch(child.pid);
     return {
       ...dealingWith(child),
       shared: new SharedMemory(fileBytes(shared)),
-      lastWords: () => readLastWords(words),
+      exitReport: () => readExitReport(report),
       forget() {
         if (child.pid !== undefined) guard?.forget(child.pid);
         endStrays(mark);
@@ -89,7 +89,7 @@ const forkCell = (
     },
   });
 
-const dealingWith = (child: ChildProcess): Omit<CellProcess, 'shared' | 'lastWords' | 'forget'> => ({
+const dealingWith = (child: ChildProcess): Omit<CellProcess, 'shared' | 'exitReport' | 'forget'> => ({
   pid: child.pid,
   send(messages) {
     if (child.connected) child.send(messages as ToCell[], () => {});

@@ -23,12 +23,12 @@ export interface CellRun {
 export class CellRuns {
   readonly all = new Map<number, CellRun>();
   readonly #shared: SharedMemory;
-  readonly #say: (message: ToCell) => void;
+  readonly #send: (message: ToCell) => void;
   readonly #slots: boolean[] = [];
 
-  constructor(shared: SharedMemory, say: (message: ToCell) => void) {
+  constructor(shared: SharedMemory, send: (message: ToCell) => void) {
     this.#shared = shared;
-    this.#say = say;
+    this.#send = send;
   }
 
   start(number: number, work: Work, settle: CellRun['settle']): void {
@@ -43,7 +43,7 @@ export class CellRuns {
     this.all.set(number, run);
     this.#grant(run);
     const { origin, progressIntervalMs } = work;
-    this.#say({ kind: 'run', run: number, slot, progressIntervalMs, ...origin, job: dataOf(work) });
+    this.#send({ kind: 'run', run: number, slot, progressIntervalMs, ...origin, job: dataOf(work) });
   }
 
   /** Writes nothing, because the cell knows or was told. */
@@ -67,7 +67,7 @@ export class CellRuns {
     run.stop = stopNumberOf(reason);
     run.limitMs = limitOf(reason);
     this.#grant(run);
-    this.#say({ kind: 'abort', run: number });
+    this.#send({ kind: 'abort', run: number });
   }
 
   /** Revokes a run; true if it had not started. */
@@ -90,7 +90,7 @@ export class CellRuns {
       .save({ checkpoint, progress })
       .catch((error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }));
     run.saving = false;
-    if (this.all.get(number) === run) this.#say({ kind: 'saved', run: number, outcome });
+    if (this.all.get(number) === run) this.#send({ kind: 'saved', run: number, outcome });
   }
 
   look(): void {

@@ -13,7 +13,7 @@ import type { Timers } from './ticks.ts';
 
 interface CellOptions
   extends Pick<CellPoolOptions, 'clock' | 'telemetry' | 'settings' | 'memoryBytes' | 'loadWithinMs'>,
-    Pick<Timers, 'soon'> {
+    Pick<Timers, 'defer'> {
   readonly id: number;
   readonly process: CellProcess;
   /** How often the cell signals that its event loop turns. */
@@ -35,7 +35,7 @@ export interface CellDeath {
 }
 
 /** A result may arrive between exit and the end of the channel. */
-const LAST_WORDS_MS = 250;
+const LAST_MESSAGES_MS = 250;
 const FLUSH_MS = 1000;
 /** A cell this late gets no work. */
 const LATE_TICKS = 3;
@@ -57,7 +57,7 @@ export class Cell {
   readonly #options: CellOptions;
   readonly #process: CellProcess;
   readonly #runs: CellRuns;
-  readonly #say: (message: ToCell) => void;
+  readonly #send: (message: ToCell) => void;
   readonly #startedAt: number;
   #ticks = 0;
   #wasReady = false;
@@ -78,19 +78,19 @@ export class Cell {
   #killedFor: KilledFor | undefined;
 
   constructor(options: CellOptions) {
-    const { id, settings, process, soon } = options;
-    this.#say = new Outbox<ToCell>((said) => this.#isDead || process.send(said), soon).say;
+    const { id, settings, process, defer } = options;
+    this.#send = new Outbox<ToCell>((said) => this.#isDead || process.send(said), defer).send;
     this.#options = options;
     this.#startedAt = options.clock.monotonic();
     this.#process = process;
-    this.#runs = new CellRuns(process.shared, this.#say);
+    this.#runs = new CellRuns(process.shared, this.#send);
     this.id = id;
     this.pid = process.pid;
     this.runs = this.#runs.all;
     process.onMessage((heard) => {
       // Its runs have already moved on.
       if (this.#isDead) return;
-      for (const message of readFromCell(heard, settings)) this.#hear(message);
+      for (const message of readFromCell(heard, settings)) this.#onMessage(message);
     });
     process.onExit((ending) => void this.#die(ending));
     void process.disconnected.then(() => this.#endIfDeaf());
@@ -148,7 +148,7 @@ export class Cell {
     if (!this.#wasReady || this.#isDead) return;
     const flushed = Promise.withResolvers<void>();
     this.#flush = { turn: this.#flush.turn + 1, isOver: flushed.resolve };
-    this.#say({ kind: 'flush', turn: this.#flush.turn });
+    this.#send({ kind: 'flush', turn: this.#flush.turn });
     await waitAtMost(FLUSH_MS, flushed.promise, this.#options.clock);
   }
 
@@ -199,7 +199,7 @@ export class Cell {
     this.#memory = this.#process.memory() || this.#memory;
   }
 
-  #hear(message: FromCell): void {
+  #onMessage(message: FromCell): void {
     this.#unheard = 0;
     switch (message.kind) {
       case 'ready':
@@ -257,7 +257,7 @@ export class Cell {
     this.#hasExited = true;
     this.#isEnding = true;
     this.#process.end();
-    await waitAtMost(LAST_WORDS_MS, this.#process.disconnected, this.#options.clock);
+    await waitAtMost(LAST_MESSAGES_MS, this.#process.disconnected, this.#options.clock);
     this.#isDead = true;
     // A job that never started cannot be the cause.
     this.#runs.look();
@@ -269,7 +269,7 @@ export class Cell {
 
   /** A live cell without a channel cannot report results, so its jobs would never end. */
   async #endIfDeaf(): Promise<void> {
-    if (!this.#hasExited) await this.#options.clock.sleep(LAST_WORDS_MS);
+    if (!this.#hasExited) await this.#options.clock.sleep(LAST_MESSAGES_MS);
     if (this.#hasExited) return;
     this.#wasDeaf = true;
     this.#process.end();
@@ -277,7 +277,7 @@ export class Cell {
 
   #describeDeath(ending: CellExit): CellDeath {
     const killedFor = this.#killedFor;
-    const known = { ending, killedFor, words: this.#process.lastWords(), wasDeaf: this.#wasDeaf };
+    const known = { ending, killedFor, report: this.#process.exitReport(), wasDeaf: this.#wasDeaf };
     const cause = explainDeath({ ...known, memory: this.#memory, memoryBytes: this.#options.memoryBytes });
     const ageMs = this.#options.clock.monotonic() - this.#startedAt;
     return { cause, killedFor, wasReady: this.#wasReady, ageMs, runs: [...this.runs.values()] };

@@ -4,7 +4,7 @@ export interface Timers {
   /** Returns a stop function. Ticks missed while the host was suspended are skipped. */
   every(ms: number, run: () => void): () => void;
   /** Runs after the current code. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
 }
 
 export const nodeTimers: Timers = {
@@ -12,7 +12,7 @@ export const nodeTimers: Timers = {
     const timer = setInterval(run, ms);
     return () => clearInterval(timer);
   },
-  soon: (run) => void setImmediate(run),
+  defer: (run) => void setImmediate(run),
 };
 
 const TICK_MS = 250;

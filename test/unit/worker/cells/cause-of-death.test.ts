@@ -13,7 +13,7 @@ describe('why a cell died', () => {
     ['memory', 'out of memory: killed before its memory was exhausted'],
     ['closing', 'ended with its host'],
   ])('is said where its host ended it: %s', (killedFor, cause) => {
-    expect(explain({ killedFor, words: { error: 'boom' } })).toBe(cause);
+    expect(explain({ killedFor, report: { error: 'boom' } })).toBe(cause);
   });
 
   it.each<[string, Parameters<typeof explain>[0], string]>([
@@ -26,12 +26,12 @@ describe('why a cell died', () => {
     ['a signal', { ending: exit(null, 'SIGSEGV') }, 'killed (SIGSEGV)'],
     [
       'an exception',
-      { words: { origin: 'uncaughtException', error: 'Error: boom' } },
+      { report: { origin: 'uncaughtException', error: 'Error: boom' } },
       'uncaught exception: Error: boom',
     ],
     [
       'a rejection',
-      { words: { origin: 'unhandledRejection', error: 'Error: boom' } },
+      { report: { origin: 'unhandledRejection', error: 'Error: boom' } },
       'unhandled rejection: Error: boom',
     ],
     [
@@ -41,7 +41,7 @@ describe('why a cell died', () => {
     ],
     [
       'a channel closed from within',
-      { ending: exit(null, 'SIGKILL'), words: { origin: 'disconnect' } },
+      { ending: exit(null, 'SIGKILL'), report: { origin: 'disconnect' } },
       'a handler, or what it called, closed the channel to its host',
     ],
     [
@@ -56,7 +56,7 @@ describe('why a cell died', () => {
     ],
     [
       'an exit some time after an exception',
-      { words: { origin: 'exit', survived: 'Error: boom' } },
+      { report: { origin: 'exit', survived: 'Error: boom' } },
       'a handler, or what it called, ended the process with exit code 1\nbefore that, its process survived Error: boom',
     ],
     [
@@ -66,15 +66,15 @@ describe('why a cell died', () => {
     ],
     [
       'an abort by exit code',
-      { ending: exit(134), words: { origin: 'abort' } },
+      { ending: exit(134), report: { origin: 'abort' } },
       'aborted by process.abort()',
     ],
     [
       'an abort by V8',
-      { ending: exit(134), words: { fatal: 'Check failed' } },
+      { ending: exit(134), report: { fatal: 'Check failed' } },
       'aborted by V8: Check failed',
     ],
-    ['a full heap', { ending: exit(134), words: { fatal: 'Heap OUT OF MEMORY' } }, 'out of memory (heap)'],
+    ['a full heap', { ending: exit(134), report: { fatal: 'Heap OUT OF MEMORY' } }, 'out of memory (heap)'],
     ['a native abort near its share', { ending: exit(null, 'SIGABRT'), memory: 80 }, 'out of memory (heap)'],
     [
       'a native abort',

@@ -8,7 +8,7 @@ import { silentTelemetry } from '../../../support/silent-ports.ts';
 import { stubWork } from '../../../support/stub-work.ts';
 
 /** Exit and the end of the channel come one after the other. */
-const LAST_WORDS_MS = 250;
+const LAST_MESSAGES_MS = 250;
 
 function stage() {
   const clock = createFakeClock();
@@ -16,7 +16,7 @@ function stage() {
   const deaths: CellDeath[] = [];
   const cell = new Cell({
     ...{ id: 7, process: puppet.process, pulseMs: 250, settings: resolveSettings(), clock },
-    ...{ soon: (run) => run(), memoryBytes: 1000 },
+    ...{ defer: (run) => run(), memoryBytes: 1000 },
     onReady() {},
     standsOut: () => false,
     telemetry: silentTelemetry,
@@ -28,7 +28,7 @@ function stage() {
     cell.run(run, stubWork(), (end) => void ends.push(end));
     return ends;
   };
-  const ready = () => puppet.say({ kind: 'ready', types: [] });
+  const ready = () => puppet.send({ kind: 'ready', types: [] });
   return { cell, clock, puppet, deaths, start, ready };
 }
 
@@ -47,7 +47,7 @@ describe('a cell whose process has ended', () => {
     puppet.exit();
     await settled();
     expect(deaths).toEqual([]);
-    puppet.say({ kind: 'ended', run: 1, end: { kind: 'returned', result: '"late"' } });
+    puppet.send({ kind: 'ended', run: 1, end: { kind: 'returned', result: '"late"' } });
     expect(ends).toEqual([{ kind: 'returned', result: '"late"' }]);
     puppet.disconnect();
     await settled();
@@ -60,7 +60,7 @@ describe('a cell whose process has ended', () => {
   it('is dead after a while although its channel stays open', async () => {
     const { clock, puppet, deaths } = stage();
     puppet.exit();
-    await clock.advance(LAST_WORDS_MS - 1);
+    await clock.advance(LAST_MESSAGES_MS - 1);
     expect([deaths, puppet.done.forgotten]).toEqual([[], 0]);
     await clock.advance(1);
     expect(deaths).toHaveLength(1);
@@ -100,9 +100,9 @@ describe('a cell whose process has ended', () => {
     ]);
   });
 
-  it('was not ready if it never said so, and its last words tell why it died', async () => {
+  it('was not ready if it never said so, and its exit report tells why it died', async () => {
     const { puppet, deaths } = stage();
-    puppet.shown.lastWords = { origin: 'uncaughtException', error: 'Error: oh' };
+    puppet.shown.exitReport = { origin: 'uncaughtException', error: 'Error: oh' };
     puppet.die({ code: 1, signal: null });
     await settled();
     expect(deaths).toMatchObject([{ cause: 'uncaught exception: Error: oh', wasReady: false }]);
@@ -144,7 +144,7 @@ describe('a cell that closes its channel and lives', () => {
     const { clock, puppet, deaths } = stage();
     puppet.disconnect();
     await settled();
-    await clock.advance(LAST_WORDS_MS - 1);
+    await clock.advance(LAST_MESSAGES_MS - 1);
     expect(puppet.done.ended).toBe(0);
     await clock.advance(1);
     expect(puppet.done.ended).toBe(1);
@@ -159,7 +159,7 @@ describe('a cell that closes its channel and lives', () => {
     const { clock, puppet, deaths } = stage();
     puppet.disconnect();
     await settled();
-    await clock.advance(LAST_WORDS_MS - 1);
+    await clock.advance(LAST_MESSAGES_MS - 1);
     puppet.exit(KILLED);
     await settled();
     await clock.advance(1);
@@ -172,7 +172,7 @@ describe('a cell that closes its channel and lives', () => {
     puppet.exit(KILLED);
     puppet.disconnect();
     await settled();
-    await clock.advance(LAST_WORDS_MS);
+    await clock.advance(LAST_MESSAGES_MS);
     expect(deaths.map(({ cause }) => cause)).toEqual(['killed (SIGKILL) by somebody else than its host']);
     expect(puppet.done.ended).toBe(1);
   });

@@ -216,7 +216,7 @@ describe('a host that may be frozen', () => {
     await die(0);
     const [asked] = at(1).heard;
     expect([isQuiet, asked?.kind]).toEqual([false, 'flush']);
-    at(1).say({ kind: 'flushed', turn: asked?.kind === 'flush' ? asked.turn : -1 });
+    at(1).send({ kind: 'flushed', turn: asked?.kind === 'flush' ? asked.turn : -1 });
     await quiet;
   });
 });

@@ -27,7 +27,7 @@ describe('the cells of a host that starts', () => {
     });
     await settled();
     expect(isReady).toBe(false);
-    at(1).say({ kind: 'ready', types: [{ type: 'work', maxAttempts: 4 }, { type: 'play' }] });
+    at(1).send({ kind: 'ready', types: [{ type: 'work', maxAttempts: 4 }, { type: 'play' }] });
     await settled();
     expect([isReady, cells.isReady(), cells.types()]).toEqual([true, true, ['work', 'play']]);
     expect([cells.find('work'), cells.find('play'), cells.find('rest')]).toEqual([
@@ -41,7 +41,7 @@ describe('the cells of a host that starts', () => {
 
   it('are ended where their types contradict the settings, and whoever waits for them is told', async () => {
     const { cells, at } = puppetPool();
-    at(0).say({ kind: 'ready', types: [{ type: 'work', maxAttempts: -1 }] });
+    at(0).send({ kind: 'ready', types: [{ type: 'work', maxAttempts: -1 }] });
     await expect(cells.ready()).rejects.toThrow(/maxAttempts is -1/);
     expect([cells.isReady(), at(0).done.ended]).toEqual([false, 1]);
   });
@@ -52,7 +52,7 @@ describe('the cells of a host that starts', () => {
     const rejected = expect(cells.ready()).rejects.toThrow(/file:\/\/\/jobs\.js.*syntax/s);
     for (const [index, pauseMs] of [250, 500, 1000].entries()) {
       expect([puppets.length, cells.isUsable(), waiting.ends]).toEqual([index + 1, true, []]);
-      at(index).shown.lastWords = { origin: 'load', error: 'syntax' };
+      at(index).shown.exitReport = { origin: 'load', error: 'syntax' };
       at(index).die();
       await settled();
       await clock.advance(pauseMs - 1);

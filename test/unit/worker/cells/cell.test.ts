@@ -30,7 +30,7 @@ function stage({ isHeldBack = false } = {}) {
       settings: resolveSettings({ maxStallMs: 2500 }),
       clock,
     },
-    ...{ soon: (run) => (isHeldBack ? void unsaid.push(run) : run()), memoryBytes: 1000 },
+    ...{ defer: (run) => (isHeldBack ? void unsaid.push(run) : run()), memoryBytes: 1000 },
     onReady: (types) => void told.ready.push(types),
     standsOut: () => false,
     telemetry: silentTelemetry,
@@ -45,7 +45,7 @@ function stage({ isHeldBack = false } = {}) {
     return ends;
   };
   const speak = () => {
-    for (const say of unsaid.splice(0)) say();
+    for (const send of unsaid.splice(0)) send();
   };
   return { cell, clock, puppet, told, start, speak };
 }
@@ -55,20 +55,20 @@ describe('a cell that starts', () => {
     const { cell, puppet, told } = stage();
     expect([cell.id, cell.pid]).toEqual([7, 4711]);
     expect([cell.isReady(), cell.isEnding()]).toEqual([false, false]);
-    puppet.say(READY);
+    puppet.send(READY);
     expect([cell.isReady(), cell.isEnding()]).toEqual([true, false]);
-    puppet.say(READY);
+    puppet.send(READY);
     expect(told.ready).toEqual([[{ type: 'work' }]]);
   });
 
   it('is not ready any more, nor for the first time, when it is being ended', () => {
     const one = stage();
-    one.puppet.say(READY);
+    one.puppet.send(READY);
     one.cell.kill('closing');
     expect([one.cell.isReady(), one.cell.isEnding()]).toEqual([false, true]);
     const two = stage();
     two.cell.kill('closing');
-    two.puppet.say(READY);
+    two.puppet.send(READY);
     expect([two.cell.isReady(), two.told.ready]).toEqual([false, []]);
   });
 });
@@ -77,12 +77,12 @@ describe('what a cell is used for', () => {
   it('wears it: five failures in a row of its own runs, until one of them returns', () => {
     const { cell, puppet, start } = stage();
     for (const run of [1, 2, 3, 4, 5, 6]) start(run);
-    puppet.say(ended(1, threw), ended(2, threw), ended(3, threw), ended(4, threw));
-    puppet.say(ended(9, threw), ended(9, { kind: 'returned' }), ended(1, threw));
+    puppet.send(ended(1, threw), ended(2, threw), ended(3, threw), ended(4, threw));
+    puppet.send(ended(9, threw), ended(9, { kind: 'returned' }), ended(1, threw));
     expect(cell.isWorn()).toBe(false);
-    puppet.say(ended(5, threw));
+    puppet.send(ended(5, threw));
     expect(cell.isWorn()).toBe(true);
-    puppet.say(ended(6, { kind: 'returned' }));
+    puppet.send(ended(6, { kind: 'returned' }));
     expect(cell.isWorn()).toBe(false);
   });
 
@@ -97,7 +97,7 @@ describe('what a cell is used for', () => {
 
   it('takes back what it did not begin within a second, and is given nothing until its pulse moves', () => {
     const { cell, puppet, told, start } = stage();
-    puppet.say(READY);
+    puppet.send(READY);
     const ends = start(1);
     for (let ticks = 0; ticks < 4; ticks++) cell.tick();
     expect(ends).toEqual([]);
@@ -113,7 +113,7 @@ describe('what a cell is used for', () => {
 describe('a cell beyond its limits', () => {
   it('is ended when its pulse was missing for longer than a handler may block', () => {
     const { cell, puppet, start } = stage();
-    puppet.say(READY);
+    puppet.send(READY);
     start(1);
     puppet.begin(1);
     for (let ticks = 0; ticks < 10; ticks++) cell.tick();
@@ -126,7 +126,7 @@ describe('a cell beyond its limits', () => {
 
   it('is ended sooner where one of its jobs may block for less', () => {
     const { cell, puppet, start } = stage();
-    puppet.say(READY);
+    puppet.send(READY);
     start(1);
     start(2, { maxStallMs: 500 });
     cell.tick();
@@ -149,7 +149,7 @@ describe('a cell beyond its limits', () => {
   it('is given nothing while its pulse is late', () => {
     const { cell, puppet, start } = stage();
     expect(cell.canServe()).toBe(false);
-    puppet.say(READY);
+    puppet.send(READY);
     start(1);
     puppet.begin(1);
     cell.tick();
@@ -168,7 +168,7 @@ describe('a tick of the host', () => {
     const { cell, puppet } = stage();
     for (let ticks = 0; ticks < 20; ticks++) cell.tick();
     expect(puppet.done.ended).toBe(0);
-    puppet.say(READY);
+    puppet.send(READY);
     expect(cell.canServe()).toBe(true);
   });
 
@@ -211,7 +211,7 @@ describe('a flush', () => {
     const { cell, puppet } = stage();
     await cell.flush();
     expect(puppet.heard).toEqual([]);
-    puppet.say(READY);
+    puppet.send(READY);
     let isOver = false;
     const flushed = cell.flush().then(() => {
       isOver = true;
@@ -219,13 +219,13 @@ describe('a flush', () => {
     await settled();
     const [asked] = puppet.heard;
     expect([asked?.kind, isOver]).toEqual(['flush', false]);
-    puppet.say({ kind: 'flushed', turn: asked?.kind === 'flush' ? asked.turn : -1 });
+    puppet.send({ kind: 'flushed', turn: asked?.kind === 'flush' ? asked.turn : -1 });
     await flushed;
   });
 
   it('is over when the cell dies, and is not asked of a dead one', async () => {
     const { cell, puppet, clock } = stage();
-    puppet.say(READY);
+    puppet.send(READY);
     const flushed = cell.flush();
     puppet.die();
     await flushed;

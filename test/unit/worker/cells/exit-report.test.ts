@@ -1,37 +1,41 @@
 import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import { createLastWords, readLastWords, WORDS_BYTES } from '../../../../lib/worker/cells/last-words.ts';
+import {
+  createExitReporter,
+  REPORT_BYTES,
+  readExitReport,
+} from '../../../../lib/worker/cells/exit-report.ts';
 import { openUnnamedFile } from '../../../../lib/worker/cells/unnamed-file.ts';
 
 const opened: number[] = [];
 const stage = () => {
-  const descriptor = openUnnamedFile(WORDS_BYTES);
+  const descriptor = openUnnamedFile(REPORT_BYTES);
   opened.push(descriptor);
-  return { descriptor, words: createLastWords(descriptor), read: () => readLastWords(descriptor) };
+  return { descriptor, reporter: createExitReporter(descriptor), read: () => readExitReport(descriptor) };
 };
 afterEach(() => opened.splice(0).forEach(closeSync));
 
 it('keeps the first words of a cell', () => {
-  const { words, read } = stage();
+  const { reporter, read } = stage();
   expect(read()).toBeUndefined();
-  words.say({ origin: 'grüße' });
-  words.say({ origin: 'something else' });
+  reporter.write({ origin: 'grüße' });
+  reporter.write({ origin: 'something else' });
   expect(read()).toMatchObject({ origin: 'grüße' });
 });
 
-it('keeps words that follow on others which were taken back', () => {
-  const { words, read } = stage();
-  words.say({ origin: 'a longer exception' });
-  words.takeBack();
+it('keeps a report that follows one which was cleared', () => {
+  const { reporter, read } = stage();
+  reporter.write({ origin: 'a longer exception' });
+  reporter.clear();
   expect(read()).toBeUndefined();
-  words.say({ origin: 'exit' });
+  reporter.write({ origin: 'exit' });
   expect(read()).toMatchObject({ origin: 'exit' });
 });
 
-it('takes no more room than the file has from its start, and reads nothing from words that were cut', () => {
-  const { words, read, descriptor } = stage();
-  words.say({ error: 'x'.repeat(10_000) });
-  expect([read(), fstatSync(descriptor).size]).toEqual([undefined, WORDS_BYTES]);
+it('takes no more room than the file has from its start, and reads nothing from a report that was cut', () => {
+  const { reporter, read, descriptor } = stage();
+  reporter.write({ error: 'x'.repeat(10_000) });
+  expect([read(), fstatSync(descriptor).size]).toEqual([undefined, REPORT_BYTES]);
 });
 
 it.each(['null', '7', '"boom"', '{"error":7,"origin":8,"survived":9}'])('reads nothing from %s', (text) => {

@@ -4,11 +4,11 @@ import { cutToBytes } from '../../protocol/rows/json-text.ts';
 // Handlers may replace the global.
 const { stringify } = JSON;
 
-export const WORDS_DESCRIPTOR = 5;
-export const WORDS_BYTES = 8 * 1024;
+export const REPORT_DESCRIPTOR = 5;
+export const REPORT_BYTES = 8 * 1024;
 
 /** What a cell reports as it dies. */
-export interface Words {
+export interface ExitReport {
   readonly origin?: string;
   readonly error?: string;
   /** Why V8 gave up. */
@@ -17,22 +17,22 @@ export interface Words {
   readonly survived?: string;
 }
 
-export type LastWords = ReturnType<typeof createLastWords>;
+export type ExitReporter = ReturnType<typeof createExitReporter>;
 
-/** Writes a cell's last words to a file, because its channel may be lost. */
-export function createLastWords(descriptor = WORDS_DESCRIPTOR) {
-  let hasSpoken = false;
-  const write = (text: string) => writeSync(descriptor, `${text}\0`, 0);
+/** Writes a cell's exit report to a file, because its channel may be lost. */
+export function createExitReporter(descriptor = REPORT_DESCRIPTOR) {
+  let isWritten = false;
+  const writeText = (text: string) => writeSync(descriptor, `${text}\0`, 0);
   return {
-    /** Only the first words count; later ones are consequences. */
-    say(words: Words & { readonly jobId?: string; readonly code?: number }): void {
-      if (!hasSpoken) write(cutToBytes(stringify(words), WORDS_BYTES - 1));
-      hasSpoken = true;
+    /** Only the first report counts; later ones are consequences. */
+    write(report: ExitReport & { readonly jobId?: string; readonly code?: number }): void {
+      if (!isWritten) writeText(cutToBytes(stringify(report), REPORT_BYTES - 1));
+      isWritten = true;
     },
     /** The process survived. */
-    takeBack(): void {
-      hasSpoken = false;
-      write('');
+    clear(): void {
+      isWritten = false;
+      writeText('');
     },
   };
 }
@@ -44,15 +44,15 @@ export function reportFatalErrors(): void {
   Object.assign(report, { compact: true, excludeNetwork: true, excludeEnv: true });
   // Lambda's /dev links only the first three descriptors.
   report.directory = platform === 'linux' ? '/proc/self/fd' : '/dev/fd';
-  report.filename = String(WORDS_DESCRIPTOR);
+  report.filename = String(REPORT_DESCRIPTOR);
   report.reportOnFatalError = true;
 }
 
 /** Untrusted: written by a dying process. */
-export function readLastWords(descriptor: number): Words | undefined {
-  const bytes = Buffer.alloc(WORDS_BYTES);
+export function readExitReport(descriptor: number): ExitReport | undefined {
+  const bytes = Buffer.alloc(REPORT_BYTES);
   const [text = ''] = bytes
-    .toString('utf8', 0, readSync(descriptor, bytes, 0, WORDS_BYTES, 0))
+    .toString('utf8', 0, readSync(descriptor, bytes, 0, REPORT_BYTES, 0))
     .split('\0', 1);
   const fatal = /^\{"header":.*?"event":"([^"]*)"/.exec(text)?.[1];
   if (fatal !== undefined) return { origin: 'fatal', fatal };

@@ -60,6 +60,8 @@ const MOST_EVENTS = 60_000;
 /** After calm: whatever paused its jobs last has been applied. */
 const LONGEST_PAUSE_MS = 300_000;
 
+type OperatorParts = Parameters<typeof resumeType>[0];
+
 const unaltered = (ports: Ports) => ports;
 const NO_BUG: PlantedBug = { name: 'none', breaks: /^$/ };
 
@@ -87,11 +89,11 @@ export class Simulation {
     this.world = new World({
       seed,
       maxOffsetMs: simulatedSettings.skewMs / 2,
-      // A tick that waits for weeks is too late, and dropped; an operator who waits as long pauses and resumes at once. Attempts
-      // start anew with a row that was deleted by hand, so that a limit cannot tell them apart.
+      // A tick that waits for weeks is too late, and dropped. Attempts start anew with a row that was deleted by hand, so that a
+      // limit cannot tell them apart.
       rates: {
         ...bug.rates,
-        ...(ticks || size === 'limited' ? { weeksPass: 0 } : undefined),
+        ...(ticks ? { weeksPass: 0 } : undefined),
         ...(size === 'limited' ? { rowDeleted: 0 } : undefined),
       },
       ...options,
@@ -225,25 +227,30 @@ export class Simulation {
   }
 
   /** An operator stops the type for a while, and tries again until each step is done. */
+  /** An operator repeats what failed, and resumes only what has been paused. */
+  #operate(name: string, act: (parts: OperatorParts) => Promise<unknown>, then?: () => void): void {
+    this.world
+      .spawn(`operator-${name}`, async (process) => {
+        const table = createSimulatedTable(process, this.server, []);
+        const queue = this.queue.seenBy(process);
+        for (let done = false; !done; )
+          done = await act({ table, queue, clock: process.clock, by: process.name }).then(
+            () => true,
+            () => false,
+          );
+        then?.();
+      })
+      .onDeath(() => this.world.at(1000, () => this.#operate(`${name}'`, act, then)));
+  }
+
+  #resume(name: string): void {
+    this.#operate(name, (parts) => resumeType(parts, SIMULATED_TYPE));
+  }
+
   #planPause({ fromMs, forMs }: NonNullable<Scenario['pause']>): void {
-    const operate = (name: string, act: (parts: Parameters<typeof resumeType>[0]) => Promise<unknown>) =>
-      this.world
-        .spawn(`operator-${name}`, async (process) => {
-          const table = createSimulatedTable(process, this.server, []);
-          const queue = this.queue.seenBy(process);
-          for (let done = false; !done; )
-            done = await act({ table, queue, clock: process.clock, by: process.name }).then(
-              () => true,
-              () => false,
-            );
-        })
-        .onDeath(() => this.world.at(1000, () => operate(`${name}'`, act)));
-    this.world.at(fromMs, () => operate('pauses', (parts) => pauseType(parts, SIMULATED_TYPE)));
-    this.world.at(fromMs + forMs, () => operate('resumes', (parts) => resumeType(parts, SIMULATED_TYPE)));
-    // Hints may have been lost, and the wait for the reaper is longer than a schedule.
-    this.world.at(this.scenario.chaosMs + LONGEST_PAUSE_MS, () =>
-      operate('resumes again', (parts) => resumeType(parts, SIMULATED_TYPE)),
-    );
+    const pause = (parts: OperatorParts) => pauseType(parts, SIMULATED_TYPE);
+    const resumeLater = () => this.world.at(forMs, () => this.#resume('resumes'));
+    this.world.at(fromMs, () => this.#operate('pauses', pause, resumeLater));
   }
 
   spawnReaper(firstWatchAfterMs = 0): void {
@@ -285,6 +292,8 @@ export class Simulation {
     const { world } = this;
     world.calm = true;
     world.note('world', 'CALM from here on');
+    // Hints may have been lost, and the wait for the reaper is longer than a schedule.
+    if (this.scenario.pause !== undefined) world.at(LONGEST_PAUSE_MS, () => this.#resume('resumes again'));
     this.#deployPools();
     if (!this.#isStaffed('w')) this.spawnWorker();
     if (this.scenario.reapers > 0 && !this.#isStaffed('reaper')) this.spawnReaper();

@@ -85,9 +85,12 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
 
 type Scene = Awaited<ReturnType<typeof createScene>>;
 
-const price = (requests: number, writes: number, reads: number) => ({ requests, writes, reads, hints: 0 });
-
 describeOnOneEngine('the price of a limit', (engine) => {
+  // DynamoDB Local says that an empty query is free; DynamoDB bills the smallest one.
+  const price = (requests: number, writes: number, reads: number) => ({
+    ...{ requests, writes, hints: 0 },
+    reads: engine.engine === 'dynoxide' ? reads : expect.any(Number),
+  });
   const idOf = (n: number) => `member-${n}.0123456789ab-0123456789ab`;
   const scenes: Scene[] = [];
   afterEach(async () => {
@@ -176,7 +179,8 @@ describeOnOneEngine('the price of a limit', (engine) => {
     expect([sweeping.writes, sweeping.hints]).toEqual([3, 1]);
     await scene.readControls();
     const [hint] = scene.hints;
-    expect((await scene.cost(() => scene.hint(hint as Hint))).reads).toBe(2 + 1);
+    const looking = await scene.cost(() => scene.hint(hint as Hint));
+    expect(looking).toEqual(price(2, 0, 2 + 1));
   });
 
   it('is 6 write units more for each job of a limit with 100 places that are taken', async () => {

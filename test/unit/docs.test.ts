@@ -175,9 +175,9 @@ describe('decisions', () => {
   });
 });
 
-describe('the page of guarantees', () => {
+describe('the evidence for the guarantees', () => {
   /** Each point of a list that names tests: their *titles*, and the files that have them. */
-  const points = read('docs/guarantees.md')
+  const points = read('docs/internals/evidence.md')
     .split(/^(?:- |#+ |\*\*)/m)
     .map((point) => ({
       titles: [...point.replaceAll(/\*\*.*?\*\*/g, '').matchAll(/\*([^*]+)\*/g)].map(([, title = '']) =>

@@ -48,15 +48,6 @@ const words: readonly Word[] = [
   { word: 'bury', found: /\bbur(?:y|ies|ied|ying)/i, instead: 'fail' },
   { word: 'rescue', found: /\brescu/i, instead: 'reclaim' },
   {
-    word: 'reset',
-    found: /\breset/i,
-    instead: 'reclaim (a job)',
-    allowed: {
-      'lib/tools/console/': 'the page starts a list anew',
-      'docs/internals/decisions/0004-cancel-requested-always-there.md': 'a flag',
-    },
-  },
-  {
     word: 'sandbox',
     found: /sandbox/i,
     instead: 'cell, worker process, or execution environment',
@@ -71,15 +62,6 @@ const words: readonly Word[] = [
       'docs/internals/measurements.md': 'other systems’ locks',
     },
   },
-  {
-    word: 'try',
-    found: new RegExp(
-      String.raw`${A}(?:re)?try (?!to |and |by |with |at )(?:is|was|of|ends|has)\b|\b\d+ tries\b`,
-      'i',
-    ),
-    instead: 'attempt',
-  },
-  { word: 'belongs into', found: /belongs? into/i, instead: 'belongs in' },
 ];
 
 const isAllowed = (file: string, { allowed = {} }: Word) =>

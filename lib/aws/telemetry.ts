@@ -7,6 +7,7 @@ import type { Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   FLUSH_MS,
+  LIMIT_DIMENSION,
   METRIC_NAMESPACE,
   type MetricName,
   metrics,
@@ -91,6 +92,7 @@ export function createPowertoolsTelemetry(options: {
     addTo(TYPE_DIMENSION, type, (own) => void own.addMetric(metric, typeMetrics[metric].unit, ms));
   /** Summed up to keep lines short. */
   const counts = new Map<MetricName, number>();
+  const throttled = new Map<string, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {
     if (!harmlessly(() => logger[level](message, fields()))) harmlessly(() => logger[level](message));
   };
@@ -98,6 +100,10 @@ export function createPowertoolsTelemetry(options: {
   const collect = () => {
     for (const [metric, value] of counts) add(metric, value);
     counts.clear();
+    const { unit } = metrics.RequestsThrottled;
+    for (const [limit, value] of throttled)
+      addTo(LIMIT_DIMENSION, limit, (own) => void own.addMetric('RequestsThrottled', unit, value));
+    throttled.clear();
     for (const each of byDimension.values()) publish(each);
   };
   const flush = () => {
@@ -128,6 +134,7 @@ export function createPowertoolsTelemetry(options: {
       })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     gauge: (metric, value) => void add(metric, value),
+    countThrottled: (limit, requests) => void throttled.set(limit, (throttled.get(limit) ?? 0) + requests),
     timeOfType: metricsByType ? timeOfType : undefined,
     gaugeOfPool: (metric, pool, value) =>
       addTo(POOL_DIMENSION, pool, (own) => void own.addMetric(metric, poolMetrics[metric].unit, value)),

@@ -263,6 +263,8 @@ export interface Telemetry {
   error(message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
   count(metric: MetricName, value?: number): void;
   gauge(metric: MetricName, value: number): void;
+  /** Absent where no metrics are published. */
+  countThrottled?(limit: string, requests: number): void;
   /** Absent where nothing is measured per job type. */
   timeOfType?(metric: TypeMetricName, type: string, ms: number): void;
   /** Absent where pools do not scale. */

@@ -69,6 +69,23 @@ describe('telemetry', () => {
     for (const { _aws } of told) expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'type']]);
   });
 
+  it('sums up throttled requests of each limit, in a line of its own', () => {
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
+    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
+    for (let i = 0; i < 250; i++) telemetry.countThrottled?.('a of jobs', 2);
+    telemetry.countThrottled?.('b of jobs', 1);
+    telemetry.flush();
+    telemetry.flush();
+    log.mockRestore();
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told).toEqual([
+      expect.objectContaining({ service: 'test', limit: 'a of jobs', RequestsThrottled: 500 }),
+      expect.objectContaining({ service: 'test', limit: 'b of jobs', RequestsThrottled: 1 }),
+    ]);
+    for (const { _aws } of told) expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'limit']]);
+  });
+
   it('writes a count as one sum, however often it was counted, and a gauge with all its values', () => {
     const lines: string[] = [];
     const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));

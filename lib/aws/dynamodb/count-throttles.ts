@@ -7,15 +7,25 @@ interface BatchReply {
   readonly UnprocessedKeys?: object;
 }
 
+interface Request {
+  readonly TableName?: string;
+  readonly Statements?: readonly { readonly Statement?: string }[];
+}
+
+function tableOf(request: object): string | undefined {
+  const { TableName, Statements } = request as Request;
+  return TableName ?? /"([^"]+)"/.exec(Statements?.[0]?.Statement ?? '')?.[1];
+}
+
 /** Successful replies can leave statements or reads undone. */
-function leftUndone(output: object = {}): string[] {
+function leftUndone(output: object = {}, request: object): string[] {
   const { Responses, UnprocessedKeys = {} } = output as BatchReply;
   const statements = (Array.isArray(Responses) ? Responses : [])
     .map(({ Error: error }) => ({ name: error?.Code, message: error?.Message }))
     .filter(isThrottled)
-    .map(throttleReason);
+    .map((error) => throttleReason(error, tableOf(request)));
   const [table] = Object.keys(UnprocessedKeys);
-  return table === undefined ? statements : [...statements, `unprocessed keys of ${table}`];
+  return table === undefined ? statements : [...statements, `UnprocessedKeys of ${table}`];
 }
 
 /** One reason for each throttled request or statement. */
@@ -27,11 +37,11 @@ export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): 
     (next) => async (args) => {
       try {
         const reply = await next(args);
-        const undone = leftUndone(reply.output);
+        const undone = leftUndone(reply.output, args.input);
         if (undone.length > 0) throttled(undone);
         return reply;
       } catch (error) {
-        if (isThrottled(error)) throttled([throttleReason(error)]);
+        if (isThrottled(error)) throttled([throttleReason(error, tableOf(args.input))]);
         throw error;
       }
     },
@@ -43,15 +53,16 @@ export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): 
 /** How long a reason is not logged again: throttling comes in thousands. */
 const LOG_AGAIN_AFTER_MS = 60_000;
 
-/** Counts all throttles, and logs each reason once a minute. */
+/** Counts all throttles by reason, and logs each reason once a minute. */
 export function reportThrottles(
-  telemetry: Pick<Telemetry, 'count' | 'warn'>,
+  telemetry: Pick<Telemetry, 'count' | 'countThrottled' | 'warn'>,
   clock: Pick<Clock, 'now'>,
 ): OnThrottled {
   const loggedAt = new Map<string, number>();
   return (reasons) => {
     telemetry.count('RequestsThrottled', reasons.length);
     const now = clock.now();
+    for (const reason of reasons) telemetry.countThrottled?.(reason, 1);
     for (const reason of new Set(reasons)) {
       if (now - (loggedAt.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_AGAIN_AFTER_MS) continue;
       loggedAt.set(reason, now);

@@ -13,15 +13,35 @@ const THROTTLED = new Set([
 export const isThrottled = (error: unknown): boolean =>
   THROTTLED.has(String((error as { readonly name?: unknown } | undefined)?.name));
 
-interface Throttled extends Error {
-  readonly ThrottlingReasons?: readonly { readonly reason?: string; readonly resource?: string }[];
+interface ThrottlingReason {
+  readonly reason?: string;
+  readonly resource?: string;
 }
 
-/** Names the limit and its table or index. Statements of a batch have only a message. */
-export function throttleReason(error: unknown): string {
-  const { name, message, ThrottlingReasons = [] } = error as Throttled;
-  const reasons = ThrottlingReasons.map(({ reason, resource }) => `${reason} of ${resource}`);
-  return reasons.length > 0 ? [...new Set(reasons)].join(', ') : `${name}: ${message}`;
+interface Throttled extends Error {
+  readonly ThrottlingReasons?: readonly ThrottlingReason[];
+  /** In `ThrottlingException`. */
+  readonly throttlingReasons?: readonly ThrottlingReason[];
+}
+
+/** Statements of a batch have only a code and a message. */
+const limitsByMessage: readonly (readonly [RegExp, limit: string])[] = [
+  [/OnDemandThroughput/i, 'MaxOnDemandThroughputExceeded'],
+  [/provisioned throughput/i, 'ProvisionedThroughputExceeded'],
+  [/for your account/i, 'AccountLimitExceeded'],
+  [/current capacity/i, 'KeyRangeThroughputExceeded'],
+];
+
+/** Names the limit and its table or index, as exactly as DynamoDB does. */
+export function throttleReason(error: unknown, table = 'the table'): string {
+  const { name, message, ThrottlingReasons, throttlingReasons } = error as Throttled;
+  const named = (ThrottlingReasons ?? throttlingReasons ?? []).map(
+    ({ reason, resource = table }) => `${reason} of ${resource.split(':table/').at(-1)}`,
+  );
+  if (named.length > 0) return [...new Set(named)].join(', ');
+  const limit = limitsByMessage.find(([pattern]) => pattern.test(message))?.[1] ?? name;
+  if (/secondary index/i.test(message)) return `${limit} of an index of ${table}`;
+  return `${limit} of ${table}${/throughput for the table/i.test(message) ? '' : ' or an index'}`;
 }
 
 /** Limit of DynamoDB. */

@@ -16,8 +16,15 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { reclaimDelayBound, recoveryBound } from '../../settings/recovery-bound.ts';
-import { METRIC_DIMENSION, METRIC_NAMESPACE, TYPE_DIMENSION, typeMetrics } from '../../wire/metrics.ts';
+import {
+  LIMIT_DIMENSION,
+  METRIC_DIMENSION,
+  METRIC_NAMESPACE,
+  TYPE_DIMENSION,
+  typeMetrics,
+} from '../../wire/metrics.ts';
 import { byLease } from '../../wire/table.ts';
+import type { MeteredConstruct } from './metered-construct.ts';
 import { type ThrottleMetric, throttleMetric } from './throttle-metric.ts';
 import type { Watched } from './watched.ts';
 
@@ -134,18 +141,19 @@ function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidge
   ];
 }
 
-/** CloudWatch finds the types itself. */
+/** CloudWatch finds the values of the dimension itself. */
+const metricBy = (metered: MeteredConstruct, dimension: string, name: string, stat: string) =>
+  new MathExpression({
+    expression: `SEARCH('{${METRIC_NAMESPACE},${METRIC_DIMENSION},${dimension}} MetricName="${name}" ${METRIC_DIMENSION}="${metered.serviceName}"', '${stat}')`,
+    usingMetrics: {},
+    label: stat,
+    period: MINUTE,
+  });
+
 const typeGraphs = ({ metered, settings }: DashboardSubject): GraphWidgetProps[] =>
   settings.metricsByType
     ? Object.keys(typeMetrics).map((name) =>
-        graph(`${name} by type, ms`, [
-          new MathExpression({
-            expression: `SEARCH('{${METRIC_NAMESPACE},${METRIC_DIMENSION},${TYPE_DIMENSION}} MetricName="${name}" ${METRIC_DIMENSION}="${metered.serviceName}"', 'p90')`,
-            usingMetrics: {},
-            label: 'p90',
-            period: MINUTE,
-          }),
-        ]),
+        graph(`${name} by type, ms`, [metricBy(metered, TYPE_DIMENSION, name, 'p90')]),
       )
     : [];
 
@@ -238,6 +246,7 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
     graph('Throttles', [
       ...named.map(([name, fn]) => fn.metricThrottles({ period: MINUTE, label: name })),
       metered.metricRequestsThrottled({ period: MINUTE, label: 'seen by clients' }),
+      metricBy(metered, LIMIT_DIMENSION, 'RequestsThrottled', 'Sum'),
       throttled('WriteThrottleEvents'),
       throttled('ReadThrottleEvents'),
       throttled('WriteThrottleEvents', byLease.name),

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LEAST_REAPER_CONCURRENCY } from '../../lib/cdk/props/check-props.ts';
+import { defaultSettings } from '../../lib/settings/settings.ts';
+import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 import { REPORT_BYTES, REPORT_DESCRIPTOR, readExitReport } from '../../lib/worker/cells/exit-report.ts';
 import { openUnnamedFile } from '../../lib/worker/cells/unnamed-file.ts';
-import { nodeAsOnLambda } from '../support/as-on-lambda.ts';
+import { accountWith, nodeAsOnLambda } from '../support/as-on-lambda.ts';
 import { type Deployed, deploy } from './deployed.ts';
 import { projectRoot, withoutValidation } from './support.ts';
 
@@ -73,5 +76,48 @@ describe.skipIf('missing' in surroundings)('as on Lambda', () => {
       expect(logged).toContain(`WARN ${message}`);
     const counted = lines.flatMap((line) => (line.kind === 'metrics' ? Object.keys(line.values) : []));
     expect(counted).toEqual(expect.arrayContaining(['JobsClaimed', 'SweepDuration', 'MessagesRejected']));
+  });
+
+  it.each<{
+    title: string;
+    limit: number;
+    workers: number;
+    reserved?: Record<string, number>;
+    seen: object;
+  }>([
+    {
+      title: 'starves the reaper of a new account if workers may take all of its 10 executions',
+      ...{ limit: 10, workers: defaultSettings.workerConcurrency },
+      seen: { reaper: 'throttled', job: 'running' },
+    },
+    {
+      title: 'does not with the workerConcurrency that synth asks for',
+      ...{ limit: 10, workers: 10 - LEAST_REAPER_CONCURRENCY },
+      seen: { reaper: 'response', job: 'pending' },
+    },
+    {
+      title: 'does not with executions reserved for the reaper',
+      ...{ limit: 10 + LEAST_REAPER_CONCURRENCY, workers: defaultSettings.workerConcurrency },
+      reserved: { reaper: LEAST_REAPER_CONCURRENCY },
+      seen: { reaper: 'response', job: 'pending' },
+    },
+  ])('$title', async ({ title, limit, workers, reserved, seen }) => {
+    const job = { jobId: title, type: 'look', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
+    await deployed.storeAt(-300_000).claim({ job, owner: 'gone' });
+    const codeDir = mkdtempSync(join(folder, 'busy-'));
+    writeFileSync(
+      join(codeDir, 'index.mjs'),
+      'export const handler = () => new Promise(() => setInterval(() => {}, 1000));',
+    );
+    const busy = new LambdaFunction({
+      ...{ functionName: 'worker', codeDir, handler: 'index.handler', environment: {} },
+      ...{ timeoutMs: 300_000, concurrency: workers },
+    });
+    const account = accountWith(limit, reserved);
+    const running = Array.from({ length: limit }, () => account.invoke(busy, {}));
+    const { outcome } = await account.invoke(deployed.functions.reaper, {});
+    await busy.stop();
+    await Promise.all(running);
+    expect({ reaper: outcome, job: (await deployed.storeAt(0).read(title))?.status }).toEqual(seen);
   });
 });

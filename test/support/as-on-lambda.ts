@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import { defined } from '../../lib/wire/defined.ts';
 
 /** MB that get one core on Lambda. */
@@ -28,6 +29,29 @@ export function lambdaVariables({ LogFormat, ApplicationLogLevel = 'INFO' }: Log
     AWS_LAMBDA_LOG_LEVEL: isJson ? ApplicationLogLevel : undefined,
     _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1',
   });
+}
+
+/**
+ * An account's concurrent executions, which all functions share except what is reserved for one of them.
+ * https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
+ */
+export function accountWith(limit: number, reserved: Readonly<Record<string, number>> = {}) {
+  const SHARED = '';
+  const free = new Map(Object.entries(reserved));
+  free.set(SHARED, limit - Object.values(reserved).reduce((sum, each) => sum + each, 0));
+  return {
+    async invoke(fn: LambdaFunction, event: unknown) {
+      const pool = fn.name in reserved ? fn.name : SHARED;
+      const left = free.get(pool) ?? 0;
+      if (left === 0 || fn.free() === 0) return { outcome: 'throttled' } as const;
+      free.set(pool, left - 1);
+      try {
+        return await fn.invoke(event);
+      } finally {
+        free.set(pool, (free.get(pool) ?? 0) + 1);
+      }
+    },
+  };
 }
 
 /** A `/dev` with few devices, no shared memory, and links to the first three descriptors only. */

@@ -18,6 +18,7 @@ export function reportOf(results: Results, root: URL): Record<string, string> {
     'README.md',
     'docs/operating/performance.md',
     'docs/internals/measurements.md',
+    'bench/tables.md',
     'docs/operating/scale.md',
   ].map((page): [string, string] => [page, filled(readFileSync(new URL(page, root), 'utf8'), sections)]);
   const plots = Object.entries(plotsOf(results)).map(([name, svg]): [string, string] => [

@@ -59,7 +59,6 @@ const words: readonly Word[] = [
     instead: 'lease, claim',
     allowed: {
       'docs/operating/performance.md': 'other systems’ locks',
-      'docs/internals/measurements.md': 'other systems’ locks',
     },
   },
 ];

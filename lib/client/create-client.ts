@@ -8,7 +8,6 @@ import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { createQueueAge } from '../aws/sqs/queue-age.ts';
 import type { OperatorAct } from '../protocol/job.ts';
-import { changeLimit, pauseType, resumeType } from '../protocol/limits/operate.ts';
 import { defaultSettings, type Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
@@ -17,7 +16,7 @@ import { isJobId, quoted } from '../wire/message.ts';
 import { BAD_MESSAGE_PREFIX } from '../wire/table.ts';
 import type { Registry, ResultIn, TypeIn } from '../worker/registry.ts';
 import { actOnJob, type ReviveOptions } from './act-on-job.ts';
-import { checkLimit, checkType } from './check-control.ts';
+import { actOnType, type TypeAct } from './act-on-type.ts';
 import type { ClientParts } from './client-parts.ts';
 import { type EnqueuedItems, enqueueItems } from './enqueue-items.ts';
 import { ActRefusedError, BadRequestError, JobNotFoundError } from './errors.ts';
@@ -129,11 +128,7 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     return recordOf(acted.job);
   };
 
-  const control = async (type: string) => {
-    checkType(registry, type);
-    const { table, queue, clock } = open().reading;
-    return { table, queue: queue(), clock, by: actor };
-  };
+  const control = async (request: TypeAct) => actOnType({ ...open().reading, registry, by: actor }, request);
 
   return {
     ...producer,
@@ -158,11 +153,12 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
     cancel: (jobId) => act('cancel', jobId),
     revive: (jobId, options) => act('revive', jobId, options),
     takeBack: (jobId) => act('takeBack', jobId),
-    pause: async (type) => pauseType(await control(type), type),
-    resume: async (type) => resumeType(await control(type), type),
+    async pause(type) {
+      await control({ act: 'pause', type });
+    },
+    resume: (type) => control({ act: 'resume', type }),
     async limit(type, limit, { key } = {}) {
-      checkLimit(registry?.find(type), { type, limit, key });
-      await changeLimit(await control(type), { type, key, limit });
+      await control({ act: 'limit', type, key, limit });
     },
     stats: async ({ types } = {}) =>
       readOverview(await open().parts(), systemClock.now(), { types, pagesEach: PAGES_EACH }),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod/mini';
+import { systemClock } from '../../lib/aws/clock.ts';
 import {
   ActRefusedError,
   BadRequestError,
@@ -14,6 +15,7 @@ import {
 } from '../../lib/client/index.ts';
 import { defineJob } from '../../lib/index.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
+import { createControlReader } from '../../lib/protocol/limits/control.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
@@ -175,6 +177,37 @@ describeOnOneEngine('a client', (engine) => {
       expect(refused).toMatchObject({ cost: { readUnits: expect.any(Number) } });
       expect(proxy.counts.Scan).toBeUndefined();
       expect((await client.list({ status: 'done', scan: true })).jobs).toMatchObject([{ jobId: 'd' }]);
+    });
+  });
+
+  describe('pause, resume and limit', () => {
+    it.each<[what: string, args: string[], act: (c: Client) => Promise<unknown>]>([
+      ['an unknown type', ['pause', 'gret'], (c) => c.pause('gret')],
+      ['a type without a limit', ['limit', 'greet', '2'], (c) => c.limit('greet', 2)],
+      ['a limit of 0', ['limit', 'greet', '0'], (c) => c.limit('greet', 0)],
+      ['a limit above 100', ['limit', 'greet', '101'], (c) => c.limit('greet', 101)],
+      ['an illegal key', ['limit', 'greet', '2', '--key', 'a:b'], (c) => c.limit('greet', 2, { key: 'a:b' })],
+    ])('refuse %s on the command line as in the client', async (_what, args, act) => {
+      await createControlReader({ ...system, clock: systemClock }).declare(new Map([['greet', undefined]]));
+      const refused = await act(client as unknown as Client).catch((error: Error) => error.message);
+      const run = await system.run(args, { columns: 1000 });
+      expect(run.code).toBe(2);
+      expect(run.stderr.trim()).toBe(`error: ${refused}`);
+    });
+
+    it('say what they did', async () => {
+      const types = new Map([['greet', { perKey: 2 }]]);
+      await createControlReader({ ...system, clock: systemClock }).declare(types);
+      expect((await system.run(['pause', 'greet', '--json'])).json()).toEqual({
+        type: 'greet',
+        paused: true,
+      });
+      expect((await system.run(['resume', 'greet', '--json'])).json()).toMatchObject({ hinted: 0 });
+      const changed = await system.run(['limit', 'greet', '1', '--key', 'tenant-7', '--json']);
+      expect(changed.json()).toEqual({ type: 'greet', key: 'tenant-7', limit: 1 });
+      expect((await system.run(['limit', 'greet', 'default', '--key', 'tenant-7'])).stdout).toContain(
+        'own limit',
+      );
     });
   });
 

@@ -6,7 +6,7 @@ import type { SqsHandler } from '../../lib/wire/lambda.ts';
 import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
-import { createRegistry } from '../../lib/worker/registry.ts';
+import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
@@ -58,9 +58,14 @@ beforeEach(async () => {
     batchSize: 10,
     batchConcurrency: 1,
   });
+  await declare(registry);
   handler = createWorkerHandler(registry, { parts: stack.worker(registry) });
 });
 afterEach(() => stack.close());
+
+/** As the first worker of a deployment does, once. */
+const declare = ({ definitions }: Registry) =>
+  stack.direct.control?.declare(new Map(definitions.map(({ type, limit }) => [type, limit])));
 
 /** Everything that can be received now. */
 const receive = async (count: number): Promise<readonly ReceivedMessage[]> => {
@@ -111,6 +116,7 @@ describe('the cost of a job on the wire', () => {
       },
     });
     const types = createRegistry([reporting]);
+    await declare(types);
     const worker = createWorkerHandler(types, { parts: stack.worker(types) });
     await invoke(worker, [await sent('reporting', {}, { jobId: 'a' })]);
     expect(writes()).toEqual({ UpdateItem: 2 });

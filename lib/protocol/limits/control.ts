@@ -1,21 +1,28 @@
-import { CONTROL_KEY, isLimitNumber } from '../../wire/limits.ts';
+import { CONTROL_KEY, isLimitNumber, type Limit } from '../../wire/limits.ts';
+
 import type { Clock, Table } from '../ports.ts';
 import { rowIsAbsent } from '../writes/clauses.ts';
 import { memberPath, type Row, type RowWrite } from '../writes/row-write.ts';
 
-/** What operators changed without a deploy. */
+/** What operators changed without a deploy, and what they may change. */
 export interface Control {
   /** Types that start no job, and since when. */
   readonly paused: ReadonlyMap<string, number>;
   /** By type, or by type and key with a colon between them. */
   readonly limits: ReadonlyMap<string, number>;
+  /** What workers run, with the limits of the definitions; empty until the first worker has started. */
+  readonly types: KnownTypes;
 }
 
-export const noControl: Control = { paused: new Map(), limits: new Map() };
+export type KnownTypes = ReadonlyMap<string, Limit | undefined>;
+
+export const noControl: Control = { paused: new Map(), limits: new Map(), types: new Map() };
 
 export interface ControlReader {
   /** The control row as it was read at most this long ago. */
   current(maxAgeMs: number): Promise<Control>;
+  /** Names the worker's types. One write where the row does not have them yet. */
+  declare(types: KnownTypes): Promise<void>;
 }
 
 const numbersIn = (value: unknown): [string, number][] =>
@@ -27,17 +34,28 @@ const numbersIn = (value: unknown): [string, number][] =>
 export const parseControl = (row: Row | undefined): Control => ({
   paused: new Map(numbersIn(row?.paused)),
   limits: new Map(numbersIn(row?.limits).filter(([, limit]) => isLimitNumber(limit))),
+  types: new Map(Object.entries((row?.types ?? {}) as Row).map(([type, limit]) => [type, limitIn(limit)])),
 });
+
+/** A type without a limit is stored with 0. */
+function limitIn(value: unknown): Limit | undefined {
+  const perKey = (value as { perKey?: unknown } | null)?.perKey;
+  if (isLimitNumber(perKey)) return { perKey };
+  return isLimitNumber(value) ? value : undefined;
+}
+
+const isSameLimit = (a: Limit | undefined, b: Limit | undefined): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
 
 export function createControlReader({
   table,
   clock,
 }: {
-  readonly table: Pick<Table, 'read'>;
+  readonly table: Pick<Table, 'read' | 'apply'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 }): ControlReader {
   let known: { readonly control: Promise<Control>; readonly at: number } | undefined;
-  return {
+  const reader: ControlReader = {
     current(maxAgeMs) {
       const now = clock.monotonic();
       if (known !== undefined && now - known.at <= maxAgeMs) return known.control;
@@ -49,14 +67,32 @@ export function createControlReader({
       });
       return control;
     },
+    async declare(types) {
+      const known = (await reader.current(Number.POSITIVE_INFINITY)).types;
+      const changed = [...types].filter(
+        ([type, limit]) => !known.has(type) || !isSameLimit(known.get(type), limit),
+      );
+      for (let i = 0; i < changed.length; i += TYPES_A_WRITE)
+        await applyControl(table, typesWrite(changed.slice(i, i + TYPES_A_WRITE)));
+    },
   };
+  return reader;
 }
+
+/** Well below the size limit of an expression. */
+const TYPES_A_WRITE = 50;
+
+const typesWrite = (types: readonly (readonly [string, Limit | undefined])[]): RowWrite =>
+  controlWrite(
+    'types',
+    Object.fromEntries(types.map(([type, limit = 0]) => [memberPath('types', type), limit])),
+  );
 
 const openControlWrite: RowWrite = {
   transition: 'openControl',
   jobId: CONTROL_KEY,
   when: [[rowIsAbsent]],
-  set: { paused: {}, limits: {} },
+  set: { paused: {}, limits: {}, types: {} },
   returns: 'nothing',
 };
 
@@ -68,21 +104,33 @@ export interface ControlChange {
   readonly by: string;
 }
 
-const controlWrite = ({ map, key, value, by }: ControlChange): RowWrite => {
-  const path = memberPath(map, key);
-  return {
-    transition: 'control',
-    jobId: CONTROL_KEY,
-    when: [[{ attribute: map, is: 'present' }]],
-    ...(value === undefined
-      ? { set: { changedBy: by }, remove: [path] }
-      : { set: { [path]: value, changedBy: by } }),
-    returns: 'nothing',
-  };
-};
+const controlWrite = (
+  map: 'paused' | 'limits' | 'types',
+  set: RowWrite['set'],
+  remove?: readonly string[],
+): RowWrite => ({
+  transition: 'control',
+  jobId: CONTROL_KEY,
+  when: [[{ attribute: map, is: 'present' }]],
+  set,
+  remove,
+  returns: 'nothing',
+});
 
-export async function changeControl(table: Pick<Table, 'apply'>, change: ControlChange): Promise<void> {
-  const write = controlWrite(change);
+export async function changeControl(
+  table: Pick<Table, 'apply'>,
+  { map, key, value, by }: ControlChange,
+): Promise<void> {
+  const path = memberPath(map, key);
+  await applyControl(
+    table,
+    value === undefined
+      ? controlWrite(map, { changedBy: by }, [path])
+      : controlWrite(map, { [path]: value, changedBy: by }),
+  );
+}
+
+async function applyControl(table: Pick<Table, 'apply'>, write: RowWrite): Promise<void> {
   if ((await table.apply(write)).applied) return;
   await table.apply(openControlWrite);
   await table.apply(write);

@@ -44,18 +44,19 @@ export async function resumeType({ table, queue, by }: Parts, type: string): Pro
 export async function changeLimit(
   { table, queue, by }: Parts,
   { type, key, limit }: { readonly type: string; readonly key?: string; readonly limit?: number },
-): Promise<void> {
+): Promise<number> {
   const subject = key === undefined ? type : `${type}:${key}`;
   await changeControl(table, { map: 'limits', key: subject, value: limit, by });
-  if (limit === undefined) return;
+  if (limit === undefined) return 0;
   const group = limitGroup(type, key);
   const { rows } = await table.query({ index: 'byWait', partition: group, limit });
-  if (rows.length === 0) return;
-  await queue.sendHints(
+  if (rows.length === 0) return 0;
+  const { sent } = await queue.sendHints(
     rows.map(({ jobId }) => ({
       jobId: String(jobId),
       ...partsOfGroup(group),
       delaySeconds: CHANGED_HINT_SECONDS,
     })),
   );
+  return sent;
 }

@@ -4,6 +4,7 @@ import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
 import type { Cells, CellsOptions } from '../cells/cells.ts';
 import { composeHost, type HostOptions } from '../compose-worker.ts';
+import { declareTypes } from '../declare-types.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createBatchRunner } from './lambda-batch.ts';
 import { sqsHandler } from './sqs-handler.ts';
@@ -30,7 +31,7 @@ export function createLambdaHost(
   const { cells, clockCheck } = parts;
   const runBatch = createBatchRunner(parts);
   // No claim precedes the first clock comparison, so make it while the cell loads.
-  const ready = Promise.all([cells.ready(), clockCheck.isSound()]).then(() => {});
+  const ready = Promise.all([cells.ready(), clockCheck.isSound()]).then(() => declareTypes(parts));
   ready.catch(() => {});
   const handler = sqsHandler(parts.telemetry, async (messages, context) => {
     await ready;

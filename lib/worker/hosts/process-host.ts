@@ -1,6 +1,7 @@
 import type { EmbeddedReaper } from '../../reaper/embedded.ts';
 import { FLUSH_MS } from '../../wire/metrics.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
+import { declareTypes } from '../declare-types.ts';
 import { createEngine } from '../intake/engine.ts';
 import { Polls } from '../intake/polls.ts';
 import { createSlots } from '../intake/slots.ts';
@@ -110,7 +111,11 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   };
   for (const usable of [options.reachable, reaper?.start()])
     usable?.catch(cannotStart('the table cannot be used'));
-  cells.ready().then(() => polls.consider(), cannotStart('the jobs module cannot be loaded'));
+  const start = () => {
+    polls.consider();
+    void declareTypes(parts);
+  };
+  cells.ready().then(start, cannotStart('the jobs module cannot be loaded'));
   return {
     stop,
     stopped: hasStopped.promise,

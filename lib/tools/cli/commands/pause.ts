@@ -1,16 +1,15 @@
 import { Command } from 'commander';
-import { pauseType } from '../../../protocol/limits/operate.ts';
-import { controlParts, parseType } from '../control-types.ts';
+import { actOnType } from '../../../client/act-on-type.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('pause')
     .description('start no more jobs of a type, within 10 s; running ones go on, and nothing is lost')
-    .argument('<type>', 'the job type', parseType)
+    .argument('<type>', 'the job type')
     .action((type: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
-        await pauseType(controlParts(system), type);
+        await actOnType({ ...system, by: system.actor }, { act: 'pause', type });
         output.json({ type, paused: true });
         output.say(
           `${output.colours.green('✓')} `,

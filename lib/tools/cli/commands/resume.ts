@@ -1,17 +1,16 @@
 import { Command } from 'commander';
-import { resumeType } from '../../../protocol/limits/operate.ts';
+import { actOnType } from '../../../client/act-on-type.ts';
 import { counted } from '../../inspect/counted.ts';
-import { controlParts, parseType } from '../control-types.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
 import type { SystemOptions } from '../find-system.ts';
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('resume')
     .description('let the jobs of a paused type run; may be repeated')
-    .argument('<type>', 'the job type', parseType)
+    .argument('<type>', 'the job type')
     .action((type: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
-        const hinted = await resumeType(controlParts(system), type);
+        const hinted = await actOnType({ ...system, by: system.actor }, { act: 'resume', type });
         output.json({ type, paused: false, hinted });
         output.say(
           `${output.colours.green('✓')} `,

@@ -1,0 +1,9 @@
+import type { WorkerParts } from './worker-parts.ts';
+
+/** Tells operators which types there are, and which have a limit to change. Nothing is written if all are known. */
+export async function declareTypes({ cells, control, telemetry }: WorkerParts): Promise<void> {
+  const types = new Map(cells.types().map((type) => [type, cells.find(type)?.limit]));
+  await control?.declare(types).catch((error: unknown) => {
+    telemetry.error('the types of this worker were not declared; operators cannot pause new ones', error);
+  });
+}

@@ -6,7 +6,7 @@ import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
 import { createWakeQueue } from '../../lib/aws/sqs/wake-queue.ts';
 import { type ReapDeps, type ReapResult, reap } from '../../lib/reaper/reap.ts';
 import { publishTasksWanted } from '../../lib/reaper/tasks-wanted.ts';
-import type { Occasion } from '../../lib/reaper/wake.ts';
+import type { Trigger } from '../../lib/reaper/wake.ts';
 import { configurationFromEnvironment, wakeQueueFromEnvironment } from '../../lib/settings/environment.ts';
 
 const configuration = configurationFromEnvironment(process.env);
@@ -27,10 +27,10 @@ export const handler = middy<Partial<SQSEvent>, ReapResult>({ timeoutEarlyInMill
   .use(aws.telemetry.middleware)
   .handler(async (event, context) => {
     const timeLeft = Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS);
-    const occasion = occasionOf(event);
-    const reaped = await reap(deps, occasion, { deadlineAt: aws.clock.now() + timeLeft });
+    const trigger = triggerOf(event);
+    const reaped = await reap(deps, trigger, { deadlineAt: aws.clock.now() + timeLeft });
     const { routing, settings } = configuration;
-    if (occasion.kind === 'tick' && routing !== undefined)
+    if (trigger.kind === 'tick' && routing !== undefined)
       await publishTasksWanted({ ...aws, ...routing, shards: settings.shards, visibleIn });
     return reaped;
   });
@@ -38,7 +38,7 @@ export const handler = middy<Partial<SQSEvent>, ReapResult>({ timeoutEarlyInMill
 const visibleIn = async (queueUrl: string): Promise<number> =>
   (await describeQueue(aws.sqs, queueUrl)).visible;
 
-const occasionOf = ({ Records }: Partial<SQSEvent>): Occasion =>
+const triggerOf = ({ Records }: Partial<SQSEvent>): Trigger =>
   Records === undefined
     ? { kind: 'tick' }
     : { kind: 'wake', tokens: Records.map(({ body }) => tokenIn(body)) };

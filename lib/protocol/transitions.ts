@@ -188,7 +188,10 @@ const SAID_AGAIN = 'applied again, to the same effect';
 
 /** @internal */
 export const leaderTransitions = {
-  armWake: { when: 'the wake is the one that was read, or there is none', proof: 'the wake is this call’s' },
+  scheduleNext: {
+    when: 'the wake is the one that was read, or there is none',
+    proof: 'the wake is this call’s',
+  },
   renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
   releaseWake: { when: 'the promise is mine (holder)', proof: SAID_AGAIN },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },

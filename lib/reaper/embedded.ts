@@ -1,7 +1,7 @@
 import { isMisconfigured } from '../protocol/errors.ts';
 import { createEventOutlet } from '../protocol/event-outlet.ts';
 import { releaseWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
-import { type ReapDeps, reap, tellLeadership } from './reap.ts';
+import { publishLeadership, type ReapDeps, reap } from './reap.ts';
 
 /** A reaper inside a long-lived process. */
 export interface EmbeddedReaper {
@@ -44,12 +44,12 @@ async function reapUntil(signal: AbortSignal, deps: ReapDeps): Promise<void> {
   while (!signal.aborted) {
     let nextAt = clock.now() + PAUSE_MS;
     try {
-      const occasion = { kind: 'timer', name, jitterMs: Math.floor(chance.random() * JITTER_MS) } as const;
-      const result = await reap(deps, occasion, { deadlineAt: clock.now() + LOOK_MS, signal });
+      const trigger = { kind: 'timer', name, jitterMs: Math.floor(chance.random() * JITTER_MS) } as const;
+      const result = await reap(deps, trigger, { deadlineAt: clock.now() + LOOK_MS, signal });
       hasLooked = true;
       if (result.ended === 'disabled') return;
       if (result.ended !== 'unsound') {
-        if (term !== undefined && result.term === undefined) tellLeadership(deps, outlet, 'lost', term);
+        if (term !== undefined && result.term === undefined) publishLeadership(deps, outlet, 'lost', term);
         term = result.term;
       }
       nextAt = result.nextAt ?? nextAt;
@@ -62,7 +62,7 @@ async function reapUntil(signal: AbortSignal, deps: ReapDeps): Promise<void> {
   if (term !== undefined)
     try {
       await table.apply(releaseWakeWrite(name));
-      tellLeadership(deps, outlet, 'released', term);
+      publishLeadership(deps, outlet, 'released', term);
     } catch (error) {
       telemetry.error('the next sweep was not released; another reaper waits until it is late', error);
     }

@@ -125,7 +125,7 @@ function count(
   if (action.kind !== 'reclaim') return;
   const delay = at - entry.leaseUntil;
   telemetry.gauge('ReclaimDelay', delay);
-  if (delay > reclaimDelayBound(settings) && entry.leaseUntil > memory.heldBackUntil)
+  if (delay > reclaimDelayBound(settings) && entry.leaseUntil > memory.overCapUntil)
     telemetry.count('ReaperLate');
 }
 

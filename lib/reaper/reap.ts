@@ -1,10 +1,10 @@
 import type { EventOutlet } from '../protocol/event-outlet.ts';
 import type { Chance, WakeQueue } from '../protocol/ports.ts';
-import { armWake, type ReaperRow, readReaperRow } from '../protocol/store/reaper-row.ts';
+import { type ReaperRow, readReaperRow, scheduleNext } from '../protocol/store/reaper-row.ts';
 import { type NextSweep, renewWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
 import type { EventDetails } from '../wire/events.ts';
 import type { ReaperDeps } from './deps.ts';
-import { gaugeLiveLeases } from './live-leases.ts';
+import { gaugeLiveLeases } from './gauge-live-leases.ts';
 import { reportUnsoundClock } from './report.ts';
 import { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
 import { COUNTED } from './sweep-counts.ts';
@@ -15,9 +15,9 @@ import {
   LATE_MS,
   lookAgainAt,
   nextLookAt,
-  type Occasion,
   partOf,
   planWake,
+  type Trigger,
   wakeDelaySeconds,
 } from './wake.ts';
 
@@ -56,7 +56,7 @@ const RENEWED_EVERY_MS = 4000;
 const RENEWED_BY_MS = 10_000;
 
 /** Sweeps if due, sends the next sweep's message, then promises it: after a crash, others keep the old promise. */
-export async function reap(deps: ReapDeps, occasion: Occasion, bounds: ReapBounds): Promise<ReapResult> {
+export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds): Promise<ReapResult> {
   const { clock, settings, telemetry, clockGuard } = deps;
   if (!settings.reaperEnabled) {
     telemetry.info('reaper is switched off: nothing is swept', { setting: 'reaperEnabled' });
@@ -70,7 +70,7 @@ export async function reap(deps: ReapDeps, occasion: Occasion, bounds: ReapBound
   }
   const memory = createSweepMemory(deps);
   try {
-    if (!(row instanceof Error)) return await keepPromise(deps, row, occasion, bounds, memory);
+    if (!(row instanceof Error)) return await keepPromise(deps, row, trigger, bounds, memory);
     // Without the row no reaper knows whose turn it is: two sweeps are better than none.
     await sweepUntilDone(deps, bounds, { memory });
     throw row;
@@ -82,26 +82,26 @@ export async function reap(deps: ReapDeps, occasion: Occasion, bounds: ReapBound
 async function keepPromise(
   deps: ReapDeps,
   row: ReaperRow,
-  occasion: Occasion,
+  trigger: Trigger,
   bounds: ReapBounds,
   memory: SweepMemory,
 ): Promise<ReapResult> {
   const { clock, settings, telemetry } = deps;
   const now = clock.now();
-  const part = partOf(row, occasion, now, settings);
+  const part = partOf(row, trigger, now, settings);
   if (part === 'waits')
     return {
       ...NOTHING_DONE,
       ended: 'superseded',
       term: termOf(row, deps),
-      nextAt: occasion.kind === 'timer' ? nextLookAt(row, occasion, now, settings) : undefined,
+      nextAt: trigger.kind === 'timer' ? nextLookAt(row, trigger, now, settings) : undefined,
     };
   const isWhole =
-    occasion.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
+    trigger.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
   const work = async () => {
     const done = await sweepUntilDone(deps, bounds, { shards: row.shards, memory, isWhole });
     // Only the schedule repairs a broken chain, so its absence must show.
-    if (occasion.kind === 'tick') telemetry.gauge('SweepDuration', done.last.result.durationMs);
+    if (trigger.kind === 'tick') telemetry.gauge('SweepDuration', done.last.result.durationMs);
     return done;
   };
   if (part === 'helps') return { ...(await work()).totals, ended: 'swept' };
@@ -110,10 +110,10 @@ async function keepPromise(
   const gaugedAt = await gaugeLiveLeases(deps, memory, row);
   const wakeAt = planWake(last.result, { begunAt: last.begunAt, now: clock.now() }, settings);
   // Another process may do better and takes over once the promise is late; a lone process goes on.
-  if (occasion.kind === 'timer' && isStuck(last.result))
+  if (trigger.kind === 'timer' && isStuck(last.result))
     return { ...totals, ended: 'swept', term: termOf(row, deps), nextAt: wakeAt };
   const promised = { wakeAt, gaugedAt, wholeAt: isWhole ? now : row.wholeAt };
-  const term = await promise(deps, row, promised, occasion, memory.outlet);
+  const term = await promise(deps, row, promised, trigger, memory.outlet);
   return { ...totals, ended: 'swept', term, nextAt: term === undefined ? clock.now() : wakeAt };
 }
 
@@ -148,22 +148,22 @@ async function promise(
   deps: ReapDeps,
   row: ReaperRow,
   promised: Pick<NextSweep, 'wakeAt' | 'gaugedAt' | 'wholeAt'>,
-  occasion: Occasion,
+  trigger: Trigger,
   outlet: EventOutlet,
 ): Promise<number | undefined> {
   const { wakeQueue, chance, clock, name, settings } = deps;
   const wake = chance.unique();
   // Counts only if the process cannot keep its promise.
-  const messageAt = promised.wakeAt + (occasion.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
+  const messageAt = promised.wakeAt + (trigger.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
   await wakeQueue?.send(wake, wakeDelaySeconds(messageAt, clock.now()));
   const isNew = row.holder !== name;
   const term = row.term + (isNew ? 1 : 0);
-  if (!(await armWake(deps, { wake, holder: name, term, ...promised }, row.wake))) return undefined;
-  if (isNew) tellLeadership(deps, outlet, 'acquired', term);
+  if (!(await scheduleNext(deps, { wake, holder: name, term, ...promised }, row.wake))) return undefined;
+  if (isNew) publishLeadership(deps, outlet, 'acquired', term);
   return term;
 }
 
-export function tellLeadership(
+export function publishLeadership(
   { clock, telemetry, name: leader }: ReapDeps,
   outlet: EventOutlet,
   change: EventDetails['ReaperLeadershipChanged']['change'],

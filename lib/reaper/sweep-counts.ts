@@ -18,7 +18,7 @@ const noCounts = () => ({
     /** Throttled, unanswered, or refused writes. */
     unwritten: 0,
     /** Lapses beyond what one sweep moves; a lower bound. */
-    heldBack: 0,
+    overCap: 0,
     /** Failed in an earlier sweep of this invocation. */
     before: 0,
     /** The clock was unsound or time was up. */
@@ -42,11 +42,11 @@ export const createSweepTally = (): SweepTally => ({ ...noCounts(), unwrittenSha
 /** Entries held back by the rate limit do not make the reaper late. */
 export function leaveBehind(
   tally: SweepTally,
-  why: 'newer' | 'unwritten' | 'heldBack' | 'before' | 'stopped',
+  why: 'newer' | 'unwritten' | 'overCap' | 'before' | 'stopped',
   entries: readonly Pick<LeaseEntry, 'leaseUntil'>[],
 ): void {
   tally.skipped[why] += entries.length;
-  if (why === 'heldBack') return;
+  if (why === 'overCap') return;
   for (const { leaseUntil } of entries)
     tally.oldestLeft = Math.min(tally.oldestLeft ?? leaseUntil, leaseUntil);
 }

@@ -2,9 +2,9 @@ import { createEventOutlet, type EventOutlet } from '../protocol/event-outlet.ts
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { ReaperDeps } from './deps.ts';
 
-export interface ShardOutlook {
+export interface ShardState {
   /** Nothing in the shard can lapse earlier, so it need not be read. */
-  readonly quietUntil: number;
+  readonly nextCheckAt: number;
   /** Undefined if the last read failed. */
   readonly lookedAt?: number | undefined;
   /** When the shard's soonest live lease lapses. */
@@ -16,20 +16,20 @@ export interface ShardOutlook {
 
 /** Lasts for one invocation: the next one reads every shard and retries every row. */
 export interface SweepMemory {
-  readonly outlooks: Map<string, ShardOutlook>;
+  readonly shardStates: Map<string, ShardState>;
   /** Rows that could not be moved, keyed by what was seen: a changed row is retried. */
   readonly unmoved: Map<string, 'moved' | 'refused'>;
   readonly unreadable: Set<string>;
   /** Leases that ended earlier may have waited for the rate limit, not for the reaper. */
-  heldBackUntil: number;
+  overCapUntil: number;
   readonly outlet: EventOutlet;
 }
 
 export const createSweepMemory = (deps: Pick<ReaperDeps, 'events' | 'telemetry' | 'clock'>): SweepMemory => ({
-  outlooks: new Map(),
+  shardStates: new Map(),
   unmoved: new Map(),
   unreadable: new Set(),
-  heldBackUntil: Number.NEGATIVE_INFINITY,
+  overCapUntil: Number.NEGATIVE_INFINITY,
   outlet: createEventOutlet(deps),
 });
 
@@ -37,8 +37,8 @@ export const createSweepMemory = (deps: Pick<ReaperDeps, 'events' | 'telemetry' 
 export const decisionKey = (entry: Pick<LeaseEntry, 'jobId' | 'attempt' | 'leaseUntil' | 'lapses'>): string =>
   `${entry.jobId} ${entry.attempt} ${entry.leaseUntil} ${entry.lapses}`;
 
-export const runningOutlooks = ({ outlooks }: SweepMemory): ShardOutlook[] =>
-  [...outlooks].flatMap(([shard, outlook]) => (shard.startsWith('r') ? [outlook] : []));
+export const runningShardStates = ({ shardStates }: SweepMemory): ShardState[] =>
+  [...shardStates].flatMap(([shard, state]) => (shard.startsWith('r') ? [state] : []));
 
 export const soonest = (moments: readonly (number | undefined)[]): number | undefined =>
   moments.reduce((min, at) => (at === undefined || (min !== undefined && min <= at) ? min : at), undefined);

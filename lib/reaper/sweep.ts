@@ -12,8 +12,8 @@ import { createSweepTally, leaveBehind, type SweepCounts } from './sweep-counts.
 import {
   createSweepMemory,
   decisionKey,
-  runningOutlooks,
-  type ShardOutlook,
+  runningShardStates,
+  type ShardState,
   type SweepMemory,
   soonest,
 } from './sweep-memory.ts';
@@ -82,7 +82,7 @@ export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promi
 
   const looks = await lookAt(running, firstPageSize(memory, running.length), deps, round);
   await drain(looks, MOVED_PER_SWEEP, deps, round);
-  if (tally.skipped.heldBack > 0) memory.heldBackUntil = round.startedAt;
+  if (tally.skipped.overCap > 0) memory.overCapUntil = round.startedAt;
   if (isWhole) {
     const waiting = await lookAt(pending, FIRST_PAGE, deps, round);
     await drain(waiting, Number.POSITIVE_INFINITY, deps, round);
@@ -101,21 +101,21 @@ async function lookAt(
   round: Round,
 ): Promise<Look[]> {
   const { memory, startedAt, shouldStop } = round;
-  const due = shards.filter((shard) => (memory.outlooks.get(shard)?.quietUntil ?? 0) <= startedAt);
+  const due = shards.filter((shard) => (memory.shardStates.get(shard)?.nextCheckAt ?? 0) <= startedAt);
   const looks: Look[] = [];
   await inParallel(due, SHARDS_AT_ONCE, async (shard) => {
-    if (shouldStop()) return void memory.outlooks.delete(shard);
+    if (shouldStop()) return void memory.shardStates.delete(shard);
     const readAt = deps.clock.now();
     const page = await readPage(deps, round, { shard, limit });
     if (page === undefined) return;
-    looks.push({ shard, readAt, page, limit, ...sift(page, deps, round) });
+    looks.push({ shard, readAt, page, limit, ...partitionLapsed(page, deps, round) });
   });
   return looks;
 }
 
 /** After a sweep that held rows back, the first page holds the shard's whole share. */
-const firstPageSize = ({ heldBackUntil }: SweepMemory, shards: number): number =>
-  heldBackUntil === Number.NEGATIVE_INFINITY
+const firstPageSize = ({ overCapUntil }: SweepMemory, shards: number): number =>
+  overCapUntil === Number.NEGATIVE_INFINITY
     ? FIRST_PAGE
     : Math.min(REAP_CHUNK, Math.max(FIRST_PAGE, Math.ceil(MOVED_PER_SWEEP / shards)));
 
@@ -125,17 +125,17 @@ async function drain(looks: readonly Look[], most: number, deps: ReaperDeps, rou
   const writer = createReapWriter(deps, round);
   const lapsed = looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look));
   const quotas = shareOut(most, lapsed);
-  const outlooks = new Map<string, Omit<ShardOutlook, 'failures'>>();
+  const shardStates = new Map<string, Omit<ShardState, 'failures'>>();
   // Shards without further pages come first: they must not wait behind a backlog.
   const inOrder = [...looks].sort((a, b) => Number(mayHoldMore(a)) - Number(mayHoldMore(b)));
   await inParallel(inOrder, LARGE_READS_AT_ONCE, async (look) => {
-    const outlook = await drainShard(look, quotas.get(look) ?? 0, writer, deps, round);
-    if (outlook !== undefined) outlooks.set(look.shard, outlook);
+    const state = await drainShard(look, quotas.get(look) ?? 0, writer, deps, round);
+    if (state !== undefined) shardStates.set(look.shard, state);
   });
   await writer.finish();
-  for (const [shard, outlook] of outlooks) {
-    if (round.tally.unwrittenShards.has(shard)) noteFailure(shard, deps, round, outlook);
-    else round.memory.outlooks.set(shard, { ...outlook, failures: 0 });
+  for (const [shard, state] of shardStates) {
+    if (round.tally.unwrittenShards.has(shard)) noteFailure(shard, deps, round, state);
+    else round.memory.shardStates.set(shard, { ...state, failures: 0 });
   }
 }
 
@@ -146,15 +146,15 @@ async function drainShard(
   writer: ReapWriter,
   deps: ReaperDeps,
   round: Round,
-): Promise<Omit<ShardOutlook, 'failures'> | undefined> {
+): Promise<Omit<ShardState, 'failures'> | undefined> {
   let { page, lapsed, live, limit, readAt } = look;
-  const again = { quietUntil: round.startedAt, lookedAt: readAt };
+  const again = { nextCheckAt: round.startedAt, lookedAt: readAt };
   let left = quota;
   // The cursor is a position: entries behind it do not come again.
   for (;;) {
     await writer.add(lapsed.slice(0, left));
     if (lapsed.length > left) {
-      leaveBehind(round.tally, 'heldBack', lapsed.slice(left));
+      leaveBehind(round.tally, 'overCap', lapsed.slice(left));
       return again;
     }
     left -= lapsed.length;
@@ -162,7 +162,7 @@ async function drainShard(
     const isSpent = left === 0 && lapsed.length > 0;
     if (isSpent || writer.hasStopped() || round.shouldStop()) {
       // At least one more, which lapsed no earlier than the last one seen.
-      leaveBehind(round.tally, isSpent ? 'heldBack' : 'stopped', lapsed.slice(-1));
+      leaveBehind(round.tally, isSpent ? 'overCap' : 'stopped', lapsed.slice(-1));
       return again;
     }
     limit = Math.min(limit * PAGE_GROWTH, REAP_CHUNK, Math.max(left, FIRST_PAGE));
@@ -170,17 +170,17 @@ async function drainShard(
     const next = await readPage(deps, round, { shard: look.shard, limit, cursor: page.cursor });
     if (next === undefined) return undefined;
     page = next;
-    ({ lapsed, live } = sift(page, deps, round));
+    ({ lapsed, live } = partitionLapsed(page, deps, round));
   }
-  return outlookOf(look, readAt, live, deps);
+  return shardStateOf(look, readAt, live, deps);
 }
 
-function outlookOf(
+function shardStateOf(
   look: Look,
   readAt: number,
   live: LeaseEntry | undefined,
   { settings }: ReaperDeps,
-): Omit<ShardOutlook, 'failures'> {
+): Omit<ShardState, 'failures'> {
   const unseen = look.shard.startsWith('r')
     ? longestPauseMs(settings)
     : // Jobs that become pending later have a hint on the way, or are due beyond its longest delay.
@@ -188,13 +188,13 @@ function outlookOf(
   const nextLapseAt = live && lapsesAt(live, settings);
   return {
     lookedAt: readAt,
-    quietUntil: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
+    nextCheckAt: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
     nextLapseAt,
     live: look.liveCount,
   };
 }
 
-function sift(page: LeasePage, deps: ReaperDeps, { startedAt, tally, memory }: Round) {
+function partitionLapsed(page: LeasePage, deps: ReaperDeps, { startedAt, tally, memory }: Round) {
   tally.scanned += page.entries.length + page.bad.length;
   for (const bad of page.bad) {
     if (memory.unreadable.has(bad.jobId)) continue;
@@ -234,15 +234,15 @@ function noteFailure(
   shard: string,
   { clock, settings }: ReaperDeps,
   { memory }: Round,
-  outlook?: Omit<ShardOutlook, 'failures'>,
+  state?: Omit<ShardState, 'failures'>,
 ): void {
-  const failures = (memory.outlooks.get(shard)?.failures ?? 0) + 1;
+  const failures = (memory.shardStates.get(shard)?.failures ?? 0) + 1;
   const pause = Math.min(settings.minSweepIntervalMs * 2 ** failures, longestPauseMs(settings));
   const retryAt = clock.now() + pause;
-  memory.outlooks.set(shard, {
-    ...outlook,
-    lookedAt: outlook?.lookedAt ?? memory.outlooks.get(shard)?.lookedAt,
-    quietUntil: Math.min(outlook?.quietUntil ?? retryAt, retryAt),
+  memory.shardStates.set(shard, {
+    ...state,
+    lookedAt: state?.lookedAt ?? memory.shardStates.get(shard)?.lookedAt,
+    nextCheckAt: Math.min(state?.nextCheckAt ?? retryAt, retryAt),
     failures,
   });
 }
@@ -250,15 +250,15 @@ function noteFailure(
 function summarise(round: Round, durationMs: number, now: number): SweepResult {
   const { firstError: _error, oldestLeft, unwrittenShards, ...counts } = round.tally;
   const { skipped, errors } = counts;
-  const running = runningOutlooks(round.memory);
+  const running = runningShardStates(round.memory);
   return {
     ...counts,
     inTrouble: errors + unwrittenShards.size > 0,
-    lookedAt: soonest(running.map((outlook) => outlook.lookedAt)) ?? round.startedAt,
-    complete: errors + skipped.heldBack + skipped.stopped + unwrittenShards.size === 0 && !round.shouldStop(),
+    lookedAt: soonest(running.map((state) => state.lookedAt)) ?? round.startedAt,
+    complete: errors + skipped.overCap + skipped.stopped + unwrittenShards.size === 0 && !round.shouldStop(),
     durationMs,
     oldestLapsedMs: oldestLeft === undefined ? 0 : Math.max(0, now - oldestLeft),
-    nextLapseAt: soonest(running.map((outlook) => outlook.nextLapseAt)),
+    nextLapseAt: soonest(running.map((state) => state.nextLapseAt)),
   };
 }
 

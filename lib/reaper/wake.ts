@@ -6,7 +6,7 @@ import type { SweepResult } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 
 /** What makes a reaper look. */
-export type Occasion =
+export type Trigger =
   | { readonly kind: 'tick' }
   /** Several messages may come in one batch; the row names the one that counts. */
   | { readonly kind: 'wake'; readonly tokens: readonly string[] }
@@ -30,32 +30,32 @@ export const isMissed = (promisedAt: number | undefined, now: number): boolean =
 
 type Promised = Pick<ReaperRow, 'wake' | 'wakeAt' | 'holder'>;
 
-export function partOf(row: Promised, occasion: Occasion, now: number, settings: WakeSettings): Part {
-  switch (occasion.kind) {
+export function partOf(row: Promised, trigger: Trigger, now: number, settings: WakeSettings): Part {
+  switch (trigger.kind) {
     case 'tick':
       return isMissing(row, now, settings) || isMissed(row.wakeAt, now) ? 'keeps' : 'helps';
     case 'wake':
-      return row.wake !== undefined && occasion.tokens.includes(row.wake) ? 'keeps' : 'waits';
+      return row.wake !== undefined && trigger.tokens.includes(row.wake) ? 'keeps' : 'waits';
     case 'timer':
-      return now >= turnAt(row, occasion, now, settings) ? 'keeps' : 'waits';
+      return now >= turnAt(row, trigger, now, settings) ? 'keeps' : 'waits';
   }
 }
 
 /** When an idle process looks again: when the promise is due, or when its own turn comes. */
 export function nextLookAt(
   row: Promised,
-  occasion: Extract<Occasion, { kind: 'timer' }>,
+  trigger: Extract<Trigger, { kind: 'timer' }>,
   now: number,
   settings: WakeSettings,
 ): number {
   const due = row.wakeAt ?? now;
-  return now < due ? due + occasion.jitterMs : turnAt(row, occasion, now, settings);
+  return now < due ? due + trigger.jitterMs : turnAt(row, trigger, now, settings);
 }
 
 /** A process keeps its own and released promises on time, another's only once it is surely broken. */
 function turnAt(
   row: Promised,
-  { name, jitterMs }: Extract<Occasion, { kind: 'timer' }>,
+  { name, jitterMs }: Extract<Trigger, { kind: 'timer' }>,
   now: number,
   settings: WakeSettings,
 ): number {
@@ -75,7 +75,7 @@ export function lookAgainAt(
   settings: WakeSettings,
 ): number | undefined {
   const notBefore = begunAt + settings.minSweepIntervalMs;
-  if (result.skipped.heldBack > 0) return notBefore;
+  if (result.skipped.overCap > 0) return notBefore;
   const { nextLapseAt } = result;
   if (nextLapseAt === undefined || nextLapseAt > now + NEAR_MS) return undefined;
   return Math.max(notBefore, nextLapseAt);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { armWake, readReaperRow } from '../../lib/protocol/store/reaper-row.ts';
+import { readReaperRow, scheduleNext } from '../../lib/protocol/store/reaper-row.ts';
 import { releaseWakeWrite, renewWakeWrite } from '../../lib/protocol/writes/reaper-row-writes.ts';
 import { LEADER_KEY } from '../../lib/wire/table.ts';
 import type { Harness } from './harness.ts';
@@ -13,7 +13,7 @@ export function describeReaperRow(open: () => Harness): void {
     await put({ jobId: LEADER_KEY, shards: 4 });
     const parts = { table, clock, settings: { shards: 4 } };
     const arm = (wake: string, wakeAt: number, seen?: string) =>
-      armWake(parts, { ...promised, wake, wakeAt }, seen);
+      scheduleNext(parts, { ...promised, wake, wakeAt }, seen);
     const row = async () => table.read(LEADER_KEY);
     return { parts, table, arm, row };
   };

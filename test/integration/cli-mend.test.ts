@@ -2,7 +2,7 @@ import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
-import { armWake } from '../../lib/protocol/store/reaper-row.ts';
+import { scheduleNext } from '../../lib/protocol/store/reaper-row.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
@@ -30,7 +30,7 @@ describeOnOneEngine('mending', (engine) => {
     const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
     const now = systemClock.now();
     const promised = { wakeAt: now + 12_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
-    await armWake(parts, { wake: 'w', ...promised }, undefined);
+    await scheduleNext(parts, { wake: 'w', ...promised }, undefined);
   };
   /** A row as a claim left it, with some attributes changed or (undefined) removed by hand. */
   const edited = async (jobId: string, changes: Row) => {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
-import { armWake } from '../../lib/protocol/store/reaper-row.ts';
+import { scheduleNext } from '../../lib/protocol/store/reaper-row.ts';
 import { bin, type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
@@ -82,7 +82,7 @@ describe('the process', () => {
     const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
     const now = systemClock.now();
     const promised = { wakeAt: now + 600_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
-    await armWake(parts, { wake: 'w', ...promised }, undefined);
+    await scheduleNext(parts, { wake: 'w', ...promised }, undefined);
   });
   afterAll(() => system.close());
 

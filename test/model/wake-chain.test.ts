@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
-import { armWakeWrite } from '../../lib/protocol/writes/reaper-row-writes.ts';
+import { scheduleNextWrite } from '../../lib/protocol/writes/reaper-row-writes.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
-import { LATE_MS, type Occasion, partOf } from '../../lib/reaper/wake.ts';
+import { LATE_MS, partOf, type Trigger } from '../../lib/reaper/wake.ts';
 import { atDepth } from '../support/depth.ts';
 
 /**
@@ -84,8 +84,8 @@ function started(state: State, message: string | undefined, { checksToken, tickM
 
 /** A process looks by itself. */
 function lookedBy(state: State): State | undefined {
-  const occasion: Occasion = { kind: 'timer', name: 'process', jitterMs: 0 };
-  if (partOf(promiseOf(state), occasion, state.now, SETTINGS) !== 'keeps') return undefined;
+  const trigger: Trigger = { kind: 'timer', name: 'process', jitterMs: 0 };
+  if (partOf(promiseOf(state), trigger, state.now, SETTINGS) !== 'keeps') return undefined;
   const run = { seen: wakeOf(state), message: undefined, token: undefined } as const;
   return { ...state, runs: [...state.runs, { ...run, wakeAt: state.now + PAUSE_MS, holder: 'process' }] };
 }
@@ -107,7 +107,7 @@ function stepped(state: State, index: number, copies: number, { sendsFirst }: Va
     const sent = Array.from({ length: copies }, () => ({ token, at }));
     return { ...next, lost: state.lost || copies === 0, messages: [...state.messages, ...sent] };
   }
-  const write = armWakeWrite(
+  const write = scheduleNextWrite(
     { wake: token, wakeAt: run.wakeAt, holder: run.holder, term: 1, gaugedAt: 0, wholeAt: 0 },
     { seen: run.seen, now: state.now, shards: 1 },
   );

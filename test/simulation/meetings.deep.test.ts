@@ -6,7 +6,7 @@ import { simulateMany } from './simulate.ts';
 const FAULTS = ['requestLost', 'replyLost', 'requestLate', 'throttled', 'dies'];
 const REQUESTS = [
   ...['claim', 'schedule', 'heartbeat', 'checkpoint', 'complete', 'retry', 'restart', 'putData'],
-  ...['reclaim', 'takeLead', 'extendLead', 'armWake', 'requestCancel', 'takeBack', 'query', 'read'],
+  ...['reclaim', 'takeLead', 'extendLead', 'scheduleNext', 'requestCancel', 'takeBack', 'query', 'read'],
 ];
 
 it('every kind of request meets every fault of network and machine, as the page on faults says', async () => {

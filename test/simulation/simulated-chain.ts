@@ -1,7 +1,7 @@
 import type { WakeQueue } from '../../lib/protocol/ports.ts';
 import type { ReaperDeps } from '../../lib/reaper/deps.ts';
 import { reap } from '../../lib/reaper/reap.ts';
-import type { Occasion } from '../../lib/reaper/wake.ts';
+import type { Trigger } from '../../lib/reaper/wake.ts';
 import { SCHEDULE_JITTER_MS } from '../../lib/settings/recovery-bound.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import { REAPER_TIMEOUT_SECONDS, wakeQueueAttributes } from '../../lib/wire/queues.ts';
@@ -61,14 +61,14 @@ export class SimulatedChain {
     );
   }
 
-  #invoke(occasion: Occasion, onFailure: () => void): void {
+  #invoke(trigger: Trigger, onFailure: () => void): void {
     const world = this.#world;
     if (world.fault('reaperThrottled', 'lambda')) {
       onFailure();
       return;
     }
-    const process = world.spawn(`reaper-${occasion.kind}${++this.#invocations}`, async (invocation) => {
-      const result = await this.#run(invocation, occasion).catch((error: Error) => error);
+    const process = world.spawn(`reaper-${trigger.kind}${++this.#invocations}`, async (invocation) => {
+      const result = await this.#run(invocation, trigger).catch((error: Error) => error);
       world.note(invocation.name, result instanceof Error ? `failed: ${result.message}` : result.ended);
       if (result instanceof Error) onFailure();
     });
@@ -80,7 +80,7 @@ export class SimulatedChain {
     });
   }
 
-  #run(process: Process, occasion: Occasion) {
+  #run(process: Process, trigger: Trigger) {
     const { clock } = process;
     const deps = {
       ...this.#partsFor(process),
@@ -89,7 +89,7 @@ export class SimulatedChain {
       name: 'function',
       wakeQueue: this.wakeQueueFor(process),
     };
-    return reap(deps, occasion, { deadlineAt: clock.now() + TIMEOUT_MS - 10_000 });
+    return reap(deps, trigger, { deadlineAt: clock.now() + TIMEOUT_MS - 10_000 });
   }
 
   wakeQueueFor(process: Process): WakeQueue {

@@ -1,6 +1,6 @@
 import type { Chance, Clock, Table, Telemetry } from '../../lib/protocol/ports.ts';
 import { type ReapDeps, type ReapResult, reap } from '../../lib/reaper/reap.ts';
-import type { Occasion } from '../../lib/reaper/wake.ts';
+import type { Trigger } from '../../lib/reaper/wake.ts';
 import { REAPER_TIMEOUT_SECONDS } from '../../lib/wire/queues.ts';
 import { type ReaperStage, reaperStage } from './reaper-stage.ts';
 
@@ -8,7 +8,7 @@ import { type ReaperStage, reaperStage } from './reaper-stage.ts';
 export type Delivery = () => readonly number[];
 
 interface Invocation {
-  readonly occasion: Occasion;
+  readonly trigger: Trigger;
   readonly at: number;
   readonly done: Promise<ReapResult | Error>;
   result?: ReapResult | Error;
@@ -47,16 +47,16 @@ export function reapStage(options: {
   let running = 0;
   let tokens = 0;
 
-  const invoke = (occasion: Occasion): Invocation => {
+  const invoke = (trigger: Trigger): Invocation => {
     running += 1;
-    const done = reap(deps, occasion, {
+    const done = reap(deps, trigger, {
       deadlineAt: clock.now() + REAPER_TIMEOUT_SECONDS * 1000 - 10_000,
     })
       .catch((error: Error) => error)
       .finally(() => {
         running -= 1;
       });
-    const invocation: Invocation = { occasion, at: clock.now(), done };
+    const invocation: Invocation = { trigger, at: clock.now(), done };
     void done.then((result) => {
       invocation.result = result;
     });

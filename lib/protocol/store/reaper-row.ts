@@ -1,7 +1,7 @@
 import { declarations } from '../../settings/settings.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import type { Clock, Table } from '../ports.ts';
-import { armWakeWrite, type NextSweep, raiseShardsWrite } from '../writes/reaper-row-writes.ts';
+import { type NextSweep, raiseShardsWrite, scheduleNextWrite } from '../writes/reaper-row-writes.ts';
 import type { Row } from '../writes/row-write.ts';
 
 /** The reapers' agreement on who sweeps next. It only saves work: sweeps are correct with any number of reapers. */
@@ -27,12 +27,12 @@ export async function readReaperRow({ table, settings }: Parts): Promise<ReaperR
 }
 
 /** False if another reaper has promised since `seen` was read. */
-export async function armWake(
+export async function scheduleNext(
   { table, clock, settings }: Parts & { readonly clock: Pick<Clock, 'now'> },
   next: NextSweep,
   seen: string | undefined,
 ): Promise<boolean> {
-  const write = armWakeWrite(next, { seen, now: clock.now(), shards: settings.shards });
+  const write = scheduleNextWrite(next, { seen, now: clock.now(), shards: settings.shards });
   const result = await table.apply(write);
   // After a lost reply, the first write refuses the SDK's repeat.
   return result.applied || result.row?.wake === next.wake;

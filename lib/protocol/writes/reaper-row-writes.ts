@@ -25,7 +25,7 @@ const toLeader = (
 ): RowWrite => ({ transition, jobId: LEADER_KEY, when: [when], set, returns: 'nothing', ...rest });
 
 /** Promises the next sweep, after its message was sent, unless another reaper has promised since `seen` was read. */
-export const armWakeWrite = (
+export const scheduleNextWrite = (
   next: NextSweep,
   { seen, now, shards }: { readonly seen: string | undefined; readonly now: number; readonly shards: number },
 ): RowWrite => {
@@ -33,7 +33,7 @@ export const armWakeWrite = (
     seen === undefined
       ? { attribute: 'wake', is: 'absent' }
       : { attribute: 'wake', is: 'equal', value: seen };
-  return toLeader('armWake', [isAsSeen], { ...next, ledAt: now }, { keep: { shards } });
+  return toLeader('scheduleNext', [isAsSeen], { ...next, ledAt: now }, { keep: { shards } });
 };
 
 /** Postpones the promise while its reaper is at work, so that no other considers it broken. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { armWake, readReaperRow } from '../../../lib/protocol/store/reaper-row.ts';
+import { readReaperRow, scheduleNext } from '../../../lib/protocol/store/reaper-row.ts';
 import type { NextSweep } from '../../../lib/protocol/writes/reaper-row-writes.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
@@ -21,7 +21,7 @@ function stage(row?: Readonly<Record<string, unknown>>, shards = 8) {
   const parts = { table, clock: createFakeClock(300), settings: { shards } };
   const place = {
     read: () => readReaperRow(parts),
-    arm: (next: NextSweep, seen: string | undefined) => armWake(parts, next, seen),
+    arm: (next: NextSweep, seen: string | undefined) => scheduleNext(parts, next, seen),
   };
   return { memory, place, writes };
 }

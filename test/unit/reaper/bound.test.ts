@@ -197,7 +197,7 @@ describe('the time to recover a job whose worker died', { timeout: 60_000 }, () 
 
   it.each<[string, Partial<ReapersOfChain>]>([
     ['messages are asked for twice as late', { delayFactor: 2 }],
-    ['the promise is not written, so that no message counts', { loses: 'armWake' }],
+    ['the promise is not written, so that no message counts', { loses: 'scheduleNext' }],
   ])('is broken when %s', async (_, bug) => {
     const reapers: Reapers = { kind: 'chain', tickGap: () => 60_000, delivery: () => [0], ...bug };
     const plays: Play[] = [];

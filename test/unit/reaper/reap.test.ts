@@ -146,7 +146,7 @@ describe('a reaper that wakes the next', () => {
       change: (table) => ({
         apply: async (write) => {
           const result = await table.apply(write);
-          if (!lose || write.transition !== 'armWake') return result;
+          if (!lose || write.transition !== 'scheduleNext') return result;
           lose = false;
           return table.apply(write);
         },

@@ -16,13 +16,13 @@ const settings = {
 };
 const NOW = 1_000_000;
 
-const swept = (given: Partial<SweepResult> & { readonly heldBack?: number } = {}): SweepResult => ({
+const swept = (given: Partial<SweepResult> & { readonly overCap?: number } = {}): SweepResult => ({
   ...{ scanned: 0, reclaimed: 0, failed: 0, quarantined: 0, redispatched: 0, cancelled: 0 },
   ...{ hintsSent: 0, hintsFailed: 0, errors: 0, complete: true, inTrouble: false, lookedAt: NOW },
   ...{ durationMs: 0, oldestLapsedMs: 0 },
   skipped: {
     ...{ moved: 0, bad: 0, newer: 0, unwritten: 0, before: 0, stopped: 0 },
-    heldBack: given.heldBack ?? 0,
+    overCap: given.overCap ?? 0,
   },
   ...given,
 });
@@ -96,7 +96,7 @@ describe('the same invocation looks again', () => {
   const look = (result: SweepResult, now = NOW) => lookAgainAt(result, { begunAt: NOW, now }, settings);
 
   it('at rows that it held back, no sooner than sweeps may follow one another', () => {
-    expect(look(swept({ heldBack: 1 }))).toBe(NOW + 400);
+    expect(look(swept({ overCap: 1 }))).toBe(NOW + 400);
   });
   it('at a lapse that is near, and not at one a tick further away', () => {
     expect(look(swept({ nextLapseAt: NOW + 2000 }))).toBe(NOW + 2000);

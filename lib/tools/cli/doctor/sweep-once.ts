@@ -104,7 +104,7 @@ const whyLeft: Readonly<Record<string, string>> = {
   bad: "cannot be read (run 'leasehold doctor')",
   newer: 'of a newer version',
   unwritten: 'could not be written',
-  heldBack: 'left for the next sweep (one moves 1,000)',
+  overCap: 'left for the next sweep (one moves 1,000)',
   stopped: 'not reached',
 };
 

@@ -14,7 +14,7 @@ import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.
 import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression.ts';
 import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
-import { armWake, readReaperRow } from '../../../../lib/protocol/store/reaper-row.ts';
+import { readReaperRow, scheduleNext } from '../../../../lib/protocol/store/reaper-row.ts';
 import {
   type JobTransitionName,
   jobTransitions,
@@ -183,7 +183,7 @@ describe('no write is unconditional', () => {
       for (const from of jobTransitions[name].from)
         await drivers[name](harness, await arrange(harness, name, from));
     const promised = { wake: 'w1', wakeAt: 1, holder: 'r', term: 1, gaugedAt: 0, wholeAt: 0 };
-    await armWake({ table: recorded, clock, settings: { shards: 4 } }, promised, undefined);
+    await scheduleNext({ table: recorded, clock, settings: { shards: 4 } }, promised, undefined);
     await recorded.apply(renewWakeWrite('w1', 2));
     await recorded.apply(releaseWakeWrite('r'));
     await readReaperRow({ table: recorded, settings: { shards: 8 } });

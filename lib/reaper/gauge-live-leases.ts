@@ -22,7 +22,7 @@ export async function gaugeLiveLeases(
   let live = 0;
   try {
     await inParallel(allShards(shards).running, LARGE_READS_AT_ONCE, async (partition) => {
-      const known = memory.outlooks.get(partition)?.live;
+      const known = memory.shardStates.get(partition)?.live;
       const count = async () => table.count({ partition, after, atMost: LIVE_COUNTED_PER_SHARD });
       live += known ?? (await count()).count;
     });

@@ -137,7 +137,7 @@ function rowOf(kind: Kind): Row {
   });
   const startedAt = kind === 'healthy' ? now + HOUR : now - HOUR;
   const claimed = rowAfter(
-    claimWrite({ job, owner: 'bench/1', skewMs: 0, terms: settings }, at(startedAt)),
+    claimWrite({ job, owner: 'bench/1', skewMs: 0, typeLimits: settings }, at(startedAt)),
     undefined,
   );
   if (kind !== 'finished') return claimed;

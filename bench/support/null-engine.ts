@@ -50,7 +50,7 @@ const row = insertedRow(
   claimWrite(
     {
       job: { jobId: 'x', type: 'bench', payload: '{"id":"x","does":"nothing","ms":0}' },
-      terms: { leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 },
+      typeLimits: { leaseMs: 10_000, maxAttempts: 5, maxCrashes: 3 },
       owner: 'null/1',
       skewMs: 0,
     },

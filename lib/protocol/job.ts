@@ -52,7 +52,7 @@ export interface ClaimCounts {
 }
 
 /** The limits that a job type may set; a row written without knowing the type lacks them until its first claim. */
-export interface JobTerms extends Budgets {
+export interface TypeLimits extends Budgets {
   readonly leaseMs: number;
 }
 
@@ -75,7 +75,7 @@ export interface JobCore extends ClaimCounts {
   readonly cancelRequested: boolean;
   readonly trace?: TraceContext;
   /** Attributes stored in data rows that were not read or are gone; an error then has only its head. */
-  readonly elsewhere: readonly DataName[];
+  readonly externalFields: readonly DataName[];
   /** Oldest first. */
   readonly claims: readonly PastClaim[];
   /** Oldest first; `acted` counts all of them. */
@@ -83,7 +83,7 @@ export interface JobCore extends ClaimCounts {
   readonly acted: number;
 }
 
-export interface PendingJob extends JobCore, Partial<JobTerms> {
+export interface PendingJob extends JobCore, Partial<TypeLimits> {
   readonly status: 'pending';
   readonly leaseUntil: number;
   readonly notBefore: number;
@@ -94,14 +94,14 @@ export interface PendingJob extends JobCore, Partial<JobTerms> {
   readonly waitsSince?: number;
 }
 
-export interface RunningJob extends JobCore, JobTerms {
+export interface RunningJob extends JobCore, TypeLimits {
   readonly status: 'running';
   readonly leaseOwner: string;
   readonly leaseUntil: number;
   readonly startedAt: number;
   readonly heartbeatAt: number;
   /** Undefined unless the claim itself read the job. */
-  readonly found?: FoundRow;
+  readonly rowAtClaim?: RowAtClaim;
 }
 
 interface Finished extends JobCore {
@@ -114,18 +114,18 @@ interface Finished extends JobCore {
   readonly notBefore?: number;
 }
 
-interface DoneJob extends Finished, JobTerms {
+interface DoneJob extends Finished, TypeLimits {
   readonly status: 'done';
   readonly result?: JsonValue;
 }
 
-export interface FailedJob extends Finished, JobTerms {
+export interface FailedJob extends Finished, TypeLimits {
   readonly status: 'failed';
   /** Set when the row holds a rejected message. */
   readonly rawMessage?: { readonly text: string; readonly bytes: number; readonly sha256: string };
 }
 
-interface CancelledJob extends Finished, Partial<JobTerms> {
+interface CancelledJob extends Finished, Partial<TypeLimits> {
   readonly status: 'cancelled';
 }
 
@@ -143,12 +143,12 @@ interface EntryCore
   readonly dispatches: number;
 }
 
-interface PendingEntry extends EntryCore, Partial<JobTerms> {
+interface PendingEntry extends EntryCore, Partial<TypeLimits> {
   readonly status: 'pending';
   readonly waitsFor?: string;
 }
 
-export interface RunningEntry extends EntryCore, JobTerms {
+export interface RunningEntry extends EntryCore, TypeLimits {
   readonly status: 'running';
 }
 
@@ -156,7 +156,7 @@ export interface RunningEntry extends EntryCore, JobTerms {
 export type LeaseEntry = PendingEntry | RunningEntry;
 
 /** The row as the claim saw it, to decide inline storage and to detect progress. */
-export interface FoundRow {
+export interface RowAtClaim {
   readonly createdAt: number;
   /** Without checkpoint and progress. */
   readonly bytes: number;
@@ -176,7 +176,7 @@ export interface Claim {
   readonly owner: string;
   readonly attempt: number;
   readonly startedAt: number;
-  readonly found?: FoundRow;
+  readonly rowAtClaim?: RowAtClaim;
 }
 
 export const claimOf = (job: RunningJob): Claim => ({
@@ -184,7 +184,7 @@ export const claimOf = (job: RunningJob): Claim => ({
   owner: job.leaseOwner,
   attempt: job.attempt,
   startedAt: job.startedAt,
-  found: job.found,
+  rowAtClaim: job.rowAtClaim,
 });
 
 export const leaseEntryOf = (job: UnfinishedJob): LeaseEntry => ({ notBefore: 0, dispatches: 0, ...job });

@@ -5,7 +5,7 @@ import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { MissingDataError, NewerFormatError, QueueUnavailableError } from './errors.ts';
-import type { Claim, ClaimCounts, Job, JobTerms, LeaseEntry, PendingJob, RunningJob } from './job.ts';
+import type { Claim, ClaimCounts, Job, LeaseEntry, PendingJob, RunningJob, TypeLimits } from './job.ts';
 import type { LimitStore } from './limits/limit-store.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
@@ -110,9 +110,9 @@ export interface ClaimRequest {
   readonly job: NewJob | { readonly jobId: string };
   readonly owner: string;
   /** The message was received before, so its row may exist and is tried first. */
-  readonly again?: boolean;
+  readonly redelivered?: boolean;
   /** Used where neither the row nor the message sets a limit. @default - the settings' own */
-  readonly terms?: JobTerms;
+  readonly typeLimits?: TypeLimits;
   /** The limit that it counts towards. */
   readonly group?: string;
 }
@@ -124,11 +124,11 @@ export interface JobStore extends LimitStore {
   claimMany(
     requests: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
-  /** Stores a job for later, unless it has a row. `again`: received before, so check for a row before writing data. */
+  /** Stores a job for later, unless it has a row. `redelivered`: received before, so check for a row before writing data. */
   schedule(
     job: NewJob,
     dispatch: Dispatch,
-    options?: { readonly again?: boolean; readonly waitsFor?: string },
+    options?: { readonly redelivered?: boolean; readonly waitsFor?: string },
   ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
   /** Sends up to 25 heartbeats per request; outcomes keep the order. */

@@ -51,7 +51,7 @@ function endProblems(job: Job, { settings, cancelled }: Evidence): string[] {
   if (status === 'cancelled' && !cancelled.has(job.jobId))
     problems.push('a job is cancelled only on request');
   // A result that is kept beside the row is not read here; its key names the attempt.
-  const isHere = !job.elsewhere.includes('result');
+  const isHere = !job.externalFields.includes('result');
   if (status === 'done' && isHere && (job.result as { attempt?: number } | undefined)?.attempt !== attempt)
     problems.push(`the result is the last attempt's; this is ${JSON.stringify(job.result)} of ${attempt}`);
   const done = job.claims.filter(({ outcome }) => outcome === 'done').length;

@@ -44,7 +44,14 @@ export function describeBatches(open: () => Harness): void {
       harness.table.read(batched.job.jobId),
     ]);
     expect(withoutChange(other ?? {})).toEqual(withoutChange(one ?? {}));
-    const { jobId: _, leaseOwner: __, changedBy: ___, leaseShard: ____, found, ...reported } = batched.job;
+    const {
+      jobId: _,
+      leaseOwner: __,
+      changedBy: ___,
+      leaseShard: ____,
+      rowAtClaim: found,
+      ...reported
+    } = batched.job;
     expect(found).toMatchObject({ crashes: 0, releases: 0, checkpointBytes: 0 });
     expect(job).toMatchObject(reported);
     await harness.store.complete(claimOf(job), 1);

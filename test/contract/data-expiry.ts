@@ -12,7 +12,7 @@ export function describeDataExpiry(open: () => Harness): void {
     const gone = watched(harness);
     const [key = ''] = pointerAt(await rowOf(harness, jobId), 'payload').keys;
     await harness.put({ jobId: key, expiresAt: 1 });
-    expect((await harness.store.read(jobId))?.elsewhere).toEqual(['payload']);
+    expect((await harness.store.read(jobId))?.externalFields).toEqual(['payload']);
     expect(await gone.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({
       ...{ outcome: 'withoutData', error: { code: 'MISSING_DATA' } },
     });
@@ -99,10 +99,10 @@ export function describeDataExpiry(open: () => Harness): void {
     const harness = open();
     const jobId = harness.jobId();
     const { store, names } = watched(harness);
-    expect(await store.schedule(large(jobId), harness.dispatch(), { again: true })).toMatchObject({
+    expect(await store.schedule(large(jobId), harness.dispatch(), { redelivered: true })).toMatchObject({
       outcome: 'written',
     });
-    expect(await store.schedule(large(jobId), harness.dispatch(), { again: true })).toMatchObject({
+    expect(await store.schedule(large(jobId), harness.dispatch(), { redelivered: true })).toMatchObject({
       ...{ outcome: 'exists', job: { status: 'pending' } },
     });
     expect(names()).toEqual(['putData', 'schedule']);

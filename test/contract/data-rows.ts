@@ -41,7 +41,7 @@ export function describeDataRows(open: () => Harness): void {
       checkpoint: 'y'.repeat(5_000),
       result: 'z'.repeat(6_000),
       progress: 'p'.repeat(5_000),
-      elsewhere: [],
+      externalFields: [],
     });
   });
 
@@ -76,16 +76,16 @@ export function describeDataRows(open: () => Harness): void {
     const jobId = harness.jobId();
     const first = await claimedJob(harness.store, { job: large(jobId), owner: 'w/1' });
     const { store, names } = watched(harness);
-    expect(await store.claim({ job: large(jobId), owner: 'w/2', again: true })).toMatchObject({
+    expect(await store.claim({ job: large(jobId), owner: 'w/2', redelivered: true })).toMatchObject({
       outcome: 'held',
     });
     await harness.store.release(claimOf(first), { errors: 0, releases: 1, dispatch: harness.dispatch() });
-    expect(await store.claim({ job: large(jobId), owner: 'w/3', again: true })).toMatchObject({
+    expect(await store.claim({ job: large(jobId), owner: 'w/3', redelivered: true })).toMatchObject({
       outcome: 'claimed',
     });
     expect(names()).toEqual(['claim', 'claim']);
     const fresh = harness.jobId();
-    expect(await store.claim({ job: large(fresh), owner: 'w/4', again: true })).toMatchObject({
+    expect(await store.claim({ job: large(fresh), owner: 'w/4', redelivered: true })).toMatchObject({
       outcome: 'claimed',
     });
     expect(names()).toEqual(['claim', 'claim', 'claim', 'putData', 'claim']);
@@ -352,10 +352,10 @@ export function describeDataRows(open: () => Harness): void {
     expect(await harness.store.read(jobId)).toMatchObject({ status: 'pending', lapses: 1, releases: 1 });
   });
 
-  it('terms that a row lacks are set by its first claim, those of the producer stay', async () => {
+  it('limits that a row lacks are set by its first claim, those of the producer stay', async () => {
     const harness = open();
     const jobId = harness.jobId();
-    const terms = { leaseMs: 70_000, maxAttempts: 9, maxCrashes: 4 };
+    const typeLimits = { leaseMs: 70_000, maxAttempts: 9, maxCrashes: 4 };
     const unset = { leaseMs: undefined, maxAttempts: 2, maxCrashes: undefined };
     await harness.store.schedule(newJob(jobId, unset), harness.dispatch());
     const shown = entryOf(await rowOf(harness, jobId));
@@ -363,12 +363,12 @@ export function describeDataRows(open: () => Harness): void {
     expect(shown).not.toHaveProperty('leaseMs');
     await harness.store.reap(shown, { kind: 'redispatch', dispatch: harness.dispatch() });
     const { store, names } = watched(harness);
-    const job = await claimedJob(store, { job: { jobId }, owner: 'w/1', terms });
+    const job = await claimedJob(store, { job: { jobId }, owner: 'w/1', typeLimits });
     expect(job).toMatchObject({ leaseMs: 70_000, maxAttempts: 2, maxCrashes: 4, attempt: 1 });
     expect(job.leaseUntil).toBe(harness.clock.now() + 70_000);
     await store.release(claimOf(job), { errors: 0, releases: 1, dispatch: harness.dispatch() });
-    const other = { ...terms, leaseMs: 90_000 };
-    const again = await claimedJob(store, { job: { jobId }, owner: 'w/2', terms: other });
+    const other = { ...typeLimits, leaseMs: 90_000 };
+    const again = await claimedJob(store, { job: { jobId }, owner: 'w/2', typeLimits: other });
     expect(again).toMatchObject({ leaseMs: 70_000, attempt: 2 });
     expect(again.leaseUntil).toBe(harness.clock.now() + 70_000);
     expect(names().filter((name) => name === 'claim')).toHaveLength(2);

@@ -54,7 +54,7 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
     const job = jobOf(jobId, payloadBytes);
     const first = await step(
       undefined,
-      claimWrite({ job, owner: `worker-1/${jobId}`, skewMs: 2000, terms: defaultSettings }, at),
+      claimWrite({ job, owner: `worker-1/${jobId}`, skewMs: 2000, typeLimits: defaultSettings }, at),
     );
     return { ...first, job: parseJob(first.after) as RunningJob };
   };
@@ -74,7 +74,7 @@ describeOnOneEngine('the cost model', ({ endpoint }) => {
               job: jobOf('edge-0000', bytes),
               owner: 'worker-1/edge-0000',
               skewMs: 2000,
-              terms: defaultSettings,
+              typeLimits: defaultSettings,
             },
             at,
           ),

@@ -141,9 +141,9 @@ function render({ what, order }: Request): RowWrite {
   const pointer = first && pointerTo(first.place, first.text);
   switch (act) {
     case 'claim': {
-      const terms = { leaseMs: 1, maxAttempts: 9, maxCrashes: 9 };
+      const typeLimits = { leaseMs: 1, maxAttempts: 9, maxCrashes: 9 };
       const job = pointer === undefined ? { jobId: JOB_ID } : { jobId: JOB_ID, type: 't', payload: pointer };
-      return claimWrite({ job, owner, skewMs: 0, terms }, context);
+      return claimWrite({ job, owner, skewMs: 0, typeLimits }, context);
     }
     case 'save':
       return checkpointWrite(claim, { seq, checkpoint: pointer ?? '' }, context);

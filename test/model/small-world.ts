@@ -152,7 +152,7 @@ function render(sent: Sent, variation: Variation): RowWrite | undefined {
   const errors = Number(sent.seen?.errors ?? 0);
   switch (sent.kind) {
     case 'claim':
-      return claimWrite({ job: JOB, owner: sent.owner, skewMs: SKEW, terms: JOB }, context);
+      return claimWrite({ job: JOB, owner: sent.owner, skewMs: SKEW, typeLimits: JOB }, context);
     case 'heartbeat':
       return heartbeatWrite(claim, sent.at + LEASE, context);
     case 'complete':

@@ -112,7 +112,7 @@ const jobOf = (jobId: string, type: string, payload: string): RunningJob => ({
     leaseOwner: 'test/1',
   },
   ...{ createdAt: 0, startedAt: 0, heartbeatAt: 0, changedBy: 'test', checkpointSeq: 0 },
-  ...{ cancelRequested: false, elsewhere: [], claims: [], acts: [], acted: 0 },
+  ...{ cancelRequested: false, externalFields: [], claims: [], acts: [], acted: 0 },
 });
 
 export const resultOf = async (run: Run): Promise<Record<string, unknown>> => {

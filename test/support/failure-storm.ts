@@ -49,7 +49,9 @@ function touchesOfFailure(maxAttempts: number): { readonly begin: Kind[]; readon
   };
   return Array.from({ length: maxAttempts }, (_, i) => {
     const job = newJob('storm', { maxAttempts });
-    const begin = write(claimWrite({ job, owner: `w/${i}`, skewMs: 0, terms: defaultSettings }, context));
+    const begin = write(
+      claimWrite({ job, owner: `w/${i}`, skewMs: 0, typeLimits: defaultSettings }, context),
+    );
     const claim: Claim = { jobId: 'storm', owner: `w/${i}`, attempt: i + 1, startedAt: 0 };
     const errors = i + 1;
     const end = write(
@@ -64,7 +66,7 @@ function touchesOfFailure(maxAttempts: number): { readonly begin: Kind[]; readon
 function touchesOfBeat(): Kind[] {
   const context = { changedBy: 'w/1', now: 0, shards: 1, expiresAt: 1 };
   const claimed = rowAfter(
-    claimWrite({ job: newJob('beats'), owner: 'w/1', skewMs: 0, terms: defaultSettings }, context),
+    claimWrite({ job: newJob('beats'), owner: 'w/1', skewMs: 0, typeLimits: defaultSettings }, context),
     undefined,
   );
   const claim: Claim = { jobId: 'beats', owner: 'w/1', attempt: 1, startedAt: 0 };

@@ -24,7 +24,7 @@ const NOW = 1_800_000_000_000;
 const at = { changedBy: 'w/1', now: NOW, shards: 8, expiresAt: NOW / 1000 };
 const job = { jobId: 'j', type: 'email', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
 const running = rowAfter(
-  claimWrite({ job, owner: 'w/1', skewMs: 2000, terms: defaultSettings }, at),
+  claimWrite({ job, owner: 'w/1', skewMs: 2000, typeLimits: defaultSettings }, at),
   undefined,
 );
 const pending = rowAfter(

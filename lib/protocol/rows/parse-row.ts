@@ -9,7 +9,7 @@ import {
 } from '../../wire/table.ts';
 import { traceOf } from '../../wire/trace.ts';
 import { BadRowError, NewerFormatError } from '../errors.ts';
-import type { Job, JobCore, JobTerms, LeaseEntry, OperatorAct, PastClaim } from '../job.ts';
+import type { Job, JobCore, LeaseEntry, OperatorAct, PastClaim, TypeLimits } from '../job.ts';
 import type { Row } from '../writes/row-write.ts';
 import { isDataPointer, isObject, pointersOf } from './data-pointer.ts';
 
@@ -92,7 +92,7 @@ export function parseJob(row: Row): Job {
     case 'pending':
       return {
         ...core,
-        ...parseOptionalTerms(read),
+        ...parseOptionalTypeLimits(read),
         ...optional,
         status,
         leaseUntil: read.number('leaseUntil'),
@@ -106,7 +106,7 @@ export function parseJob(row: Row): Job {
     case 'running':
       return {
         ...core,
-        ...parseTerms(read),
+        ...parseTypeLimits(read),
         status,
         leaseOwner: read.text('leaseOwner'),
         leaseUntil: read.number('leaseUntil'),
@@ -116,7 +116,7 @@ export function parseJob(row: Row): Job {
     case 'done':
       return {
         ...core,
-        ...parseTerms(read),
+        ...parseTypeLimits(read),
         ...optional,
         ...parseEnd(read),
         status,
@@ -125,14 +125,14 @@ export function parseJob(row: Row): Job {
     case 'failed':
       return {
         ...core,
-        ...parseTerms(read),
+        ...parseTypeLimits(read),
         ...optional,
         ...parseEnd(read),
         status,
         ...parseRawMessage(read),
       };
     case 'cancelled':
-      return { ...core, ...parseOptionalTerms(read), ...optional, ...parseEnd(read), status };
+      return { ...core, ...parseOptionalTypeLimits(read), ...optional, ...parseEnd(read), status };
     default:
       return read.fail('status', 'one of pending, running, done, failed, cancelled');
   }
@@ -161,23 +161,23 @@ export function parseLeaseEntry(row: Row): LeaseEntry {
     ...defined({ leaseOwner: read.optionalText('leaseOwner'), startedAt: read.optionalNumber('startedAt') }),
   };
   return status === 'running'
-    ? { ...core, status, ...parseTerms(read) }
+    ? { ...core, status, ...parseTypeLimits(read) }
     : {
         ...core,
         status,
-        ...parseOptionalTerms(read),
+        ...parseOptionalTypeLimits(read),
         ...defined({ waitsFor: read.optionalText('waitsFor') }),
       };
 }
 
-const parseTerms = (read: RowReader): JobTerms => ({
+const parseTypeLimits = (read: RowReader): TypeLimits => ({
   leaseMs: read.number('leaseMs'),
   maxAttempts: read.number('maxAttempts'),
   maxCrashes: read.number('maxCrashes'),
 });
 
 /** A row that was never claimed may lack them. */
-const parseOptionalTerms = (read: RowReader): Partial<JobTerms> =>
+const parseOptionalTypeLimits = (read: RowReader): Partial<TypeLimits> =>
   defined({
     leaseMs: read.optionalNumber('leaseMs'),
     maxAttempts: read.optionalNumber('maxAttempts'),
@@ -201,7 +201,7 @@ function parseCore(read: RowReader): JobCore {
   return {
     ...parseIdentity(read),
     payload: isDataPointer(read.row.payload) ? '' : read.text('payload'),
-    elsewhere: pointersOf(read.row).map(([name]) => name),
+    externalFields: pointersOf(read.row).map(([name]) => name),
     createdAt: read.number('createdAt'),
     changedBy: read.text('changedBy'),
     checkpointSeq: read.number('checkpointSeq'),

@@ -15,7 +15,7 @@ type KeptName = (typeof KEPT)[number];
 const states = new WeakMap<object, ClaimState>();
 
 function stateOf(claim: Claim): ClaimState {
-  const key = claim.found ?? claim;
+  const key = claim.rowAtClaim ?? claim;
   const state = states.get(key) ?? new ClaimState(claim);
   states.set(key, state);
   return state;
@@ -53,12 +53,12 @@ export function checkpointVerb({ data, settings, context, fenced }: StoreParts):
 
 /** New progress turns earlier crashes and lapses into releases, which are bounded, so no job runs forever. */
 function forgiven(
-  { found }: Claim,
+  { rowAtClaim }: Claim,
   state: ClaimState,
   checkpoint: JsonValue | undefined,
 ): Pick<ClaimCounts, 'crashes' | 'lapses' | 'releases'> | undefined {
-  if (found === undefined || state.hasProgressed || checkpoint === undefined) return undefined;
-  if (found.crashes + found.lapses === 0) return undefined;
-  if (JSON.stringify(checkpoint) === found.checkpoint) return undefined;
-  return { crashes: 0, lapses: 0, releases: found.releases + found.crashes + found.lapses };
+  if (rowAtClaim === undefined || state.hasProgressed || checkpoint === undefined) return undefined;
+  if (rowAtClaim.crashes + rowAtClaim.lapses === 0) return undefined;
+  if (JSON.stringify(checkpoint) === rowAtClaim.checkpoint) return undefined;
+  return { crashes: 0, lapses: 0, releases: rowAtClaim.releases + rowAtClaim.crashes + rowAtClaim.lapses };
 }

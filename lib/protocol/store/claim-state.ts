@@ -16,16 +16,16 @@ export class ClaimState {
   /** Whether its crashes are already forgiven. */
   hasProgressed = false;
 
-  constructor({ attempt, found }: Claim) {
-    this.#rest = found?.bytes ?? USUAL_ROW_BYTES;
-    this.#bytes = { checkpoint: found?.checkpointBytes ?? 0, progress: found?.progressBytes ?? 0 };
+  constructor({ attempt, rowAtClaim }: Claim) {
+    this.#rest = rowAtClaim?.bytes ?? USUAL_ROW_BYTES;
+    this.#bytes = { checkpoint: rowAtClaim?.checkpointBytes ?? 0, progress: rowAtClaim?.progressBytes ?? 0 };
     const first = (name: KeptName) =>
-      found &&
+      rowAtClaim &&
       firstSlots({
         kind: dataKinds[name],
-        createdAt: found.createdAt,
+        createdAt: rowAtClaim.createdAt,
         attempt,
-        pointsTo: found.pointsTo[name],
+        pointsTo: rowAtClaim.pointsTo[name],
       });
     this.#slots = { checkpoint: first('checkpoint'), progress: first('progress') };
   }

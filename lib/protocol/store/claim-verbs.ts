@@ -18,25 +18,27 @@ const WITH_DATA_AT_ONCE = 8;
 
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
   const { table, data, context, settings } = parts;
-  const writeFor = (job: ClaimRequest['job'] | StoredJob, { owner, group, terms = settings }: ClaimRequest) =>
-    claimWrite({ job, owner, group, terms, skewMs: settings.skewMs }, context());
+  const writeFor = (
+    job: ClaimRequest['job'] | StoredJob,
+    { owner, group, typeLimits = settings }: ClaimRequest,
+  ) => claimWrite({ job, owner, group, typeLimits, skewMs: settings.skewMs }, context());
   const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
   const isSmall = (write: RowWrite) => rowBytes(rowAfter(write, undefined)) <= MAX_INLINE_ROW_BYTES;
 
   const claim: JobStore['claim'] = async (request) => {
     const { job } = request;
     const write = writeFor(job, request);
-    if (!isNew(job) || isSmall(write)) return judge(parts, await table.apply(write), request);
+    if (!isNew(job) || isSmall(write)) return interpretReply(parts, await table.apply(write), request);
     const { jobId, payload: text } = job;
-    if (request.again === true) {
+    if (request.redelivered === true) {
       // Redelivered: its data may be stored already, and only the row tells.
-      const outcome = await judge(parts, await table.apply(writeFor({ jobId }, request)), request);
+      const outcome = await interpretReply(parts, await table.apply(writeFor({ jobId }, request)), request);
       if (outcome.outcome !== 'absent') return outcome;
     }
     // A payload that is too large for the row goes to a data row first.
     const payload = await data.put({ jobId, name: 'payload', text });
     const result = await table.apply(writeFor({ ...job, payload }, request));
-    return judge(parts, result, request, new Map([[payload.in, text]]));
+    return interpretReply(parts, result, request, new Map([[payload.in, text]]));
   };
 
   return {
@@ -44,18 +46,18 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
 
     async claimMany(requests) {
       const outcomes: (ClaimOutcome | Failure)[] = [];
-      const ready: { place: number; write: RowWrite; known?: ReadonlyMap<string, string> }[] = [];
-      const again: number[] = [];
+      const ready: { place: number; write: RowWrite; payloadCache?: ReadonlyMap<string, string> }[] = [];
+      const redelivered: number[] = [];
       const large: { readonly place: number; readonly job: NewJob }[] = [];
       const requestAt = (place: number) => requests[place] as ClaimRequest;
       for (const [place, request] of requests.entries()) {
         const { job } = request;
         const write = writeFor(job, request);
         if (!isNew(job) || isSmall(write)) ready.push({ place, write });
-        else if (request.again === true) again.push(place);
+        else if (request.redelivered === true) redelivered.push(place);
         else large.push({ place, job });
       }
-      const oneByOne = inParallel(again, WITH_DATA_AT_ONCE, async (place) => {
+      const oneByOne = inParallel(redelivered, WITH_DATA_AT_ONCE, async (place) => {
         outcomes[place] = await claim(requestAt(place)).catch(asFailure);
       });
       const pointers = await data.putMany(
@@ -65,26 +67,26 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
         const payload = pointers[i] as DataPointer | Error;
         if (payload instanceof Error) outcomes[place] = asFailure(payload);
         else {
-          const known = new Map([[payload.in, job.payload]]);
-          ready.push({ place, known, write: writeFor({ ...job, payload }, requestAt(place)) });
+          const payloadCache = new Map([[payload.in, job.payload]]);
+          ready.push({ place, payloadCache, write: writeFor({ ...job, payload }, requestAt(place)) });
         }
       }
       const results = await table.applyMany(ready.map(({ write }) => write));
-      await inParallel([...ready.entries()], WITH_DATA_AT_ONCE, async ([i, { place, known }]) => {
+      await inParallel([...ready.entries()], WITH_DATA_AT_ONCE, async ([i, { place, payloadCache }]) => {
         const result = results[i] as BatchResult;
         outcomes[place] =
           result.applied === 'failed'
             ? asFailure(result.error)
-            : await judge(parts, result, requestAt(place), known).catch(asFailure);
+            : await interpretReply(parts, result, requestAt(place), payloadCache).catch(asFailure);
       });
       await oneByOne;
       return outcomes;
     },
 
-    async schedule(job, dispatch, { again = false, waitsFor } = {}) {
+    async schedule(job, dispatch, { redelivered = false, waitsFor } = {}) {
       const inline = scheduleWrite(job, dispatch, context(), waitsFor);
       const { notBefore } = dispatch;
-      const there = again && !isSmall(inline) ? await table.read(job.jobId) : undefined;
+      const there = redelivered && !isSmall(inline) ? await table.read(job.jobId) : undefined;
       if (there !== undefined) return { outcome: 'exists', job: lost(there).job };
       const write = isSmall(inline)
         ? inline
@@ -110,18 +112,18 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
 
 const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });
 
-async function judge(
+async function interpretReply(
   parts: StoreParts,
   result: WriteResult,
   { owner }: Pick<ClaimRequest, 'owner'>,
-  known?: ReadonlyMap<string, string>,
+  payloadCache?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
   const { clock, settings } = parts;
   const { row } = result;
-  if (result.applied) return grantedClaim(parts, result.row, known);
+  if (result.applied) return grantedClaim(parts, result.row, payloadCache);
   if (row === undefined) return { outcome: 'absent' };
   const error = formatProblem(row);
   if (error instanceof NewerFormatError) return { outcome: 'newer', error };
   const outcome = decideClaim(parseJob(row), { owner, now: clock.now(), skewMs: settings.skewMs });
-  return outcome.outcome === 'claimed' ? grantedClaim(parts, row, known) : outcome;
+  return outcome.outcome === 'claimed' ? grantedClaim(parts, row, payloadCache) : outcome;
 }

@@ -93,23 +93,23 @@ export function createDataRows(options: {
       });
     },
 
-    /** Reads all data in one request, except `known` texts, keyed by place. */
+    /** Reads all data in one request, except texts in `payloadCache`, keyed by place. */
     async resolve(
       row: Row,
       names: readonly DataName[] = dataNames,
-      known: ReadonlyMap<string, string> = new Map(),
+      payloadCache: ReadonlyMap<string, string> = new Map(),
     ): Promise<ResolvedRow> {
       const pointers = pointersOf(row, names);
       if (pointers.length === 0) return { row, missing: [], expiring: [] };
       const jobId = String(row.jobId);
-      const unknown = pointers.filter(([, pointer]) => !known.has(pointer.in));
+      const unknown = pointers.filter(([, pointer]) => !payloadCache.has(pointer.in));
       const keys = unknown.flatMap(([, pointer]) => dataKeys(jobId, pointer));
       // Data behind a live pointer is used even after its expiry.
       const rows = new Map((await readAll(table, keys)).map((each, i) => [keys[i], each]));
       const texts = pointers.map(([name, pointer]) => {
         const parts = dataKeys(jobId, pointer).map((key) => textMeantBy(pointer, rows.get(key)));
         const isWhole = parts.every((part) => typeof part === 'string');
-        return [name, known.get(pointer.in) ?? (isWhole ? parts.join('') : undefined)] as const;
+        return [name, payloadCache.get(pointer.in) ?? (isWhole ? parts.join('') : undefined)] as const;
       });
       const found = texts.filter(([, text]) => text !== undefined);
       const missing = texts.flatMap(([name, text]) => (text === undefined ? [name] : []));

@@ -1,6 +1,6 @@
 import type { ClaimOutcome } from '../decisions/decide-claim.ts';
 import { MissingDataError } from '../errors.ts';
-import { claimOf, type FoundRow, type RunningJob } from '../job.ts';
+import { claimOf, type RowAtClaim, type RunningJob } from '../job.ts';
 import { type DataName, pointersOf } from '../rows/data-pointer.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import { attributeBytes, rowBytes } from '../rows/row-bytes.ts';
@@ -15,11 +15,11 @@ const NEEDED: readonly DataName[] = ['payload', 'checkpoint'];
 export async function grantedClaim(
   parts: StoreParts,
   row: Row,
-  known?: ReadonlyMap<string, string>,
+  payloadCache?: ReadonlyMap<string, string>,
 ): Promise<ClaimOutcome> {
   const { data } = parts;
-  const { row: whole, missing, expiring } = await data.resolve(row, [...NEEDED, 'progress'], known);
-  const job: RunningJob = { ...(parseJob(whole) as RunningJob), found: foundOn(row, whole) };
+  const { row: whole, missing, expiring } = await data.resolve(row, [...NEEDED, 'progress'], payloadCache);
+  const job: RunningJob = { ...(parseJob(whole) as RunningJob), rowAtClaim: rowAtClaimOf(row, whole) };
   const gone = missing.filter((name) => NEEDED.includes(name));
   if (gone.length > 0) return failWithoutData(parts, job, gone);
   await data.extend(expiring);
@@ -38,7 +38,7 @@ async function failWithoutData(
 }
 
 /** `row` is as stored, `whole` has its data resolved. */
-const foundOn = (row: Row, whole: Row): FoundRow => {
+const rowAtClaimOf = (row: Row, whole: Row): RowAtClaim => {
   const checkpointBytes = attributeBytes('checkpoint', row.checkpoint);
   const progressBytes = attributeBytes('progress', row.progress);
   return {

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../wire/message.ts';
 import { claimAttribute, ROW_FORMAT } from '../../wire/table.ts';
 import type { TraceContext } from '../../wire/trace.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Claim, ClaimCounts, ClaimEnd, JobTerms, PastClaim } from '../job.ts';
+import type { Claim, ClaimCounts, ClaimEnd, PastClaim, TypeLimits } from '../job.ts';
 import { type StoredText, stored, storedValue } from '../rows/data-pointer.ts';
 import { shortCause } from '../rows/json-text.ts';
 import { failedShard, pendingShard, runningShard } from '../shards.ts';
@@ -26,7 +26,7 @@ import {
 import type { Clause, RowWrite } from './row-write.ts';
 
 /** The job in a message; the first claim sets the limits that it omits. */
-export interface NewJob extends Partial<JobTerms> {
+export interface NewJob extends Partial<TypeLimits> {
   readonly jobId: string;
   readonly type: string;
   readonly key?: string;
@@ -66,7 +66,7 @@ export const byHolder = (
 });
 
 /** Set once: later messages with the same id change nothing. */
-const firstMessageWins = (job: StoredJob, now: number) => ({
+const initialAttributes = (job: StoredJob, now: number) => ({
   type: job.type,
   payload: storedValue(job.payload),
   ...defined({ leaseMs: job.leaseMs, maxAttempts: job.maxAttempts, maxCrashes: job.maxCrashes }),
@@ -91,14 +91,14 @@ export function claimWrite(
     readonly owner: string;
     readonly skewMs: number;
     /** Used where neither the row nor the message sets a limit. */
-    readonly terms: JobTerms;
+    readonly typeLimits: TypeLimits;
     /** The limit that it counts towards. */
     readonly group?: string;
   },
   { changedBy, now, shards }: WriteContext,
 ): RowWrite {
   const { job, owner, skewMs, group } = request;
-  const { leaseMs, maxAttempts, maxCrashes } = request.terms;
+  const { leaseMs, maxAttempts, maxCrashes } = request.typeLimits;
   const isNew = 'payload' in job;
   const isClaimable = [
     statusIs('pending'),
@@ -120,7 +120,7 @@ export function claimWrite(
       ...defined({ group }),
       changedBy,
     },
-    keep: { leaseMs, maxAttempts, maxCrashes, ...(isNew ? firstMessageWins(job, now) : undefined) },
+    keep: { leaseMs, maxAttempts, maxCrashes, ...(isNew ? initialAttributes(job, now) : undefined) },
     sum: {
       attempt: { of: 'attempt', otherwise: 0, plus: 1 },
       leaseUntil: { of: 'leaseMs', otherwise: (isNew ? job.leaseMs : undefined) ?? leaseMs, plus: now },
@@ -141,7 +141,7 @@ export const scheduleWrite = (
   jobId: job.jobId,
   when: [[rowIsAbsent]],
   set: {
-    ...firstMessageWins(job, now),
+    ...initialAttributes(job, now),
     ...pendingAttributes(job.jobId, dispatch, shards),
     ...(waitsFor === undefined ? undefined : { waitsFor, waitsSince: now }),
     attempt: 0,

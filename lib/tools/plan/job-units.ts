@@ -113,7 +113,7 @@ export function jobUnits(size: JobSize): JobUnits {
     dispatch,
   };
   const again = claimWrite(
-    { job: { jobId: JOB_ID }, owner: `${OWNER}1`, skewMs: 0, terms: defaultSettings },
+    { job: { jobId: JOB_ID }, owner: `${OWNER}1`, skewMs: 0, typeLimits: defaultSettings },
     at,
   );
   return {
@@ -137,7 +137,7 @@ const newClaim = (payload: StoredText): RowWrite =>
   claimWrite(
     {
       job: { jobId: JOB_ID, type: 'typical-job-type', payload },
-      terms: defaultSettings,
+      typeLimits: defaultSettings,
       owner: OWNER,
       skewMs: defaultSettings.skewMs,
     },

@@ -96,8 +96,8 @@ export function createEngine(parts: WorkerParts) {
     job,
     group: group?.name,
     owner: `${parts.worker}/${chance.unique()}`,
-    again: message.receiveCount > 1,
-    terms: termsOf(type === undefined ? undefined : cells.find(type), settings),
+    redelivered: message.receiveCount > 1,
+    typeLimits: termsOf(type === undefined ? undefined : cells.find(type), settings),
   });
 
   const claimTogether = async (

@@ -19,7 +19,7 @@ export const runsType = (parts: Runner, type: string): boolean =>
 export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, job: NewJob): Promise<void> {
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
-  const kept = await store.schedule(job, dispatch, { again: message.receiveCount > 1 });
+  const kept = await store.schedule(job, dispatch, { redelivered: message.receiveCount > 1 });
   report(parts, job);
   if (kept.outcome === 'written') await sendHint(parts, { ...job, forwarded: true }, dispatch);
 }

@@ -66,7 +66,7 @@ export function createLimitGate(parts: WorkerParts) {
     const dispatch = planPark(now, { waitsFor, notBefore }, settings);
     const { outcome } =
       'payload' in job
-        ? await store.schedule(job, dispatch, { again: message.receiveCount > 1, waitsFor })
+        ? await store.schedule(job, dispatch, { redelivered: message.receiveCount > 1, waitsFor })
         : await store.park(seenIn(job.jobId, row), { waitsFor, dispatch });
     if (outcome !== 'written') return;
     telemetry.count('JobsParked');

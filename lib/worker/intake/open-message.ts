@@ -88,7 +88,7 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
   if (read.kind === 'new') return { kind: 'claimable', message, type, key: job.key, job, dueAt: read.dueAt };
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), read.notBefore, settings);
-  const kept = await store.schedule(job, dispatch, { again: message.receiveCount > 1 });
+  const kept = await store.schedule(job, dispatch, { redelivered: message.receiveCount > 1 });
   if (kept.outcome === 'written') await sendHint(parts, job, dispatch);
   return SETTLED;
 }

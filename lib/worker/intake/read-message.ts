@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JobTerms } from '../../protocol/job.ts';
+import type { TypeLimits } from '../../protocol/job.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { cutToBytes } from '../../protocol/rows/json-text.ts';
 import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
@@ -65,7 +65,7 @@ export function newJob(
   options: JobOptions | undefined,
   settings: Settings,
 ): NewJob {
-  const terms: Partial<JobTerms> = options === undefined ? {} : termsOf(options, settings);
+  const terms: Partial<TypeLimits> = options === undefined ? {} : termsOf(options, settings);
   const { leaseMs = terms.leaseMs, maxAttempts = terms.maxAttempts, maxCrashes = terms.maxCrashes } = message;
   return {
     jobId: message.jobId ?? messageId,

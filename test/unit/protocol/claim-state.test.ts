@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { FoundRow } from '../../../lib/protocol/job.ts';
+import type { RowAtClaim } from '../../../lib/protocol/job.ts';
 import { ClaimState } from '../../../lib/protocol/store/claim-state.ts';
 import { slotKey } from '../../../lib/protocol/store/data-slots.ts';
 
-const found: FoundRow = {
+const found: RowAtClaim = {
   ...{ createdAt: 1_000, pointsTo: {}, bytes: 600, checkpointBytes: 50, progressBytes: 30 },
   ...{ crashes: 0, lapses: 0, releases: 0 },
 };
-const stateOf = (over?: Partial<FoundRow>, attempt = 1) =>
+const stateOf = (over?: Partial<RowAtClaim>, attempt = 1) =>
   new ClaimState({
     ...{ jobId: 'j1', owner: 'w/1', attempt, startedAt: 0 },
-    found: over && { ...found, ...over },
+    rowAtClaim: over && { ...found, ...over },
   });
 /** The longest text for which the row has room. */
 const roomFor = (state: ClaimState, name: 'checkpoint' | 'progress' | 'result') => {

@@ -57,7 +57,7 @@ describe('many claims', () => {
       { job: newJob('a'), owner: 'w/a' },
       { job: large('data'), owner: 'w/b' },
       { job: newJob('row'), owner: 'w/c' },
-      { job: large('again'), owner: 'w/d', again: true },
+      { job: large('again'), owner: 'w/d', redelivered: true },
       { job: large('e'), owner: 'w/e' },
     ]);
     expect(outcomes).toMatchObject([
@@ -71,7 +71,7 @@ describe('many claims', () => {
 });
 
 describe('a claim whose reply was lost', () => {
-  it('is known by its owner also where it set the terms of its type', async () => {
+  it('is known by its owner also where it set the typeLimits of its type', async () => {
     const memory = createMemoryTable();
     const direct = stage({ apply: memory.apply });
     await direct.store.schedule(newJob('j1', { leaseMs: undefined }), dispatch);
@@ -81,20 +81,20 @@ describe('a claim whose reply was lost', () => {
         return memory.apply(write);
       },
     });
-    const terms = { leaseMs: 70_000, maxAttempts: 5, maxCrashes: 3 };
-    expect(await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', terms })).toMatchObject({
+    const typeLimits = { leaseMs: 70_000, maxAttempts: 5, maxCrashes: 3 };
+    expect(await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', typeLimits })).toMatchObject({
       ...{ outcome: 'claimed', job: { leaseOwner: 'w/1', leaseMs: 70_000, attempt: 1 } },
     });
   });
 });
 
-describe('terms that a row lacks', () => {
-  const terms = { leaseMs: 70_000, maxAttempts: 2, maxCrashes: 1 };
+describe('limits that a row lacks', () => {
+  const typeLimits = { leaseMs: 70_000, maxAttempts: 2, maxCrashes: 1 };
   const unset = { leaseMs: undefined, maxAttempts: undefined, maxCrashes: undefined };
   const claimed = async (own: Partial<NewJob>, request: Partial<ClaimRequest> = {}) => {
     const { memory, store } = stage();
     await store.schedule(newJob('j1', { ...unset, ...own }), dispatch);
-    const outcome = await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', terms, ...request });
+    const outcome = await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', typeLimits, ...request });
     const { leaseMs, maxAttempts, maxCrashes, leaseUntil, startedAt } = (await memory.read('j1')) as Row;
     expect([outcome.outcome, Number(leaseUntil) - Number(startedAt)]).toEqual(['claimed', leaseMs]);
     return { leaseMs, maxAttempts, maxCrashes };
@@ -102,6 +102,6 @@ describe('terms that a row lacks', () => {
 
   it('are those of the settings where the claim brings none', async () => {
     const { leaseMs, maxAttempts, maxCrashes } = settings;
-    expect(await claimed({}, { terms: undefined })).toEqual({ leaseMs, maxAttempts, maxCrashes });
+    expect(await claimed({}, { typeLimits: undefined })).toEqual({ leaseMs, maxAttempts, maxCrashes });
   });
 });

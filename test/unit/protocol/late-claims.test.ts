@@ -32,7 +32,7 @@ it.each([
       createJobStore({ table, clock: offBy(clock, ms), chance: systemChance, settings, actor: 'a' });
     const [operator, successor] = [store(operatorIsOff), store(successorIsOff)];
     const claim = claimWrite(
-      { job, owner: 'frozen/1', skewMs, terms: job },
+      { job, owner: 'frozen/1', skewMs, typeLimits: job },
       { changedBy: 'frozen/1', now: clock.now(), shards: 1, expiresAt: 1 },
     );
     expect(await table.apply(claim)).toMatchObject({ applied: true });

@@ -49,8 +49,8 @@ async function startRun(run: (context: JobContext) => Promise<string>, changes: 
   const [claimed] = await engine.claim([opened]);
   if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
   stack.table.put({ ...(await read('a')), ...changes, jobId: 'a' });
-  const { found } = claimed.job;
-  const job = { ...claimed.job, ...changes, found: found && { ...found, ...changes } };
+  const { rowAtClaim } = claimed.job;
+  const job = { ...claimed.job, ...changes, rowAtClaim: rowAtClaim && { ...rowAtClaim, ...changes } };
   const stopping = new AbortController();
   const end = engine.run({ ...claimed, job }, { stopping: stopping.signal, releaseWithinMs: 5000 });
   await stack.clock.advance(0);
@@ -152,7 +152,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     down(false);
     await apply(
       claimWrite(
-        { job: { jobId: 'a' }, owner: 'other/1', skewMs: 0, terms: stack.settings },
+        { job: { jobId: 'a' }, owner: 'other/1', skewMs: 0, typeLimits: stack.settings },
         { changedBy: 'other/2', now: stack.clock.now(), shards: 1, expiresAt: 0 },
       ),
     );

@@ -1,5 +1,5 @@
 import { BadRowError } from '../../../protocol/errors.ts';
-import { isFinished, type JobTerms } from '../../../protocol/job.ts';
+import { isFinished, type TypeLimits } from '../../../protocol/job.ts';
 import { isNewer, parseJob } from '../../../protocol/rows/parse-row.ts';
 import { allShards } from '../../../protocol/shards.ts';
 import type { Row } from '../../../protocol/writes/row-write.ts';
@@ -171,8 +171,8 @@ const unreadable: RowCheck = (row, context) => {
 const MAX_EXPIRES_AT = 100_000_000_000;
 
 /** A row that was never claimed may lack these, because its first claim takes them from the type. */
-function termsFor({ status }: Row, settings: Settings): Readonly<Record<keyof JobTerms, unknown>> {
-  const { leaseMs, maxAttempts, maxCrashes }: Partial<JobTerms> =
+function termsFor({ status }: Row, settings: Settings): Readonly<Record<keyof TypeLimits, unknown>> {
+  const { leaseMs, maxAttempts, maxCrashes }: Partial<TypeLimits> =
     status === 'pending' || status === 'cancelled' ? {} : settings;
   return { leaseMs, maxAttempts, maxCrashes };
 }

@@ -12,6 +12,7 @@ import type { SendOptions } from '../../wire/message.ts';
 import { queueUrlFor } from '../../wire/pools.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import type { PayloadIn, Registry, TypeIn } from '../../worker/registry.ts';
+import { openSpan } from '../../worker/spans.ts';
 import { checkMessage, MessageRefusedError } from './check-message.ts';
 import { queueProblem, queueUrlOf, routingOf } from './queue-url.ts';
 
@@ -83,25 +84,52 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
   };
 
   return {
-    async send(type, ...[payload, sendOptions]) {
-      const message = await messageFor(type, payload, sendOptions);
-      const [sent] = await queue().sendJobs([message]);
-      if (sent?.outcome !== 'sent')
-        throw sent?.error ?? new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'));
-      return { type, messageId: sent.messageId, jobId: message.jobId };
-    },
-    async sendMany(jobs) {
-      const messages = await Promise.all(
-        jobs.map(({ type, payload, options: own }) => messageFor(type, payload, own)),
-      );
-      const sent: readonly SentMessage[] = await queue().sendJobs(messages);
-      return sent.map((each, i) =>
-        each.outcome === 'sent'
-          ? { outcome: 'sent', messageId: each.messageId, jobId: messages[i]?.jobId ?? each.messageId }
-          : { outcome: 'failed', reason: each.reason },
-      );
-    },
+    send: (type, ...[payload, sendOptions]) =>
+      traced({ type, jobId: sendOptions?.jobId, trace: sendOptions }, undefined, async () => {
+        const message = await messageFor(type, payload, sendOptions);
+        const [sent] = await queue().sendJobs([message]);
+        if (sent?.outcome !== 'sent')
+          throw (
+            sent?.error ?? new QueueUnavailableError('SendMessage', new Error(sent?.reason ?? 'no answer'))
+          );
+        return { type, messageId: sent.messageId, jobId: message.jobId };
+      }),
+    sendMany: (jobs) =>
+      traced({ type: onlyTypeIn(jobs) }, jobs.length, async () => {
+        const messages = await Promise.all(
+          jobs.map(({ type, payload, options: own }) => messageFor(type, payload, own)),
+        );
+        const sent: readonly SentMessage[] = await queue().sendJobs(messages);
+        return sent.map((each, i) =>
+          each.outcome === 'sent'
+            ? { outcome: 'sent', messageId: each.messageId, jobId: messages[i]?.jobId ?? each.messageId }
+            : { outcome: 'failed', reason: each.reason },
+        );
+      }),
   };
+}
+
+/** The jobs carry the context of this span. Errors may quote a payload, so only their names are told. */
+async function traced<Result>(
+  job: Parameters<typeof openSpan>[0]['job'],
+  count: number | undefined,
+  send: () => Promise<Result>,
+): Promise<Result> {
+  const span = openSpan({ operation: 'send', name: 'send', job, count });
+  try {
+    const sent = await span.within(send);
+    span.end(undefined, { 'messaging.message.id': (sent as Partial<Sent>).jobId });
+    return sent;
+  } catch (error) {
+    span.end({ type: error instanceof Error ? error.name : '_OTHER' });
+    throw error;
+  }
+}
+
+/** The name of a span has few values. */
+function onlyTypeIn(jobs: readonly { readonly type: string }[]): string | undefined {
+  const [type, ...others] = new Set(jobs.map((job) => job.type));
+  return others.length === 0 ? type : undefined;
 }
 
 function queueAt(given: string | undefined, { region, credentials, endpoint }: AwsOptions): JobQueue {

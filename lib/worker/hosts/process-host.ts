@@ -84,7 +84,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     await slots.empty(Number.POSITIVE_INFINITY);
     await taker.settle();
     await Promise.all([reaper?.stop(), protection?.stop()]);
-    await Promise.all([heart.quiet(), engine.quiet()]);
+    await Promise.all([heart.quiet(), engine.quiet(), cells.quiet()]);
     await cells.close();
     clearInterval(flushing);
     flush?.();

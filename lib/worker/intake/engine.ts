@@ -9,6 +9,7 @@ import { termsOf } from '../registry.ts';
 import { readClock } from '../run/lease-clock.ts';
 import { type ClaimedJob, type ClaimRunner, createClaimRunner } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
+import { recordSpan } from '../spans.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createLimitGate } from './limits.ts';
 import {
@@ -176,6 +177,7 @@ async function interpretReply(
   switch (outcome.outcome) {
     case 'claimed': {
       telemetry.count('JobsClaimed');
+      recordSpan({ operation: 'receive', name: 'claim', job: outcome.job, startedAt: sentAt.wall });
       if (claimable.dueAt !== undefined && outcome.job.attempt === 1)
         telemetry.timeOfType?.('WaitTime', outcome.job.type, Math.max(0, sentAt.wall - claimable.dueAt));
       return { kind: 'claimed', job: outcome.job, sentAt };

@@ -5,6 +5,7 @@ import { eventDetailOf, namesType } from '../../wire/events.ts';
 import { Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
 import type { Death } from '../cells/cells.ts';
 import { UnknownTypeError } from '../registry.ts';
+import { recordSpan } from '../spans.ts';
 import { thrownBy } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { ClaimEndings, type Ending } from './claim-endings.ts';
@@ -50,7 +51,9 @@ export function createClaimRunner(parts: WorkerParts) {
       const death = deathOf(run);
       if (death === undefined) {
         returned();
+        const endedAt = clock.now();
         const ending = await end(mine, run, mine !== held);
+        traceEnd(mine, endedAt, ending);
         mine.lease.end();
         if (ending === 'lost' || (run.reason instanceof LeaseLost && ending !== 'done'))
           telemetry.count('LeasesLost');
@@ -58,7 +61,9 @@ export function createClaimRunner(parts: WorkerParts) {
       }
       // Progress makes this the first death again.
       deaths = run.progressed ? 1 : deaths + 1;
+      const diedAt = clock.now();
       const next = await afterDeath(mine, death, deaths);
+      traceEnd(mine, diedAt, next.kind === 'ended' ? next.ending : 'restarted', death);
       mine.lease.end();
       if (next.kind === 'ended') {
         if (next.ending === 'lost') telemetry.count('LeasesLost');
@@ -67,6 +72,15 @@ export function createClaimRunner(parts: WorkerParts) {
       mine = next.held;
       maxInCell = death.maxInCell ?? maxInCell;
     }
+  };
+
+  /** A cell that died has no span of its run, so this one has the cause. */
+  const traceEnd = ({ job }: HeldClaim, startedAt: number, outcome: Ending | 'restarted', death?: Death) => {
+    const unstored = outcome === 'lost' || outcome === 'unsaved' ? { type: outcome } : undefined;
+    const failure = death === undefined ? unstored : { type: 'crash', message: death.cause };
+    recordSpan({ operation: 'settle', name: 'end', job, startedAt }, failure, {
+      'leasehold.outcome': outcome,
+    });
   };
 
   const tellOfStart = ({ job }: HeldClaim): void => {

@@ -4,6 +4,7 @@ import type { Settings } from '../../../settings/settings.ts';
 import type { AbortReason } from '../../abort-reasons.ts';
 import { withTrace } from '../../current-trace.ts';
 import type { JobDefinition } from '../../define-job.ts';
+import { openSpan } from '../../spans.ts';
 import { thrownBy } from '../../thrown.ts';
 import type { HandlerEnd, Kept } from '../cells.ts';
 import type { JobData } from '../channel.ts';
@@ -43,9 +44,17 @@ export function startHandler(run: HandlerRun) {
     }
   };
 
-  const end = withTrace(run.job.trace, handle).then(async (ended) => {
+  const span = openSpan({ operation: 'process', name: 'run', job: run.job });
+  const end = withTrace(run.job.trace, () => span.within(handle)).then(async (ended) => {
+    span.end(ended.kind === 'threw' ? failureOf(ended.error.loggable) : undefined);
     const progress = await close();
     return ended.kind === 'returned' && progress !== undefined ? { ...ended, progress } : ended;
   });
   return { end, abort: signal.abort, look: signal.look };
 }
+
+/** What may be logged: the name of the error, a colon, and its message. */
+const failureOf = (loggable: string) => ({
+  type: /^\w+(?=: )/.exec(loggable)?.[0] ?? '_OTHER',
+  message: loggable,
+});

@@ -19,7 +19,7 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
 }
 
 export interface RegistryOptions {
-  /** Flushes a tracing layer; called on Lambda before each invocation ends, because a freeze may follow. */
+  /** Flushes a tracing layer. Called before a worker process stops, and on Lambda before each invocation ends, because a freeze may follow. */
   readonly flush?: () => Promise<void>;
   /**
    * Called around each run of a handler, in the process that runs it: for tracing, metrics, or a context of your own. It must call

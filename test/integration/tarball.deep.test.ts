@@ -90,6 +90,41 @@ describe.each(Object.keys(installers))('the tarball, installed by %s into an emp
   });
 });
 
+it.each(['module', 'commonjs'] as const)(
+  'traces with the newest OpenTelemetry that a %s project has, and without one runs as before',
+  MINUTES,
+  (type) => {
+    const project = freshProject(type);
+    installers.npm?.(project, tarball);
+    const load = (name: string, from: string) =>
+      type === 'module' ? `import { ${name} } from '${from}';` : `const { ${name} } = require('${from}');`;
+    const use = `${load('defineJob', 'leasehold')} ${load('testJob', 'leasehold/testing')}
+      const greet = defineJob({ type: 'greet', run: () => ({ said: 'hello' }) });
+      testJob(greet, {}).finish().then(({ status }) =>
+        console.log(JSON.stringify([status, spans().map(({ name }) => name)])));`;
+    project.write('plain.js', `const spans = () => []; ${use}`);
+    expect(lastLine(project.run('node', 'plain.js'))).toEqual(['done', []]);
+    expect(existsSync(join(project.folder, 'node_modules', '@opentelemetry'))).toBe(false);
+    const names = ['api@1.10.0', 'sdk-trace@3.1.1', 'context-async-hooks@3.1.1'];
+    installers.npm?.(project, ...names.map((name) => `@opentelemetry/${name}`));
+    project.write(
+      'traced.js',
+      `${load('context, trace', '@opentelemetry/api')}
+       ${load('InMemorySpanExporter, SimpleSpanProcessor, TracerProvider', '@opentelemetry/sdk-trace')}
+       ${load('AsyncLocalStorageContextManager', '@opentelemetry/context-async-hooks')}
+       const exporter = new InMemorySpanExporter();
+       trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
+       context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+       const spans = () => exporter.getFinishedSpans(); ${use}`,
+    );
+    expect(lastLine(project.run('node', 'traced.js'))).toEqual([
+      'done',
+      ['claim greet', 'run greet', 'end greet'],
+    ]);
+    project.remove();
+  },
+);
+
 it('is small, and brings no Node of its own', MINUTES, () => {
   const project = freshProject('module');
   project.run('npm', 'install', tarball);

@@ -76,7 +76,7 @@ export function createClaimRunner(parts: WorkerParts) {
 
   /** A cell that died has no span of its run, so this one has the cause. */
   const traceEnd = ({ job }: HeldClaim, startedAt: number, outcome: Ending | 'restarted', death?: Death) => {
-    const unstored = outcome === 'lost' || outcome === 'unsaved' ? { type: outcome } : undefined;
+    const unstored = outcome === 'lost' || outcome === 'unknown' ? { type: outcome } : undefined;
     const failure = death === undefined ? unstored : { type: 'crash', message: death.cause };
     recordSpan({ operation: 'settle', name: 'end', job, startedAt }, failure, {
       'leasehold.outcome': outcome,

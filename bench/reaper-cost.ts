@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { systemChance, systemClock } from '../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../lib/aws/eventbridge.ts';
@@ -58,12 +58,12 @@ function depsOf({ dynamoDbEndpoint, queueUrl, tableName }: Order): ReaperDeps {
   const sqs = createSqsClient({ ...local, endpoint: new URL(queueUrl).origin });
   return {
     table,
-    store: createJobStore({ table, clock, chance: systemChance, settings, actor: 'reaper' }),
+    store: createJobStore({ table, clock, random: systemRandom, settings, actor: 'reaper' }),
     queue: createSqsQueue({ client: sqs, queueUrl, clock }),
     telemetry: createPowertoolsTelemetry({ serviceName: 'bench' }),
     events: noEvents,
     clock,
-    chance: systemChance,
+    random: systemRandom,
     settings,
   };
 }

@@ -1,4 +1,4 @@
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -27,7 +27,7 @@ export async function reclaimRequests(jobs: number): Promise<ReclaimRequests[]> 
     const store = createJobStore({
       table,
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       settings,
       actor: 'bench',
     });
@@ -39,7 +39,7 @@ export async function reclaimRequests(jobs: number): Promise<ReclaimRequests[]> 
           table,
           store,
           clock: systemClock,
-          chance: systemChance,
+          random: systemRandom,
           settings,
           events: noEvents,
           telemetry: silent,

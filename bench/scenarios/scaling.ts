@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { parseJob } from '../../lib/protocol/rows/parse-row.ts';
@@ -82,7 +82,7 @@ async function oneSweep({ table, store, meter }: MeteredStore): Promise<OneSweep
         table,
         store,
         clock: systemClock,
-        chance: systemChance,
+        random: systemRandom,
         settings,
         events: noEvents,
         telemetry: silent,

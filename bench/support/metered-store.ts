@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -36,6 +36,6 @@ export async function createMeteredStore(options: {
   await createJobsTable(client, tableName);
   const meter = meterCapacity(client);
   const table = createDynamoDbTable({ client, tableName });
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'bench' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'bench' });
   return { client, tableName, table, store, meter, close: () => client.destroy() };
 }

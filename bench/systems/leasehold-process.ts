@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
@@ -60,11 +60,11 @@ const client = createDynamoDbClient({ clock: systemClock, clockGuard, config: lo
 const table = createDynamoDbTable({ client, tableName: name, batches: !without.includes('batches') });
 const actor = `bench-${process.pid}`;
 const clock = systemClock;
-const store = createJobStore({ table, clock, chance: systemChance, settings, actor });
+const store = createJobStore({ table, clock, random: systemRandom, settings, actor });
 const queue = createSqsQueue({ client: sqs, queueUrl, clock });
 const reaper = () =>
   createEmbeddedReaper({
-    ...{ table, store, queue, telemetry, clock, chance: systemChance, settings, clockGuard },
+    ...{ table, store, queue, telemetry, clock, random: systemRandom, settings, clockGuard },
     events: noEvents,
     name: actor,
   });
@@ -92,7 +92,7 @@ switch (mode) {
         const messages = await queue.receive({ max: 10, waitSeconds: 0 });
         if (messages.length === 0) return;
         const requests = messages.map(({ body }) => ({
-          owner: `dead/${systemChance.unique()}`,
+          owner: `dead/${systemRandom.unique()}`,
           job: { ...newJob(JSON.parse(body) as { jobId: string; type: string; payload: BenchJob }) },
         }));
         await store.claimMany(requests);

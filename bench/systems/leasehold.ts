@@ -6,7 +6,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -50,7 +50,7 @@ export async function start(): Promise<System> {
     createJobStore({
       table: tableOf(name),
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       settings,
       actor: 'bench',
     });

@@ -1,5 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { connectDeployed } from '../../lib/aws/connect-deployed.ts';
 import { middy } from '../../lib/aws/lambda/middy.ts';
 import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
@@ -10,7 +10,7 @@ import type { Trigger } from '../../lib/reaper/wake.ts';
 import { configurationFromEnvironment, wakeQueueFromEnvironment } from '../../lib/settings/environment.ts';
 
 const configuration = configurationFromEnvironment(process.env);
-const actor = `reaper/${systemChance.unique()}`;
+const actor = `reaper/${systemRandom.unique()}`;
 const aws = connectDeployed({ configuration, actor, polls: false });
 const deps: ReapDeps = {
   ...aws,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { clearTimeout, setTimeout } from 'node:timers';
-import type { Chance, Clock } from '../protocol/ports.ts';
+import type { Clock, Random } from '../protocol/ports.ts';
 
 const NANOSECONDS_PER_MS = 1e6;
 // Handlers may replace the global ones.
@@ -39,4 +39,4 @@ function unique(): string {
   return bytes.toString('base64url');
 }
 
-export const systemChance: Chance = { random: () => Math.random(), unique };
+export const systemRandom: Random = { next: () => Math.random(), unique };

@@ -1,12 +1,12 @@
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
 import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
-import type { Chance, Clock, JobQueue, JobStore, Table } from '../protocol/ports.ts';
+import type { Clock, JobQueue, JobStore, Random, Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
 import { ownQueueUrl, queueUrlFor, type Routing } from '../wire/pools.ts';
-import { systemChance, systemClock } from './clock.ts';
+import { systemClock, systemRandom } from './clock.ts';
 import { createDynamoDbClient } from './dynamodb/client.ts';
 import type { OnThrottled } from './dynamodb/count-throttles.ts';
 import { createDynamoDbTable } from './dynamodb/dynamodb-table.ts';
@@ -27,13 +27,13 @@ export interface ConnectOptions {
   /** Called for each throttled attempt. */
   readonly onThrottled?: OnThrottled;
   readonly clock?: Clock;
-  readonly chance?: Chance;
+  readonly random?: Random;
 }
 
 /** The table, store and queues of one system. */
 export interface Connection {
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
   /** Reads the time from DynamoDB's replies. */
@@ -64,7 +64,7 @@ export const identityOf = ({
 
 /** Sends nothing until used. */
 export function connect(options: ConnectOptions): Connection {
-  const { tableName, settings, clock = systemClock, chance = systemChance, onThrottled } = options;
+  const { tableName, settings, clock = systemClock, random = systemRandom, onThrottled } = options;
   const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
   const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb, onThrottled });
   const sqs = createSqsClient({ ...identityOf(options.dynamodb), ...options.sqs }, { polls: options.polls });
@@ -73,8 +73,8 @@ export function connect(options: ConnectOptions): Connection {
     options.onStoreFailures ?? (() => {}),
   );
   return {
-    ...{ clock, chance, dynamoDb, sqs, clockGuard, table },
-    storeOf: (actor, own = settings) => createJobStore({ table, clock, chance, settings: own, actor }),
+    ...{ clock, random, dynamoDb, sqs, clockGuard, table },
+    storeOf: (actor, own = settings) => createJobStore({ table, clock, random, settings: own, actor }),
     queueAt: (queueUrl, routing) =>
       createSqsQueue({
         ...{ client: sqs, clock },

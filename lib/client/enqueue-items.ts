@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemChance } from '../aws/clock.ts';
+import { systemRandom } from '../aws/clock.ts';
 import { documentItems, transactItems } from '../aws/dynamodb/transact-items.ts';
 import { planDispatch } from '../protocol/decisions/dispatch.ts';
 import type { Clock, JobQueue, Table } from '../protocol/ports.ts';
@@ -74,7 +74,7 @@ export async function enqueueItems(
   const settings = { ...parts.settings, shards };
   const dispatch = planDispatch(checked.at, checked.message.notBefore ?? checked.at, settings);
   const writes: RowWrite[] = [];
-  const store = createJobStore({ table: recording(writes), clock, chance: systemChance, settings, actor });
+  const store = createJobStore({ table: recording(writes), clock, random: systemRandom, settings, actor });
   await store.schedule(
     newJob(checked.message, { messageId: jobId, trace: currentTrace() }, registry.find(type), settings),
     dispatch,

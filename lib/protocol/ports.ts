@@ -23,9 +23,9 @@ export interface Clock {
 }
 
 /** The only source of randomness. */
-export interface Chance {
+export interface Random {
   /** In [0, 1). */
-  random(): number;
+  next(): number;
   /** A short string that no other call in any process returns. */
   unique(): string;
 }

@@ -1,5 +1,5 @@
 import type { ClockGuard } from '../protocol/clock-guard.ts';
-import type { Chance, Clock, Events, JobQueue, JobStore, Table, Telemetry } from '../protocol/ports.ts';
+import type { Clock, Events, JobQueue, JobStore, Random, Table, Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface ReaperDeps {
@@ -9,7 +9,7 @@ export interface ReaperDeps {
   readonly telemetry: Telemetry;
   readonly events: Events;
   readonly clock: Clock;
-  readonly chance: Pick<Chance, 'random'>;
+  readonly random: Pick<Random, 'next'>;
   readonly settings: Settings;
   /** Without one, the clock counts as sound. */
   readonly clockGuard?: ClockGuard;

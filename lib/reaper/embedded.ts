@@ -37,14 +37,14 @@ export function createEmbeddedReaper(deps: ReapDeps): EmbeddedReaper {
 }
 
 async function reapUntil(signal: AbortSignal, deps: ReapDeps): Promise<void> {
-  const { table, clock, chance, name, telemetry } = deps;
+  const { table, clock, random, name, telemetry } = deps;
   const outlet = createEventOutlet(deps);
   let term: number | undefined;
   let hasLooked = false;
   while (!signal.aborted) {
     let nextAt = clock.now() + PAUSE_MS;
     try {
-      const trigger = { kind: 'timer', name, jitterMs: Math.floor(chance.random() * JITTER_MS) } as const;
+      const trigger = { kind: 'timer', name, jitterMs: Math.floor(random.next() * JITTER_MS) } as const;
       const result = await reap(deps, trigger, { deadlineAt: clock.now() + LOOK_MS, signal });
       hasLooked = true;
       if (result.ended === 'disabled') return;

@@ -74,10 +74,10 @@ async function writeChunk(
   context: WriterContext,
   chunk: readonly LeaseEntry[],
 ): Promise<readonly Verdict[]> {
-  const { store, clock, chance, settings } = deps;
+  const { store, clock, random, settings } = deps;
   const now = clock.now();
   const verdicts = chunk.flatMap((entry): Verdict[] => {
-    const verdict = decideReap(entry, { now, random: chance.random(), settings });
+    const verdict = decideReap(entry, { now, random: random.next(), settings });
     return verdict.kind === 'leave' ? [] : [{ entry, action: verdict }];
   });
   const outcomes = await store

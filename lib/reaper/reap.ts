@@ -1,5 +1,5 @@
 import type { EventOutlet } from '../protocol/event-outlet.ts';
-import type { Chance, WakeQueue } from '../protocol/ports.ts';
+import type { Random, WakeQueue } from '../protocol/ports.ts';
 import { type ReaperRow, readReaperRow, scheduleNext } from '../protocol/store/reaper-row.ts';
 import { type NextSweep, renewWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
 import type { EventDetails } from '../wire/events.ts';
@@ -25,7 +25,7 @@ import {
 export interface ReapDeps extends ReaperDeps {
   /** Holder of the promise: shared by all environments of one function, unique for each process. */
   readonly name: string;
-  readonly chance: Pick<Chance, 'random' | 'unique'>;
+  readonly random: Pick<Random, 'next' | 'unique'>;
   /** Starts a function for the next sweep; optional for a process. */
   readonly wakeQueue?: WakeQueue;
 }
@@ -151,8 +151,8 @@ async function promise(
   trigger: Trigger,
   outlet: EventOutlet,
 ): Promise<number | undefined> {
-  const { wakeQueue, chance, clock, name, settings } = deps;
-  const wake = chance.unique();
+  const { wakeQueue, random, clock, name, settings } = deps;
+  const wake = random.unique();
   // Counts only if the process cannot keep its promise.
   const messageAt = promised.wakeAt + (trigger.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
   await wakeQueue?.send(wake, wakeDelaySeconds(messageAt, clock.now()));

@@ -1,7 +1,7 @@
-import type { Chance } from '../protocol/ports.ts';
+import type { Random } from '../protocol/ports.ts';
 
-/** Creates a fake `Chance`: always the same number, and IDs that count up. */
-export function createFakeRandom(random = 0.5): Chance {
+/** Creates a fake `Random`: always the same number, and IDs that count up. */
+export function createFakeRandom(random = 0.5): Random {
   let count = 0;
-  return { random: () => random, unique: () => `u${++count}` };
+  return { next: () => random, unique: () => `u${++count}` };
 }

@@ -1,4 +1,4 @@
-import type { Chance, JobStore, Table } from '../protocol/ports.ts';
+import type { JobStore, Random, Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import { sweep } from '../reaper/sweep.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
@@ -42,21 +42,21 @@ export interface TestWorker extends WorkerParts {
 
 export interface TestStackOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
-  readonly chance?: Chance;
+  readonly random?: Random;
 }
 
 /** Creates a system in memory, for tests with several jobs or workers. */
 export function createTestStack(options: TestStackOptions = {}): TestStack {
   const settings = resolveSettings(options.settings);
   const clock = createFakeClock();
-  const chance = options.chance ?? createFakeRandom();
+  const random = options.random ?? createFakeRandom();
   const table = createMemoryTable();
   const queue = createMemoryQueue({ clock, visibilityTimeoutMs: visibilityTimeoutMs(settings) });
   const telemetry = createKeptTelemetry();
   const published: LeaseholdEvent[] = [];
   const events = { publish: async (more: readonly LeaseholdEvent[]) => void published.push(...more) };
   const storeFor = (actor: string, on: Table = table) =>
-    createJobStore({ table: on, clock, chance, settings, actor });
+    createJobStore({ table: on, clock, random, settings, actor });
   let workers = 0;
 
   return {
@@ -77,7 +77,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
       return {
         settings,
         clock,
-        chance,
+        random,
         store,
         queue: severable(queue, line),
         telemetry,
@@ -86,7 +86,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
         worker: name,
         heart: new HeartLoop({
           clock,
-          chance,
+          random,
           store,
           clockCheck: trustTheClock,
           onFailure: ({ jobId }, error) => telemetry.error('heartbeat failed', error, { jobId }),
@@ -100,7 +100,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
       };
     },
     async sweep() {
-      await sweep({ table, store: storeFor('reaper'), queue, telemetry, events, clock, chance, settings });
+      await sweep({ table, store: storeFor('reaper'), queue, telemetry, events, clock, random, settings });
     },
   };
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { systemChance, systemClock } from '../aws/clock.ts';
+import { systemClock, systemRandom } from '../aws/clock.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
 import { createControlReader } from '../protocol/limits/control.ts';
@@ -51,7 +51,7 @@ export type ComposedWorker = WorkerConnection & WorkerParts;
 
 export function connectWorker(options: WorkerConnectOptions) {
   const { configuration, telemetry, dynamodb, sqs } = options;
-  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemChance.unique()}`;
+  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemRandom.unique()}`;
   const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
   const control = createControlReader(aws);
   // Any request tells the time, and the intake needs this row anyway.
@@ -89,7 +89,7 @@ export function composeHost(
   });
   const connection = connectWorker({ ...options, telemetry });
   const heart = new HeartLoop({
-    ...{ clock, chance: connection.chance, store: connection.store, clockCheck: connection.clockCheck },
+    ...{ clock, random: connection.random, store: connection.store, clockCheck: connection.clockCheck },
     onFailure: ({ jobId, attempt }, error) =>
       telemetry.warn('heartbeat failed', {
         ...{ jobId, attempt },

@@ -1,5 +1,5 @@
 import type { ControlReader } from '../protocol/limits/control.ts';
-import type { Chance, Clock, Events, JobQueue, JobStore, Telemetry } from '../protocol/ports.ts';
+import type { Clock, Events, JobQueue, JobStore, Random, Telemetry } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Routing } from '../wire/pools.ts';
 import type { Cells } from './cells/cells.ts';
@@ -10,7 +10,7 @@ import type { Heart } from './run/heart-loop.ts';
 export interface WorkerParts {
   readonly settings: Settings;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly store: JobStore;
   readonly queue: JobQueue;
   readonly telemetry: Telemetry;

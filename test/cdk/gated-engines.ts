@@ -1,6 +1,6 @@
 import { ReceiveMessageCommand, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
@@ -98,7 +98,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
       createJobStore({
         table,
         clock: { ...systemClock, now: () => systemClock.now() + shiftMs },
-        chance: systemChance,
+        random: systemRandom,
         settings,
         actor: 'test',
       }),

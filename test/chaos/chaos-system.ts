@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateQueueCommand, PurgeQueueCommand } from '@aws-sdk/client-sqs';
-import { systemClock as clock, systemChance } from '../../lib/aws/clock.ts';
+import { systemClock as clock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -62,7 +62,7 @@ export async function startChaosSystem(settings: Settings = chaosSettings) {
     dynamodb: dynamodb.endpoint,
     sqs: sqs.endpoint,
     journalFile,
-    store: createJobStore({ table, clock, chance: systemChance, settings, actor: 'operator' }),
+    store: createJobStore({ table, clock, random: systemRandom, settings, actor: 'operator' }),
     queue: createSqsQueue({ client: sqsClient, queueUrl, clock }),
     purge: () => sqsClient.send(new PurgeQueueCommand({ QueueUrl: queueUrl })),
     /** The variables with which a process finds the system, by way of these addresses. */

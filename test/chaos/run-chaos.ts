@@ -155,9 +155,9 @@ function planJob(random: SeededRandom) {
   const fates: Record<string, Fate> = {};
   for (let attempt = 1; attempt <= 4; attempt++) {
     let dice = random.next();
-    for (const [chance, fate] of chances) {
-      if (dice >= 0 && dice < chance) fates[String(attempt)] = fate;
-      dice -= chance;
+    for (const [random, fate] of chances) {
+      if (dice >= 0 && dice < random) fates[String(attempt)] = fate;
+      dice -= random;
     }
   }
   const overrunMs = random.integer(100, 6000);

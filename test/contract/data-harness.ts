@@ -1,4 +1,4 @@
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import type { Table } from '../../lib/protocol/ports.ts';
 import { dataKeys, isDataPointer } from '../../lib/protocol/rows/data-pointer.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -24,7 +24,7 @@ export function watched(harness: Harness, on: Partial<Table> = {}, settings = co
       return (on.apply ?? harness.table.apply)(write);
     },
   };
-  const store = createJobStore({ table, clock: harness.clock, chance: systemChance, settings, actor: 'w' });
+  const store = createJobStore({ table, clock: harness.clock, random: systemRandom, settings, actor: 'w' });
   return { store, writes, names: () => writes.map(({ transition }) => transition) };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { type Claim, claimOf, type Job, type LeaseEntry, type RunningJob } from '../../lib/protocol/job.ts';
 import type { ClaimRequest, JobStore, Table } from '../../lib/protocol/ports.ts';
@@ -40,7 +40,7 @@ export function createHarness({ table, put }: TableUnderTest): Harness {
   const store = createJobStore({
     table,
     clock,
-    chance: systemChance,
+    random: systemRandom,
     settings: contractSettings,
     actor: 'tester',
   });

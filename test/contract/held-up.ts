@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import type { JobStatus } from '../../lib/protocol/job.ts';
 import type { Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -20,7 +20,7 @@ function behind(harness: Harness, apply: Table['apply']): Harness {
     applyMany: (writes) => Promise.all(writes.map((write) => apply(write))),
   };
   const { clock } = harness;
-  const parts = { table, clock, chance: systemChance, settings: contractSettings, actor: 'tester' };
+  const parts = { table, clock, random: systemRandom, settings: contractSettings, actor: 'tester' };
   return { ...harness, table, store: createJobStore(parts) };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { decideFailure, decideRelease } from '../../lib/protocol/decisions/decide-failure.ts';
 import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
@@ -157,7 +157,7 @@ function asWorker(world: World, verb: (typeof verbs)[number], job: RunningJob): 
 /** Lives one random life of one job and checks, after every move, what must always be true. */
 export async function liveThrough(table: Table, jobId: string, script: readonly Move[]): Promise<void> {
   const clock = createFakeClock();
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'life' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'life' });
   const world: World = { jobId, clock, store, table, claims: [], entries: [], ends: new Set(), seq: 0 };
   let before: Job | undefined;
   for (const move of script) {

@@ -2,7 +2,7 @@ import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: puts } }));
     }
     const table = createDynamoDbTable({ client, tableName });
-    store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+    store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'test' });
     page = await startConsole({
       ...{ tableName, table, store, settings, clock },
       scan: createTableInspection({ client, tableName }).scan,

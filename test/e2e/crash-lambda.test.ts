@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock as clock, systemChance } from '../../lib/aws/clock.ts';
+import { systemClock as clock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createSqsClient } from '../../lib/aws/sqs/client.ts';
@@ -75,7 +75,7 @@ describe('a worker function', () => {
     client = createDynamoDbClient({ clock, config: { ...local, endpoint: anyEngine().endpoint } });
     sqs = createSqsClient({ ...local, endpoint: sqsEndpoint() });
     const table = createDynamoDbTable({ client, tableName: stack.tableName });
-    store = createJobStore({ table, clock, chance: systemChance, settings: stack.settings, actor: 'test' });
+    store = createJobStore({ table, clock, random: systemRandom, settings: stack.settings, actor: 'test' });
     const queue = createSqsQueue({ client: sqs, queueUrl: stack.queueUrl, clock });
     send = (jobId, fates, steps = 1) => {
       const payload = { steps, stepMs: 100, fates, journal: file };

@@ -10,7 +10,7 @@ import {
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import {
@@ -102,9 +102,9 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
     };
     const { table } = system;
     const settings = defaultSettings;
-    const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'reaper' });
+    const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'reaper' });
     const telemetry = createKeptTelemetry();
-    await sweep({ table, store, queue, clock, chance: systemChance, settings, telemetry, events: noEvents });
+    await sweep({ table, store, queue, clock, random: systemRandom, settings, telemetry, events: noEvents });
     return hints.map(({ jobId }) => jobId);
   };
 
@@ -262,7 +262,7 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
       { step: 'build' },
     );
     const store = createJobStore({
-      ...{ clock: systemClock, chance: systemChance, settings: defaultSettings, actor: 'worker-a' },
+      ...{ clock: systemClock, random: systemRandom, settings: defaultSettings, actor: 'worker-a' },
       table: createDynamoDbTable({ client: mine, tableName: system.tableName }),
     });
     const request = { job: { jobId: 'ship-7' }, owner: 'worker-a/1' };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { failedShard, pendingShard, runningShard } from '../../lib/protocol/shards.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -50,7 +50,7 @@ describeOnEachEngine('an open page of an account', ({ endpoint }) => {
     const meter = meterCapacity(client);
     const table = createDynamoDbTable({ client, tableName: jobs.tableName });
     const parts = { table, clock: systemClock, settings: defaultSettings };
-    const store = createJobStore({ ...parts, chance: systemChance, actor: 'test' });
+    const store = createJobStore({ ...parts, random: systemRandom, actor: 'test' });
     const startedAt = performance.now();
     const page = await startConsole({ ...parts, store, tableName: jobs.tableName });
     page.watcher.watched(1);

@@ -1,7 +1,7 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -35,7 +35,7 @@ describeOnEachEngine('the jobs table', (engine) => {
     store = createJobStore({
       table,
       clock: direct.clock,
-      chance: systemChance,
+      random: systemRandom,
       settings: contractSettings,
       actor: 'w',
     });
@@ -184,7 +184,7 @@ describeOnEachEngine('the jobs table', (engine) => {
     const guarded = createJobStore({
       table: createDynamoDbTable({ client, tableName: jobs.tableName }),
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       settings: resolveSettings(),
       actor: 'w',
     });

@@ -29,13 +29,13 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
     run: ({ jobId }) => new Promise<void>((resolve) => ends.set(jobId, resolve)),
   });
   const worker = stack.worker(createRegistry([work]));
-  const { chance, queue } = worker;
+  const { random, queue } = worker;
   const hints: Hint[] = [];
   const sendHints: JobQueue['sendHints'] = async (sent) => {
     hints.push(...sent);
     return { sent: sent.length, failed: [] };
   };
-  const store = createJobStore({ table, clock, chance, settings, actor: worker.worker });
+  const store = createJobStore({ table, clock, random, settings, actor: worker.worker });
   const control = createControlReader({ table, clock });
   const engine = createEngine({ ...worker, store, control, queue: { ...queue, sendHints } });
   const runs = new Map<string, Promise<unknown>>();

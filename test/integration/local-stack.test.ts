@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { isFinished, type Job } from '../../lib/protocol/job.ts';
@@ -120,7 +120,7 @@ describe('a stack with engines of its own', () => {
       config: { ...config, endpoint: stack.endpoints.dynamodb },
     });
     const table = createDynamoDbTable({ client, tableName: stack.tableName });
-    const parts = { table, clock: systemClock, chance: systemChance, settings: stack.settings };
+    const parts = { table, clock: systemClock, random: systemRandom, settings: stack.settings };
     return createJobStore({ ...parts, actor: 'test' });
   };
   const send = async (body: unknown) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { StoreUnavailableError } from '../../lib/protocol/errors.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
@@ -39,7 +39,7 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
     store = createJobStore({
       table: behindProxy,
       clock: direct.clock,
-      chance: systemChance,
+      random: systemRandom,
       settings: contractSettings,
       actor: 'unlucky',
     });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { reap } from '../../lib/reaper/reap.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { atDepth } from '../support/depth.ts';
@@ -36,7 +36,7 @@ describe('the reaper at the wire', { timeout: 240_000 }, () => {
     await seedLapsed(JOBS);
     const { deps } = system.reaper();
     const wakeQueue = { send: async () => {} };
-    const chain = { ...deps, wakeQueue, chance: systemChance };
+    const chain = { ...deps, wakeQueue, random: systemRandom };
     const result = await reap(chain, { kind: 'tick' }, { deadlineAt: deps.clock.now() + 200_000 });
     expect(result).toMatchObject({ reclaimed: JOBS, ended: 'swept' });
     expect(system.requests()).toBeLessThanOrEqual(MOST_REQUESTS);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
@@ -28,7 +28,7 @@ async function createScene(endpoint: string) {
   const jobs = await openJobsTable(endpoint, clock);
   const meter = meterCapacity(jobs.client);
   const table = jobs.at();
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'test' });
   const request = (jobId: string) => ({
     job: newJob(jobId, { type: 'counted', payload: PAYLOAD }),
     owner: `worker/${jobId}`,
@@ -55,7 +55,7 @@ async function createScene(endpoint: string) {
   const sweepOnce = () =>
     sweep(
       {
-        ...{ table, store, clock, chance: systemChance, settings, events: noEvents },
+        ...{ table, store, clock, random: systemRandom, settings, events: noEvents },
         telemetry: { info() {}, warn() {}, error() {}, count() {}, gauge() {} },
         queue: {
           sendHints: async (sent) => {

@@ -6,7 +6,7 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import type { Job } from '../../lib/protocol/job.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
@@ -49,7 +49,7 @@ export function openDeployment(
     createJobStore({
       table,
       clock: { ...systemClock, now: () => systemClock.now() + shiftMs },
-      chance: systemChance,
+      random: systemRandom,
       settings: defaultSettings,
       actor: 'rehearsal',
     });

@@ -64,7 +64,7 @@ export function createObservedStore(
     const store = createJobStore({
       table: createSimulatedTable(process, server, seen, filter),
       clock: process.clock,
-      chance: process.chance,
+      random: process.random,
       settings,
       actor: process.name,
     });

@@ -85,7 +85,7 @@ export class SimulatedChain {
     const deps = {
       ...this.#partsFor(process),
       ...{ settings: this.#settings, clock, telemetry: silentTelemetry, events: silentEvents },
-      chance: { unique: () => `wake${++this.#tokens}`, random: () => process.chance.random() },
+      random: { unique: () => `wake${++this.#tokens}`, next: () => process.random.next() },
       name: 'function',
       wakeQueue: this.wakeQueueFor(process),
     };

@@ -15,12 +15,12 @@ export interface ReaperParts extends Pick<ReaperDeps, 'table' | 'store' | 'queue
 
 /** A reaper inside a process. */
 export async function runReaper(process: Process, parts: ReaperParts): Promise<void> {
-  const { clock, name, stopping, chance } = process;
+  const { clock, name, stopping, random } = process;
   const { settings, firstWatchAfterMs, ...ports } = parts;
-  const unique = () => `${name}-${chance.unique()}`;
+  const unique = () => `${name}-${random.unique()}`;
   const deps = {
     ...ports,
-    chance: { ...chance, unique },
+    random: { ...random, unique },
     settings,
     clock,
     name,

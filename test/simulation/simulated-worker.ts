@@ -36,9 +36,9 @@ const SHARE_OF_CELLS = { full: 0.5, brief: 0.2, crowd: 1, limited: 0.3 } as cons
 /** The real worker engine in one of its two hosts, with cells or without. */
 export async function runWorker(process: Process, given: SimulatedWorkerParts): Promise<void> {
   const { store, queue, settings, judge, bug } = given;
-  const { clock, chance, name, world } = process;
+  const { clock, random, name, world } = process;
   const clockCheck = trustTheClock;
-  const heart = new HeartLoop({ clock, chance, store, clockCheck, onFailure: () => {} });
+  const heart = new HeartLoop({ clock, random, store, clockCheck, onFailure: () => {} });
   const isProcess = process.random.chance(0.5) || world.size === 'crowd';
   const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
   const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);
@@ -53,7 +53,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
       process,
       bug.alterCrashThrottle?.(crashThrottle) ?? crashThrottle,
     ),
-    ...{ settings, clock, chance, queue },
+    ...{ settings, clock, random, queue },
     store: judge.limits.watch(judge.cells.watchClaims(process, store)),
     control: given.control,
     ...{ telemetry: silentTelemetry, events: silentEvents, clockCheck },

@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../../lib/protocol/ports.ts';
+import type { Clock, Random } from '../../lib/protocol/ports.ts';
 import { derivedSeed, type SeededRandom, seededRandom } from '../support/random.ts';
 import { EventHeap } from './event-heap.ts';
 import { type FaultKind, type FaultRates, faultKinds, swarm } from './fault-kinds.ts';
@@ -164,9 +164,8 @@ const STOPPED = 'stopped';
 export class Process {
   readonly world: World;
   readonly name: string;
-  readonly random: SeededRandom;
+  readonly random: SeededRandom & Random;
   readonly clock: Clock;
-  readonly chance: Chance;
   alive = true;
   /** Requests of its own that have no answer yet. */
   readonly underWay: string[] = [];
@@ -191,14 +190,13 @@ export class Process {
     this.world = world;
     this.machine = machine ?? this;
     this.name = name;
-    this.random = random;
+    this.random = { ...random, unique: () => `${++this.#unique}` };
     this.offsetMs = offsetMs;
     this.clock = {
       now: () => world.now + this.machine.offsetMs,
       monotonic: () => world.now - WORLD_START - this.machine.suspendedMs,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
-    this.chance = { random: () => random.next(), unique: () => `${++this.#unique}` };
   }
 
   /** Runs the process's own code later: never once it is dead, and after the pause while it is paused. */

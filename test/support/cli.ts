@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import type { Clock, JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
@@ -71,7 +71,7 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     noteColumns: options.columns ?? Number.POSITIVE_INFINITY,
     timeZone: 'UTC',
     clock: options.clock ?? systemClock,
-    chance: systemChance,
+    random: systemRandom,
     interrupted: options.interrupted ?? new AbortController().signal,
     ask: async (question) => {
       written.stderr += `${question}\n`;
@@ -165,7 +165,7 @@ export async function createCliSystem(
   });
   return {
     ...{ tableName, queueUrl, deadLetterUrl, environment, table, sqs },
-    store: createJobStore({ table, clock, chance: systemChance, settings: defaultSettings, actor: 'test' }),
+    store: createJobStore({ table, clock, random: systemRandom, settings: defaultSettings, actor: 'test' }),
     run: (args, options) => runInProcess(args, within(options)),
     spawn: (args, options) => runProcess(args, { ...options, ...within(options) }),
     put: jobs.put,

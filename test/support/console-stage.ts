@@ -1,4 +1,4 @@
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import type { Hint, JobStore } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
@@ -27,7 +27,7 @@ export async function startConsoleStage(
   const store = createJobStore({
     table,
     clock: systemClock,
-    chance: systemChance,
+    random: systemRandom,
     settings,
     actor: 'test',
   });

@@ -1,4 +1,4 @@
-import type { Chance, Clock, Table, Telemetry } from '../../lib/protocol/ports.ts';
+import type { Clock, Random, Table, Telemetry } from '../../lib/protocol/ports.ts';
 import { type ReapDeps, type ReapResult, reap } from '../../lib/reaper/reap.ts';
 import type { Trigger } from '../../lib/reaper/wake.ts';
 import { REAPER_TIMEOUT_SECONDS } from '../../lib/wire/queues.ts';
@@ -30,7 +30,7 @@ const ON_TIME: Delivery = () => [0];
 export function reapStage(options: {
   readonly table: Table;
   readonly clock: Clock;
-  readonly chance?: Chance;
+  readonly random?: Random;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly delivery?: Delivery;
   /** Invocations at once; one more is throttled, and its message comes back. */
@@ -72,7 +72,7 @@ export function reapStage(options: {
   };
   const deps: ReapDeps = {
     ...stage.deps,
-    chance: { unique: () => `wake-${++tokens}`, random: () => stage.deps.chance.random() },
+    random: { unique: () => `wake-${++tokens}`, next: () => stage.deps.random.next() },
     wakeQueue: {
       async send(token, delaySeconds) {
         sent.push({ token, delaySeconds, at: clock.now() });

@@ -1,6 +1,6 @@
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { fromItem, toItem } from '../../lib/aws/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
@@ -55,7 +55,7 @@ export async function reaperOnEngine(options: StageOptions = {}): Promise<Reaper
       const queue = createSqsQueue({ client: queueClient, queueUrl, clock: systemClock });
       return reaperStage({
         table: createDynamoDbTable({ client, tableName }),
-        ...{ clock, name, chance: systemChance },
+        ...{ clock, name, random: systemRandom },
         settings: { shards: SHARDS, ...settings },
         more: { queue, clockGuard },
       });

@@ -1,4 +1,4 @@
-import { systemClock as clock, systemChance } from '../../lib/aws/clock.ts';
+import { systemClock as clock, systemRandom } from '../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
@@ -15,17 +15,17 @@ const { resources, settings } = configurationFromEnvironment(process.env);
 const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
 const client = createDynamoDbClient({ clock, clockGuard });
 const table = createDynamoDbTable({ client, tableName: resources.tableName });
-const name = `reaper/${systemChance.unique()}`;
+const name = `reaper/${systemRandom.unique()}`;
 const telemetry = createPowertoolsTelemetry({ serviceName: resources.serviceName });
 const reaper = createEmbeddedReaper({
   name,
   table,
-  store: createJobStore({ table, clock, chance: systemChance, settings, actor: name }),
+  store: createJobStore({ table, clock, random: systemRandom, settings, actor: name }),
   queue: createSqsQueue({ client: createSqsClient(), queueUrl: resources.queueUrl, clock }),
   telemetry,
   events: noEvents,
   clock,
-  chance: systemChance,
+  random: systemRandom,
   settings,
   clockGuard,
 });

@@ -1,5 +1,5 @@
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
-import type { Chance, Clock, Hint, JobStore, Table } from '../../lib/protocol/ports.ts';
+import type { Clock, Hint, JobStore, Random, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { ReapDeps } from '../../lib/reaper/reap.ts';
 import { resolveSettings, type Settings } from '../../lib/settings/settings.ts';
@@ -26,12 +26,12 @@ export function reaperStage(options: {
   readonly clock: Clock;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly name?: string;
-  readonly chance?: Chance;
+  readonly random?: Random;
   readonly more?: Partial<ReapDeps>;
 }): ReaperStage {
-  const { table, clock, name = 'reaper/1', chance = createFakeRandom() } = options;
+  const { table, clock, name = 'reaper/1', random = createFakeRandom() } = options;
   const settings = resolveSettings({ shards: 4, ...options.settings }, { allowShortTimes: true });
-  const store = createJobStore({ table, clock, chance, settings, actor: name });
+  const store = createJobStore({ table, clock, random, settings, actor: name });
   const hints: Hint[] = [];
   const events: LeaseholdEvent[] = [];
   const telemetry = createKeptTelemetry();
@@ -49,7 +49,7 @@ export function reaperStage(options: {
     telemetry,
     events: { publish: async (more) => void events.push(...more) },
     clock,
-    chance,
+    random,
     settings,
     ...options.more,
   };
@@ -62,7 +62,7 @@ export function reaperStage(options: {
     telemetry,
     async claim(jobId, { leaseMs = settings.leaseMs, maxAttempts = settings.maxAttempts } = {}) {
       const job = newJob(jobId, { type: 'email', leaseMs, maxAttempts, maxCrashes: settings.maxCrashes });
-      const outcome = await store.claim({ job, owner: `worker/${chance.unique()}` });
+      const outcome = await store.claim({ job, owner: `worker/${random.unique()}` });
       if (outcome.outcome !== 'claimed')
         throw new Error(`job '${jobId}' was not claimed: ${outcome.outcome}`);
       return outcome.job;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { decodeKey, decodePlace, encodeKey, encodePlace } from '../../lib/client/cursor.ts';
 import { claimOf, type Job } from '../../lib/protocol/job.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
@@ -13,7 +13,7 @@ const settings = defaultSettings;
 const setUp = () => {
   const clock = createFakeClock();
   const table = createMemoryTable();
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'test' });
   const job = (jobId: string) => ({
     ...{ jobId, type: 'email', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 },
   });

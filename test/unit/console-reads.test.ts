@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemChance } from '../../lib/aws/clock.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
@@ -25,7 +25,7 @@ async function stage(options: Partial<WatcherOptions> = {}) {
     };
   };
   const table = { ...memory, query: counting('query'), count: counting('count'), read: counting('read') };
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'test' });
   const watch = async () => {
     const watcher = new Watcher({
       ...{ table, store, settings, clock, pollMs: 1e8, idlePollMs: 0 },

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
@@ -15,7 +15,7 @@ afterEach(() => Promise.all(watchers.splice(0).map((watcher) => watcher.stop()))
 function stage(options: Partial<WatcherOptions> = {}) {
   const table = createMemoryTable();
   const clock = systemClock;
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'test' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'test' });
   const watch = () => {
     const rhythm = { pollMs: 1e8, idlePollMs: 0, queueEveryMs: 0, failuresEveryMs: 5_000 };
     const watcher = new Watcher({ table, store, settings, clock, ...rhythm, ...options });

@@ -46,7 +46,7 @@ describe('a fake clock', () => {
   });
 
   it('goes with a chance that counts', () => {
-    const chance = createFakeRandom(0.25);
-    expect([chance.random(), chance.unique(), chance.unique()]).toEqual([0.25, 'u1', 'u2']);
+    const random = createFakeRandom(0.25);
+    expect([random.next(), random.unique(), random.unique()]).toEqual([0.25, 'u1', 'u2']);
   });
 });

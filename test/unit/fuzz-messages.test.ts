@@ -101,7 +101,7 @@ describe('whatever a producer sends', () => {
         const store = createJobStore({
           table: createMemoryTable(),
           clock: createFakeClock(),
-          chance: createFakeRandom(),
+          random: createFakeRandom(),
           settings: defaultSettings,
           actor: 'fuzz',
         });

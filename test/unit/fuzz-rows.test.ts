@@ -22,8 +22,8 @@ const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: createFakeC
 function setUp() {
   const table = createMemoryTable();
   const clock = createFakeClock();
-  const chance = createFakeRandom();
-  const store = createJobStore({ table, clock, chance, settings, actor: 'fuzz' });
+  const random = createFakeRandom();
+  const store = createJobStore({ table, clock, random, settings, actor: 'fuzz' });
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
   return { table, clock, store, dispatch };
 }
@@ -157,7 +157,7 @@ describe('whatever somebody wrote into a row by hand', () => {
           sendHints: async (hints: readonly unknown[]) => ({ sent: hints.length, failed: [] }),
         };
         await sweep({
-          ...{ table, store, queue, clock, chance: createFakeRandom(), settings },
+          ...{ table, store, queue, clock, random: createFakeRandom(), settings },
           ...{ telemetry: silentTelemetry, events: silentEvents },
         });
         expect(await store.read('neighbour')).toMatchObject({ status: 'pending', lapses: 1 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemChance, systemClock } from '../../lib/aws/clock.ts';
+import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
 
 describe('the system clock', () => {
   it('wakes a sleeper with the reason of the signal, and leaves no timer behind', async () => {
@@ -21,7 +21,7 @@ describe('the system clock', () => {
 
 describe('the system’s chance', () => {
   it('never gives the same name twice, across many refills of its pool', () => {
-    const names = new Set(Array.from({ length: 10_000 }, () => systemChance.unique()));
+    const names = new Set(Array.from({ length: 10_000 }, () => systemRandom.unique()));
     expect(names.size).toBe(10_000);
     expect([...names].every((name) => /^[\w-]{12}$/.test(name))).toBe(true);
   });

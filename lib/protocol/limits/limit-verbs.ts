@@ -89,7 +89,7 @@ export function limitVerbs(parts: StoreParts): LimitStore {
       if (limit === undefined) return { outcome: 'left', reserved: [] };
       const group = { name, limit };
       const candidates = (seen ?? (await waiting(name, limit))).filter((jobId) => jobId !== place.jobId);
-      const next = candidates[Math.floor(parts.chance.random() * Math.min(limit, candidates.length))];
+      const next = candidates[Math.floor(parts.random.next() * Math.min(limit, candidates.length))];
       const now = clock.now();
       const write = leaveWrite(group, place, next === undefined ? undefined : { jobId: next, now });
       const { applied, row } = await table.apply(write);

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { Chance, Clock, Table } from '../ports.ts';
+import type { Clock, Random, Table } from '../ports.ts';
 import {
   CLAIMED_DATA_SPARE_MS,
   DATA_SPARE_MS,
@@ -43,14 +43,14 @@ export interface ResolvedRow {
 export function createDataRows(options: {
   readonly table: Table;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly settings: Settings;
 }) {
-  const { table, clock, chance, settings } = options;
+  const { table, clock, random, settings } = options;
   /** Epoch seconds. */
   const expiryFrom = (due: number) => Math.ceil((due + settings.rowRetentionMs + DATA_SPARE_MS) / 1000);
   const newPlace = (name: DataName, attempt?: number): string =>
-    `${dataKinds[name]}${attempt === undefined ? '' : `${attempt}.`}${chance.unique()}`;
+    `${dataKinds[name]}${attempt === undefined ? '' : `${attempt}.`}${random.unique()}`;
 
   const planned = (
     { jobId, name, text, notBefore = 0 }: KeptText,

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { type Claim, isFinished, type Job } from '../job.ts';
-import type { Chance, Clock, FencedOutcome, Table } from '../ports.ts';
+import type { Clock, FencedOutcome, Random, Table } from '../ports.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import type { Row, RowWrite, WriteResult } from '../writes/row-write.ts';
 import type { WriteContext } from '../writes/worker-writes.ts';
@@ -9,7 +9,7 @@ import { createDataRows } from './data-rows.ts';
 export interface JobStoreOptions {
   readonly table: Table;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly settings: Settings;
   /** Worker, reaper or operator; part of every row's `changedBy`. */
   readonly actor: string;
@@ -23,18 +23,18 @@ const changedByThisCall: Proof = (row, write) => row.changedBy === write.set.cha
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
 export function createStoreParts(options: JobStoreOptions) {
-  const { table, clock, chance, settings, actor } = options;
+  const { table, clock, random, settings, actor } = options;
   return {
     table,
     clock,
-    chance,
+    random,
     settings,
     data: createDataRows(options),
     /** Fresh for every write. */
     context: (): WriteContext => {
       const now = clock.now();
       const expiresAt = Math.ceil((now + settings.rowRetentionMs) / 1000);
-      return { changedBy: `${actor}/${chance.unique()}`, now, shards: settings.shards, expiresAt };
+      return { changedBy: `${actor}/${random.unique()}`, now, shards: settings.shards, expiresAt };
     },
     fenced: async (write: RowWrite, proof: Proof = changedByThisCall) =>
       fencedOutcome(write, await table.apply(write), proof),

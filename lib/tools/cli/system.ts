@@ -40,7 +40,7 @@ export async function openSystem(
   terminal: Terminal,
   given: { readonly settings?: Settings; readonly found?: FoundSystem } = {},
 ): Promise<System> {
-  const { clock, chance } = terminal;
+  const { clock, random } = terminal;
   const found = given.found ?? (await locateSystem(options, terminal.environment, terminal.directory));
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
@@ -53,7 +53,7 @@ export async function openSystem(
       import('../../aws/last-hour.ts'),
     ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
-    ...{ tableName, settings: declared, clock, chance },
+    ...{ tableName, settings: declared, clock, random },
     dynamodb: clientConfig(found.environment, 'DYNAMODB'),
     sqs: clientConfig(found.environment, 'SQS'),
   });

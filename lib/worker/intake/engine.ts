@@ -31,7 +31,7 @@ export type Engine = ReturnType<typeof createEngine>;
 export function createEngine(parts: WorkerParts) {
   const runner = createClaimRunner(parts);
   const limits = createLimitGate(parts);
-  const { settings, clock, chance, store, telemetry, cells } = parts;
+  const { settings, clock, random, store, telemetry, cells } = parts;
 
   /** What the store was last asked for in vain. */
   let unanswered: string | undefined;
@@ -96,7 +96,7 @@ export function createEngine(parts: WorkerParts) {
   const requestFor = ({ job, type, message }: Claimable, group: Group | undefined): ClaimRequest => ({
     job,
     group: group?.name,
-    owner: `${parts.worker}/${chance.unique()}`,
+    owner: `${parts.worker}/${random.unique()}`,
     redelivered: message.receiveCount > 1,
     typeLimits: termsOf(type === undefined ? undefined : cells.find(type), settings),
   });

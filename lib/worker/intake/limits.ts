@@ -78,7 +78,7 @@ export function createLimitGate(parts: WorkerParts) {
     const isDue = Number(row?.notBefore) <= clock.now() + settings.skewMs;
     if (isHint(claimable) && (row?.status !== 'pending' || isWaiting || !isDue)) return;
     const groups = pauseGroups(claimable.type ?? '');
-    const part = Math.floor(parts.chance.random() * groups.length);
+    const part = Math.floor(parts.random.next() * groups.length);
     await park(claimable, row, groups[part] as string);
   };
 

@@ -7,7 +7,7 @@ import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 
 /** The handler's fenced writes; updates the job's counts from the row. */
 export function createCheckpointWriter(
-  parts: Pick<WorkerParts, 'store' | 'telemetry' | 'clock' | 'chance'>,
+  parts: Pick<WorkerParts, 'store' | 'telemetry' | 'clock' | 'random'>,
   { job, claim, lease }: Pick<HeldClaim, 'job' | 'claim' | 'lease'>,
   onLost: () => void,
 ) {

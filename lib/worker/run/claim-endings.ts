@@ -52,14 +52,14 @@ export class ClaimEndings {
   }
 
   async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
-    const { store, cells, clock, chance, settings, telemetry } = this.#parts;
+    const { store, cells, clock, random, settings, telemetry } = this.#parts;
     const { job } = held;
     const { backoff } = termsOf(cells.find(job.type), settings);
     const { retryable, retryAfterMs: waitMs, text: lastError } = thrown;
     const now = clock.now();
     const verdict = decideFailure(job, {
       now,
-      random: chance.random(),
+      random: random.next(),
       retryable,
       backoff,
       waitMs,

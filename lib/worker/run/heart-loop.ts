@@ -1,5 +1,5 @@
 import type { Claim } from '../../protocol/job.ts';
-import type { Chance, Clock, HeartbeatOutcome, JobStore } from '../../protocol/ports.ts';
+import type { Clock, HeartbeatOutcome, JobStore, Random } from '../../protocol/ports.ts';
 import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/heartbeat-timing.ts';
 import { Gatherer } from '../gatherer.ts';
 import type { ClockCheck } from '../worker-parts.ts';
@@ -28,7 +28,7 @@ export type Heart = Pick<HeartLoop, 'start' | 'stop' | 'quiet' | 'close'>;
 
 interface HeartLoopOptions {
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly store: Pick<JobStore, 'heartbeat' | 'heartbeatMany'>;
   readonly clockCheck: ClockCheck;
   /** Called when a beat fails for any reason but a lost lease. */
@@ -90,10 +90,10 @@ export class HeartLoop {
   }
 
   #plan(each: Beating, failed: boolean): void {
-    const { clock, chance } = this.#options;
+    const { clock, random } = this.#options;
     const { held } = each;
     const now = clock.monotonic();
-    const intervalMs = held.intervalMs * (1 - HEART_JITTER * chance.random());
+    const intervalMs = held.intervalMs * (1 - HEART_JITTER * random.next());
     // Counted from the last renewal, so that a late start or a slow reply catches up.
     const wait = failed ? repeatedAfterMs(held) : intervalMs - held.lease.sinceRenewalMs();
     const dueAt = now + Math.max(0, wait);

@@ -17,7 +17,7 @@ const LONGEST_WAIT_MS = 5000;
 
 /** Decides and stores what happens after a cell's death while the lease is still held. */
 export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
-  const { store, clock, clockCheck, chance, settings, telemetry, cells, crashThrottle } = parts;
+  const { store, clock, clockCheck, random, settings, telemetry, cells, crashThrottle } = parts;
 
   /** `deaths` counts this and earlier ones without progress in between. */
   const afterDeath = async (held: HeldClaim, death: Death, deaths: number): Promise<AfterDeath> => {
@@ -36,7 +36,7 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
       return ended(await endings.quarantine(held, { ...verdict, lastError: verdict.reason ?? lastError }));
     if (deaths > 1 && !stopping.aborted) await clock.sleep(waitAfter(deaths), stopping).catch(() => {});
     const { crashes, releases } = verdict;
-    const owner = `${parts.worker}/${chance.unique()}`;
+    const owner = `${parts.worker}/${random.unique()}`;
     const next = await restart(held, { owner, leaseMs: job.leaseMs, crashes, releases, lastError, diedAt });
     if (next.kind === 'ended') return next;
     telemetry.count('JobsRestarted');

@@ -13,7 +13,7 @@ export const oneMoreLease =
 
 /** Retries until the store answers or time runs out; undefined if it never answered. */
 export async function retryUntilLeaseEnds<Answer>(
-  { clock, chance, telemetry }: Pick<WorkerParts, 'clock' | 'chance' | 'telemetry'>,
+  { clock, random, telemetry }: Pick<WorkerParts, 'clock' | 'random' | 'telemetry'>,
   { job, lease }: Pick<HeldClaim, 'job' | 'lease'>,
   ask: () => Promise<Answer>,
   beyondMs: () => number = () => 0,
@@ -26,7 +26,7 @@ export async function retryUntilLeaseEnds<Answer>(
       const next = isLast ? 'its lease will lapse' : 'it is tried again';
       telemetry.error(`the end of a run could not be stored; ${next}`, error, nameOf(job));
       if (isLast) return undefined;
-      await clock.sleep(wait * (1 + chance.random()));
+      await clock.sleep(wait * (1 + random.next()));
     }
   }
 }

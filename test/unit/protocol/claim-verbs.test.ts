@@ -34,7 +34,7 @@ function stage(on: Partial<Table> = {}) {
     },
   };
   const clock = createFakeClock();
-  const store = createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
+  const store = createJobStore({ table, clock, random: createFakeRandom(), settings, actor: 'w' });
   return { memory, clock, store, requests, writes };
 }
 

@@ -27,7 +27,7 @@ function stage(on: Partial<Table> = {}) {
       return memory.readMany(keys);
     },
   };
-  const data = createDataRows({ table, clock, chance: createFakeRandom(), settings });
+  const data = createDataRows({ table, clock, random: createFakeRandom(), settings });
   return { memory, clock, data, requests };
 }
 

@@ -16,7 +16,7 @@ const storeOn = (table: Table) =>
   createJobStore({
     table,
     clock: createFakeClock(),
-    chance: createFakeRandom(),
+    random: createFakeRandom(),
     settings: small,
     actor: 'w',
   });

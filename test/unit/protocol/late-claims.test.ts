@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemChance } from '../../../lib/aws/clock.ts';
+import { systemRandom } from '../../../lib/aws/clock.ts';
 import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
 import { claimWrite } from '../../../lib/protocol/writes/worker-writes.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
@@ -29,7 +29,7 @@ it.each([
     const clock = createFakeClock(START);
     const table = createMemoryTable();
     const store = (ms: number) =>
-      createJobStore({ table, clock: offBy(clock, ms), chance: systemChance, settings, actor: 'a' });
+      createJobStore({ table, clock: offBy(clock, ms), random: systemRandom, settings, actor: 'a' });
     const [operator, successor] = [store(operatorIsOff), store(successorIsOff)];
     const claim = claimWrite(
       { job, owner: 'frozen/1', skewMs, typeLimits: job },
@@ -51,7 +51,7 @@ it.each([
 it('a job that has run for a while is given to the next worker at once', async () => {
   const clock = createFakeClock(START);
   const table = createMemoryTable();
-  const store = createJobStore({ table, clock, chance: systemChance, settings, actor: 'a' });
+  const store = createJobStore({ table, clock, random: systemRandom, settings, actor: 'a' });
   await store.claim({ job, owner: 'w/1' });
   await clock.advance(2 * skewMs + 1);
   expect(await store.takeBack('j')).toMatchObject({ outcome: 'written', job: { notBefore: clock.now() } });

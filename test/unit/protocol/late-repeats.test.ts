@@ -30,7 +30,7 @@ function setUp() {
       },
     },
     clock,
-    chance: createFakeRandom(),
+    random: createFakeRandom(),
     settings: defaultSettings,
     actor: 'operator',
   });

@@ -10,7 +10,7 @@ import { row } from '../../support/rows.ts';
 
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
 const storeOn = (table: Table) =>
-  createJobStore({ table, clock: createFakeClock(), chance: createFakeRandom(), settings, actor: 'w' });
+  createJobStore({ table, clock: createFakeClock(), random: createFakeRandom(), settings, actor: 'w' });
 
 const refusing = (refusal: Row | undefined): JobStore =>
   storeOn({

@@ -11,7 +11,7 @@ function stage(on: Partial<Table> = {}) {
   const memory = createMemoryTable();
   const clock = createFakeClock();
   const store = createJobStore({
-    ...{ table: { ...memory, ...on }, clock, chance: createFakeRandom(), settings, actor: 'w' },
+    ...{ table: { ...memory, ...on }, clock, random: createFakeRandom(), settings, actor: 'w' },
   });
   const reject = (messageId: string, jobId?: string) =>
     store.reject({ messageId, jobId, reason: 'no JSON', text: '{', bytes: 1, sha256: 'ab' });

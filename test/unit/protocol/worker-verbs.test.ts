@@ -28,7 +28,7 @@ function stage(rows: readonly Row[] = [row({ status: 'running' })], on: Partial<
     },
   };
   const clock = createFakeClock();
-  const store = createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
+  const store = createJobStore({ table, clock, random: createFakeRandom(), settings, actor: 'w' });
   const stored = async (jobId = 'j1') => (await memory.read(jobId)) ?? {};
   const expiresAt = Math.ceil((clock.now() + settings.rowRetentionMs) / 1000);
   return {

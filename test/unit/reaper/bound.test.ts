@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunningJob } from '../../../lib/protocol/job.ts';
-import type { Chance, Clock, Table } from '../../../lib/protocol/ports.ts';
+import type { Clock, Random, Table } from '../../../lib/protocol/ports.ts';
 import { createEmbeddedReaper } from '../../../lib/reaper/embedded.ts';
 import { recoveryBound } from '../../../lib/settings/recovery-bound.ts';
 import { resolveSettings, type Settings } from '../../../lib/settings/settings.ts';
@@ -12,13 +12,13 @@ import { type Delivery, reapStage } from '../../support/reap-stage.ts';
 import { beat, reaperStage } from '../../support/reaper-stage.ts';
 
 /** A table that takes its time over everything, within what the bound allows a sweep for its five round trips. */
-const slow = (table: Table, clock: Clock, random: SeededRandom): Table => {
+const slow = (table: Table, clock: Clock, seeded: SeededRandom): Table => {
   const late =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
-      await clock.sleep(random.integer(0, 30));
+      await clock.sleep(seeded.integer(0, 30));
       const result = await call(...args);
-      await clock.sleep(random.integer(0, 30));
+      await clock.sleep(seeded.integer(0, 30));
       return result;
     };
   return {
@@ -37,8 +37,8 @@ type Reapers = { readonly kind: 'embedded'; readonly processes: number } | Reape
 interface ReapersOfChain {
   readonly kind: 'chain';
   /** Time from one tick of the schedule to the next. */
-  readonly tickGap: (random: SeededRandom) => number;
-  readonly delivery: (random: SeededRandom) => ReturnType<Delivery>;
+  readonly tickGap: (seeded: SeededRandom) => number;
+  readonly delivery: (seeded: SeededRandom) => ReturnType<Delivery>;
   /** A planted bug: the delay is asked for so many times over. */
   readonly delayFactor?: number;
   /** A planted bug: this write never happens. */
@@ -59,16 +59,16 @@ async function play(options: {
   readonly reapers: Reapers;
   readonly settings?: Readonly<Record<string, unknown>>;
 }): Promise<Play> {
-  const random = seededRandom(options.seed);
+  const seeded = seededRandom(options.seed);
   const clock = createFakeClock();
   const memory = createMemoryTable();
-  const chance = createFakeRandom();
+  const random = createFakeRandom();
   const settings = resolveSettings({
     shards: 2,
     minLeaseMs: 10_000,
     ...options.settings,
   });
-  const workers = reaperStage({ table: memory, clock, settings, chance, name: 'workers' });
+  const workers = reaperStage({ table: memory, clock, settings, random, name: 'workers' });
   const end = clock.now() + MINUTES * 60_000;
   const delays: number[] = [];
   const alive = new Map<
@@ -77,7 +77,7 @@ async function play(options: {
   >();
   const dead = new Map<string, { lastSign: number; leaseMs: number }>();
   const { tick, stop } = startReapers(options.reapers, {
-    ...{ clock, chance, random, settings, table: slow(memory, clock, random) },
+    ...{ clock, random, seeded, settings, table: slow(memory, clock, seeded) },
   });
   let nextTick = clock.now();
   let nextClaim = clock.now();
@@ -87,13 +87,13 @@ async function play(options: {
     const now = clock.now();
     if (now >= nextTick) nextTick = now + tick();
     if (now >= nextClaim && now < end) {
-      nextClaim = now + random.integer(500, 20_000);
-      const leaseMs = random.pick([10_000, 11_000, 30_000, 47_000]);
+      nextClaim = now + seeded.integer(500, 20_000);
+      const leaseMs = seeded.pick([10_000, 11_000, 30_000, 47_000]);
       const job = await workers.claim(`job-${++jobs}`, { leaseMs });
       alive.set(job.jobId, {
         job,
         lastSign: now,
-        beatsLeft: random.integer(0, 8),
+        beatsLeft: seeded.integer(0, 8),
         nextBeatAt: now + leaseMs / 3,
       });
     }
@@ -109,7 +109,7 @@ async function play(options: {
         ...worker,
         lastSign: now,
         beatsLeft: worker.beatsLeft - 1,
-        nextBeatAt: now + random.integer(worker.job.leaseMs / 4, worker.job.leaseMs / 3),
+        nextBeatAt: now + seeded.integer(worker.job.leaseMs / 4, worker.job.leaseMs / 3),
       });
     }
     for (const [jobId, { lastSign, leaseMs }] of dead) {
@@ -133,13 +133,13 @@ function startReapers(
   reapers: Reapers,
   parts: {
     readonly clock: FakeClock;
-    readonly chance: Chance;
-    readonly random: SeededRandom;
+    readonly random: Random;
+    readonly seeded: SeededRandom;
     readonly settings: Settings;
     readonly table: Table;
   },
 ) {
-  const { random } = parts;
+  const { seeded } = parts;
   if (reapers.kind === 'chain') {
     const { delayFactor = 1, loses } = reapers;
     const table: Table = {
@@ -147,10 +147,10 @@ function startReapers(
       apply: (write) =>
         write.transition === loses ? Promise.resolve({ applied: true, row: {} }) : parts.table.apply(write),
     };
-    const chain = reapStage({ ...parts, table, delayFactor, delivery: () => reapers.delivery(random) });
+    const chain = reapStage({ ...parts, table, delayFactor, delivery: () => reapers.delivery(seeded) });
     const tick = () => {
       void chain.tick();
-      return reapers.tickGap(random);
+      return reapers.tickGap(seeded);
     };
     return { tick, stop: () => {} };
   }
@@ -168,7 +168,7 @@ function startReapers(
 const worst = (plays: readonly Play[]) => Math.max(...plays.flatMap((each) => each.delays));
 
 /** EventBridge Scheduler is precise to the minute. */
-const onAnySchedule = (random: SeededRandom) => random.pick([60_000, random.integer(1, 120_000)]);
+const onAnySchedule = (seeded: SeededRandom) => seeded.pick([60_000, seeded.integer(1, 120_000)]);
 
 describe('the time to recover a job whose worker died', { timeout: 60_000 }, () => {
   // The clock of these plays moves by 50 ms.
@@ -184,7 +184,7 @@ describe('the time to recover a job whose worker died', { timeout: 60_000 }, () 
             kind: 'chain',
             tickGap: onAnySchedule,
             // Half a second of delivery, and every tenth message twice.
-            delivery: (random) => (random.chance(0.1) ? [0, 450] : [random.integer(0, 450)]),
+            delivery: (seeded) => (seeded.chance(0.1) ? [0, 450] : [seeded.integer(0, 450)]),
           },
         }),
       );
@@ -215,7 +215,7 @@ describe('the time to recover a job whose worker died', { timeout: 60_000 }, () 
           reapers: {
             kind: 'chain',
             tickGap: onAnySchedule,
-            delivery: (random) => (random.chance(0.5) ? [] : [random.integer(0, 20_000)]),
+            delivery: (seeded) => (seeded.chance(0.5) ? [] : [seeded.integer(0, 20_000)]),
           },
         }),
       );

@@ -12,7 +12,7 @@ import { reaperStage } from '../../support/reaper-stage.ts';
 function scene() {
   const table = createMemoryTable();
   const clock = createFakeClock();
-  const chance = createFakeRandom();
+  const random = createFakeRandom();
   return {
     ...{ table, clock },
     row: () => table.rows().find(({ jobId }) => jobId === LEADER_KEY),
@@ -36,7 +36,7 @@ function scene() {
         clock,
         settings: { minLeaseMs: 10_000, ...settings },
         name,
-        chance,
+        random,
         more,
       });
       const looks = () => queries;

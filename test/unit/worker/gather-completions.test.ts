@@ -17,7 +17,7 @@ function createScene() {
   const memory = createJobStore({
     table: createMemoryTable(),
     clock,
-    chance: createFakeRandom(),
+    random: createFakeRandom(),
     settings,
     actor: 'test',
   });

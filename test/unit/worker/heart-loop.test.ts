@@ -22,7 +22,7 @@ function stage(
   } = {},
 ) {
   const clock = createFakeClock();
-  const chance = createFakeRandom(options.random ?? 0);
+  const random = createFakeRandom(options.random ?? 0);
   const beats: { at: number; leaseUntil: number }[] = [];
   const batches: string[][] = [];
   const reports: HeartReport[] = [];
@@ -31,7 +31,7 @@ function stage(
   const began = clock.now();
   const heart = new HeartLoop({
     clock,
-    chance,
+    random,
     store: {
       heartbeat: (_claim, leaseUntil) => {
         beats.push({ at: clock.now() - began, leaseUntil: leaseUntil - began });

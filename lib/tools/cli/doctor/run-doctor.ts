@@ -82,7 +82,7 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
   const context: RowContext = {
     now: terminal.clock.now(),
     settings: system.settings,
-    changedBy: () => `doctor/${terminal.chance.unique()}`,
+    changedBy: () => `doctor/${terminal.random.unique()}`,
   };
   const findings = new Map<string, Finding[]>();
   const ledger = new DataLedger();

@@ -1,5 +1,5 @@
 import { clientConfig } from '../../../aws/client-defaults.ts';
-import { systemChance } from '../../../aws/clock.ts';
+import { systemRandom } from '../../../aws/clock.ts';
 import { decideReap, lapseLimit, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../../protocol/job.ts';
 import type { Events, Telemetry } from '../../../protocol/ports.ts';
@@ -38,7 +38,7 @@ export async function sweepOnce({ terminal }: CliContext, system: System, output
       telemetry,
       events: await eventsPort(system, telemetry),
       clock: terminal.clock,
-      chance: systemChance,
+      random: systemRandom,
       settings,
       clockGuard,
     },

@@ -1,4 +1,4 @@
-import { systemChance, systemClock } from '../../../aws/clock.ts';
+import { systemClock, systemRandom } from '../../../aws/clock.ts';
 import type { Terminal } from './terminal.ts';
 
 const USUAL = { columns: 80, rows: 24 };
@@ -33,7 +33,7 @@ export function processTerminal(): Terminal {
     noteHasColours: wantsColours(env, process.stderr.isTTY === true),
     noteColumns: columnsOf(process.stderr),
     clock: systemClock,
-    chance: systemChance,
+    random: systemRandom,
     interrupted: interrupt.signal,
     async ask(question) {
       const { ask } = await import('./ask.ts');

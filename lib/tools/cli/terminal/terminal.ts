@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../../../protocol/ports.ts';
+import type { Clock, Random } from '../../../protocol/ports.ts';
 
 /** Everything that a command takes from its process, so that tests can run commands without one. */
 export interface Terminal {
@@ -24,7 +24,7 @@ export interface Terminal {
   /** Undefined means the machine's zone. */
   readonly timeZone?: string;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Fires on Ctrl-C. */
   readonly interrupted: AbortSignal;
   ask(question: string): Promise<boolean>;

@@ -40,7 +40,7 @@ const client = new DynamoDBClient({ region: 'eu-west-1' });
 const wire = (values: Record<string, unknown>) => marshall(values, { removeUndefinedValues: true });
 const table = createDynamoDbTable({ client, tableName: 'jobs' });
 const clock = createFakeClock(1_000);
-const store = () => createJobStore({ table, clock, chance: createFakeRandom(), settings, actor: 'w' });
+const store = () => createJobStore({ table, clock, random: createFakeRandom(), settings, actor: 'w' });
 const claim = { jobId: 'j1', owner: 'w/1', attempt: 2, startedAt: 500 };
 
 beforeEach(() => {

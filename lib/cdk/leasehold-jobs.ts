@@ -1,5 +1,5 @@
 import { Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
-import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Alarm, Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus, type IRuleTarget, type Rule } from 'aws-cdk-lib/aws-events';
 import {
@@ -17,6 +17,8 @@ import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { reaperVariables, settingVariable } from '../wire/environment.ts';
+import type { PoolMetricName } from '../wire/metrics.ts';
+import { didYouMean } from '../wire/nearest.ts';
 import { DEFAULT_POOL, type Pools } from '../wire/pools.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
 import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
@@ -90,7 +92,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     this.serviceName = props.serviceName ?? defaultServiceName(this);
     this.shardsKey = shardsKeyOf(this, this.serviceName);
     refuseFewerShards(this, this);
-    const problems = checkPools(props.pools ?? {}, this.settings);
+    const problems = checkPools(props.pools ?? {}, this.settings, props);
     if (problems.length > 0) throw new SettingsError(problems);
     warnOfLoad(this, this.settings, props);
     const requests = { ...this.settings, fips: props.fips };
@@ -199,6 +201,15 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
         `'${asked}' was asked for, and prop 'worker' is 'none'. Use 'grants.work' for the role of your containers, and 'environment' for their variables`,
       ]);
     return this.#worker;
+  }
+
+  override metricOfPool(name: PoolMetricName, pool: string, options?: MetricOptions): Metric {
+    const known = Object.keys(this.#routes);
+    if (!known.includes(pool))
+      throw new SettingsError([
+        `pool '${pool}' is unknown.${didYouMean(pool, known)} The pools are: ${known.join(', ') || 'none'}`,
+      ]);
+    return super.metricOfPool(name, pool, options);
   }
 
   #createWorker(props: LeaseholdJobsProps, context: Parameters<typeof createWorker>[3]) {

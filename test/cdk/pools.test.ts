@@ -5,7 +5,7 @@ import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
-import type { PoolProps } from '../../lib/cdk/pools/compute.ts';
+import type { PoolCompute, PoolProps } from '../../lib/cdk/pools/compute.ts';
 import { type FargatePoolProps, fargate, lambda } from '../../lib/cdk/pools/compute.ts';
 import { stepsUpTo } from '../../lib/cdk/pools/fargate-service.ts';
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
@@ -298,6 +298,21 @@ describe('a pool that cannot work', () => {
       "'min' of 2",
     ],
     ['no containers', { a: { types: ['x'], compute: fargate({ image, max: 0, vpc: vpc() }) } }, "'max' of 0"],
+    [
+      'longer to kill than Fargate waits',
+      {
+        a: {
+          types: ['x'],
+          compute: fargate({ image, max: 1, vpc: vpc(), shutdownGrace: Duration.seconds(96) }),
+        },
+      },
+      "pool 'a' has a 'shutdownGrace' of 96 s; with killAfterMs (10000)",
+    ],
+    [
+      'compute of another kind',
+      { a: { types: ['x'], compute: { kind: 'ec2' } as unknown as PoolCompute } },
+      "pool 'a' has a 'compute' that neither lambda() nor fargate() made",
+    ],
     ['too little concurrency', { a: { types: ['x'], compute: lambda({ max: 1 }) } }, 'from 2 to 1000'],
     [
       'variables of ours',
@@ -311,6 +326,25 @@ describe('a pool that cannot work', () => {
     ],
   ])('is refused at synth: %s', (_, pools, says) => {
     expect(() => withPools(() => pools)).toThrow(says);
+  });
+
+  it('is refused where it has no function, and no jobs module to build one from', () => {
+    const build = () =>
+      synthesizeIn(
+        (stack) =>
+          new LeaseholdJobs(stack, 'Jobs', {
+            worker: 'none',
+            pools: { a: { types: ['x'], compute: lambda() } },
+          }),
+      );
+    expect(build).toThrow("pool 'a' has neither a 'function' nor the prop 'jobs'");
+  });
+
+  it('is refused where a metric is asked for, and named if it is near', () => {
+    const { jobs } = withPools(() => ({ render: { types: ['x'] } }));
+    expect(() => jobs.metricOfPool('TasksWanted', 'rendr')).toThrow(
+      "pool 'rendr' is unknown. Did you mean 'render'?",
+    );
   });
 
   it('is refused where its own function times out at another time', () => {

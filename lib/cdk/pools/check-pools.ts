@@ -2,6 +2,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { VARIABLE_PREFIX } from '../../wire/environment.ts';
 import { quoted } from '../../wire/message.ts';
 import { poolProblems } from '../../wire/pools.ts';
+import type { ResourceProps } from '../props/leasehold-jobs-props.ts';
 import type { FargatePoolProps, LambdaPoolProps, PoolProps } from './compute.ts';
 
 type Problem = string | false;
@@ -17,7 +18,11 @@ const LONGEST_URL = `https://sqs.${'r'.repeat(14)}.amazonaws.com/${'0'.repeat(12
 const CONCURRENCY = { least: 2, most: 1000 };
 const MOST_TASKS = 1000;
 
-export function checkPools(pools: Readonly<Record<string, PoolProps>>, settings: Settings): string[] {
+export function checkPools(
+  pools: Readonly<Record<string, PoolProps>>,
+  settings: Settings,
+  { jobs }: Pick<ResourceProps, 'jobs'>,
+): string[] {
   const routes = Object.entries(pools).map(([name, { types = [], compute }]) => {
     const tasks = compute?.kind === 'fargate' ? { tasks: { max: 1000, concurrency: 1000 } } : {};
     return [name, { queueUrl: LONGEST_URL, types, ...tasks }] as const;
@@ -26,20 +31,27 @@ export function checkPools(pools: Readonly<Record<string, PoolProps>>, settings:
     ...poolProblems(Object.fromEntries(routes)),
     ...Object.entries(pools).flatMap(([name, { compute }]) => {
       if (compute === undefined) return [];
-      return compute.kind === 'fargate'
-        ? fargateProblems(name, compute.props, settings)
-        : lambdaProblems(name, compute.props);
+      if (compute?.kind === 'fargate') return fargateProblems(name, compute.props, settings);
+      if (compute?.kind === 'lambda') return lambdaProblems(name, compute.props, jobs);
+      return `pool '${name}' has a 'compute' that neither lambda() nor fargate() made. Use lambda({ function }) for your own function; for your own service leave 'compute' out, and use jobs.pools.${name}.environment and grants.work`;
     }),
   ];
   return problems.filter((problem): problem is string => problem !== false);
 }
 
-function lambdaProblems(pool: string, { max, functionProps = {}, ...own }: LambdaPoolProps): Problem[] {
+function lambdaProblems(
+  pool: string,
+  { max, functionProps = {}, ...own }: LambdaPoolProps,
+  jobs: string | undefined,
+): Problem[] {
   const { least, most } = CONCURRENCY;
   return [
     max !== undefined &&
       !isWhole(max, least, most) &&
       `pool '${pool}' has a 'max' of ${quoted(max)}; it must be a whole number from ${least} to ${most}, as Lambda allows for a queue`,
+    own.function === undefined &&
+      jobs === undefined &&
+      `pool '${pool}' has neither a 'function' nor the prop 'jobs' to build one from. Give lambda({ function }), or 'jobs' without worker: 'none' and 'workerFunction'`,
     own.function !== undefined &&
       Object.keys(functionProps).length > 0 &&
       `pool '${pool}' has 'function' and 'functionProps'; set those props on your own function`,
@@ -65,7 +77,7 @@ function fargateProblems(pool: string, props: FargatePoolProps, settings: Settin
     !isWhole(protectMinutes, 0, 2880) &&
       `pool '${pool}' has 'protectMinutes' of ${quoted(protectMinutes)}; it must be a whole number from 0 to 2880`,
     grace > longest &&
-      `pool '${pool}' has a 'shutdownGrace' of ${grace} s; with killAfterMs (${settings.killAfterMs}) and ${LAST_POLL_SECONDS} s for the last poll that is more than the ${STOP_TIMEOUT_SECONDS} s after which Fargate kills a container. Lower it to ${longest} s or less`,
+      `pool '${pool}' has a 'shutdownGrace' of ${grace} s; with killAfterMs (${settings.killAfterMs}) and ${LAST_POLL_SECONDS} s for the last poll that is more than the ${STOP_TIMEOUT_SECONDS} s after which Fargate kills a container. ${longest < 0 ? 'Lower killAfterMs' : `Lower it to ${longest} s or less`}`,
     cluster === undefined &&
       vpc === undefined &&
       `pool '${pool}' has neither 'cluster' nor 'vpc', and containers need a network. Give one of them`,

@@ -27,7 +27,7 @@ export interface LambdaPoolProps {
 
 /** Containers that run `leasehold work`, scaled by what waits and runs. */
 export interface FargatePoolProps {
-  /** Runs `leasehold work` as its process 1; `leasehold init` writes such a Dockerfile. */
+  /** Runs `leasehold work` as its process 1; `leasehold init --fargate` writes such a Dockerfile. */
   readonly image: ContainerImage;
   /** CPU units of a container; 1024 are one core. @default 1024 */
   readonly cpu?: number;

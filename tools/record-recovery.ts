@@ -26,7 +26,8 @@ mkdirSync(join(root, '.cache'), { recursive: true });
 // Below the repository, where the module's schema library is found.
 const folder = mkdtempSync(join(root, '.cache', 'recording-'));
 mkdirSync(join(folder, 'src'));
-writeFileSync(join(folder, 'src', 'jobs.ts'), projectFiles('my-jobs', '*')['src/jobs.ts'] ?? '');
+const made = projectFiles({ name: 'my-jobs', leasehold: '*' });
+writeFileSync(join(folder, 'src', 'jobs.ts'), made['src/jobs.ts'] ?? '');
 
 const lines: Line[] = [];
 const show = (text: string) => lines.push({ at: performance.now(), text });

@@ -2,11 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { projectFiles } from '../../lib/tools/cli/init/project-files.ts';
 import { runInProcess } from '../support/cli.ts';
 
-const files = projectFiles('my-jobs', '^1.0.0');
+const project = (options: { readonly name?: string; readonly fargate?: boolean } = {}) =>
+  projectFiles({ name: 'my-jobs', leasehold: '^1.0.0', ...options });
+const files = project();
 
 it('writes a stack with the construct, in which every prop has a place', () => {
   expect(files['bin/app.ts']).toMatch(
@@ -18,7 +20,7 @@ it.each([
   ['my-jobs', 'MyJobs'],
   ['2nd.try', 'Jobs2ndTry'],
 ])('names the stack of %s %s, which begins with a letter', (name, stack) => {
-  expect(projectFiles(name, '^1.0.0')['bin/app.ts']).toContain(`new JobsStack(new App(), '${stack}'`);
+  expect(project({ name })['bin/app.ts']).toContain(`new JobsStack(new App(), '${stack}'`);
 });
 
 it('has the feature flags that today’s CDK recommends', () => {
@@ -27,9 +29,19 @@ it('has the feature flags that today’s CDK recommends', () => {
   expect(context).toEqual(JSON.parse(readFileSync(file, 'utf8')));
 });
 
-it('runs the worker as process 1 of a container, which alone gets SIGTERM', () => {
-  expect(files.Dockerfile).toContain('CMD ["node_modules/.bin/leasehold", "work", "src/jobs.ts"]');
-  expect(files['.dockerignore']).toMatch(/^node_modules$/m);
+describe('a project with --fargate', () => {
+  const made = project({ fargate: true });
+
+  it('alone has a Dockerfile, whose worker is process 1, which alone gets SIGTERM', () => {
+    expect(files).not.toHaveProperty('Dockerfile');
+    expect(made.Dockerfile).toContain('CMD ["node_modules/.bin/leasehold", "work", "src/jobs.ts"]');
+    expect(made['.dockerignore']).toMatch(/^node_modules$/m);
+  });
+
+  it('has the Dockerfile of the example', () => {
+    const example = readFileSync('examples/fargate/Dockerfile', 'utf8');
+    expect(made.Dockerfile?.replace('COPY src ./src', 'COPY jobs.ts ./').replace('src/', '')).toBe(example);
+  });
 });
 
 it('quotes a folder with spaces in the next command', async () => {

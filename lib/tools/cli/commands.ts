@@ -95,7 +95,7 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'init',
-      says: 'make a project: a job, its test, a CDK app, a Dockerfile',
+      says: 'make a project: a job, its test, a CDK app',
       load: () => import('./init/init.ts'),
     },
     { name: 'dev', says: 'run the whole system on this machine', load: () => import('./commands/dev.ts') },

@@ -7,19 +7,26 @@ import { type CliContext, withExamples, withJson, withoutSystem } from '../defin
 import { forShells } from '../local-variables.ts';
 import { projectFiles } from './project-files.ts';
 
-type Options = { readonly name?: string; readonly leasehold?: string; readonly json?: boolean };
+interface Options {
+  readonly name?: string;
+  readonly leasehold?: string;
+  readonly fargate?: boolean;
+  readonly json?: boolean;
+}
 
 export function createCommand(context: CliContext): Command {
   const command = withJson(new Command('init'))
-    .description('make a project: a job, its test, a CDK app and a Dockerfile')
+    .description('make a project: a job, its test and a CDK app')
     .argument('[folder]', 'where (default: this folder)')
     .option('--name <name>', 'the package’s name (default: the folder’s)')
     .option('--leasehold <version>', 'version, range or tarball of Leasehold (default: this one)')
+    .option('--fargate', 'run the job in Fargate containers: a Dockerfile, and a pool in the CDK app')
     .action((folder: string | undefined, options: Options) =>
       withoutSystem(context, options, async (output) => {
         const target = resolve(context.terminal.directory, folder ?? '.');
         const name = packageName(options.name ?? basename(target));
-        const files = projectFiles(name, options.leasehold ?? `^${packageJson.version}`);
+        const { leasehold = `^${packageJson.version}`, fargate } = options;
+        const files = projectFiles({ name, leasehold, fargate });
         write(target, files);
         output.json({ folder: target, files: Object.keys(files) });
         const where = relative(context.terminal.directory, target);
@@ -30,7 +37,12 @@ export function createCommand(context: CliContext): Command {
         return exitCodes.ok;
       }),
     );
-  return withExamples(command, 'leasehold init my-jobs', 'leasehold init . --name reports');
+  return withExamples(
+    command,
+    'leasehold init my-jobs',
+    'leasehold init . --name reports',
+    'leasehold init renders --fargate',
+  );
 }
 
 function write(target: string, files: Readonly<Record<string, string>>): void {

@@ -1,23 +1,30 @@
 import { dynoxidePackage } from '../../dev/engines/find-package.ts';
 import featureFlags from './feature-flags.json' with { type: 'json' };
 
-/** `leasehold` is the version that the project depends on. */
-export function projectFiles(name: string, leasehold: string): Readonly<Record<string, string>> {
+/** What a project is made of; with `fargate`, its jobs run in containers. */
+export interface ProjectOptions {
+  readonly name: string;
+  /** The version that the project depends on. */
+  readonly leasehold: string;
+  readonly fargate?: boolean;
+}
+
+export function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
+  const { name, fargate = false } = options;
   return {
-    'package.json': `${JSON.stringify(manifest(name, leasehold), null, 2)}\n`,
+    'package.json': `${JSON.stringify(manifest(options), null, 2)}\n`,
     'tsconfig.json': TSCONFIG,
     'cdk.json': CDK_JSON,
     '.gitignore': 'node_modules\ncdk.out\n.cache\n',
     'src/jobs.ts': JOBS,
     'test/jobs.test.ts': TEST,
-    'bin/app.ts': app(name),
-    Dockerfile: DOCKERFILE,
-    '.dockerignore': '.git\n.cache\n.env\nnode_modules\ncdk.out\n',
-    'README.md': readme(name),
+    'bin/app.ts': app(name, fargate ? FARGATE : LAMBDA),
+    ...(fargate ? { Dockerfile: DOCKERFILE, '.dockerignore': DOCKERIGNORE } : undefined),
+    'README.md': readme(name, fargate),
   };
 }
 
-const manifest = (name: string, leasehold: string, engine = dynoxidePackage()) => ({
+const manifest = ({ name, leasehold }: ProjectOptions, engine = dynoxidePackage()) => ({
   name,
   version: '0.1.0',
   private: true,
@@ -107,19 +114,68 @@ const stackNameOf = (name: string): string => {
   return /^[A-Z]/.test(camel) ? camel : `Jobs${camel}`;
 };
 
-const app = (name: string): string => `import { App, Stack, type StackProps } from 'aws-cdk-lib';
-import type { Construct } from 'constructs';
-import { LeaseholdJobs } from 'leasehold/cdk';
+/** What differs between the two stacks. */
+interface StackParts {
+  readonly imports: string;
+  readonly construct: string;
+  readonly permissions: string;
+  readonly before?: string;
+  readonly props?: string;
+}
+
+const LAMBDA: StackParts = {
+  imports: '',
+  construct: 'LeaseholdJobs',
+  permissions: `    // Permissions for your handlers: bucket.grantRead(jobs.workerFunction). For producers: jobs.grants.produce(api).
+`,
+};
+
+const FARGATE: StackParts = {
+  imports: `import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
+`,
+  construct: 'fargate, LeaseholdJobs',
+  permissions: `    // Permissions for your handlers: bucket.grantRead(jobs.pools.heavy.service!.taskDefinition.taskRole), and
+    // bucket.grantRead(jobs.workerFunction) for types without a pool. For producers: jobs.grants.produce(api).
+`,
+  before: `    // Public subnets only, because a NAT gateway costs more than an idle system.
+    const vpc = new Vpc(this, 'Vpc', {
+      maxAzs: 2,
+      natGateways: 0,
+      subnetConfiguration: [{ name: 'Public', subnetType: SubnetType.PUBLIC }],
+    });
+`,
+  props: `      pools: {
+        heavy: {
+          types: ['count'],
+          compute: fargate({
+            // Built from the Dockerfile.
+            image: ContainerImage.fromAsset('.'),
+            vpc,
+            vpcSubnets: { subnetType: SubnetType.PUBLIC },
+            assignPublicIp: true,
+            max: 10,
+          }),
+        },
+      },
+`,
+};
+
+const app = (
+  name: string,
+  { imports, construct, permissions, before = '', props = '' }: StackParts,
+): string => `import { App, Stack, type StackProps } from 'aws-cdk-lib';
+${imports}import type { Construct } from 'constructs';
+import { ${construct} } from 'leasehold/cdk';
 
 class JobsStack extends Stack {
   constructor(scope: Construct, id: string, props?: StackProps) {
     super(scope, id, props);
-    const jobs = new LeaseholdJobs(this, 'Jobs', {
+${before}    const jobs = new LeaseholdJobs(this, 'Jobs', {
       jobs: 'src/jobs.ts',
-      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/operating/deploying.md.
+${props}      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/operating/deploying.md.
     });
-    // Permissions for your handlers: bucket.grantRead(jobs.workerFunction). For producers: jobs.grants.produce(api).
-    void jobs;
+${permissions}    void jobs;
   }
 }
 
@@ -127,8 +183,9 @@ const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env
 new JobsStack(new App(), '${stackNameOf(name)}', { env: { account, region } });
 `;
 
-const DOCKERFILE = `# A worker in a container, instead of the Lambda function or next to it.
-FROM node:24-slim
+const DOCKERIGNORE = '.git\n.cache\n.env\nnode_modules\ncdk.out\n';
+
+const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
 WORKDIR /app
 COPY package*.json ./
 # Both: the development tools are optional peers of leasehold.
@@ -138,7 +195,7 @@ COPY src ./src
 CMD ["node_modules/.bin/leasehold", "work", "src/jobs.ts"]
 `;
 
-const readme = (name: string): string => `# ${name}
+const readme = (name: string, fargate: boolean): string => `# ${name}
 
 \`\`\`sh
 npm install
@@ -147,5 +204,11 @@ npm run dev         # the whole system on this machine; send a job with the line
 npm run deploy      # to the account that you are signed in to
 \`\`\`
 
-Job types are in src/jobs.ts.
+Job types are in src/jobs.ts.${
+  fargate
+    ? `
+\`count\` runs in Fargate containers, which \`deploy\` builds with Docker from the Dockerfile; types that no pool names run on Lambda.
+Pools are in bin/app.ts. More is in node_modules/leasehold/docs/guides/pools.md.`
+    : ''
+}
 `;

@@ -6,7 +6,7 @@ import { startConsole } from '../../lib/tools/console/start-console.ts';
 import { consoleWorkers } from '../../lib/tools/dev/console-workers.ts';
 import { demoSettings } from '../../lib/tools/dev/demo/settings.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
-import { type LocalStack, startLocalStack } from '../../lib/tools/dev/stack.ts';
+import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../lib/tools/dev/stack.ts';
 
 /** The local stack with its console, as `leasehold dev` starts them, on engines of its own. */
 export interface LocalConsole {
@@ -16,8 +16,11 @@ export interface LocalConsole {
   stop(): Promise<void>;
 }
 
-export async function startLocalConsole(): Promise<LocalConsole> {
+export async function startLocalConsole(
+  options: Pick<LocalStackOptions, 'pools'> = {},
+): Promise<LocalConsole> {
   const stack = await startLocalStack({
+    ...options,
     settings: demoSettings,
     jobs: new URL('../../examples/demo.ts', import.meta.url).pathname,
     surroundings: {},
@@ -33,7 +36,7 @@ export async function startLocalConsole(): Promise<LocalConsole> {
   const store = aws.storeOf('test');
   const console = await startConsole({
     ...{ tableName, table, store, settings, clock },
-    queue: aws.queueAt(stack.queueUrl),
+    queue: aws.queueAt(stack.queueUrl, stack.routing),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     queueDepth: () => describeQueue(aws.sqs, stack.queueUrl),
     local: consoleWorkers(stack),

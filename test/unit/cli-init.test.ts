@@ -42,6 +42,12 @@ describe('a project with --fargate', () => {
     const example = readFileSync('examples/fargate/Dockerfile', 'utf8');
     expect(made.Dockerfile?.replace('COPY src ./src', 'COPY jobs.ts ./').replace('src/', '')).toBe(example);
   });
+
+  it('runs in dev what it deploys: the same types in the same pool', () => {
+    const { scripts } = JSON.parse(made['package.json'] ?? '');
+    expect(scripts.dev).toBe('leasehold dev src/jobs.ts --pool heavy=fargate:count');
+    expect(made['bin/app.ts']).toMatch(/heavy: \{\s+types: \['count'\],\s+compute: fargate\(/);
+  });
 });
 
 it('quotes a folder with spaces in the next command', async () => {

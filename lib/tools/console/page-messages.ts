@@ -40,6 +40,8 @@ export interface JobSummary {
 /** A process of the local stack, or a lease holder in an account. */
 export interface WorkerSummary {
   readonly name: string;
+  /** Known for local processes only. @default - the default one */
+  readonly pool?: string;
   readonly state: 'starting' | 'idle' | 'busy' | 'paused' | 'gone' | 'stale';
   readonly since: number;
   readonly jobs: readonly string[];

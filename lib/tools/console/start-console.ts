@@ -154,12 +154,18 @@ export async function startConsole(options: ConsoleOptions) {
 function allWorkers(watcher: Watcher, { local, clock, settings }: ConsoleOptions): readonly WorkerSummary[] {
   const seen = workerSummaries([...watcher.jobs.all()], clock.now(), settings);
   if (local === undefined) return seen;
-  const own = local.workers();
-  const names = new Set(own.map(({ name }) => name));
-  const others = seen
-    .map((worker) => ({ ...worker, name: processOf(worker.name) ?? worker.name }))
-    .filter(({ name }) => !names.has(name));
-  return [...own, ...others];
+  const holders = new Map(seen.map((worker) => [processOf(worker.name) ?? worker.name, worker]));
+  const own = local.workers().map((worker) => withJobs(worker, holders.get(worker.name)));
+  for (const { name } of own) holders.delete(name);
+  return [...own, ...[...holders].map(([name, worker]) => ({ ...worker, name }))];
+}
+
+/** A process that polls its queue itself is known by its leases to be busy. */
+function withJobs(worker: WorkerSummary, holder: WorkerSummary | undefined): WorkerSummary {
+  if (worker.invocations !== undefined || worker.state === 'gone' || holder === undefined) return worker;
+  const { since, jobs } = holder;
+  if (worker.state === 'paused' || jobs.length === 0) return { ...worker, jobs };
+  return { ...worker, state: 'busy', since, jobs };
 }
 
 /** In an account, idle workers cannot be seen. */

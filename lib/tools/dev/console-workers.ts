@@ -98,6 +98,7 @@ const processName = (pid: number) => `process ${pid}`;
 const summaryOf = (sandbox: SandboxView, cells: readonly number[]): WorkerSummary => ({
   name: processName(sandbox.pid),
   pid: sandbox.pid,
+  pool: sandbox.pool,
   state: sandbox.state !== 'gone' && sandbox.isPaused ? 'paused' : sandbox.state,
   since: sandbox.busySince ?? sandbox.idleSince ?? sandbox.startedAt,
   jobs: jobIdsOf(sandbox.event),

@@ -19,6 +19,8 @@ export interface LocalQueues {
   readonly deadLetterQueue: LocalQueue;
   /** Its messages start the next reaper. */
   readonly wakeQueue: LocalQueue;
+  /** By pool, without the default one. */
+  readonly pools: Readonly<Record<string, LocalQueue>>;
 }
 
 /** Existing queues of kept data get the current attributes. */
@@ -26,6 +28,7 @@ export async function createLocalQueues(
   client: SQSClient,
   name: string,
   settings: Settings,
+  pools: readonly string[] = [],
 ): Promise<LocalQueues> {
   const dead = deadLetterQueueAttributes(settings);
   const deadLetterQueue = await ensureQueue(client, `${name}-dead-letter`, {
@@ -33,21 +36,25 @@ export async function createLocalQueues(
     MessageRetentionPeriod: String(dead.retentionSeconds),
   });
   const jobs = jobQueueAttributes(settings);
-  const queue = await ensureQueue(client, name, {
-    VisibilityTimeout: String(jobs.visibilityTimeoutSeconds),
-    MessageRetentionPeriod: String(jobs.retentionSeconds),
-    MaximumMessageSize: String(jobs.maxMessageBytes),
-    ReceiveMessageWaitTimeSeconds: String(jobs.receiveWaitSeconds),
-    RedrivePolicy: JSON.stringify({
-      deadLetterTargetArn: deadLetterQueue.arn,
-      maxReceiveCount: jobs.maxReceiveCount,
-    }),
-  });
+  const jobQueue = (queueName: string) =>
+    ensureQueue(client, queueName, {
+      VisibilityTimeout: String(jobs.visibilityTimeoutSeconds),
+      MessageRetentionPeriod: String(jobs.retentionSeconds),
+      MaximumMessageSize: String(jobs.maxMessageBytes),
+      ReceiveMessageWaitTimeSeconds: String(jobs.receiveWaitSeconds),
+      RedrivePolicy: JSON.stringify({
+        deadLetterTargetArn: deadLetterQueue.arn,
+        maxReceiveCount: jobs.maxReceiveCount,
+      }),
+    });
+  const queue = await jobQueue(name);
+  const poolQueues: Record<string, LocalQueue> = {};
+  for (const pool of pools) poolQueues[pool] = await jobQueue(`${name}-pool-${pool}`);
   const wakeQueue = await ensureQueue(client, `${name}-wake`, {
     VisibilityTimeout: String(wakeQueueAttributes.visibilityTimeoutSeconds),
     MessageRetentionPeriod: String(wakeQueueAttributes.retentionSeconds),
   });
-  return { queue, deadLetterQueue, wakeQueue };
+  return { queue, deadLetterQueue, wakeQueue, pools: poolQueues };
 }
 
 async function ensureQueue(

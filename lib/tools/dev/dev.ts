@@ -8,6 +8,7 @@ import { describeQueue } from '../../aws/sqs/queue-inspection.ts';
 import { unknownJob } from '../../client/look-up.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { allLeases } from '../../protocol/store/all-leases.ts';
+import { SettingsError } from '../../settings/settings-error.ts';
 import { packageFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { onStopSignals } from '../../worker/hosts/stop-signals.ts';
@@ -23,6 +24,7 @@ import { demoSettings } from './demo/settings.ts';
 import { createShow, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type AwsOfHandlers, localEnvironment } from './local-environment.ts';
+import { type LocalPools, unknownTypeProblems } from './local-pools.ts';
 import { localPorts, rememberPorts } from './local-ports.ts';
 import { rowWithReason, speechOf } from './speech.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
@@ -32,6 +34,8 @@ import { watchJobs } from './watch-jobs.ts';
 export interface DevOptions {
   /** Your jobs module. @default - the demo jobs */
   readonly jobs?: string;
+  /** Queues and workers for some of its types. @default - one queue, and functions for all types */
+  readonly pools?: LocalPools;
   /** How it is bundled, as the construct takes it. */
   readonly bundling?: BundlingOptions;
   /** Exits after the first minute, with 0 only if every job ended as expected. */
@@ -87,6 +91,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     const stack = await startLocalStack({
       settings: demoSettings,
       jobs,
+      pools: options.pools,
       bundling: options.bundling,
       warm: Math.min(WARM_WORKERS, workers ?? WARM_WORKERS),
       workers,
@@ -99,6 +104,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     });
     ends.push(stack.stop);
     const { types, schedules } = await moduleOf(stack, options);
+    refuseUnknownTypes(options, types);
     stack.schedule(schedules);
     const parts = await openParts(stack, { ...options, directory, port: ports.console }, ends, types);
     isUp = true;
@@ -174,6 +180,14 @@ async function moduleOf(
   return readJobsModule(stack.jobsBundle, stack.workerEnvironment);
 }
 
+function refuseUnknownTypes({ pools = {} }: DevOptions, types: JobsModule['types']): void {
+  const problems = unknownTypeProblems(
+    pools,
+    types.map(({ type }) => type),
+  );
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
 function sendLine([first]: JobsModule['types']): string {
   const { type, sample } = first ?? { type: 'TYPE', sample: {} };
   return `${commandLine} send ${type} '${JSON.stringify(sample)}'`;
@@ -206,7 +220,7 @@ async function openParts(
   ends.push(aws.close);
   const { table, clock } = aws;
   const store = aws.storeOf('console');
-  const queue = aws.queueAt(queueUrl);
+  const queue = aws.queueAt(queueUrl, stack.routing);
   // Local engines do not report the age of messages.
   const asked = { found: { tableName, queueUrl }, sqs: aws.sqs, queueAge: async () => undefined };
   const page = await startConsole({

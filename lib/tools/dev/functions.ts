@@ -1,6 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Settings } from '../../settings/settings.ts';
-import { reaperVariables } from '../../wire/environment.ts';
+import { poolVariables, reaperVariables } from '../../wire/environment.ts';
+import { DEFAULT_POOL } from '../../wire/pools.ts';
 import {
   DEAD_LETTER_BATCH_SIZE,
   DEAD_LETTER_TIMEOUT_SECONDS,
@@ -12,6 +13,7 @@ import type { LocalQueues } from './create-local-queues.ts';
 import { type EventSourceMapping, startEventSourceMapping } from './lambda-host/event-source-mapping.ts';
 import { type HostEvent, LambdaFunction } from './lambda-host/lambda-function.ts';
 import { startTicker, type Ticker } from './lambda-host/ticker.ts';
+import type { LocalPools } from './local-pools.ts';
 
 /** By folder name. */
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
@@ -31,28 +33,33 @@ interface FunctionsOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly workerEnvironment: Readonly<Record<string, string>>;
   readonly queues: LocalQueues;
+  /** Those of Lambda get a worker function each. */
+  readonly pools: LocalPools;
   readonly sqs: SQSClient;
   readonly bundles: Bundles;
   readonly observe: (event: HostEvent) => void;
   readonly onProblem: (message: string) => void;
 }
 
-type Functions = Readonly<Record<'worker' | 'reaper' | 'deadLetter', LambdaFunction>>;
+type Functions = Readonly<Record<'worker' | 'reaper' | 'deadLetter', LambdaFunction>> & {
+  readonly pools: Readonly<Record<string, LambdaFunction>>;
+};
 
 /** Connects the bundles to queues and schedule as the stack does. */
 export function startFunctions(options: FunctionsOptions) {
   const functions = createFunctions(options);
-  const { worker } = functions;
+  const { worker, reaper, deadLetter, pools } = functions;
+  const workers = [worker, ...Object.values(pools)];
   const onError = (what: string) => (error: unknown) =>
     options.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   const sources = [...startMappings(functions, options, onError), startTicks(functions, options)];
   void worker.warm(options.warm).catch(onError('a worker could not be started'));
   return {
-    worker,
+    workers,
     async stop(): Promise<void> {
       const stopped = sources.map((source) => source.stop());
       // Processes end first, because a source waits for its invocations.
-      await Promise.all(Object.values(functions).map((each) => each.stop()));
+      await Promise.all([...workers, reaper, deadLetter].map((each) => each.stop()));
       await Promise.all(stopped);
     },
   };
@@ -63,25 +70,32 @@ function createFunctions(options: FunctionsOptions): Functions {
     name: LocalFunctionName,
     limits: { readonly timeoutMs: number; readonly concurrency: number; readonly memoryMb?: number },
     environment: Readonly<Record<string, string>> = options.environment,
+    pool?: string,
   ) =>
     new LambdaFunction({
-      functionName: `${options.name}-${name}`,
+      functionName: [options.name, pool, name].filter(Boolean).join('-'),
+      pool,
       codeDir: options.bundles.folder(name),
       handler: 'index.handler',
       environment,
       observe: options.observe,
       ...limits,
     });
-  return {
-    worker: lambda(
+  const worker = (pool?: string) =>
+    lambda(
       'worker',
       {
         timeoutMs: options.settings.functionTimeoutMs,
         concurrency: options.workers,
         memoryMb: WORKER_MEMORY_MB,
       },
-      options.workerEnvironment,
-    ),
+      { ...options.workerEnvironment, [poolVariables.pool]: pool ?? DEFAULT_POOL },
+      pool,
+    );
+  const pools = Object.entries(options.pools).filter(([, { compute }]) => compute === 'lambda');
+  return {
+    worker: worker(),
+    pools: Object.fromEntries(pools.map(([name]) => [name, worker(name)])),
     reaper: lambda(
       'reaper',
       { timeoutMs: REAPER_TIMEOUT_SECONDS * 1000, concurrency: REAPERS },
@@ -95,7 +109,7 @@ function createFunctions(options: FunctionsOptions): Functions {
 }
 
 function startMappings(
-  { worker, reaper, deadLetter }: Functions,
+  { worker, reaper, deadLetter, pools }: Functions,
   { settings, queues, sqs }: FunctionsOptions,
   onError: (what: string) => (error: unknown) => void,
 ): EventSourceMapping[] {
@@ -116,6 +130,10 @@ function startMappings(
   const { batchSize, batchWindowMs } = settings;
   return [
     feed(worker, queues.queue, 'job', { batchSize, batchWindowMs }),
+    ...Object.entries(pools).flatMap(([name, fn]) => {
+      const queue = queues.pools[name];
+      return queue === undefined ? [] : [feed(fn, queue, `${name} pool's`, { batchSize, batchWindowMs })];
+    }),
     feed(deadLetter, queues.deadLetterQueue, 'dead-letter', {
       batchSize: DEAD_LETTER_BATCH_SIZE,
       batchWindowMs: 0,

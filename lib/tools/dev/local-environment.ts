@@ -5,6 +5,7 @@ import { toEnvironment } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
 import { OWN_AWS_VARIABLE, SHORT_TIMES_VARIABLE } from '../../wire/environment.ts';
+import type { Routing } from '../../wire/pools.ts';
 
 const REGION = 'us-east-1';
 const KEY = 'local';
@@ -67,6 +68,7 @@ export const localEnvironment = {
   own: (
     names: { readonly tableName: string; readonly queueUrl: string; readonly name: string },
     settings: Settings,
+    routing?: Routing,
   ): Record<string, string> => ({
     ...toEnvironment({
       resources: {
@@ -76,6 +78,7 @@ export const localEnvironment = {
         eventBusName: 'default',
       },
       settings,
+      routing,
     }),
     [SHORT_TIMES_VARIABLE]: 'true',
   }),

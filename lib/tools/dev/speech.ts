@@ -39,7 +39,9 @@ export function speechOf(event: StackEvent, reason?: string): string | undefined
   if (event.kind === 'bus')
     return busLine(event.event.name, { ...event.event.detail, ...defined({ lastError: reason }) });
   if (event.kind === 'sandbox') {
-    const { functionName, state, pid, ending, event: work } = event.sandbox;
+    const { functionName, pool, state, pid, ending, event: work, invocations } = event.sandbox;
+    if (state === 'gone' && invocations === undefined)
+      return pc.red(`container ${pid} of pool ${pool} ended (${ending})`);
     const isDeath = functionName.endsWith('-worker') && state === 'gone' && work !== undefined;
     return isDeath ? pc.red(`worker ${pid} died with a job in its hands (${ending ?? 'gone'})`) : undefined;
   }

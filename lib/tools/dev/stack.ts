@@ -8,17 +8,20 @@ import type { Schedules } from '../../client/schedules/schedule.ts';
 import { scheduleProblems } from '../../client/schedules/schedule-problems.ts';
 import { resolveSettings, type Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
+import { DEFAULT_POOL, queueUrlFor, type Routing } from '../../wire/pools.ts';
 import { CELL } from '../bundle/bundle.ts';
 import type { BundlingOptions } from '../bundle/bundling.ts';
 import { type JobsModule, readJobsModule, type WorkerBundle } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction } from '../console/page-messages.ts';
 import { type Bundles, buildBundles } from './bundles.ts';
+import { startContainers } from './containers.ts';
 import { createLocalQueues } from './create-local-queues.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type BusEvent, startEventBus } from './event-bus.ts';
 import { type LocalFunctionName, localFunctions, startFunctions } from './functions.ts';
 import type { HostEvent, SandboxView } from './lambda-host/lambda-function.ts';
 import { type AwsOfHandlers, localAccessKey, localEnvironment } from './local-environment.ts';
+import { type LocalPools, localPoolProblems, routesOf } from './local-pools.ts';
 import type { LocalPorts } from './local-ports.ts';
 import { startScheduler } from './scheduler.ts';
 import { type Endpoints, startEngines } from './start-engines.ts';
@@ -43,6 +46,8 @@ export interface LocalStackOptions {
   readonly warm?: number;
   /** Your jobs module. @default - the demo's */
   readonly jobs?: string;
+  /** Queues and workers for some of its types. @default - one queue, and functions for all types */
+  readonly pools?: LocalPools;
   /** How the jobs module is bundled, as the construct takes it. @default - all of it */
   readonly bundling?: BundlingOptions;
   /** Recurring jobs, as the construct takes them. @default - none */
@@ -72,6 +77,8 @@ export interface LocalStack {
   readonly tableName: string;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
+  /** The queues of the pools; undefined without pools. */
+  readonly routing: Routing | undefined;
   readonly endpoints: Endpoints;
   /** Every variable by which functions, CLI and AWS clients find this stack. */
   readonly environment: Readonly<Record<string, string>>;
@@ -134,38 +141,61 @@ async function startParts(
     { workerConcurrency: Math.max(2, workers), ...options.settings },
     { allowShortTimes: true },
   );
-  const { schedules: given = {} } = options;
+  const { schedules: given = {}, pools = {}, jobs = '', bundling: bundledWith } = options;
+  const problems = localPoolProblems(pools, options.jobs);
+  if (problems.length > 0) throw new SettingsError(problems);
   refuseBadSchedules(given, settings);
   const bundling = buildBundles(localFunctions, options);
   // It may fail while the engines start, and before anything awaits it.
   bundling.catch(() => {});
   started.push(async () => (await bundling.catch((): Pick<Bundles, 'remove'> => ({ remove() {} }))).remove());
-  const { endpoints, environment, queues, sqs } = await startServices(options, name, settings, started, emit);
+  const { endpoints, environment, queues, routing, sqs } = await startServices(
+    options,
+    name,
+    settings,
+    started,
+    emit,
+  );
   const bundles = await bundling;
   const { surroundings = process.env } = options;
   const seen = { ...surroundings, ...options.workerEnvironment };
   const workerEnvironment = localEnvironment.worker(environment, seen, options.aws ?? 'local');
   const functions = startFunctions({
-    ...{ name, workers, settings, environment, workerEnvironment, queues, sqs, bundles },
+    ...{ name, workers, settings, environment, workerEnvironment, queues, pools, sqs, bundles },
     warm: options.warm ?? 0,
     observe: emit,
     onProblem: (message) => emit({ kind: 'problem', message }),
   });
   started.push(functions.stop);
+  const containers =
+    workers === 0
+      ? []
+      : startContainers(pools, {
+          name,
+          jobs,
+          loader: bundledWith?.loader,
+          environment: workerEnvironment,
+          observe: emit,
+        });
+  started.push(() => Promise.all(containers.map((each) => each.stop())));
+  const hosts = [...functions.workers, ...containers];
   const scheduler = startScheduler({
     schedules: given,
-    queue: createSqsQueue({ client: sqs, queueUrl: queues.queue.url, clock: systemClock }),
+    queue: createSqsQueue({
+      ...{ client: sqs, queueUrl: queues.queue.url, clock: systemClock },
+      urlFor: routing && ((type) => queueUrlFor(queues.queue.url, routing.pools, type)),
+    }),
     clock: systemClock,
     onProblem: (message) => emit({ kind: 'problem', message }),
   });
   started.push(scheduler.stop);
-  const { jobs = '', bundling: bundledWith } = options;
   const jobsBundle = { cell: join(bundles.folder('worker'), CELL), jobs, bundling: bundledWith };
   return {
     settings,
     tableName: name,
     queueUrl: queues.queue.url,
     deadLetterQueueUrl: queues.deadLetterQueue.url,
+    routing,
     endpoints,
     environment,
     workerEnvironment,
@@ -175,7 +205,7 @@ async function startParts(
       const module = await bundles.rebuild((folder) =>
         readJobsModule({ ...jobsBundle, cell: join(folder, CELL) }, workerEnvironment),
       );
-      await functions.worker.replaceAll();
+      await Promise.all(hosts.map((each) => each.replaceAll()));
       return module;
     },
     schedules: scheduler.schedules,
@@ -183,9 +213,9 @@ async function startParts(
       refuseBadSchedules(schedules, settings);
       scheduler.replace(schedules);
     },
-    workers: () => functions.worker.sandboxes(),
+    workers: () => hosts.flatMap((each) => each.sandboxes()),
     signal(pid, action) {
-      const sandbox = functions.worker.find(pid);
+      const sandbox = hosts.map((each) => each.find(pid)).find(Boolean);
       sandbox?.[action]();
       return sandbox !== undefined;
     },
@@ -199,7 +229,7 @@ async function startServices(
   started: Started,
   emit: (event: StackEvent) => void,
 ) {
-  const { surroundings = process.env } = options;
+  const { surroundings = process.env, pools = {} } = options;
   const gate = { accessKeyId: localAccessKey(surroundings, options.dataDir ?? options.keyDir) };
   const [{ endpoints }, bus] = await Promise.all([
     startEngines(options, gate, surroundings).then((engines) => {
@@ -224,11 +254,15 @@ async function startServices(
   const config = { ...clientConfig, endpoint: endpoints.dynamodb };
   const dynamodb = createDynamoDbClient({ clock: systemClock, config });
   const [queues] = await Promise.all([
-    createLocalQueues(sqs, name, settings),
+    createLocalQueues(sqs, name, settings, Object.keys(pools)),
     createJobsTable(dynamodb, name).finally(() => dynamodb.destroy()),
   ]);
-  const own = localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings);
-  return { endpoints, environment: { ...aws, ...own }, queues, sqs };
+  const routing =
+    Object.keys(pools).length === 0
+      ? undefined
+      : { pool: DEFAULT_POOL, pools: routesOf(pools, (pool) => queues.pools[pool]?.url ?? '') };
+  const own = localEnvironment.own({ tableName: name, queueUrl: queues.queue.url, name }, settings, routing);
+  return { endpoints, environment: { ...aws, ...own }, queues, routing, sqs };
 }
 
 function refuseBadSchedules(schedules: Schedules, settings: Settings): void {

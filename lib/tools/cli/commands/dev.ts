@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DevOptions } from '../../dev/dev.ts';
+import { type LocalPools, parseLocalPool } from '../../dev/local-pools.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, listOption, loaderOption, numberOption, withExamples } from '../define-command.ts';
 import { printLocalVariables } from '../local-variables.ts';
 
-type Options = Omit<DevOptions, 'jobs' | 'bundling' | 'directory' | 'signal' | 'output'> & {
+type Options = Omit<DevOptions, 'jobs' | 'pools' | 'bundling' | 'directory' | 'signal' | 'output'> & {
   readonly nodeModules?: readonly string[];
   readonly external?: readonly string[];
   readonly loader?: Readonly<Record<string, string>>;
+  readonly pool?: LocalPools;
   readonly env?: boolean;
   readonly json?: boolean;
 };
@@ -17,6 +19,11 @@ export function createCommand(context: CliContext): Command {
   const command = new Command('dev')
     .description('run the whole system on this machine: table, queues, workers, reaper and console')
     .argument('[jobs]', 'your jobs module, the file that exports a registry (default: demo jobs)')
+    .option(
+      '--pool <name=kind:types>',
+      'types with their own queue and workers; kind is lambda or fargate (may be repeated)',
+      poolOption,
+    )
     .option('--env', 'print the variables of the system that runs here, one NAME=value a line, and end')
     .option('--once', 'end after the first minute; 0 only if every job ended as it should')
     .option('-q, --quiet', 'say nothing of jobs, logs and errors')
@@ -46,7 +53,7 @@ export function createCommand(context: CliContext): Command {
     .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
     .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
     .action(async (jobs: string | undefined, given: Options) => {
-      const { env, json, demo, nodeModules, external, loader, ...options } = given;
+      const { env, json, demo, pool: pools, nodeModules, external, loader, ...options } = given;
       const { terminal } = context;
       if (env === true) return context.end(printLocalVariables(terminal, { json }));
       if (jobs !== undefined && options.once)
@@ -57,6 +64,7 @@ export function createCommand(context: CliContext): Command {
         // Commander passes true without --no-demo; then the jobs module decides.
         demo: demo === false ? false : undefined,
         jobs: jobs === undefined ? undefined : resolve(terminal.directory, jobs),
+        pools,
         bundling: { nodeModules, externalModules: external, loader },
         directory: terminal.directory,
         signal: terminal.interrupted,
@@ -68,8 +76,20 @@ export function createCommand(context: CliContext): Command {
   return withExamples(
     command,
     'leasehold dev src/jobs.ts',
+    'leasehold dev src/jobs.ts --pool render=fargate:render,encode',
     'leasehold dev --env > .env',
     'set -a; eval "$(leasehold dev --env)"; set +a',
     'leasehold dev --once',
   );
+}
+
+function poolOption(text: string, before: LocalPools = {}): LocalPools {
+  const [name, pool] = parseLocalPool(text) ?? [];
+  if (name === undefined || pool === undefined)
+    throw new InvalidArgumentError(
+      'Give name=kind:types, such as render=fargate:render,encode. The kind is lambda or fargate.',
+    );
+  if (Object.hasOwn(before, name))
+    throw new InvalidArgumentError(`There is a pool '${name}' already. List all its types in one option.`);
+  return { ...before, [name]: pool };
 }

@@ -24,14 +24,14 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
   };
 }
 
-const manifest = ({ name, leasehold }: ProjectOptions, engine = dynoxidePackage()) => ({
+const manifest = ({ name, leasehold, fargate }: ProjectOptions, engine = dynoxidePackage()) => ({
   name,
   version: '0.1.0',
   private: true,
   type: 'module',
   engines: { node: '>=22.18' },
   scripts: {
-    dev: 'leasehold dev src/jobs.ts',
+    dev: `leasehold dev src/jobs.ts${fargate ? ' --pool heavy=fargate:count' : ''}`,
     test: "node --test 'test/**/*.test.ts'",
     check: 'tsc --noEmit',
     synth: 'cdk synth --quiet',
@@ -131,9 +131,9 @@ const LAMBDA: StackParts = {
 };
 
 const FARGATE: StackParts = {
-  imports: `import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
-import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
-`,
+  imports:
+    "import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';\n" +
+    "import { ContainerImage } from 'aws-cdk-lib/aws-ecs';\n",
   construct: 'fargate, LeaseholdJobs',
   permissions: `    // Permissions for your handlers: bucket.grantRead(jobs.pools.heavy.service!.taskDefinition.taskRole), and
     // bucket.grantRead(jobs.workerFunction) for types without a pool. For producers: jobs.grants.produce(api).
@@ -208,7 +208,7 @@ Job types are in src/jobs.ts.${
   fargate
     ? `
 \`count\` runs in Fargate containers, which \`deploy\` builds with Docker from the Dockerfile; types that no pool names run on Lambda.
-Pools are in bin/app.ts. More is in node_modules/leasehold/docs/guides/pools.md.`
+Pools are in bin/app.ts, and for \`npm run dev\` in package.json. More is in node_modules/leasehold/docs/guides/pools.md.`
     : ''
 }
 `;

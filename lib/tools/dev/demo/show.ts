@@ -77,10 +77,13 @@ export function introduction(
   {
     types,
     jobs,
+    pools = {},
     workers,
     aws = 'local',
     envFile = '.env',
-  }: Pick<DevOptions, 'jobs' | 'workers' | 'aws' | 'envFile'> & { readonly types: readonly JobTypeSample[] },
+  }: Pick<DevOptions, 'jobs' | 'pools' | 'workers' | 'aws' | 'envFile'> & {
+    readonly types: readonly JobTypeSample[];
+  },
 ): string {
   const { endpoints } = stack;
   const engine =
@@ -106,6 +109,11 @@ export function introduction(
     ...(types.length === 0
       ? []
       : [`  ${pc.bold('Types')}     ${types.map(({ type }) => type).join(', ')}`, '']),
+    ...Object.entries(pools).map(
+      ([name, { compute, types: own }]) =>
+        `  ${pc.bold('Pool')}      ${name}, as on ${compute}: ${own.join(', ')}`,
+    ),
+    ...(Object.keys(pools).length === 0 ? [] : ['']),
     ...(Object.keys(stack.schedules()).length === 0
       ? []
       : [`  ${pc.bold('Schedules')} ${Object.keys(stack.schedules()).join(', ')}`, '']),

@@ -5,16 +5,20 @@ import type { InvocationOutcome, SandboxState } from './sandbox-life.ts';
 export interface LambdaFunctionOptions extends Omit<SandboxOptions, 'onOutput' | 'onChange'> {
   /** Further invocations are throttled. */
   readonly concurrency: number;
+  /** @default - the default one */
+  readonly pool?: string;
   readonly observe?: (event: HostEvent) => void;
 }
 
 export interface SandboxView {
   readonly pid: number;
   readonly functionName: string;
+  readonly pool?: string;
   readonly state: SandboxState;
   readonly isPaused: boolean;
   readonly startedAt: number;
-  readonly invocations: number;
+  /** Absent for a process that polls its queue itself. */
+  readonly invocations?: number;
   readonly event?: unknown;
   readonly busySince?: number;
   readonly idleSince?: number;
@@ -160,6 +164,7 @@ export class LambdaFunction {
     return {
       pid: sandbox.pid,
       functionName: this.name,
+      pool: this.#options.pool,
       state: sandbox.state(),
       isPaused: sandbox.isPaused(),
       startedAt: sandbox.startedAt,

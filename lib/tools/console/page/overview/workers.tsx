@@ -64,6 +64,7 @@ function Worker(props: { readonly worker: WorkerSummary; readonly now: number; r
       <span class="worker-name">
         <i class="dot" data-worker={worker.state} />
         {worker.name}
+        {worker.pool !== undefined && <span class="muted"> · pool {worker.pool}</span>}
       </span>
       <span class="worker-state" data-state={worker.state}>
         {isGone ? (worker.ending ?? 'gone') : worker.state}

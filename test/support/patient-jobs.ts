@@ -1,7 +1,7 @@
-import { createRegistry, defineJob } from 'leasehold';
 import * as z from 'zod/mini';
 import { callService } from '../../examples/jobs/call-service.ts';
 import { countPrimes } from '../../examples/jobs/count-primes.ts';
+import { createRegistry, defineJob } from '../../lib/index.ts';
 
 /** Runs until a service answers, and keeps its lease by heartbeats meanwhile. */
 const awaitService = defineJob({
@@ -12,5 +12,7 @@ const awaitService = defineJob({
   },
 });
 
-/** Jobs that are done, that fail, and that last for as long as a test wants. */
-export const registry = createRegistry([countPrimes, callService, awaitService]);
+const takeTurns = defineJob({ type: 'take-turns', limit: 1, payload: z.unknown(), run: () => {} });
+
+/** Jobs that are done, that fail, and that last for as long as a test wants; and one that waits for its turn. */
+export const registry = createRegistry([countPrimes, callService, awaitService, takeTurns]);

@@ -77,7 +77,7 @@ export function connect(options: ConnectOptions): Connection {
     storeOf: (actor, own = settings) => createJobStore({ table, clock, random, settings: own, actor }),
     queueAt: (queueUrl, routing) =>
       createSqsQueue({
-        ...{ client: sqs, clock },
+        ...{ client: sqs, clock, fair: settings.fair },
         queueUrl: routing === undefined ? queueUrl : ownQueueUrl(queueUrl, routing),
         urlFor: routing && ((type) => queueUrlFor(queueUrl, routing.pools, type)),
       }),

@@ -49,9 +49,8 @@ export function addTable(
       indexName: index.name,
       partitionKey: attribute(index.partitionKey),
       sortKey: attribute(index.sortKey),
-      ...(index.projects.length === 0
-        ? { projectionType: ProjectionType.KEYS_ONLY }
-        : { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [...index.projects] }),
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: [...index.projects],
       // A beat writes the table once and the index twice.
       warmThroughput: props.warmThroughput && {
         ...props.warmThroughput,

@@ -8,7 +8,7 @@ import { createTableInspection } from '../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../aws/operator-events.ts';
 import { createQueueAge } from '../aws/sqs/queue-age.ts';
 import type { OperatorAct } from '../protocol/job.ts';
-import { defaultSettings, type Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
 import { defined } from '../wire/defined.ts';
 import { resourceVariables } from '../wire/environment.ts';
@@ -25,7 +25,7 @@ import { type Listing, type ListRequest, listJobs, type listStatuses } from './l
 import { lookUp, type UnknownJob, unknownJob } from './look-up.ts';
 import { type Overview, readOverview } from './overview.ts';
 import { createProducer, type JobArguments, type Producer, type Sent } from './producer/index.ts';
-import { queueProblem, queueUrlOf, routingOf } from './producer/queue-url.ts';
+import { queueProblem, queueUrlOf, routingOf, senderSettings } from './producer/queue-url.ts';
 import { sweptShards } from './swept-shards.ts';
 import { resultOf, type WaitOptions, waitForEnd, watchJob } from './wait-for.ts';
 
@@ -41,7 +41,7 @@ export interface ClientOptions<R extends Registry> extends AwsOptions {
   readonly actor?: string;
   /** Event bus and service name for the JobCancelled events of jobs that no worker ran. @default - not published */
   readonly events?: { readonly bus: string; readonly service: string };
-  /** Must match the workers' settings. @default - the default settings */
+  /** Must match the workers' settings. @default - the default settings, and `LEASEHOLD_FAIR` */
   readonly settings?: Settings;
   /** @default - region, credentials and endpoint of the client */
   readonly dynamodb?: DynamoDBClientConfig;
@@ -169,7 +169,8 @@ export function createClient<R extends Registry = Registry>(options: ClientOptio
 }
 
 function openParts<R extends Registry>(options: ClientOptions<R>, actor: string) {
-  const { settings = defaultSettings, region, credentials, endpoint } = options;
+  const { region, credentials, endpoint } = options;
+  const settings = senderSettings(options.settings);
   const { tableName, queueUrl } = checkOptions(options);
   const own = defined({ region, credentials, endpoint });
   const connection = connect({

@@ -225,6 +225,8 @@ export interface JobQueue {
       readonly body: string;
       /** Chooses the queue. */
       readonly type?: string;
+      /** As in the body. */
+      readonly key?: string;
       readonly delaySeconds?: number;
       readonly awsTraceHeader?: string;
     }[],

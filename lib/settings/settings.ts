@@ -148,6 +148,11 @@ export const declarations = {
     default: false,
     says: 'whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month',
   },
+  fair: {
+    kind: 'switch',
+    default: false,
+    says: 'whether messages carry their `key` as SQS’s message group, so that no tenant’s backlog delays the others on Lambda',
+  },
   eventsEnabled: { kind: 'switch', default: true, says: 'whether events go to EventBridge' },
   startedEvents: {
     kind: 'types',

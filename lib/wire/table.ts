@@ -55,7 +55,7 @@ export const byWait = {
   name: 'byWait',
   partitionKey: { name: 'waitsFor', type: 'S' },
   sortKey: { name: 'waitsSince', type: 'N' },
-  projects: [],
+  projects: ['key'],
 } as const satisfies IndexDefinition;
 
 export const jobsTable = {

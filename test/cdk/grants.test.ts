@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { jobBody } from '../../lib/wire/message.ts';
 import { runInProcess } from '../support/cli.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { projectRoot, SOME_KEY, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+import { SOME_KEY, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -181,16 +181,20 @@ describe('a process of one’s own', () => {
       engines.queues.queue,
       turns.map((jobId) => jobBody('take-turns', null, { jobId })),
     );
-    const child = spawn(process.execPath, [join(projectRoot, 'test/support/patient-worker.ts')], {
-      stdio: 'ignore',
-      env: {
-        PATH: process.env.PATH,
-        ...gate.environment,
-        ...events,
-        // Polls are half as long, and the end waits for the last one.
-        LEASEHOLD_SHUTDOWN_GRACE_MS: '1000',
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../support/patient-worker.ts', import.meta.url))],
+      {
+        stdio: 'ignore',
+        env: {
+          PATH: process.env.PATH,
+          ...gate.environment,
+          ...events,
+          // Polls are half as long, and the end waits for the last one.
+          LEASEHOLD_SHUTDOWN_GRACE_MS: '1000',
+        },
       },
-    });
+    );
     const ended = new Promise((resolve) => child.once('exit', resolve));
     const until = async (isTrue: () => Promise<boolean>) => {
       while (!(await isTrue())) {

@@ -22,10 +22,7 @@ export function jobsTableInput(tableName: string): CreateTableCommandInput {
         { AttributeName: index.partitionKey.name, KeyType: 'HASH' },
         { AttributeName: index.sortKey.name, KeyType: 'RANGE' },
       ],
-      Projection:
-        index.projects.length === 0
-          ? { ProjectionType: 'KEYS_ONLY' }
-          : { ProjectionType: 'INCLUDE', NonKeyAttributes: [...index.projects] },
+      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: [...index.projects] },
     })),
   };
 }

@@ -20,11 +20,14 @@ export interface SqsQueueOptions {
 export interface RoutedQueueOptions extends SqsQueueOptions {
   /** @default - `queueUrl` for all */
   readonly urlFor?: (type: string | undefined) => string;
+  /** Whether keys become message groups. @default false */
+  readonly fair?: boolean;
 }
 
 interface OutgoingMessage {
   readonly body: string;
   readonly type?: string;
+  readonly key?: string;
   readonly delaySeconds?: number;
   readonly awsTraceHeader?: string;
 }
@@ -52,7 +55,7 @@ export async function sendRouted(
 
 /** Ten per request; retries entries that SQS refused temporarily. */
 async function sendMessages(
-  to: SqsQueueOptions,
+  to: Omit<RoutedQueueOptions, 'urlFor'>,
   messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {
   const outcomes: Sending[] = messages.map(() => ({ outcome: 'failed', reason: 'not sent' }));
@@ -83,16 +86,17 @@ const systemAttributesOf = (awsTraceHeader: string | undefined) =>
 
 /** A request that fails as a whole fails every entry. */
 async function sendBatch(
-  { client, queueUrl }: SqsQueueOptions,
+  { client, queueUrl, fair }: Omit<RoutedQueueOptions, 'urlFor'>,
   batch: readonly OutgoingMessage[],
 ): Promise<Sending[]> {
   try {
     const command = new SendMessageBatchCommand({
       QueueUrl: queueUrl,
-      Entries: batch.map(({ body, delaySeconds, awsTraceHeader }, i) => ({
+      Entries: batch.map(({ body, key, delaySeconds, awsTraceHeader }, i) => ({
         Id: String(i),
         MessageBody: body,
         DelaySeconds: delaySeconds || undefined,
+        MessageGroupId: fair ? key : undefined,
         MessageSystemAttributes: systemAttributesOf(awsTraceHeader),
       })),
     });

@@ -97,6 +97,11 @@ export interface SettingProps {
    * @default false
    */
   readonly metricsByType?: boolean;
+  /**
+   * Whether messages carry their `key` as SQS’s message group, so that no tenant’s backlog delays the others on Lambda.
+   * @default false
+   */
+  readonly fair?: boolean;
   /** Whether events go to EventBridge. @default true */
   readonly eventsEnabled?: boolean;
   /** Types, separated by commas, whose jobs publish JobStarted; * means all. @default '' */

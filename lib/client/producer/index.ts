@@ -5,7 +5,7 @@ import { createSqsClient } from '../../aws/sqs/client.ts';
 import { createSqsQueue } from '../../aws/sqs/sqs-queue.ts';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { Clock, JobQueue, SentMessage } from '../../protocol/ports.ts';
-import { defaultSettings, type Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import { defined } from '../../wire/defined.ts';
 import type { SendOptions } from '../../wire/message.ts';
@@ -14,7 +14,7 @@ import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 import type { PayloadIn, Registry, TypeIn } from '../../worker/registry.ts';
 import { openSpan } from '../../worker/spans.ts';
 import { checkMessage, MessageRefusedError } from './check-message.ts';
-import { queueProblem, queueUrlOf, routingOf } from './queue-url.ts';
+import { queueProblem, queueUrlOf, routingOf, senderSettings } from './queue-url.ts';
 
 export { MessageRefusedError };
 
@@ -60,7 +60,7 @@ export interface ProducerOptions<R extends Registry> extends AwsOptions {
   readonly registry?: R;
   /** A queue URL, or a queue. @default - `LEASEHOLD_QUEUE_URL` */
   readonly queue?: string | Pick<JobQueue, 'sendJobs'>;
-  /** Must match the workers' settings. @default - the default settings */
+  /** Must match the workers' settings. @default - the default settings, and `LEASEHOLD_FAIR` */
   readonly settings?: Settings;
   readonly clock?: Pick<Clock, 'now'>;
 }
@@ -70,17 +70,18 @@ export interface ProducerOptions<R extends Registry> extends AwsOptions {
  * load the module without one.
  */
 export function createProducer<R extends Registry = Registry>(options: ProducerOptions<R> = {}): Producer<R> {
-  const { registry, settings = defaultSettings, clock = systemClock } = options;
+  const { registry, clock = systemClock } = options;
+  const settings = senderSettings(options.settings);
   let opened: Pick<JobQueue, 'sendJobs'> | undefined;
   const queue = () => {
-    opened ??= typeof options.queue === 'object' ? options.queue : queueAt(options.queue, options);
+    opened ??= typeof options.queue === 'object' ? options.queue : queueAt(options.queue, settings, options);
     return opened;
   };
 
   const messageFor = async (type: string, payload: unknown, own?: SendOptions) => {
     const checked = await checkMessage({ registry, settings, clock }, type, payload, own);
     const { jobId, body, message, at, awsTraceHeader } = checked;
-    return { type, jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
+    return { type, key: message.key, jobId, body, awsTraceHeader, ...delayOf(message.notBefore, at) };
   };
 
   return {
@@ -132,13 +133,17 @@ function onlyTypeIn(jobs: readonly { readonly type: string }[]): string | undefi
   return others.length === 0 ? type : undefined;
 }
 
-function queueAt(given: string | undefined, { region, credentials, endpoint }: AwsOptions): JobQueue {
+function queueAt(
+  given: string | undefined,
+  { fair }: Settings,
+  { region, credentials, endpoint }: AwsOptions,
+): JobQueue {
   const queueUrl = queueUrlOf(given);
   if (!URL.canParse(queueUrl ?? '')) throw new SettingsError([queueProblem('producer', queueUrl)]);
   const client = createSqsClient(defined({ region, credentials, endpoint }), { polls: false });
   const pools = routingOf(given)?.pools;
   return createSqsQueue({
-    ...{ client, clock: systemClock, queueUrl: queueUrl ?? '' },
+    ...{ client, clock: systemClock, fair, queueUrl: queueUrl ?? '' },
     urlFor: pools && ((type) => queueUrlFor(queueUrl ?? '', pools, type)),
   });
 }

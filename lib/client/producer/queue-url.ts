@@ -1,5 +1,6 @@
 import { routingFromEnvironment } from '../../settings/environment.ts';
-import { resourceVariables } from '../../wire/environment.ts';
+import { defaultSettings, type Settings } from '../../settings/settings.ts';
+import { resourceVariables, settingVariable } from '../../wire/environment.ts';
 import { quoted } from '../../wire/message.ts';
 import type { Routing } from '../../wire/pools.ts';
 
@@ -10,6 +11,10 @@ export const queueUrlOf = (given: string | undefined): string | undefined =>
 /** The environment's pools belong to its own queue; workers forward what is sent to another. */
 export const routingOf = (given: string | undefined): Routing | undefined =>
   given === undefined ? routingFromEnvironment(process.env) : undefined;
+
+/** The environment's `fair` belongs to its queue; the other settings of a sender are only limits. */
+export const senderSettings = (given: Settings | undefined): Settings =>
+  given ?? { ...defaultSettings, fair: process.env[settingVariable('fair')] === 'true' };
 
 export const queueProblem = (of: string, queueUrl: string | undefined): string =>
   `the ${of}'s queue is ${queueUrl === undefined ? 'not given' : quoted(queueUrl)}; set ${resourceVariables.queueUrl}, or the option 'queue', to the URL of the job queue: the stack's output QueueUrl, or locally what 'leasehold dev --env' prints`;

@@ -31,7 +31,12 @@ export async function resumeType({ table, queue, by }: Parts, type: string): Pro
     do {
       const page = await table.query({ index: 'byWait', partition: group, limit: PAGE, cursor });
       const hints = page.rows.map(
-        ({ jobId }): Hint => ({ jobId: String(jobId), type, delaySeconds: RESUMED_HINT_SECONDS }),
+        ({ jobId, key }): Hint => ({
+          jobId: String(jobId),
+          type,
+          key: typeof key === 'string' ? key : undefined,
+          delaySeconds: RESUMED_HINT_SECONDS,
+        }),
       );
       hinted += (await queue.sendHints(hints)).sent;
       cursor = page.cursor;

@@ -2,6 +2,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { TableInspection } from '../aws/dynamodb/table-inspection.ts';
 import type { JobQueue, JobStore, Table } from '../protocol/ports.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Routing } from '../wire/pools.ts';
 
 export interface ClientParts {
   readonly found: {
@@ -14,8 +15,10 @@ export interface ClientParts {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly sqs: SQSClient;
-  /** Age of the queue's oldest message in milliseconds, if known. */
-  queueAge(): Promise<number | undefined>;
+  /** Absent without pools. */
+  readonly routing?: Routing;
+  /** Age of the oldest message in milliseconds, if known. @default - of the default queue */
+  queueAge(queueUrl?: string): Promise<number | undefined>;
   /** Throws with a next step if no queue is configured. */
   queue(): JobQueue;
 }

@@ -4,13 +4,19 @@ import {
   type QueueDescription,
   queueUrlOf,
 } from '../aws/sqs/queue-inspection.ts';
+import { parseControl } from '../protocol/limits/control.ts';
 import type { CountQuery, Table } from '../protocol/ports.ts';
 import { allShards } from '../protocol/shards.ts';
 import { allFailures } from '../protocol/store/all-failures.ts';
 import { parseReaperRow } from '../protocol/store/reaper-row.ts';
 import type { Count } from '../tools/inspect/health.ts';
+import type { PoolSigns } from '../tools/inspect/intake-health.ts';
+import type { Parked } from '../tools/inspect/parked.ts';
+import { CONTROL_KEY } from '../wire/limits.ts';
 import { LEADER_KEY } from '../wire/table.ts';
 import type { ClientParts } from './client-parts.ts';
+import { readPools } from './pool-states.ts';
+import { readParked } from './read-waits.ts';
 
 /** Counts from the index and the queue. */
 export interface Overview {
@@ -26,6 +32,10 @@ export interface Overview {
   /** Earliest time at which a pending job's hint is due again. */
   readonly soonestHint?: number;
   readonly failed: Readonly<Record<string, Count>>;
+  /** Jobs that wait for a limit or a paused type. */
+  readonly parked: Parked;
+  /** Where there are several pools: the queue of each. */
+  readonly pools?: readonly PoolSigns[];
   readonly queue?: QueueCounts;
   readonly deadLetters?: QueueCounts;
   /** Undefined if none has run yet. */
@@ -43,9 +53,11 @@ interface ReaperState {
   readonly ledAt?: number;
 }
 
-type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs'>;
+type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs' | 'routing' | 'queueAge'>;
 
 const PAGE = 10_000;
+/** Entries of each shard that are read, not only counted; a count costs as much. */
+const HEAD = 1_000;
 const FAILURES_A_PAGE = 1_000;
 
 /** `pagesEach` limits the cost of each count. */
@@ -58,29 +70,62 @@ export async function readOverview(
   const shards = allShards(settings.shards);
   const countAll = (partitions: readonly string[], range: Pick<CountQuery, 'upTo'> = {}) =>
     total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
-  const [running, lapsed, pending, overdue, soonestLeaseEnd, soonestHint, ...rest] = await Promise.all([
-    countAll(shards.running),
+  const [running, lapsed, pending, overdue, ...rest] = await Promise.all([
+    readAndCount(table, shards.running, options.pagesEach),
     countAll(shards.running, { upTo: now - settings.skewMs - settings.graceMs }),
-    countAll(shards.pending),
+    readAndCount(table, shards.pending, options.pagesEach),
     countAll(shards.pending, { upTo: now }),
-    soonestEnd(table, shards.running),
-    soonestEnd(table, shards.pending),
     readLeader(table),
+    table.read(CONTROL_KEY).then(parseControl),
     readQueues(parts),
     countFailures(parts, options),
   ]);
-  const [reaper, queues, failed] = rest;
+  const [reaper, control, queues, failed] = rest;
+  const runningTypes = { types: running.rows.map(({ type }) => String(type)), complete: running.isWhole };
+  const waits = pending.rows.flatMap(({ waitsFor }) => (typeof waitsFor === 'string' ? [waitsFor] : []));
+  const [parked, pools] = await Promise.all([
+    readParked(table, control, { waits, complete: pending.isWhole }),
+    readPools(parts, runningTypes),
+  ]);
   return {
     at: now,
-    running,
+    running: running.count,
     lapsed,
-    pending,
+    pending: pending.count,
     overdue,
-    soonestLeaseEnd,
-    soonestHint,
+    soonestLeaseEnd: running.soonest,
+    soonestHint: pending.soonest,
     failed,
+    parked,
+    pools,
     ...queues,
     reaper,
+  };
+}
+
+/** The first entries of each shard, and the count of all. */
+async function readAndCount(table: Table, partitions: readonly string[], pages: number) {
+  const shards = await Promise.all(
+    partitions.map(async (partition) => {
+      const { rows, cursor } = await table.query({ partition, limit: HEAD });
+      const rest =
+        cursor === undefined
+          ? { count: 0, complete: true }
+          : await countPages(table, { partition, cursor }, pages);
+      return {
+        rows,
+        isWhole: cursor === undefined,
+        count: rows.length + rest.count,
+        complete: rest.complete,
+      };
+    }),
+  );
+  const ends = shards.flatMap(({ rows: [first] }) => (first === undefined ? [] : [Number(first.leaseUntil)]));
+  return {
+    rows: shards.flatMap(({ rows }) => rows),
+    isWhole: shards.every(({ isWhole }) => isWhole),
+    count: sumOf(shards),
+    soonest: ends.length === 0 ? undefined : Math.min(...ends),
   };
 }
 
@@ -116,19 +161,12 @@ async function countPages(table: Table, query: Omit<CountQuery, 'atMost'>, pages
   return { count, complete: false };
 }
 
-async function total(counts: readonly Promise<Count>[]): Promise<Count> {
-  const all = await Promise.all(counts);
-  return {
-    count: all.reduce((sum, each) => sum + each.count, 0),
-    complete: all.every((each) => each.complete),
-  };
-}
+const total = async (counts: readonly Promise<Count>[]): Promise<Count> => sumOf(await Promise.all(counts));
 
-async function soonestEnd(table: Table, partitions: readonly string[]): Promise<number | undefined> {
-  const firsts = await Promise.all(partitions.map((partition) => table.query({ partition, limit: 1 })));
-  const ends = firsts.flatMap((page) => page.rows.map((row) => Number(row.leaseUntil)));
-  return ends.length === 0 ? undefined : Math.min(...ends);
-}
+const sumOf = (all: readonly Count[]): Count => ({
+  count: all.reduce((sum, each) => sum + each.count, 0),
+  complete: all.every((each) => each.complete),
+});
 
 async function readLeader(table: Table): Promise<ReaperState | undefined> {
   const row = await table.read(LEADER_KEY);

@@ -11,16 +11,18 @@ export interface QueueAgeOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Age of the oldest message, asked at most once a minute because CloudWatch bills per request. */
+/** Age of a queue's oldest message, asked at most once a minute because CloudWatch bills per request. */
 export function createQueueAge({ queueUrl, config, clock }: QueueAgeOptions) {
-  // An SQS emulator has no CloudWatch.
-  if (!isOnAws(queueUrl) && config.endpoint === undefined) return async () => undefined;
-  let asked: { readonly at: number; readonly age: Promise<number | undefined> } | undefined;
-  return () => {
+  const asked = new Map<string, { readonly at: number; readonly age: Promise<number | undefined> }>();
+  return async (url = queueUrl): Promise<number | undefined> => {
+    // An SQS emulator has no CloudWatch.
+    if (!isOnAws(url) && config.endpoint === undefined) return undefined;
     const now = clock.now();
-    if (asked === undefined || now - asked.at >= TOLD_EVERY_MS)
-      asked = { at: now, age: askCloudWatch(queueUrl, config, now).catch(() => undefined) };
-    return asked.age;
+    const last = asked.get(url);
+    if (last !== undefined && now - last.at < TOLD_EVERY_MS) return last.age;
+    const age = askCloudWatch(url, config, now).catch(() => undefined);
+    asked.set(url, { at: now, age });
+    return age;
   };
 }
 

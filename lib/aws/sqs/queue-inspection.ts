@@ -19,6 +19,12 @@ export interface QueueDescription {
   readonly redrive?: { readonly deadLetterArn: string; readonly maxReceiveCount: number };
 }
 
+/** Whether the failure of an inspection means that there is no such queue. */
+export const isAbsentQueue = (error: unknown): boolean =>
+  error instanceof QueueUnavailableError &&
+  error.cause instanceof Error &&
+  /NonExistentQueue|QueueDoesNotExist/.test(error.cause.name);
+
 export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
 
 export async function describeQueue(client: SQSClient, queueUrl: string): Promise<QueueDescription> {

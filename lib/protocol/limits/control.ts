@@ -44,6 +44,13 @@ function limitIn(value: unknown): Limit | undefined {
   return isLimitNumber(value) ? value : undefined;
 }
 
+/** The limit that counts for the type, or for a key of it. Undefined for a type without one. */
+export function limitOf({ limits, types }: Control, type: string, key?: string): number | undefined {
+  const defined = types.get(type);
+  const changed = (key === undefined ? undefined : limits.get(`${type}:${key}`)) ?? limits.get(type);
+  return changed ?? (typeof defined === 'object' ? defined.perKey : defined);
+}
+
 const isSameLimit = (a: Limit | undefined, b: Limit | undefined): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 

@@ -1,8 +1,10 @@
 import type { QueueCounts } from '../../aws/sqs/queue-inspection.ts';
 import type { Overview } from '../../client/overview.ts';
+import { formatCount } from '../inspect/counted.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import { type Count, WAKE_LATE_MS } from '../inspect/health.ts';
-import { formatCount } from '../inspect/health-strip.ts';
+import { type PoolSigns, tellCompute } from '../inspect/intake-health.ts';
+import { nameOfGroup } from '../inspect/parked.ts';
 import { cutEnd } from './terminal/fit-text.ts';
 import type { Colours, Output } from './terminal/output.ts';
 
@@ -30,14 +32,53 @@ export function overviewLines(
     ),
     row('pending', formatCount(overview.pending)),
     row('  hint overdue', formatCount(overview.overdue)),
+    ...parkedLines(overview, now, row),
     ...(failures.length === 0 ? [row('failed', '0')] : []),
     ...failures.map(([type, count]) => row('failed', alarming(count), type)),
-    ...(overview.queue === undefined ? [] : [row('queue', ...queueCells(overview.queue))]),
+    ...(overview.queue === undefined || overview.pools !== undefined
+      ? []
+      : [row('queue', ...queueCells(overview.queue))]),
+    ...(overview.pools ?? []).map((pool) =>
+      pool.queue === undefined
+        ? row(`pool ${pool.name}`, '–', 'its queue does not exist', colours.red)
+        : row(`pool ${pool.name}`, ...poolCells(pool, pool.queue)),
+    ),
     ...(overview.deadLetters === undefined
       ? []
       : [row('dead-letter queue', ...queueCells(overview.deadLetters))]),
     row('reaper', '', ...reaperState(overview, now, colours)),
   ];
+}
+
+type Row = (label: string, value: string, remark?: string, paint?: (text: string) => string) => string;
+
+const LISTED_GROUPS = 5;
+
+/** Nothing where nothing is limited or paused. */
+function parkedLines({ parked }: Overview, now: number, row: Row): string[] {
+  const { all, groups, paused, limits } = parked;
+  const named = new Set(groups.slice(0, LISTED_GROUPS).map(nameOfGroup));
+  return [
+    ...(parked.hasLimits || all.count > 0 ? [row('  parked', formatCount(all))] : []),
+    ...groups
+      .slice(0, LISTED_GROUPS)
+      .map((group) => row('    for', formatCount(group.waiting), `${nameOfGroup(group)}${changeOf(group)}`)),
+    ...paused.map(({ type, since, waiting }) =>
+      row('    paused', formatCount(waiting), `${type}, ${formatAge(since, now)}`),
+    ),
+    ...limits
+      .filter((changed) => !named.has(nameOfGroup(changed)))
+      .map((changed) => row('    limit changed', String(changed.limit), nameOfGroup(changed))),
+  ];
+}
+
+const changeOf = ({ limit }: { readonly limit?: number }): string =>
+  limit === undefined ? '' : `, at most ${limit} at once`;
+
+/** A container deletes messages when it claims, so none is in flight there. */
+function poolCells(pool: PoolSigns, { visible, inFlight, delayed }: QueueCounts): [string, string] {
+  const where = tellCompute(pool) || `${inFlight} in flight, ${delayed} delayed`;
+  return [visible.toLocaleString('en-US'), `${formatCount(pool.running)} running, ${where}`];
 }
 
 const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>

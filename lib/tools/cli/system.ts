@@ -69,7 +69,7 @@ export async function openSystem(
     const routing = routingFromEnvironment(found.environment);
     const config = clientConfig(found.environment, 'CLOUDWATCH');
     return {
-      ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, queueUrl, queueAt, close },
+      ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, routing, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       actor,
       store: storeOf(actor, settings),

@@ -4,6 +4,7 @@ import { type Facts, factsOf, tellFacts } from '../inspect/facts.ts';
 import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
 import { inOneLine, type MomentKind } from '../inspect/moment.ts';
 import { type NextStep, nextSteps } from '../inspect/next-steps.ts';
+import type { Wait } from '../inspect/parked.ts';
 import { isQuarantined, type TimelineEvent, timelineOf } from '../inspect/timeline.ts';
 import { shortWorkerOf, workerOf } from '../inspect/worker-name.ts';
 import { paintStatus } from './format-job.ts';
@@ -19,18 +20,18 @@ interface Story {
 }
 
 /** The life of a job so far, and what happens next. */
-export function tellLife(job: Job, settings: Settings, output: Output, terminal: Terminal): void {
+export function tellLife(job: Job, settings: Settings, output: Output, terminal: Terminal, wait: Wait): void {
   const now = terminal.clock.now();
   const story = {
     job,
     events: timelineOf(job),
     facts: factsOf(job),
-    next: nextSteps(job, now, settings),
+    next: nextSteps(job, now, settings, wait),
   };
   const { jobId, type, status, attempt, lastError } = job;
   const { events, facts, next } = story;
   const quarantined = status === 'failed' ? isQuarantined(job) : undefined;
-  output.json({ jobId, type, status, quarantined, attempt, now, lastError, events, facts, next });
+  output.json({ jobId, type, status, quarantined, attempt, now, lastError, events, facts, next, ...wait });
   if (!output.isJson) tell(story, now, output, terminal);
 }
 

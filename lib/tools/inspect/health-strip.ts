@@ -1,9 +1,12 @@
+import { formatCount } from './counted.ts';
 import { formatAge, formatDuration } from './format-duration.ts';
-import { type Count, type Health, type HealthCode, type HealthSigns, WAKE_LATE_MS } from './health.ts';
+import { type Count, type Health, type HealthSigns, WAKE_LATE_MS } from './health.ts';
+import type { HealthCode } from './health-reason.ts';
+import { tellParked } from './parked.ts';
 
 /** One figure of the strip; `stats` prints it as a line, the console as a link. */
 export interface HealthItem {
-  readonly name: 'waiting' | 'running' | 'workers' | 'sweep' | 'failed' | 'lost' | 'throttled';
+  readonly name: 'waiting' | 'running' | 'parked' | 'workers' | 'sweep' | 'failed' | 'lost' | 'throttled';
   readonly label: string;
   readonly value: string;
   readonly remark?: string;
@@ -12,7 +15,8 @@ export interface HealthItem {
 }
 
 const codesOf: Readonly<Record<HealthItem['name'], readonly HealthCode[]>> = {
-  waiting: ['untaken', 'saturated', 'deadLetters'],
+  waiting: ['untaken', 'saturated', 'deadLetters', 'poolAbsent'],
+  parked: ['typePaused'],
   running: ['leasesOverdue'],
   workers: ['paused', 'concurrency'],
   sweep: ['reaperOff', 'reaperAbsent', 'reaperSilent', 'reaperLate', 'hintsOverdue'],
@@ -23,10 +27,6 @@ const codesOf: Readonly<Record<HealthItem['name'], readonly HealthCode[]>> = {
 
 const NO_METRICS = 'no metrics';
 
-/** `1,234`, or `10,000+` if the count stopped. */
-export const formatCount = ({ count, complete }: Count): string =>
-  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
-
 export function healthStrip(signs: HealthSigns, health: Health): HealthItem[] {
   const toneOf = (name: HealthItem['name'], value: string): HealthItem['tone'] => {
     const reasons = health.reasons.filter(({ code }) => codesOf[name].includes(code));
@@ -34,7 +34,14 @@ export function healthStrip(signs: HealthSigns, health: Health): HealthItem[] {
     if (reasons.length > 0) return 'warn';
     return value === '–' ? 'unknown' : 'plain';
   };
-  return [waiting(signs), running(signs), workers(signs), sweep(signs), ...lastHour(signs)].map((item) => ({
+  return [
+    waiting(signs),
+    ...parkedItem(signs),
+    running(signs),
+    workers(signs),
+    sweep(signs),
+    ...lastHour(signs),
+  ].map((item) => ({
     ...item,
     tone: toneOf(item.name, item.value),
   }));
@@ -42,11 +49,17 @@ export function healthStrip(signs: HealthSigns, health: Health): HealthItem[] {
 
 type Untoned = Omit<HealthItem, 'tone'>;
 
-function waiting({ queue, oldestMessageMs, pending }: HealthSigns): Untoned {
+function waiting({ queue, oldestMessageMs, pending, pools }: HealthSigns): Untoned {
   const item = { name: 'waiting', label: 'waiting' } as const;
   if (queue === undefined) {
     const remark = 'the queue is not known: name it with --queue-url';
     return { ...item, value: pending === undefined ? '–' : formatCount(pending), remark };
+  }
+  if (pools !== undefined) {
+    const visible = pools.reduce((sum, pool) => sum + (pool.queue?.visible ?? 0), 0);
+    const busy = pools.filter((pool) => (pool.queue?.visible ?? 0) > 0);
+    const remark = busy.map((pool) => `${pool.name} ${pool.queue?.visible.toLocaleString('en-US')}`);
+    return { ...item, value: visible.toLocaleString('en-US'), remark: remark.join(', ') || undefined };
   }
   const parts = [
     ...(oldestMessageMs === undefined || queue.visible === 0
@@ -55,6 +68,16 @@ function waiting({ queue, oldestMessageMs, pending }: HealthSigns): Untoned {
     ...(queue.delayed > 0 ? [`${queue.delayed.toLocaleString('en-US')} delayed`] : []),
   ];
   return { ...item, value: queue.visible.toLocaleString('en-US'), remark: parts.join(', ') || undefined };
+}
+
+/** Only where something can be parked. */
+function parkedItem({ parked }: HealthSigns): Untoned[] {
+  if (parked === undefined) return [];
+  const { all, paused, limits, hasLimits } = parked;
+  if (!hasLimits && all.count + paused.length + limits.length === 0) return [];
+  return [
+    { name: 'parked', label: 'parked', value: formatCount(all), remark: tellParked(parked) || undefined },
+  ];
 }
 
 function running({ running: count, soonestLeaseEnd, at }: HealthSigns): Untoned {

@@ -1,7 +1,10 @@
 import { recoveryBound, SCHEDULE_JITTER_MS } from '../../settings/recovery-bound.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { counted } from './counted.ts';
+import { counted, formatCount } from './counted.ts';
 import { formatDuration } from './format-duration.ts';
+import { type HealthReason, type HealthState, reason } from './health-reason.ts';
+import { intakeReasons, type PoolSigns } from './intake-health.ts';
+import type { Parked } from './parked.ts';
 
 /** A count that may have stopped at a limit. */
 export interface Count {
@@ -9,8 +12,15 @@ export interface Count {
   readonly complete: boolean;
 }
 
+export interface QueueSigns {
+  readonly queue?: { readonly visible: number; readonly inFlight: number; readonly delayed: number };
+  readonly oldestMessageMs?: number;
+  /** How long messages have been seen to wait while no worker took one; absent after a single look. */
+  readonly untakenMs?: number;
+}
+
 /** Absent means unknown, except for `reaper`. An `Overview` of the client has most of it. */
-export interface HealthSigns {
+export interface HealthSigns extends QueueSigns {
   readonly at: number;
   readonly running?: Count;
   readonly pending?: Count;
@@ -19,16 +29,15 @@ export interface HealthSigns {
   readonly soonestHint?: number;
   /** Failed jobs by type. */
   readonly failed?: Readonly<Record<string, Count>>;
-  readonly queue?: { readonly visible: number; readonly inFlight: number; readonly delayed: number };
   readonly deadLetters?: { readonly visible: number };
-  readonly oldestMessageMs?: number;
-  /** How long messages have been seen to wait while no worker took one; absent after a single look. */
-  readonly untakenMs?: number;
   /** `all` is known only where idle workers can be seen. */
   readonly workers?: { readonly busy: number; readonly all?: number; readonly paused?: number };
   /** Absent means that no reaper has ever swept. */
   readonly reaper?: { readonly wakeAt?: number; readonly ledAt?: number };
   readonly lastHour?: LastHour;
+  /** All pools, where there are several; they replace the figures of the queue. */
+  readonly pools?: readonly PoolSigns[];
+  readonly parked?: Parked;
 }
 
 export interface LastHour {
@@ -42,32 +51,6 @@ export interface LastHour {
   readonly throttled?: number;
   /** Invocations that Lambda refused for want of concurrency, of all functions of the account. */
   readonly refusedInvocations?: number;
-}
-
-type HealthState = 'healthy' | 'degraded' | 'down';
-
-export type HealthCode =
-  | 'untaken'
-  | 'saturated'
-  | 'reaperOff'
-  | 'reaperAbsent'
-  | 'reaperSilent'
-  | 'reaperLate'
-  | 'leasesOverdue'
-  | 'hintsOverdue'
-  | 'failureRate'
-  | 'lostWorkers'
-  | 'throttled'
-  | 'concurrency'
-  | 'deadLetters'
-  | 'paused';
-
-interface HealthReason {
-  readonly code: HealthCode;
-  readonly state: Exclude<HealthState, 'healthy'>;
-  /** Lower case, without a full stop. */
-  readonly says: string;
-  readonly next: string;
 }
 
 export interface Health {
@@ -85,10 +68,6 @@ type Bounds = Pick<
 
 /** A wake this late is lost; the next tick of the schedule repairs the chain. */
 export const WAKE_LATE_MS = 5_000;
-/** Workers poll without a pause, so a message waits this long only if none is free. */
-const UNTAKEN_MS = 10_000;
-const DOWN_MS = 60_000;
-const SATURATED_MS = 60_000;
 const WORTH_TELLING = 5;
 const BAD_SHARE = 0.1;
 
@@ -98,49 +77,11 @@ export function healthOf(signs: HealthSigns, settings: Bounds): Health {
     ...reaperReasons(signs, settings),
     ...outcomeReasons(signs),
     ...limitReasons(signs),
+    ...typeReasons(signs),
   ].sort((a, b) => Number(b.state === 'down') - Number(a.state === 'down'));
   const state = reasons[0]?.state ?? 'healthy';
   const of = reasons.filter((reason) => reason.state === state).map(({ says }) => says);
   return { state, says: of.length === 0 ? state : `${state} because ${of.join('; ')}`, reasons };
-}
-
-const reason = (
-  code: HealthCode,
-  state: HealthReason['state'],
-  says: string,
-  next: string,
-): HealthReason => ({ code, state, says, next });
-
-function intakeReasons(signs: HealthSigns): HealthReason[] {
-  const { queue, running, workers, oldestMessageMs, untakenMs } = signs;
-  const waiting = queue?.visible ?? 0;
-  if (waiting === 0) return [];
-  const waits = counted(waiting, 'message waits', 'messages wait');
-  const since = oldestMessageMs === undefined ? '' : `, the oldest for ${formatDuration(oldestMessageMs)}`;
-  if (running?.count === 0 && queue?.inFlight === 0) {
-    const known = [oldestMessageMs, untakenMs].filter((each) => each !== undefined);
-    const ms = known.length === 0 ? UNTAKEN_MS : Math.max(...known);
-    if (ms < UNTAKEN_MS) return [];
-    return [
-      reason(
-        'untaken',
-        ms >= DOWN_MS ? 'down' : 'degraded',
-        `${waits}${since}, and no worker takes them`,
-        "start a worker ('leasehold work'), or look at the worker function: its event source mapping, its errors and its log",
-      ),
-    ];
-  }
-  const { busy, all } = workers ?? { busy: 0 };
-  const isFull = all !== undefined && all > 0 && busy >= all;
-  if ((oldestMessageMs ?? (isFull ? (untakenMs ?? 0) : 0)) < SATURATED_MS) return [];
-  return [
-    reason(
-      'saturated',
-      'degraded',
-      isFull ? `${waits}${since}, and all ${counted(all, 'worker')} are busy` : `${waits}${since}`,
-      'add workers: raise workerConcurrency, or start more worker processes',
-    ),
-  ];
 }
 
 function reaperReasons(signs: HealthSigns, settings: Bounds): HealthReason[] {
@@ -277,4 +218,15 @@ function limitReasons({ lastHour, workers }: HealthSigns): HealthReason[] {
         ]
       : []),
   ];
+}
+
+function typeReasons({ at, parked }: HealthSigns): HealthReason[] {
+  return (parked?.paused ?? []).map(({ type, since, waiting }) =>
+    reason(
+      'typePaused',
+      'degraded',
+      `${type} was paused ${formatDuration(at - since)} ago; ${formatCount(waiting)} of its jobs wait`,
+      `'leasehold resume ${type}' lets them run`,
+    ),
+  );
 }

@@ -8,8 +8,11 @@ import {
 } from '../../protocol/job.ts';
 import { recoveryBound } from '../../settings/recovery-bound.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { isPauseGroup, partsOfGroup } from '../../wire/limits.ts';
 import { times } from './counted.ts';
+import { formatDuration } from './format-duration.ts';
 import { remedyFor } from './last-ending.ts';
+import { nameOfGroup, tellPlace, tellPool, type Wait } from './parked.ts';
 
 export interface NextStep {
   readonly what:
@@ -24,6 +27,7 @@ export interface NextStep {
     | 'due'
     | 'dispatch'
     | 'claim'
+    | 'parked'
     | 'nextHint';
   /** Undefined if it is not tied to a time. */
   readonly at?: number;
@@ -31,12 +35,12 @@ export interface NextStep {
 }
 
 /** What happens to the job without intervention. */
-export function nextSteps(job: Job, now: number, settings: Settings): NextStep[] {
+export function nextSteps(job: Job, now: number, settings: Settings, wait: Wait = {}): NextStep[] {
   switch (job.status) {
     case 'running':
       return nextOfRunning(job, now, settings);
     case 'pending':
-      return nextOfPending(job, now, settings);
+      return nextOfPending(job, now, settings, wait);
     case 'done':
     case 'failed':
     case 'cancelled':
@@ -98,7 +102,7 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
   ];
 }
 
-function nextOfPending(job: PendingJob, now: number, settings: Settings): NextStep[] {
+function nextOfPending(job: PendingJob, now: number, settings: Settings, wait: Wait): NextStep[] {
   if (job.cancelRequested)
     return [
       {
@@ -122,10 +126,15 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
   const isOverdue = now > job.leaseUntil + worstMs;
   return [
     ...due,
-    {
-      what: 'claim',
-      says: `a worker claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
-    },
+    job.waitsFor === undefined
+      ? {
+          what: 'claim',
+          says: `a worker${poolOf(wait)} claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
+        }
+      : {
+          what: 'parked',
+          says: `it ${tellWait(job.waitsFor, wait, now)}${wait.pool === undefined ? '' : ` (${tellPool(wait.pool)})`}`,
+        },
     {
       what: isOverdue ? 'overdue' : 'nextHint',
       at: job.leaseUntil,
@@ -134,6 +143,17 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings): NextSt
         : 'if no worker has claimed it, the reaper sends another hint',
     },
   ];
+}
+
+const poolOf = ({ pool }: Wait): string => (pool === undefined ? '' : ` of ${tellPool(pool)},`);
+
+function tellWait(waitsFor: string, { place, pausedAt }: Wait, now: number): string {
+  const { type, key } = partsOfGroup(waitsFor);
+  if (!isPauseGroup(waitsFor))
+    return place === undefined ? `waits for a place of ${nameOfGroup({ type, key })}` : tellPlace(place);
+  return pausedAt === undefined
+    ? `waited while ${type} was paused, and runs with its next hint`
+    : `waits because ${type} was paused ${formatDuration(now - pausedAt)} ago; 'leasehold resume ${type}' lets it run`;
 }
 
 function verdictOf(job: RunningJob, lapse: number, settings: Settings): string {

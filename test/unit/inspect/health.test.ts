@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { type HealthSigns, healthOf } from '../../../lib/tools/inspect/health.ts';
 import { healthStrip } from '../../../lib/tools/inspect/health-strip.ts';
+import type { PoolSigns } from '../../../lib/tools/inspect/intake-health.ts';
+import type { Parked } from '../../../lib/tools/inspect/parked.ts';
 
 const NOW = 1_800_000_000_000;
 const settings = resolveSettings({});
@@ -128,6 +130,88 @@ describe('the strip', () => {
       value: '40 s ago',
       remark: 'next is 12 s late',
       tone: 'warn',
+    });
+  });
+});
+
+describe('pools', () => {
+  const pool = (over: Partial<PoolSigns>): PoolSigns => ({
+    ...{ name: 'render', queueUrl: 'https://sqs/1/Render', types: ['render'], running: count(0) },
+    ...{ queue: queue(0) },
+    ...over,
+  });
+  const idle = pool({ name: 'default', types: [], running: count(5) });
+  const tasks = { max: 20, concurrency: 4 };
+
+  it('are judged one by one: another pool that works does not hide one that nobody works', () => {
+    const stuck = pool({ queue: queue(7), untakenMs: 60_000 });
+    expect(of({ queue: queue(0, 3), pools: [idle, stuck] }).says).toBe(
+      "down because 7 messages wait in pool 'render', and no worker takes them",
+    );
+    expect(codes({ pools: [idle, pool({ queue: queue(7), running: count(1) })] })).toEqual([]);
+  });
+
+  it('of containers have six minutes to start, and then ECS is where to look', () => {
+    const starting = pool({ tasks, queue: queue(7), oldestMessageMs: 359_999 });
+    expect(codes({ pools: [idle, starting] })).toEqual([]);
+    const { reasons } = of({ pools: [idle, { ...starting, oldestMessageMs: 360_000 }] });
+    expect(reasons).toMatchObject([{ code: 'untaken', state: 'down', next: expect.stringContaining('ECS') }]);
+  });
+
+  it('name the bound of their containers when messages grow old', () => {
+    const full = pool({ tasks, queue: queue(7), running: count(80), oldestMessageMs: 60_000 });
+    expect(of({ pools: [idle, full] }).reasons).toMatchObject([
+      { code: 'saturated', next: "raise the pool's max, which is 20 containers" },
+    ]);
+  });
+
+  it('whose queue does not exist cannot be sent to', () => {
+    expect(of({ pools: [idle, pool({ isAbsent: true, queue: undefined })] }).says).toBe(
+      "down because pool 'render' has no queue: Render does not exist, so no job of type render can be sent",
+    );
+  });
+
+  it('share one figure in the strip, which says where the messages are', () => {
+    const pools = [
+      pool({ name: 'default', queue: queue(2) }),
+      pool({ queue: queue(1200), running: count(9) }),
+    ];
+    const signs = { ...well, pools };
+    expect(healthStrip(signs, healthOf(signs, settings))).toContainEqual(
+      expect.objectContaining({ name: 'waiting', value: '1,202', remark: 'default 2, render 1,200' }),
+    );
+  });
+});
+
+describe('limits and pauses', () => {
+  const none = { all: count(0), groups: [], paused: [], limits: [], hasLimits: false };
+  const strip = (parked: Parked) => {
+    const signs = { ...well, parked };
+    return healthStrip(signs, healthOf(signs, settings)).find(({ name }) => name === 'parked');
+  };
+
+  it('have no figure where nothing is limited, paused or changed', () => {
+    expect(strip(none)).toBeUndefined();
+    expect(strip({ ...none, hasLimits: true })).toMatchObject({ value: '0', tone: 'plain' });
+  });
+
+  it('parked jobs alone are no reason to worry', () => {
+    const parked = { ...none, all: count(40, false), limits: [{ type: 'sync', limit: 1 }] };
+    expect(of({ parked }).state).toBe('healthy');
+    expect(strip(parked)).toMatchObject({ value: '40+', remark: '1 limit changed', tone: 'plain' });
+  });
+
+  it('a paused type is a reason, with the command that ends it', () => {
+    const paused = ['a', 'b', 'c', 'd'].map((type) => ({ type, since: NOW - 7_200_000, waiting: count(3) }));
+    const parked = { ...none, all: count(12), paused };
+    expect(of({ parked: { ...parked, paused: paused.slice(0, 1) } })).toMatchObject({
+      state: 'degraded',
+      says: 'degraded because a was paused 2 h ago; 3 of its jobs wait',
+      reasons: [{ code: 'typePaused', next: "'leasehold resume a' lets them run" }],
+    });
+    expect(strip(parked)).toMatchObject({
+      ...{ value: '12', tone: 'warn' },
+      remark: 'a paused, b paused, 2 more types paused',
     });
   });
 });

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { readWait } from '../../../client/read-waits.ts';
 import { exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
@@ -21,7 +22,8 @@ export function createCommand(context: CliContext): Command {
     .action((id: string, options: SystemOptions & { readonly row?: boolean }) =>
       onSystem(context, options, async (system, output) => {
         const job = await readJob(system, id);
-        (options.row === true ? showRow : tellLife)(job, system.settings, output, context.terminal);
+        if (options.row === true) showRow(job, system.settings, output, context.terminal);
+        else tellLife(job, system.settings, output, context.terminal, await readWait(system, job));
         return exitCodes.ok;
       }),
     );

@@ -4,7 +4,7 @@ import {
   SchedulerClient,
   type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
-import { type Deployment, deploymentTags, scheduleGroupOf } from '../wire/schedule-group.ts';
+import { type Deployment, deploymentTags, poolsInTags, scheduleGroupOf } from '../wire/schedule-group.ts';
 
 /** Two requests. Undefined if no deployment in this account and region has this name. */
 export async function findDeployment(
@@ -15,11 +15,12 @@ export async function findDeployment(
   try {
     const { Arn } = await client.send(new GetScheduleGroupCommand({ Name: scheduleGroupOf(service) }));
     const { Tags = [] } = await client.send(new ListTagsForResourceCommand({ ResourceArn: Arn }));
-    const named = (key: string) => Tags.find((tag) => tag.Key === key)?.Value;
+    const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
     return {
-      tableName: named(deploymentTags.tableName),
-      queueUrl: named(deploymentTags.queueUrl),
-      eventBusName: named(deploymentTags.eventBusName),
+      tableName: tags[deploymentTags.tableName],
+      queueUrl: tags[deploymentTags.queueUrl],
+      eventBusName: tags[deploymentTags.eventBusName],
+      pools: poolsInTags(tags),
     };
   } catch (error) {
     if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;

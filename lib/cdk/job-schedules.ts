@@ -14,7 +14,7 @@ import {
 import { scheduleProblems } from '../client/schedules/schedule-problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { SettingsError } from '../settings/settings-error.ts';
-import { type Deployment, deploymentTags, scheduleGroupOf } from '../wire/schedule-group.ts';
+import { type Deployment, deploymentTags, scheduleGroupOf, tagsOfPools } from '../wire/schedule-group.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { JobPool } from './pools/pools.ts';
 import type { ResourceProps } from './props/leasehold-jobs-props.ts';
@@ -44,10 +44,13 @@ export const createScheduleGroup = (
 ): CfnScheduleGroup =>
   new CfnScheduleGroup(new Construct(jobs, 'Schedules'), 'Group', {
     name: Token.isUnresolved(jobs.serviceName) ? undefined : scheduleGroupOf(jobs.serviceName),
-    tags: Object.entries(deploymentTags).flatMap(([name, key]) => {
-      const value = deployment[name as keyof Deployment];
-      return value === undefined ? [] : [{ key, value }];
-    }),
+    tags: [
+      ...Object.entries(deploymentTags).flatMap(([name, key]) => {
+        const value = deployment[name as keyof typeof deploymentTags];
+        return value === undefined ? [] : [{ key, value }];
+      }),
+      ...Object.entries(tagsOfPools(deployment.pools ?? {})).map(([key, value]) => ({ key, value })),
+    ],
   });
 
 export function addSchedules(

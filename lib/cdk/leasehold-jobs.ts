@@ -129,6 +129,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       tableName: this.table.tableName,
       queueUrl: this.queue.queueUrl,
       eventBusName: this.settings.eventsEnabled ? this.eventBus.eventBusName : undefined,
+      pools: this.#routes,
     });
     const targets: AccessTargets = {
       table: this.table,

@@ -9,6 +9,7 @@ import type { PoolCompute, PoolProps } from '../../lib/cdk/pools/compute.ts';
 import { type FargatePoolProps, fargate, lambda } from '../../lib/cdk/pools/compute.ts';
 import { stepsUpTo } from '../../lib/cdk/pools/fargate-service.ts';
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
+import { poolsInTags } from '../../lib/wire/schedule-group.ts';
 import { alarmsOf } from './alarms-of.ts';
 import { permissionsOf } from './policies.ts';
 import {
@@ -55,6 +56,13 @@ describe('pools', () => {
   });
   const variablesOf = (fn: LambdaFunction) =>
     flat((resourceOf(made, fn).Properties.Environment as { Variables: Variables }).Variables) as Variables;
+
+  it('are in the tags by which the command line finds the deployment', () => {
+    const [group] = Object.values(made.template.findResources('AWS::Scheduler::ScheduleGroup'));
+    const { Tags } = flat(group?.Properties) as { Tags: { Key: string; Value: string }[] };
+    const { pools } = configurationFromEnvironment(variablesOf(made.jobs.workerFunction)).routing ?? {};
+    expect(poolsInTags(Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value])))).toEqual(pools);
+  });
 
   it('are in the variables of every function, with the pool of each worker', () => {
     const { jobs } = made;

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { clientConfig } from '../../lib/aws/client-defaults.ts';
+import { routingFromEnvironment } from '../../lib/settings/environment.ts';
 import { findSystem } from '../../lib/tools/cli/find-system.ts';
 import { locateSystem } from '../../lib/tools/cli/locate-system.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
+import { tagsOfPools } from '../../lib/wire/schedule-group.ts';
 import { runInProcess } from '../support/cli.ts';
 import { startDeploymentApi } from '../support/deployment-api.ts';
 
@@ -66,6 +68,18 @@ describe('by the name of a service', () => {
       folder,
     );
     expect(own.queueUrl).toBe('https://mine');
+  });
+
+  it('finds the queue, the types and the containers of every pool', async () => {
+    const types = Array.from({ length: 12 }, (_, i) => `${'t'.repeat(60)}-${i}`);
+    const pools = {
+      render: { queueUrl: 'https://sqs/render', types, tasks: { max: 20, concurrency: 4 } },
+      mail: { queueUrl: 'https://sqs/mail', types: ['mail'] },
+    };
+    const withPools = await startDeploymentApi({ Shop: { ...tags, ...tagsOfPools(pools) } });
+    const { environment } = await locateSystem({ service: 'Shop' }, withPools.environment, folder);
+    withPools.close();
+    expect(routingFromEnvironment(environment)).toEqual({ pool: 'default', pools });
   });
 
   it('asks nobody where a table is named, and leaves the local stack to itself', async () => {

@@ -1,6 +1,7 @@
 import { clientConfig } from '../../aws/client-defaults.ts';
 import { defined } from '../../wire/defined.ts';
-import { resourceVariables } from '../../wire/environment.ts';
+import { poolVariables, resourceVariables } from '../../wire/environment.ts';
+import { poolsText } from '../../wire/pools.ts';
 import { scheduleGroupOf } from '../../wire/schedule-group.ts';
 import { CliError } from './cli-error.ts';
 import { type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
@@ -19,7 +20,7 @@ export async function locateSystem(
     throw new CliError('Give either --service, which finds the table, or --table');
   const { findDeployment } = await import('../../aws/find-deployment.ts');
   const config = clientConfig({ ...environment, ...defined({ AWS_REGION: options.region }) }, 'SCHEDULER');
-  const { tableName, queueUrl, eventBusName } = (await findDeployment(service, config)) ?? {};
+  const { tableName, queueUrl, eventBusName, pools } = (await findDeployment(service, config)) ?? {};
   if (tableName === undefined)
     throw new CliError(
       `No deployment is named '${service}' in this account and region: there is no schedule group '${scheduleGroupOf(service)}' with the tags of one. Check --service (the stack's output ServiceName), --region and the account, or give --table and --queue-url`,
@@ -27,6 +28,7 @@ export async function locateSystem(
   const found = defined({
     [resourceVariables.serviceName]: service,
     [resourceVariables.eventBusName]: eventBusName,
+    [poolVariables.pools]: pools && poolsText(pools),
   });
   const named = { ...options, table: tableName, queueUrl: options.queueUrl ?? queueUrl };
   return findSystem(named, { ...environment, ...found }, directory);

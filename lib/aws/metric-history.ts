@@ -1,6 +1,8 @@
-import type { CloudWatchClientConfig, MetricDataQuery, MetricStat } from '@aws-sdk/client-cloudwatch';
+import type { CloudWatchClientConfig } from '@aws-sdk/client-cloudwatch';
 import type { Clock } from '../protocol/ports.ts';
 import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName } from '../wire/metrics.ts';
+import { type MetricQuestion, readMetricData } from './metric-data.ts';
+import { queueMetric } from './sqs/queue-age.ts';
 
 export interface MetricHistoryOptions {
   readonly config: CloudWatchClientConfig;
@@ -10,30 +12,30 @@ export interface MetricHistoryOptions {
   readonly queueUrl?: string;
 }
 
+type Line = readonly (number | null)[];
+
 /** Counts per step, or the highest reading of a step; null where nothing was published. */
 export interface MetricHistory {
   readonly from: number;
-  readonly lines: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly lines: Readonly<Record<string, Line>>;
 }
 
-const own: readonly (readonly [id: string, name: MetricName, stat: 'Sum' | 'Maximum'])[] = [
+export type ReadMetricHistory = (ms: number, stepMs: number) => Promise<MetricHistory>;
+
+const own: readonly (readonly [id: string, name: MetricName, stat: MetricQuestion['stat']])[] = [
   ['done', 'JobsDone', 'Sum'],
   ['failed', 'JobsFailed', 'Sum'],
-  ['crashed', 'JobsCrashed', 'Sum'],
+  ['died', 'JobsCrashed', 'Sum'],
   ['reclaimed', 'JobsReclaimed', 'Sum'],
   ['throttled', 'RequestsThrottled', 'Sum'],
   ['delayMs', 'ReclaimDelay', 'Maximum'],
   ['running', 'LeasesLive', 'Maximum'],
 ];
-const ofQueue = [
-  ['waiting', 'ApproximateNumberOfMessagesVisible'],
-  ['ageSeconds', 'ApproximateAgeOfOldestMessage'],
-] as const;
 
 /** Asks CloudWatch at most once a minute for each span, because it bills by metric: about $0.005 an hour. */
-export function createMetricHistory(options: MetricHistoryOptions) {
+export function createMetricHistory(options: MetricHistoryOptions): ReadMetricHistory {
   const asked = new Map<number, { readonly at: number; readonly history: Promise<MetricHistory> }>();
-  return (ms: number, stepMs: number): Promise<MetricHistory> => {
+  return (ms, stepMs) => {
     const now = options.clock.now();
     const before = asked.get(ms);
     if (before !== undefined && now - before.at < 60_000) return before.history;
@@ -43,25 +45,21 @@ export function createMetricHistory(options: MetricHistoryOptions) {
   };
 }
 
-function queriesOf({ service, queueUrl }: MetricHistoryOptions, stepMs: number): MetricDataQuery[] {
-  const query = (Id: string, Stat: string, Metric: MetricStat['Metric']): MetricDataQuery => ({
-    Id,
-    MetricStat: { Metric, Stat, Period: stepMs / 1000 },
-  });
+function questionsOf({ service, queueUrl }: MetricHistoryOptions): MetricQuestion[] {
   const Dimensions = [{ Name: METRIC_DIMENSION, Value: service }];
-  const queue = [{ Name: 'QueueName', Value: queueUrl && new URL(queueUrl).pathname.split('/').at(-1) }];
   return [
     ...(service === undefined
       ? []
-      : own.map(([id, MetricName, stat]) =>
-          query(id, stat, { Namespace: METRIC_NAMESPACE, MetricName, Dimensions }),
-        )),
+      : own.map(([id, MetricName, stat]) => ({
+          ...{ id, stat, Namespace: METRIC_NAMESPACE, MetricName, Dimensions },
+        }))),
     ...(queueUrl === undefined
       ? []
-      : ofQueue.map(([id, MetricName]) =>
-          query(id, 'Maximum', { Namespace: 'AWS/SQS', MetricName, Dimensions: queue }),
-        )),
-    query('refused', 'Sum', { Namespace: 'AWS/Lambda', MetricName: 'Throttles' }),
+      : [
+          queueMetric('waiting', 'ApproximateNumberOfMessagesVisible', queueUrl),
+          queueMetric('ageSeconds', 'ApproximateAgeOfOldestMessage', queueUrl),
+        ]),
+    { id: 'refused', stat: 'Sum', Namespace: 'AWS/Lambda', MetricName: 'Throttles' },
   ];
 }
 
@@ -71,27 +69,17 @@ async function ask(
   ms: number,
   stepMs: number,
 ): Promise<MetricHistory> {
-  const { CloudWatchClient, GetMetricDataCommand } = await import('@aws-sdk/client-cloudwatch');
-  const client = new CloudWatchClient({ maxAttempts: 2, ...options.config });
   const to = Math.ceil(now / stepMs) * stepMs;
   const from = to - ms;
-  try {
-    const reply = await client.send(
-      new GetMetricDataCommand({
-        MetricDataQueries: queriesOf(options, stepMs),
-        StartTime: new Date(from),
-        EndTime: new Date(to),
-      }),
-    );
-    const steps = ms / stepMs;
-    const lines = (reply.MetricDataResults ?? []).map(({ Id = '', Timestamps = [], Values = [] }) => {
-      const line = Array.from({ length: steps }, (): number | null => null);
-      for (const [i, at] of Timestamps.entries())
-        line[Math.floor((at.getTime() - from) / stepMs)] = Values[i] ?? null;
-      return [Id, line.slice(0, steps)] as const;
-    });
-    return { from, lines: Object.fromEntries(lines) };
-  } finally {
-    client.destroy();
-  }
+  const read = await readMetricData(options.config, questionsOf(options), { from, to, stepMs });
+  const lines = Object.fromEntries(
+    [...read].map(([id, readings]) => {
+      const line = Array.from({ length: ms / stepMs }, (): number | null => null);
+      for (const { at, value } of readings) line[Math.floor((at - from) / stepMs)] = value;
+      return [id, line.slice(0, ms / stepMs)] as const;
+    }),
+  );
+  // The metric counts reclaims as well.
+  const crashed = lines.died?.map((died, i) => died && Math.max(0, died - (lines.reclaimed?.[i] ?? 0)));
+  return { from, lines: crashed === undefined ? lines : { ...lines, crashed } };
 }

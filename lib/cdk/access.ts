@@ -1,8 +1,9 @@
-import { Token, TokenComparison } from 'aws-cdk-lib';
+import { Stack, Token, TokenComparison } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { SettingsError } from '../settings/settings-error.ts';
 import { byLease, byWait } from '../wire/table.ts';
@@ -21,7 +22,7 @@ export interface AccessTargets {
   /** Undefined if events are off. */
   readonly eventBus: IEventBus | undefined;
   readonly encryptionKey: IKey | undefined;
-  readonly scheduleGroup: { readonly attrArn: string };
+  readonly scheduleGroup: CfnScheduleGroup;
 }
 
 export interface Access {
@@ -35,6 +36,9 @@ export interface Access {
   readonly wakeQueue?: readonly string[];
   readonly eventBus?: readonly string[];
   readonly scheduleGroup?: readonly string[];
+  readonly schedules?: readonly string[];
+  /** Actions that IAM does not limit to a resource. */
+  readonly account?: readonly string[];
 }
 
 /** Lambda polls a queue with the function's role. */
@@ -78,6 +82,8 @@ const OBSERVE = {
   deadLetterQueue: [...DESCRIBE_DEAD_LETTERS],
   // Its tags tell where table and queue are.
   scheduleGroup: ['scheduler:GetScheduleGroup', 'scheduler:ListTagsForResource'],
+  schedules: ['scheduler:GetSchedule'],
+  account: ['cloudwatch:GetMetricData', 'scheduler:ListSchedules'],
 } as const satisfies Access;
 
 export const granteeAccess = {
@@ -153,6 +159,8 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
     wakeQueue: queues(targets.wakeQueue),
     eventBus: eventBus === undefined ? [] : [{ arn: eventBus.eventBusArn }],
     scheduleGroup: [{ arn: targets.scheduleGroup.attrArn }],
+    schedules: [{ arn: schedulesIn(targets.scheduleGroup) }],
+    account: [{ arn: '*' }],
   };
   const isOutside = isOfAnotherAccount(grantee, table);
   let grant: Grant | undefined;
@@ -180,6 +188,9 @@ export function grantAccess(grantee: IGrantable, access: Access, targets: Access
   }
   return grant ?? Grant.drop(grantee, 'nothing to grant');
 }
+
+const schedulesIn = (group: CfnScheduleGroup): string =>
+  Stack.of(group).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${group.ref}/*` });
 
 /** Imported keys do not accept policy statements. */
 function allowInKeyPolicy(key: IKey, grantee: IGrantable, actions: readonly string[]): void {

@@ -69,6 +69,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
         {
           ...{ dynamodb: dynamoDb.endpoint, sqs: sqs.endpoint, events: bus.endpoint },
           scheduler: scheduler.environment.AWS_ENDPOINT_URL_SCHEDULER,
+          cloudwatch: scheduler.environment.AWS_ENDPOINT_URL_SCHEDULER,
         },
         {
           queues: {
@@ -83,8 +84,6 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
         ...gate,
         environment: {
           AWS_ENDPOINT_URL: gate.endpoint,
-          // No stand-in has it, and no grant includes it.
-          AWS_ENDPOINT_URL_CLOUDWATCH: '',
           AWS_REGION: REGION,
           AWS_ACCESS_KEY_ID: 'local',
           AWS_SECRET_ACCESS_KEY: 'local',

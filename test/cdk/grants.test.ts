@@ -80,6 +80,7 @@ const looks = (running: string, failed: string): readonly (readonly string[])[] 
   ['stats', '--service', 'own'],
   ['doctor', '--sweep', '--dry-run'],
   ['revive', '--dlq', '--dry-run'],
+  ['schedules'],
 ];
 
 const events = { LEASEHOLD_SERVICE_NAME: 'own', LEASEHOLD_EVENT_BUS_NAME: 'default' };

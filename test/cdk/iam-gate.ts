@@ -8,6 +8,7 @@ export interface Upstreams {
   readonly sqs: string;
   readonly events: string;
   readonly scheduler: string;
+  readonly cloudwatch: string;
 }
 
 /** Names of what a function's policy speaks of, as `permissionsOf` prints them. */
@@ -134,7 +135,12 @@ const forwarded = (headers: IncomingHttpHeaders): Record<string, string> =>
 
 /** EventBridge Scheduler names its operations by path. */
 function schedulerPermissions(url: string) {
-  const [, path = ''] = url.split('/');
+  const [, path = '', name] = new URL(url, 'http://gate').pathname.split('/');
+  if (path === 'schedules')
+    return {
+      upstream: 'scheduler',
+      permissions: [name ? 'scheduler:GetSchedule on schedules' : 'scheduler:ListSchedules on *'],
+    } as const;
   const action = { 'schedule-groups': 'GetScheduleGroup', tags: 'ListTagsForResource' }[path];
   if (action === undefined) return undefined;
   return { upstream: 'scheduler', permissions: [`scheduler:${action} on SchedulesGroup`] } as const;
@@ -167,6 +173,8 @@ function permissionsFor(
       );
       return { upstream: 'events', permissions: buses };
     }
+    case 'GraniteServiceVersion20100801':
+      return { upstream: 'cloudwatch', permissions: [`cloudwatch:${operation} on *`] };
     default:
       return { upstream: 'dynamodb', permissions: [`${service}:${operation} on unknown`] };
   }

@@ -34,4 +34,5 @@ const short = (arn: string): string =>
   arn
     .replace(/<Jobs(\w+?)[0-9A-F]{8}\.Arn>/g, '$1')
     .replace(SOME_KEY, 'Key')
+    .replace(/^arn:(?:aws|<AWS::Partition>):scheduler:.+:schedule\/.+\/\*$/, 'schedules')
     .replace(/^arn:(?:aws|<AWS::Partition>):events:.+:event-bus\//, 'bus ');

@@ -1,5 +1,6 @@
 import type { CloudWatchClientConfig } from '@aws-sdk/client-cloudwatch';
 import type { Clock } from '../../protocol/ports.ts';
+import { type MetricQuestion, readMetricData } from '../metric-data.ts';
 
 /** SQS reports once a minute, and CloudWatch lags a few minutes. */
 const LOOK_BACK_MS = 600_000;
@@ -34,24 +35,15 @@ async function askCloudWatch(
   config: CloudWatchClientConfig,
   now: number,
 ): Promise<number | undefined> {
-  // Rarely needed.
-  const { CloudWatchClient, GetMetricStatisticsCommand } = await import('@aws-sdk/client-cloudwatch');
-  const client = new CloudWatchClient({ maxAttempts: 2, ...config });
-  try {
-    const { Datapoints = [] } = await client.send(
-      new GetMetricStatisticsCommand({
-        Namespace: 'AWS/SQS',
-        MetricName: 'ApproximateAgeOfOldestMessage',
-        Dimensions: [{ Name: 'QueueName', Value: new URL(queueUrl).pathname.split('/').at(-1) }],
-        StartTime: new Date(now - LOOK_BACK_MS),
-        EndTime: new Date(now),
-        Period: 60,
-        Statistics: ['Maximum'],
-      }),
-    );
-    const [latest] = Datapoints.sort((a, b) => Number(b.Timestamp) - Number(a.Timestamp));
-    return latest?.Maximum && latest.Maximum * 1000;
-  } finally {
-    client.destroy();
-  }
+  const age = queueMetric('age', 'ApproximateAgeOfOldestMessage', queueUrl);
+  const span = { from: now - LOOK_BACK_MS, to: now, stepMs: 60_000 };
+  const readings = (await readMetricData(config, [age], span)).get('age') ?? [];
+  const latest = readings.toSorted((a, b) => b.at - a.at)[0]?.value;
+  return latest && latest * 1000;
 }
+
+/** The highest reading of a metric of the queue. */
+export const queueMetric = (id: string, MetricName: string, queueUrl: string): MetricQuestion => ({
+  ...{ id, stat: 'Maximum', Namespace: 'AWS/SQS', MetricName },
+  Dimensions: [{ Name: 'QueueName', Value: new URL(queueUrl).pathname.split('/').at(-1) }],
+});

@@ -1,6 +1,7 @@
 import type { Overview } from '../../client/overview.ts';
-import { type Health, healthOf } from '../inspect/health.ts';
+import { type Health, healthOf, type LastHour } from '../inspect/health.ts';
 import { healthStrip } from '../inspect/health-strip.ts';
+import { lastHourOf } from '../inspect/last-hour.ts';
 import type { System } from './system.ts';
 import type { Colours, Output } from './terminal/output.ts';
 
@@ -12,7 +13,7 @@ export async function readHealth(
   system: System,
   overview: Overview,
 ): Promise<{ readonly health: Health; readonly lastHour: Told }> {
-  const [oldestMessageMs, lastHour] = await Promise.all([system.queueAge(), system.lastHour()]);
+  const [oldestMessageMs, lastHour] = await Promise.all([system.queueAge(), readLastHour(system)]);
   const signs = { ...overview, oldestMessageMs, lastHour };
   const health = healthOf(signs, system.settings);
   const told = healthStrip(signs, health).filter(
@@ -20,6 +21,15 @@ export async function readHealth(
   );
   return { health, lastHour: told };
 }
+
+const HOUR_MS = 3_600_000;
+
+/** Undefined where CloudWatch may not be asked. */
+const readLastHour = async ({ metricHistory, service }: System): Promise<LastHour | undefined> =>
+  metricHistory?.(HOUR_MS, 60_000).then(
+    ({ lines }) => lastHourOf(lines, service !== undefined),
+    () => undefined,
+  );
 
 const marks = {
   healthy: ({ green }: Colours) => green('✓'),

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { clientConfig } from '../../aws/client-defaults.ts';
-import type { createLastHour } from '../../aws/last-hour.ts';
+import type { ReadMetricHistory } from '../../aws/metric-history.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
 import type { ClientParts } from '../../client/client-parts.ts';
 import { sweptShards } from '../../client/swept-shards.ts';
@@ -25,8 +25,10 @@ export interface System extends ClientParts {
   readonly actor: string;
   /** Undefined without a known bus, or if events are off. */
   readonly events: Events | undefined;
-  /** Undefined where there is no CloudWatch, or it may not be asked. */
-  readonly lastHour: ReturnType<typeof createLastHour>;
+  /** The name that its metrics have. */
+  readonly service: string | undefined;
+  /** Undefined where there is no CloudWatch. */
+  readonly metricHistory: ReadMetricHistory | undefined;
   /** Throws an error that says what to do if no queue is named. */
   queueUrl(): string;
   /** For other queues, such as the dead-letter queue. */
@@ -45,12 +47,12 @@ export async function openSystem(
   const declared = given.settings ?? settingsFromEnvironment(settingVariables(found.environment));
   const { tableName } = found;
   // Loaded late, because most commands answer before they need the AWS SDK.
-  const [{ connect }, { createTableInspection }, { createQueueAge, isOnAws }, { createLastHour }] =
+  const [{ connect }, { createTableInspection }, { createQueueAge, isOnAws }, { createMetricHistory }] =
     await Promise.all([
       import('../../aws/connect.ts'),
       import('../../aws/dynamodb/table-inspection.ts'),
       import('../../aws/sqs/queue-age.ts'),
-      import('../../aws/last-hour.ts'),
+      import('../../aws/metric-history.ts'),
     ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
     ...{ tableName, settings: declared, clock, random },
@@ -68,6 +70,7 @@ export async function openSystem(
     const actor = `cli-${operatorName()}`;
     const routing = routingFromEnvironment(found.environment);
     const config = clientConfig(found.environment, 'CLOUDWATCH');
+    const service = found.environment[resourceVariables.serviceName];
     return {
       ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, routing, queueUrl, queueAt, close },
       inspection: createTableInspection({ client: dynamoDb, tableName }),
@@ -76,10 +79,11 @@ export async function openSystem(
       events: eventsOf(found, settings, terminal),
       queue: () => queueAt(queueUrl(), routing),
       queueAge: createQueueAge({ queueUrl: found.queueUrl ?? '', clock, config }),
-      lastHour:
+      service,
+      metricHistory:
         isOnAws(found.queueUrl ?? '') || config.endpoint !== undefined
-          ? createLastHour({ service: found.environment[resourceVariables.serviceName], clock, config })
-          : async () => undefined,
+          ? createMetricHistory({ config, clock, service, queueUrl: found.queueUrl })
+          : undefined,
     };
   } catch (error) {
     close();

@@ -1,4 +1,4 @@
-import type { LastHour } from '../inspect/health.ts';
+import { lastHourOf } from '../inspect/last-hour.ts';
 import { type Trend, type TrendLine, type TrendSpan, trendSpans } from './page-messages.ts';
 import type { Metrics } from './start-console.ts';
 
@@ -37,18 +37,7 @@ export function cloudWatchMetrics(
           : { waiting, ageMs },
       };
     },
-    async lastHour(): Promise<LastHour> {
-      const { lines } = await published('1h');
-      const sum = (name: string) => lines[name]?.reduce((total: number, each) => total + (each ?? 0), 0);
-      const of = (name: string) => (hasService ? (sum(name) ?? 0) : undefined);
-      const delays = lines.delayMs?.filter((each) => each !== null) ?? [];
-      return {
-        ...{ done: of('done'), failed: of('failed'), crashed: of('crashed'), reclaimed: of('reclaimed') },
-        throttled: of('throttled'),
-        refusedInvocations: sum('refused'),
-        reclaimDelayMs: delays.length === 0 ? undefined : Math.max(...delays),
-      };
-    },
+    lastHour: async () => lastHourOf((await published('1h')).lines, hasService),
   };
 }
 

@@ -1,6 +1,4 @@
 import { Command } from 'commander';
-import { clientConfig } from '../../../aws/client-defaults.ts';
-import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import { scanCostOf } from '../../../client/scan-cost.ts';
 import { resourceVariables } from '../../../wire/environment.ts';
 import type { Where } from '../../console/page-messages.ts';
@@ -100,21 +98,14 @@ async function serve(
 }
 
 /** Undefined where there is no CloudWatch to ask. */
-async function metricsOf({ found, clock }: System): Promise<Metrics | undefined> {
-  const { queueUrl, environment } = found;
-  const config = clientConfig(environment, 'CLOUDWATCH');
-  if (config.endpoint === undefined && !isOnAws(queueUrl ?? '')) return undefined;
-  const [{ createMetricHistory }, { cloudWatchMetrics }] = await Promise.all([
-    import('../../../aws/metric-history.ts'),
-    import('../../console/cloudwatch-metrics.ts'),
-  ]);
-  const service = environment[resourceVariables.serviceName];
-  return cloudWatchMetrics(createMetricHistory({ config, clock, service, queueUrl }), service !== undefined);
+async function metricsOf({ metricHistory, service }: System): Promise<Metrics | undefined> {
+  if (metricHistory === undefined) return undefined;
+  const { cloudWatchMetrics } = await import('../../console/cloudwatch-metrics.ts');
+  return cloudWatchMetrics(metricHistory, service !== undefined);
 }
 
-async function whereOf({ found, dynamoDb }: System): Promise<Where> {
+async function whereOf({ found, service, dynamoDb }: System): Promise<Where> {
   const [, account] = /^https:\/\/[^/]+\/(\d{12})\//.exec(found.queueUrl ?? '') ?? [];
-  const service = found.environment[resourceVariables.serviceName];
   return { service, account, region: await dynamoDb.config.region().catch(() => undefined) };
 }
 

@@ -1,4 +1,4 @@
-import { CloudWatchClient, GetMetricStatisticsCommand } from '@aws-sdk/client-cloudwatch';
+import { CloudWatchClient, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -14,10 +14,9 @@ const config = { region: 'eu-west-1' };
 afterAll(() => cloudWatch.restore());
 beforeEach(() => {
   cloudWatch.reset();
-  cloudWatch.on(GetMetricStatisticsCommand).resolves({
-    Datapoints: [
-      { Timestamp: new Date(2 * MINUTE), Maximum: 754 },
-      { Timestamp: new Date(MINUTE), Maximum: 9999 },
+  cloudWatch.on(GetMetricDataCommand).resolves({
+    MetricDataResults: [
+      { Id: 'age', Timestamps: [new Date(2 * MINUTE), new Date(MINUTE)], Values: [754, 9999] },
     ],
   });
 });
@@ -33,20 +32,30 @@ describe('the age of a queue’s oldest message', () => {
     await clock.advance(1);
     await age();
     expect(cloudWatch.calls()).toHaveLength(2);
-    expect(cloudWatch.call(0).args[0].input).toMatchObject({
-      Namespace: 'AWS/SQS',
-      MetricName: 'ApproximateAgeOfOldestMessage',
-      Dimensions: [{ Name: 'QueueName', Value: 'jobs' }],
-      Period: 60,
-      Statistics: ['Maximum'],
+    expect(cloudWatch.call(0).args[0].input).toEqual({
+      MetricDataQueries: [
+        {
+          Id: 'age',
+          MetricStat: {
+            Metric: {
+              Namespace: 'AWS/SQS',
+              MetricName: 'ApproximateAgeOfOldestMessage',
+              Dimensions: [{ Name: 'QueueName', Value: 'jobs' }],
+            },
+            ...{ Stat: 'Maximum', Period: 60 },
+          },
+        },
+      ],
+      StartTime: new Date(clock.now() - MINUTE - 600_000),
+      EndTime: new Date(clock.now() - MINUTE),
     });
   });
 
   it('is not known where nobody may ask, or nothing was told', async () => {
     const age = () => createQueueAge({ queueUrl, config, clock: createFakeClock() })();
-    cloudWatch.on(GetMetricStatisticsCommand).resolves({ Datapoints: [] });
+    cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
     expect(await age()).toBeUndefined();
-    cloudWatch.on(GetMetricStatisticsCommand).rejects(new Error('AccessDenied'));
+    cloudWatch.on(GetMetricDataCommand).rejects(new Error('AccessDenied'));
     expect(await age()).toBeUndefined();
   });
 

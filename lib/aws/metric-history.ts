@@ -15,7 +15,7 @@ export interface MetricHistoryOptions {
 type Line = readonly (number | null)[];
 
 /** Counts per step, or the highest reading of a step; null where nothing was published. */
-export interface MetricHistory {
+interface MetricHistory {
   readonly from: number;
   readonly lines: Readonly<Record<string, Line>>;
 }

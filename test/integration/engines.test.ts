@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -123,6 +123,44 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     await expect(startDynamoDb({ engine: shared.engine, port: shared.port })).rejects.toMatchObject({
       code: 'ENGINE_FAILED',
       message: expect.stringContaining(`Port ${shared.port}`),
+    });
+  });
+});
+
+/** The loopback of macOS: 127.0.0.1 and a link-local address. */
+const asOnMac = (script: string) =>
+  spawnSync(
+    'unshare',
+    [
+      ...['--net', 'sh', '-c'],
+      `ip link set lo up && ip addr del 127.0.0.1/8 dev lo && ip addr add 127.0.0.1/32 dev lo &&
+      ip -6 addr add fe80::1/64 dev lo && exec "$0" --input-type=module -e "$1"`,
+      ...[process.execPath, script],
+    ],
+    { encoding: 'utf8' },
+  );
+
+describe.skipIf(asOnMac('').status !== 0 || anyEngine().engine !== 'dynoxide')('dynoxide on macOS', () => {
+  it('listens behind its gate where no URL reaches it', () => {
+    const module = new URL('../../lib/tools/dev/engines/dynamodb-engine.ts', import.meta.url).href;
+    const { stdout, stderr } = asOnMac(`
+      import { readFileSync } from 'node:fs';
+      const { startDynamoDb } = await import('${module}');
+      const engine = await startDynamoDb({ engine: 'dynoxide', gate: { accessKeyId: 'LOCALsecret' } });
+      const [, , host, , port] = readFileSync('/proc/' + engine.pid + '/cmdline', 'utf8').split('\\0');
+      const tables = (authorization) =>
+        fetch(engine.endpoint, { method: 'POST', body: '{}', headers: {
+          'content-type': 'application/x-amz-json-1.0', 'x-amz-date': '20240101T000000Z',
+          'x-amz-target': 'DynamoDB_20120810.ListTables', authorization } }).then((reply) => reply.status);
+      const signed = (key) => 'AWS4-HMAC-SHA256 Credential=' + key + '/20240101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0';
+      const direct = await fetch('http://127.0.0.1:' + port).then(() => 'answered', (error) => error.cause.code);
+      console.log(JSON.stringify({ host, url: URL.canParse('http://' + host + ':' + port), direct,
+        known: await tables(signed('LOCALsecret')), unknown: await tables(signed('local')) }));
+      await engine.stop();`);
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ host: expect.stringMatching(/^\[fe80::1%\d+\]$/), url: false, direct: 'ECONNREFUSED' },
+      ...{ known: 200, unknown: 403 },
     });
   });
 });

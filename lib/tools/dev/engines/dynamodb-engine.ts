@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installCommand } from '../../bundle/package-manager.ts';
@@ -9,6 +9,7 @@ import { EngineError } from './engine-error.ts';
 import { dynoxidePackage, findDynoxide, folderOfPackage } from './find-package.ts';
 import { freePort, isFreePort } from './free-port.ts';
 import { type Gate, openGate } from './gate.ts';
+import { hiddenAddress, type LoopbackAddress, loopback } from './hidden-address.ts';
 import { findJava } from './java.ts';
 
 /** Preferred first. */
@@ -49,7 +50,7 @@ export type DynamoDbEngineOptions = {
 };
 
 type Place = {
-  readonly host: string;
+  readonly address: LoopbackAddress;
   readonly port: number;
   readonly dataDir: string | undefined;
   readonly isGated: boolean;
@@ -81,8 +82,8 @@ async function dynoxide(): Promise<Prospect> {
       reason: `${name} is installed but does not run here: ${cause instanceof Error ? cause.message : cause}`,
     };
   }
-  const args = ({ host, port, dataDir }: Place) => [
-    ...['--host', host, '--port', String(port)],
+  const args = ({ address, port, dataDir }: Place) => [
+    ...['--host', address.bindTo, '--port', String(port)],
     ...(dataDir === undefined ? [] : ['--db-path', join(dataDir, 'dynoxide.sqlite')]),
   ];
   return { launch: { command, args, boundToLoopback: true } };
@@ -155,33 +156,23 @@ export async function chooseEngine(
   return chosen.engine;
 }
 
-async function answersListTables(endpoint: string): Promise<boolean> {
-  try {
-    const reply = await fetch(endpoint, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-amz-json-1.0',
-        'x-amz-target': 'DynamoDB_20120810.ListTables',
-        'x-amz-date': '20240101T000000Z',
-        // Engines require a signature but do not verify it.
-        authorization:
-          'AWS4-HMAC-SHA256 Credential=local/20240101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-      },
-      body: '{}',
-      signal: AbortSignal.timeout(2_000),
+const answersListTables = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const headers = {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': 'DynamoDB_20120810.ListTables',
+      'x-amz-date': '20240101T000000Z',
+      // Engines require a signature but do not verify it.
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=local/20240101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+    };
+    // No URL, because none can name every address.
+    const asked = request({ host, port, method: 'POST', headers, timeout: 2_000 }, (reply) => {
+      reply.resume().once('end', () => resolve(reply.statusCode === 200));
     });
-    await reply.arrayBuffer();
-    return reply.ok;
-  } catch {
-    return false;
-  }
-}
-
-/** On Linux all of 127.0.0.0/8 is local, so a page would have to try millions of addresses. */
-const unguessedLoopback = (): string =>
-  process.platform === 'linux'
-    ? `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`
-    : '127.0.0.1';
+    asked.once('timeout', () => asked.destroy()).once('error', () => resolve(false));
+    asked.end('{}');
+  });
 
 /** Resolves once the engine has answered ListTables. */
 export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promise<DynamoDbEngine> {
@@ -194,17 +185,23 @@ export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promis
   if (options.dataDir !== undefined) mkdirSync(options.dataDir, { recursive: true });
   const { gate, dataDir } = options;
   const start = async (port: number) => {
-    const host = gate !== undefined && launch.boundToLoopback ? unguessedLoopback() : '127.0.0.1';
-    const endpoint = `http://${host}:${port}`;
+    const address = gate !== undefined && launch.boundToLoopback ? await hiddenAddress() : loopback;
+    const { host } = address;
     const child: ChildEngine = await startChildEngine({
       name: engine,
       command: launch.command,
-      args: launch.args({ host, port, dataDir, isGated: gate !== undefined }),
+      args: launch.args({ address, port, dataDir, isGated: gate !== undefined }),
       env: launch.env,
       readyWithinMs: READY_WITHIN_MS,
-      isReady: () => answersListTables(endpoint),
+      isReady: () => answersListTables(host, port),
     });
-    const running = { engine, endpoint, port, boundToLoopback: launch.boundToLoopback, ...child };
+    const running = {
+      engine,
+      endpoint: `http://${host}:${port}`,
+      port,
+      boundToLoopback: launch.boundToLoopback,
+      ...child,
+    };
     if (gate === undefined) return running;
     const opened = await openGate(gate, { host, port }, options.port).catch(async (cause: Error) => {
       await child.stop();

@@ -154,7 +154,8 @@ async function deploy({ choice, children, folder, app }: StepParts) {
   return JSON.parse(readFileSync(outputs, 'utf8'))[STACK];
 }
 
-async function readBack(
+/** @internal */
+export async function readBack(
   region: string,
   { outputs }: System,
   options: Parameters<typeof readReclaims>[2],

@@ -173,7 +173,6 @@ export interface JobStore extends LimitStore {
   /** Releases a claim whose reply was lost, if it was granted. */
   releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
   cancelRunning(claim: Claim): Promise<FencedOutcome>;
-  cancelPending(observed: { jobId: string; attempt: number }): Promise<FencedOutcome>;
   /** Stores a message that cannot be run. */
   reject(message: RejectedMessage): Promise<{ readonly outcome: 'written'; readonly row: string }>;
   reap(entry: LeaseEntry, action: ReapAction): Promise<ReapOutcome>;

@@ -1,4 +1,5 @@
 import type { JobStatus } from './job.ts';
+import type { controlTransitions, limitTransitions } from './limits/limit-transitions.ts';
 
 /** Every write to the table: the source of docs/internals/state-machine.md and of the table-driven tests. @internal */
 export interface Transition {
@@ -90,21 +91,14 @@ export const jobTransitions = {
     when: `${MINE}, cancellation requested`,
     proof: ENDED,
   },
-  cancelPending: {
-    by: 'worker',
-    from: ['pending'],
-    to: 'cancelled',
-    when: 'cancellation requested, attempt as observed',
-    proof: CHANGED_BY,
-  },
   reclaim: { by: 'reaper', from: ['running'], to: 'pending', when: LAPSES_OBSERVED, proof: CHANGED_BY },
   quarantine: { by: 'reaper', from: ['running'], to: 'failed', when: LAPSES_OBSERVED, proof: CHANGED_BY },
   redispatch: { by: 'reaper', from: ['pending'], to: 'pending', when: OBSERVED, proof: CHANGED_BY },
-  cancelLapsed: {
+  finishCancel: {
     by: 'reaper',
     from: ['pending', 'running'],
     to: 'cancelled',
-    when: `${OBSERVED}, cancellation requested`,
+    when: `${OBSERVED}, cancellation requested; also by a worker that tries to claim the pending job`,
     proof: CHANGED_BY,
   },
   cancel: {
@@ -149,42 +143,29 @@ export const jobTransitions = {
     when: `${AS_SCANNED}, and no sweep could find the row`,
     proof: CHANGED_BY,
   },
-  repairHint: {
-    by: 'doctor',
-    from: ['pending'],
-    to: 'pending',
-    when: `${AS_SCANNED}, and its next hint was too far away`,
-    proof: CHANGED_BY,
-  },
-  repairIndex: {
-    by: 'doctor',
-    from: ['done', 'failed', 'cancelled'],
-    to: 'same',
-    when: `${AS_SCANNED}, and the row was not in its place in the index: failed ones in an f shard, others nowhere`,
-    proof: CHANGED_BY,
-  },
-  repairAttributes: {
+  repair: {
     by: 'doctor',
     from: ANY,
     to: 'same',
-    when: `${AS_SCANNED}, and the attributes to be mended, too`,
+    when: `${AS_SCANNED}, and so are the attributes that it changes: unreadable ones, the place in the index, or a hint that is due too late`,
     proof: CHANGED_BY,
   },
   repairByFailing: {
     by: 'doctor',
     from: ANY,
     to: 'failed',
-    when: `${AS_SCANNED}, and the row could not be mended`,
+    when: `${AS_SCANNED}, and the row could not be repaired`,
     proof: CHANGED_BY,
   },
 } as const satisfies Record<string, Transition>;
 
-interface OtherTransition {
+/** A write to a row that is not a job. */
+export interface OtherTransition {
   readonly when: string;
   readonly proof: string;
 }
 
-const SAID_AGAIN = 'applied again, to the same effect';
+export const SAID_AGAIN = 'applied again, to the same effect';
 
 /** @internal */
 export const leaderTransitions = {
@@ -204,30 +185,6 @@ export const dataTransitions = {
     proof: 'the row is there, with this text or a newer one',
   },
   extendData: { when: 'the row expires earlier', proof: SAID_AGAIN },
-} as const satisfies Record<string, OtherTransition>;
-
-/** On the row of a limit. @internal */
-export const limitTransitions = {
-  openGroup: { when: 'no row yet', proof: 'the entry is this attempt' },
-  admit: {
-    when: 'the job’s entry is not above this attempt, or it has none and there is room',
-    proof: 'the entry is this attempt',
-  },
-  leave: {
-    when: 'the job’s entry is not above this attempt; with a successor: it has no entry, and no limit is exceeded',
-    proof: 'the entry is gone, and the successor’s is this call’s',
-  },
-  reserve: {
-    when: 'none of the jobs has an entry, and there is room for all of them',
-    proof: 'the entries are this call’s',
-  },
-  evict: { when: 'the entries are as read', proof: 'the entries are gone' },
-} as const satisfies Record<string, OtherTransition>;
-
-/** On the row of the operators’ controls. @internal */
-export const controlTransitions = {
-  openControl: { when: 'no row yet', proof: SAID_AGAIN },
-  control: { when: 'the row is there', proof: SAID_AGAIN },
 } as const satisfies Record<string, OtherTransition>;
 
 /** @internal */

@@ -5,11 +5,9 @@ import { type JobTransitionName, jobTransitions } from '../../lib/protocol/trans
 import { cancelWrite, reviveWrite, takeBackWrite } from '../../lib/protocol/writes/operator-writes.ts';
 import type { ReapAction } from '../../lib/protocol/writes/reaper-writes.ts';
 import {
-  repairAttributesWrite,
   repairByFailingWrite,
-  repairHintWrite,
-  repairIndexWrite,
   repairToPendingWrite,
+  repairWrite,
 } from '../../lib/protocol/writes/repair-writes.ts';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import { leaseEntry, newJob } from '../support/jobs.ts';
@@ -108,7 +106,6 @@ export const drivers: Record<JobTransitionName, Driver> = {
     store.parkClaim(claim, { waitsFor: 'limit:work', dispatch: harness.dispatch() }),
   ),
   cancelRunning: written((store, { claim }) => store.cancelRunning(claim)),
-  cancelPending: written((store, { claim }) => store.cancelPending(claim)),
   reclaim: reaped((harness) => ({
     kind: 'reclaim',
     lapses: 1,
@@ -120,7 +117,7 @@ export const drivers: Record<JobTransitionName, Driver> = {
     kind: 'redispatch',
     dispatch: { ...harness.dispatch(), dispatches: 2 },
   })),
-  cancelLapsed: reaped(() => ({ kind: 'cancel' })),
+  finishCancel: reaped(() => ({ kind: 'cancel' })),
   cancel: operated('cancel', (job, harness) => cancelWrite(job, context(harness))),
   requestCancel: operated('requestCancel', (job, harness) => cancelWrite(job, context(harness))),
   takeBack: operated('takeBack', (job, harness) => takeBackWrite(job, harness.dispatch(), context(harness))),
@@ -137,20 +134,14 @@ export const drivers: Record<JobTransitionName, Driver> = {
   repairToPending: repaired('repairToPending', (row, harness) =>
     repairToPendingWrite(row, harness.dispatch(), context(harness)),
   ),
-  repairHint: repaired('repairHint', (row, harness) =>
-    repairHintWrite(row, harness.dispatch(), context(harness)),
-  ),
-  repairIndex: repaired('repairIndex', (row, harness) => repairIndexWrite(row, context(harness))),
-  repairAttributes: repaired('repairAttributes', (row, harness) =>
-    repairAttributesWrite(row, { maxCrashes: 4 }, context(harness)),
-  ),
+  repair: repaired('repair', (row, harness) => repairWrite(row, { maxCrashes: 4 }, context(harness))),
   repairByFailing: repaired('repairByFailing', (row, harness) =>
     repairByFailingWrite(row, 'unreadable', contractSettings, context(harness)),
   ),
 };
 
 /** Transitions that also need an operator's wish to end the job. */
-const NEEDS_CANCEL_REQUEST: readonly JobTransitionName[] = ['cancelRunning', 'cancelPending', 'cancelLapsed'];
+const NEEDS_CANCEL_REQUEST: readonly JobTransitionName[] = ['cancelRunning', 'finishCancel'];
 
 /** Brings a row into a status in the form that suits a transition best: only the status can be in its way. */
 export async function arrange(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { decideReap, lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
-import { claimOf, type LeaseEntry } from '../../lib/protocol/job.ts';
+import { claimOf, type LeaseEntry, leaseEntryOf, type PendingJob } from '../../lib/protocol/job.ts';
 import { newJob } from '../support/jobs.ts';
 import { claimedJob, entryOf, type Harness, contractSettings as settings } from './harness.ts';
 
@@ -199,8 +199,10 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.claim({ job: { jobId: met }, owner: 'w/2' })).toMatchObject({
       outcome: 'cancelRequested',
     });
-    expect(await harness.store.cancelPending({ jobId: met, attempt: 0 })).toMatchObject({ outcome: 'lost' });
-    expect(await harness.store.cancelPending({ jobId: met, attempt: 1 })).toEqual({ outcome: 'written' });
+    const waitingEntry = leaseEntryOf((await harness.store.read(met)) as PendingJob);
+    const cancel = { kind: 'cancel' } as const;
+    expect(await harness.store.reap({ ...waitingEntry, attempt: 0 }, cancel)).toEqual({ outcome: 'moved' });
+    expect(await harness.store.reap(waitingEntry, cancel)).toEqual({ outcome: 'written' });
     expect((await harness.store.read(met))?.status).toBe('cancelled');
   });
 

@@ -28,7 +28,7 @@ export type Move =
       readonly do: 'heartbeat' | 'checkpoint' | 'complete' | 'fail' | 'release' | 'releaseUnknown';
       readonly which: number;
     }
-  | { readonly do: 'cancelRunning' | 'cancelPending'; readonly which: number }
+  | { readonly do: 'cancelRunning'; readonly which: number }
   | { readonly do: 'look' }
   | { readonly do: 'reap'; readonly which: number }
   | { readonly do: 'cancel' | 'revive' | 'takeBack' | 'schedule' };
@@ -42,7 +42,6 @@ const verbs = [
   'release',
   'releaseUnknown',
   'cancelRunning',
-  'cancelPending',
 ] as const;
 
 /** Moves in the proportions of a system in trouble. */
@@ -149,8 +148,6 @@ function asWorker(world: World, verb: (typeof verbs)[number], job: RunningJob): 
       return store.releaseUnknown(job.jobId, job.leaseOwner, dispatch);
     case 'cancelRunning':
       return store.cancelRunning(claim);
-    case 'cancelPending':
-      return store.cancelPending(claim);
   }
 }
 
@@ -202,7 +199,7 @@ function expectSound(before: Job | undefined, after: Job | undefined, move: Move
 
 /** A fenced write is accepted only from the owner in the row just before it, or as the repetition of an end that stood. */
 function expectOneOwner(world: World, move: Move, outcome: unknown, before: Job | undefined): void {
-  if (!('which' in move) || move.do === 'reap' || move.do === 'cancelPending') return;
+  if (!('which' in move) || move.do === 'reap') return;
   const claim = world.claims.at(-1 - move.which);
   const { outcome: said } = (outcome ?? {}) as { outcome?: string };
   const owned =

@@ -3,7 +3,7 @@ import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 /** Ways in which a planted bug changes what the core meant to write. */
 
 export const FENCED = ['heartbeat', 'checkpoint', 'complete', 'retry', 'fail', 'release', 'cancelRunning'];
-export const REAPED = ['reclaim', 'quarantine', 'redispatch', 'cancelLapsed'];
+export const REAPED = ['reclaim', 'quarantine', 'redispatch', 'finishCancel'];
 
 /** Changes only the writes of some transitions. */
 export const of =

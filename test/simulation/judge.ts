@@ -55,7 +55,7 @@ const FENCED = new Set([
   'restart',
   'parkClaim',
 ]);
-const BY_LAPSE = new Set(['reclaim', 'quarantine', 'cancelLapsed']);
+const BY_LAPSE = new Set(['reclaim', 'quarantine', 'finishCancel']);
 const FINISHED = new Set(['done', 'failed', 'cancelled']);
 
 /** Watches every write that the table takes and says which promise it breaks. */

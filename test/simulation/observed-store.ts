@@ -37,17 +37,7 @@ const verbs = [
     'completeMany',
     'retry',
   ],
-  ...[
-    'fail',
-    'release',
-    'releaseUnknown',
-    'cancelRunning',
-    'cancelPending',
-    'reject',
-    'reap',
-    'reapMany',
-    'restart',
-  ],
+  ...['fail', 'release', 'releaseUnknown', 'cancelRunning', 'reject', 'reap', 'reapMany', 'restart'],
   ...['cancel', 'revive', 'takeBack', 'read'],
   ...['look', 'park', 'parkClaim', 'admit', 'waiting', 'leave', 'check'],
 ] as (keyof JobStore)[];

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobStatus } from '../../lib/protocol/job.ts';
+import { controlTransitions, limitTransitions } from '../../lib/protocol/limits/limit-transitions.ts';
 import {
-  controlTransitions,
   dataTransitions,
   jobTransitions,
   leaderTransitions,
-  limitTransitions,
   type Transition,
 } from '../../lib/protocol/transitions.ts';
 import { carriedAtOnce, NEW_INDEX_WRITE_UNITS } from '../../lib/settings/partitions.ts';

@@ -1,5 +1,5 @@
 import type { MissingDataError, NewerFormatError } from '../errors.ts';
-import type { Job, RunningJob } from '../job.ts';
+import type { Job, PendingJob, RunningJob } from '../job.ts';
 
 type ClaimRefusal =
   | { readonly outcome: 'absent' }
@@ -9,7 +9,7 @@ type ClaimRefusal =
   | { readonly outcome: 'held'; readonly job: RunningJob }
   | { readonly outcome: 'notYet'; readonly job: Job; readonly notBefore: number }
   /** Pending with a cancellation request, which the caller carries out. */
-  | { readonly outcome: 'cancelRequested'; readonly job: Job }
+  | { readonly outcome: 'cancelRequested'; readonly job: PendingJob }
   /** The row changed between the write and the read; its next hint will retry. */
   | { readonly outcome: 'contended'; readonly job: Job }
   /** Granted, then failed for good because its payload or checkpoint is gone. */

@@ -6,7 +6,6 @@ import { isObject, type StoredText } from '../rows/data-pointer.ts';
 import { shortenedError, toJsonText } from '../rows/json-text.ts';
 import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
 import {
-  cancelPendingWrite,
   cancelRunningWrite,
   completeWrite,
   failWrite,
@@ -41,8 +40,7 @@ type WorkerVerb =
   | 'restart'
   | 'release'
   | 'releaseUnknown'
-  | 'cancelRunning'
-  | 'cancelPending';
+  | 'cancelRunning';
 
 /** A longer error goes to a data row, with its head on the job's row. */
 const LONGEST_INLINE_ERROR = 250;
@@ -134,8 +132,6 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
       fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
 
     cancelRunning: (claim) => fenced(cancelRunningWrite(claim, context()), hasEnded(claim, 'cancelled')),
-
-    cancelPending: (observed) => fenced(cancelPendingWrite(observed, context())),
   };
 }
 

@@ -58,7 +58,7 @@ export function reapWrite(entry: LeaseEntry, action: ReapAction, at: WriteContex
     case 'cancel':
       return {
         ...observed,
-        transition: 'cancelLapsed',
+        transition: 'finishCancel',
         when: [[...isAsObserved, cancelIsRequested]],
         set: {
           ...cancelledAttributes(at),

@@ -26,58 +26,44 @@ function asScanned(row: Row, attributes: readonly string[]): readonly Clause[] {
   });
 }
 
-const repair = (
+const unchanged = (
   row: Row,
   write: Pick<RowWrite, 'transition' | 'set' | 'remove'>,
-  judgedBy: readonly string[],
+  alsoAsScanned: readonly string[],
   { changedBy }: WriteContext,
 ): RowWrite => ({
   jobId: String(row.jobId),
-  when: [asScanned(row, [...new Set([...FENCE, ...judgedBy])])],
+  when: [asScanned(row, [...new Set([...FENCE, ...alsoAsScanned])])],
   returns: 'nothing',
   ...write,
   set: { ...write.set, changedBy },
 });
 
+/** Leaves the status alone. */
+export const repairWrite = (
+  row: Row,
+  set: Readonly<Record<string, string | number>>,
+  context: WriteContext,
+  remove?: readonly string[],
+): RowWrite => unchanged(row, { transition: 'repair', set, remove }, Object.keys(set), context);
+
 export const repairToPendingWrite = (row: Row, dispatch: Dispatch, context: WriteContext): RowWrite =>
-  repair(
+  unchanged(
     row,
     { transition: 'repairToPending', set: pendingAttributes(String(row.jobId), dispatch, context.shards) },
     ['leaseShard', 'leaseOwner'],
     context,
   );
 
-export const repairHintWrite = (row: Row, dispatch: Dispatch, context: WriteContext): RowWrite =>
-  repair(
-    row,
-    { transition: 'repairHint', set: { leaseUntil: dispatch.leaseUntil, dispatches: dispatch.dispatches } },
-    ['notBefore'],
-    context,
-  );
-
 /** Puts a failed row into the index, and takes any other finished row out of it. */
-export const repairIndexWrite = (row: Row, context: WriteContext): RowWrite =>
-  repair(
-    row,
-    {
-      transition: 'repairIndex',
-      ...(row.status === 'failed'
-        ? { set: failedPlace(row, context.shards) }
-        : { set: {}, remove: ['leaseUntil'] }),
-    },
-    ['leaseShard', 'finishedAt'],
-    context,
-  );
+export const placeInIndexWrite = (row: Row, context: WriteContext): RowWrite =>
+  row.status === 'failed'
+    ? repairWrite(row, failedPlace(row, context.shards), context)
+    : repairWrite(row, {}, context, ['leaseUntil']);
 
 /** Where the failing transition would have put the row. */
 const failedPlace = (row: Row, shards: number) =>
   failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), Number(row.finishedAt), shards);
-
-export const repairAttributesWrite = (
-  row: Row,
-  mended: Readonly<Record<string, string | number>>,
-  context: WriteContext,
-): RowWrite => repair(row, { transition: 'repairAttributes', set: mended }, Object.keys(mended), context);
 
 /** Makes an unrepairable row readable as failed, and keeps its contents. */
 export function repairByFailingWrite(
@@ -118,7 +104,7 @@ export function repairByFailingWrite(
     ),
     ...WAITING.filter((name) => row[name] !== undefined),
   ];
-  return repair(row, { transition: 'repairByFailing', set, remove }, [], context);
+  return unchanged(row, { transition: 'repairByFailing', set, remove }, [], context);
 }
 
 function isFine(name: string, value: unknown): boolean {

@@ -9,7 +9,6 @@ import { shortCause } from '../rows/json-text.ts';
 import { failedShard, pendingShard, runningShard } from '../shards.ts';
 import type { TransitionName } from '../transitions.ts';
 import {
-  attemptIs,
   cancelIsNotRequested,
   cancelIsRequested,
   checkpointIsNewer,
@@ -302,19 +301,6 @@ export const cancelRunningWrite = (claim: Claim, at: WriteContext): RowWrite => 
   const set = { ...cancelledAttributes(at), ...claimEnded(claim, at.now, 'cancelled') };
   return byHolder('cancelRunning', claim, { when: [cancelIsRequested], set, remove: ['leaseUntil'] }, at);
 };
-
-/** A job whose cancellation was requested while it ran, and that came back to the queue. */
-export const cancelPendingWrite = (
-  observed: { readonly jobId: string; readonly attempt: number },
-  at: WriteContext,
-): RowWrite => ({
-  transition: 'cancelPending',
-  jobId: observed.jobId,
-  when: [[statusIs('pending'), attemptIs(observed.attempt), cancelIsRequested]],
-  set: { ...cancelledAttributes(at), changedBy: at.changedBy },
-  remove: ['leaseUntil', ...WAITING],
-  returns: 'nothing',
-});
 
 export const pendingAttributes = (jobId: string, dispatch: Dispatch, shards: number) => ({
   status: 'pending',

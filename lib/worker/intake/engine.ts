@@ -1,6 +1,7 @@
 import type { ClaimOutcome } from '../../protocol/decisions/decide-claim.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import { BadRowError, isOutage } from '../../protocol/errors.ts';
+import { leaseEntryOf } from '../../protocol/job.ts';
 import type { Group } from '../../protocol/limits/group.ts';
 import type { ClaimRequest, ReceivedMessage } from '../../protocol/ports.ts';
 import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../settings/heartbeat-timing.ts';
@@ -183,8 +184,7 @@ async function interpretReply(
       return { kind: 'claimed', job: outcome.job, sentAt };
     }
     case 'cancelRequested': {
-      const { jobId, attempt } = outcome.job;
-      const ended = await store.cancelPending({ jobId, attempt });
+      const ended = await store.reap(leaseEntryOf(outcome.job), { kind: 'cancel' });
       if (ended.outcome !== 'written') return SETTLED;
       telemetry.count('JobsCancelled');
       runner.publish([{ name: 'JobCancelled', detail: { ...eventDetailOf(outcome.job), at: clock.now() } }]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { rowAfter } from '../../../lib/protocol/writes/evaluate.ts';
-import { repairByFailingWrite, repairIndexWrite } from '../../../lib/protocol/writes/repair-writes.ts';
+import { placeInIndexWrite, repairByFailingWrite } from '../../../lib/protocol/writes/repair-writes.ts';
 import type { Row, RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { row } from '../../support/rows.ts';
 
@@ -20,7 +20,7 @@ const asScanned = [
 describe('what the doctor writes', () => {
   it('for a rejected message puts it in the place of the id that it named', () => {
     const bad = row({ jobId: 'bad:a', status: 'failed' });
-    expect(repairIndexWrite(bad, at)).toMatchObject({ jobId: 'bad:a', set: { leaseShard: 'f4' } });
+    expect(placeInIndexWrite(bad, at)).toMatchObject({ jobId: 'bad:a', set: { leaseShard: 'f4' } });
     expect(failing(bad)).toMatchObject({ jobId: 'bad:a', set: { leaseShard: 'f4' } });
   });
 });

@@ -1,10 +1,9 @@
 import { planDispatch } from '../../../protocol/decisions/dispatch.ts';
 import {
-  repairAttributesWrite,
+  placeInIndexWrite,
   repairByFailingWrite,
-  repairHintWrite,
-  repairIndexWrite,
   repairToPendingWrite,
+  repairWrite,
 } from '../../../protocol/writes/repair-writes.ts';
 import type { Row } from '../../../protocol/writes/row-write.ts';
 import type { WriteContext } from '../../../protocol/writes/worker-writes.ts';
@@ -29,18 +28,20 @@ export function toPendingRepair(row: Row, context: RowContext): Repair {
 
 export function hintRepair(row: Row, context: RowContext, notBefore: number): Repair {
   const dispatch = planDispatch(context.now, notBefore, context.settings);
-  return { dispatch, type: typeIn(row), write: repairHintWrite(row, dispatch, writing(context)) };
+  const { leaseUntil, dispatches } = dispatch;
+  const write = repairWrite(row, { leaseUntil, dispatches }, writing(context));
+  return { dispatch, type: typeIn(row), write };
 }
 
 export const indexRepair = (row: Row, context: RowContext): Repair => ({
-  write: repairIndexWrite(row, writing(context)),
+  write: placeInIndexWrite(row, writing(context)),
 });
 
 export const attributesRepair = (
   row: Row,
   repaired: Readonly<Record<string, string | number>>,
   context: RowContext,
-): Repair => ({ write: repairAttributesWrite(row, repaired, writing(context)) });
+): Repair => ({ write: repairWrite(row, repaired, writing(context)) });
 
 export const failRepair = (row: Row, why: string, context: RowContext): Repair => ({
   write: repairByFailingWrite(row, why, context.settings, writing(context)),

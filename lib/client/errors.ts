@@ -46,7 +46,7 @@ export class WaitTimedOutError extends LeaseholdError {
   readonly job: JobRecord | UnknownJob;
 
   constructor(job: Job | UnknownJob, timeoutMs: number) {
-    const state = job.status === 'unknown' ? job.says : `it is ${job.status}, attempt ${job.attempt}`;
+    const state = job.status === 'unknown' ? job.message : `it is ${job.status}, attempt ${job.attempt}`;
     super(
       WaitTimedOutError.code,
       `job '${job.jobId}' has not ended within ${timeoutMs} ms: ${state}. It goes on; wait for it again, or cancel it`,
@@ -62,7 +62,7 @@ export class JobNotFoundError extends LeaseholdError {
   readonly job: UnknownJob;
 
   constructor(job: UnknownJob) {
-    super(JobNotFoundError.code, job.says);
+    super(JobNotFoundError.code, job.message);
     this.job = job;
   }
 }

@@ -13,7 +13,7 @@ export interface UnknownJob {
     /** Reported by CloudWatch, a few minutes old; undefined if not accessible. */
     readonly oldestAgeMs?: number;
   };
-  readonly says: string;
+  readonly message: string;
 }
 
 /** One read if there is a row. */
@@ -29,7 +29,7 @@ export async function unknownJob(parts: UnknownParts, jobId: string): Promise<Un
     status: 'unknown',
     jobId,
     queue,
-    says: `There is no job '${jobId}' in table ${parts.found.tableName}: not started, or unknown.${tellWaiting(queue)} A message has no row before its first claim, and a finished job is removed after its retention`,
+    message: `There is no job '${jobId}' in table ${parts.found.tableName}: not started, or unknown.${tellWaiting(queue)} A message has no row before its first claim, and a finished job is removed after its retention`,
   };
 }
 

@@ -11,63 +11,63 @@ export const USABLE_SHARE = 0.85;
 interface Relation {
   readonly holds: (s: Settings) => boolean;
   /** Names both settings, both values, and a fix. */
-  readonly says: (s: Settings) => string;
+  readonly message: (s: Settings) => string;
 }
 
 const relations: readonly Relation[] = [
   {
     holds: (s) => s.heartbeatMs * 3 <= s.leaseMs,
-    says: (s) =>
+    message: (s) =>
       `heartbeatMs (${s.heartbeatMs}) must be at most a third of leaseMs (${s.leaseMs}), so that two lost heartbeats do not lose a job; set heartbeatMs to ${Math.floor(s.leaseMs / 3)} or leaseMs to ${s.heartbeatMs * 3}`,
   },
   {
     holds: (s) => s.minLeaseMs <= s.leaseMs,
-    says: (s) =>
+    message: (s) =>
       `minLeaseMs (${s.minLeaseMs}) must be at most leaseMs (${s.leaseMs}); lower minLeaseMs or raise leaseMs`,
   },
   {
     holds: (s) => s.skewMs * 3 < s.minLeaseMs,
-    says: (s) =>
+    message: (s) =>
       `skewMs (${s.skewMs}) must be less than a third of minLeaseMs (${s.minLeaseMs}); lower skewMs to ${Math.ceil(s.minLeaseMs / 3) - 1} or raise minLeaseMs above ${s.skewMs * 3}`,
   },
   {
     holds: (s) => s.deadlineMarginMs < s.functionTimeoutMs,
-    says: (s) =>
+    message: (s) =>
       `deadlineMarginMs (${s.deadlineMarginMs}) must be less than functionTimeoutMs (${s.functionTimeoutMs}), or no job ever starts; lower deadlineMarginMs`,
   },
   {
     holds: (s) => s.queueRetentionMs < s.deadLetterRetentionMs,
-    says: (s) =>
+    message: (s) =>
       `queueRetentionMs (${s.queueRetentionMs}) must be less than deadLetterRetentionMs (${s.deadLetterRetentionMs}), because SQS counts a message's age from its first sending; lower queueRetentionMs`,
   },
   {
     holds: (s) => s.deadLetterRetentionMs < s.rowRetentionMs,
-    says: (s) =>
+    message: (s) =>
       `deadLetterRetentionMs (${s.deadLetterRetentionMs}) must be less than rowRetentionMs (${s.rowRetentionMs}), or a late duplicate runs a finished job again; raise rowRetentionMs`,
   },
   {
     holds: (s) => s.backoffBaseMs <= s.backoffCapMs,
-    says: (s) =>
+    message: (s) =>
       `backoffCapMs (${s.backoffCapMs}) must be at least backoffBaseMs (${s.backoffBaseMs}); raise backoffCapMs or lower backoffBaseMs`,
   },
   {
     holds: (s) => s.dispatchLeaseMs <= s.dispatchLeaseCapMs,
-    says: (s) =>
+    message: (s) =>
       `dispatchLeaseCapMs (${s.dispatchLeaseCapMs}) must be at least dispatchLeaseMs (${s.dispatchLeaseMs}); raise dispatchLeaseCapMs`,
   },
   {
     holds: (s) => s.maxCrashes <= s.maxAttempts,
-    says: (s) =>
+    message: (s) =>
       `maxCrashes (${s.maxCrashes}) must be at most maxAttempts (${s.maxAttempts}), which counts crashes as well; lower maxCrashes or raise maxAttempts`,
   },
   {
     holds: (s) => s.batchConcurrency <= s.batchSize,
-    says: (s) =>
+    message: (s) =>
       `batchConcurrency (${s.batchConcurrency}) must be at most batchSize (${s.batchSize}); raise batchSize or lower batchConcurrency`,
   },
   {
     holds: (s) => s.shards >= shardsNeeded(s),
-    says: (s) =>
+    message: (s) =>
       `shards (${s.shards}) are too few for maxRunning (${s.maxRunning}) at heartbeatMs (${s.heartbeatMs}) and maxStartsPerSecond (${s.maxStartsPerSecond}): a shard cannot be split, and a partition of the index takes ${PARTITION_WRITE_UNITS} write units a second, of which ${100 * USABLE_SHARE}% can be planned for; a heartbeat uses ${UNITS_PER_BEAT}, and so does a job that starts and ends; set shards to ${shardsNeeded(s)} or more, or lengthen heartbeatMs and leaseMs`,
   },
 ];
@@ -85,4 +85,4 @@ export const shardsNeeded = (load: Load): number =>
   Math.max(1, Math.ceil(unitsNeeded(load).index / (PARTITION_WRITE_UNITS * USABLE_SHARE)));
 
 export const brokenRelations = (settings: Settings): string[] =>
-  relations.filter((relation) => !relation.holds(settings)).map((relation) => relation.says(settings));
+  relations.filter((relation) => !relation.holds(settings)).map((relation) => relation.message(settings));

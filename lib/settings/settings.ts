@@ -19,36 +19,36 @@ interface NumberSetting {
   readonly default: number;
   readonly min: number;
   readonly max: number;
-  readonly says: string;
+  readonly description: string;
 }
 
 interface ChoiceSetting {
   readonly kind: 'choice';
   readonly default: string;
   readonly choices: readonly string[];
-  readonly says: string;
+  readonly description: string;
 }
 
 interface SwitchSetting {
   readonly kind: 'switch';
   readonly default: boolean;
-  readonly says: string;
+  readonly description: string;
 }
 
 interface TypesSetting {
   readonly kind: 'types';
   readonly default: string;
-  readonly says: string;
+  readonly description: string;
 }
 
 export type SettingDeclaration = NumberSetting | ChoiceSetting | SwitchSetting | TypesSetting;
 
-const ms = (standard: number, min: number, max: number, says: string) =>
-  ({ kind: 'number', unit: 'ms', default: standard, min, max, says }) as const;
-const count = (standard: number, min: number, max: number, says: string) =>
-  ({ kind: 'number', unit: 'count', default: standard, min, max, says }) as const;
-const bytes = (standard: number, max: number, says: string) =>
-  ({ kind: 'number', unit: 'bytes', default: standard, min: 256, max, says }) as const;
+const ms = (standard: number, min: number, max: number, description: string) =>
+  ({ kind: 'number', unit: 'ms', default: standard, min, max, description }) as const;
+const count = (standard: number, min: number, max: number, description: string) =>
+  ({ kind: 'number', unit: 'count', default: standard, min, max, description }) as const;
+const bytes = (standard: number, max: number, description: string) =>
+  ({ kind: 'number', unit: 'bytes', default: standard, min: 256, max, description }) as const;
 
 export const declarations = {
   leaseMs: ms(20 * SECOND, 10 * SECOND, HOUR, 'how long a claim holds without a heartbeat'),
@@ -100,7 +100,8 @@ export const declarations = {
     kind: 'choice',
     default: 'cells',
     choices: ['cells', 'none'],
-    says: 'whether handlers run in processes of their own (cells), or beside their host: for tests and functions below 256 MB',
+    description:
+      'whether handlers run in processes of their own (cells), or beside their host: for tests and functions below 256 MB',
   },
   cells: count(0, 0, 100, 'processes that share a worker process’s jobs; 0 means one for each processor'),
   cellMemoryMb: count(
@@ -134,35 +135,37 @@ export const declarations = {
     DAY,
     'longest time between progress reports before heartbeats stop; 0 expects none',
   ),
-  reaperEnabled: { kind: 'switch', default: true, says: 'whether the reaper acts' },
+  reaperEnabled: { kind: 'switch', default: true, description: 'whether the reaper acts' },
   reaperIntervalMs: ms(MINUTE, MINUTE, HOUR, 'how often the schedule starts a reaper'),
   minSweepIntervalMs: ms(500, 100, MINUTE, 'shortest time between two sweeps of one reaper'),
   logLevel: {
     kind: 'choice',
     default: 'INFO',
     choices: ['DEBUG', 'INFO', 'WARN', 'ERROR'],
-    says: 'what is logged; INFO has one line for each job',
+    description: 'what is logged; INFO has one line for each job',
   },
   metricsByType: {
     kind: 'switch',
     default: false,
-    says: 'whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month',
+    description:
+      'whether wait and run time are measured for each job type: two custom metrics a type, $0.60 a month',
   },
   fair: {
     kind: 'switch',
     default: false,
-    says: 'whether messages carry their `key` as SQS’s message group, so that no tenant’s backlog delays the others on Lambda',
+    description:
+      'whether messages carry their `key` as SQS’s message group, so that no tenant’s backlog delays the others on Lambda',
   },
-  eventsEnabled: { kind: 'switch', default: true, says: 'whether events go to EventBridge' },
+  eventsEnabled: { kind: 'switch', default: true, description: 'whether events go to EventBridge' },
   startedEvents: {
     kind: 'types',
     default: '',
-    says: 'types, separated by commas, whose jobs publish JobStarted; * means all',
+    description: 'types, separated by commas, whose jobs publish JobStarted; * means all',
   },
   doneEvents: {
     kind: 'types',
     default: '',
-    says: 'types, separated by commas, whose jobs publish JobDone; * means all',
+    description: 'types, separated by commas, whose jobs publish JobDone; * means all',
   },
 } as const satisfies Record<string, SettingDeclaration>;
 
@@ -232,7 +235,7 @@ function problemsOf(name: SettingName, settings: Settings, allowShortTimes: bool
   const declaration: SettingDeclaration = declarations[name];
   const value: unknown = settings[name];
   const refuse = (allowed: string) => [
-    `setting '${name}' is ${quoted(value)}; it must be ${allowed} (${declaration.says})`,
+    `setting '${name}' is ${quoted(value)}; it must be ${allowed} (${declaration.description})`,
   ];
   switch (declaration.kind) {
     case 'switch':

@@ -54,7 +54,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 function rendered(): string {
   const props = settingNames.map((name) => {
     const declaration = declarations[name];
-    const parts = [sentence(declaration.says), `@default ${defaultOf(name, declaration)}`];
+    const parts = [sentence(declaration.description), `@default ${defaultOf(name, declaration)}`];
     const line = `  /** ${parts.join(' ')} */`;
     const comment = line.length <= 120 ? line : `  /**\n   * ${parts.join('\n   * ')}\n   */`;
     return `${comment}\n  readonly ${propOf(name)}?: ${typeOf(declaration)};`;

@@ -73,7 +73,7 @@ describeOnOneEngine('a client', (engine) => {
       expect(await client.get('waiting')).toMatchObject({
         status: 'unknown',
         queue: { visible: 1, inFlight: 0, delayed: 0 },
-        says: expect.stringMatching(/'waiting'.*not started, or unknown.*1 message wait/),
+        message: expect.stringMatching(/'waiting'.*not started, or unknown.*1 message wait/),
       });
     });
   });

@@ -119,7 +119,7 @@ function shownSetting(name: SettingName): string[] {
     `\`${name}\``,
     shownValue(declaration, declaration.default),
     allowed(declaration),
-    declaration.says,
+    declaration.description,
   ];
 }
 

@@ -59,7 +59,7 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
   try {
     const result = await (verb.apply ?? ((id) => actOnJob(system, id, verb.act)))(jobId);
     if (result.outcome === 'absent')
-      return { jobId, outcome: 'absent', says: (await unknownJob(system, jobId)).says };
+      return { jobId, outcome: 'absent', says: (await unknownJob(system, jobId)).message };
     const { outcome, job, hintFailed } = result;
     return {
       jobId,

@@ -7,7 +7,7 @@ import type { System } from './system.ts';
 /** Throws an error that says where else to look. */
 export async function readJob(system: System, jobId: string): Promise<Job> {
   const job = await lookUp(system, jobId);
-  if (job.status === 'unknown') throw new CliError(job.says, exitCodes.refused);
+  if (job.status === 'unknown') throw new CliError(job.message, exitCodes.refused);
   return job;
 }
 

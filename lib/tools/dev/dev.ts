@@ -236,7 +236,7 @@ async function openParts(
     }),
     scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
     queueDepth: () => describeQueue(aws.sqs, queueUrl),
-    tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).says,
+    tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).message,
     local: consoleWorkers(stack),
     send: () => sendLine(types),
     work: options.workers === 0 ? workLine : undefined,

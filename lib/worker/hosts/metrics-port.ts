@@ -51,7 +51,7 @@ function seriesOf(
   metric: MetricName,
   { sum, readings }: { readonly sum: number; readonly readings: number },
 ) {
-  const { unit, says } = metrics[metric];
+  const { unit, description: says } = metrics[metric];
   const name = `leasehold_${metric.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}`;
   const isState = states.includes(metric);
   if (unit === 'Milliseconds')

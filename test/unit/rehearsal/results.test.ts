@@ -46,7 +46,9 @@ describe('a measured bound', () => {
     expect(doc('operating/runbook.md')).toContain(
       "a\nminute or two for our metrics and Lambda's, up to five for SQS's",
     );
-    expect(metrics.ReaperLate.says).toContain(`more than ${LATE_MS / 1000} s after they were promised`);
+    expect(metrics.ReaperLate.description).toContain(
+      `more than ${LATE_MS / 1000} s after they were promised`,
+    );
     const rows = doc('operating/runbook.md').split('\n');
     for (const { title, minutes } of Object.values(DRIVEN_ALARMS))
       expect(

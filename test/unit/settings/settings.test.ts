@@ -54,7 +54,7 @@ describe('settings', () => {
       const [problem = ''] = ownProblems(name, value);
       expect(problem).toContain(`is ${value}; it must be`);
       expect(problem).toContain(`from ${min} to ${max}`);
-      expect(problem).toContain(declarations[name].says);
+      expect(problem).toContain(declarations[name].description);
     }
   });
 

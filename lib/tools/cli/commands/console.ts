@@ -79,7 +79,7 @@ async function serve(
     metrics,
     where: await whereOf(system),
     send: () => sendLine(found),
-    tellUnknown: async (jobId) => (await unknownJob(system, jobId)).says,
+    tellUnknown: async (jobId) => (await unknownJob(system, jobId)).message,
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
   output.json({ url: page.url });

@@ -91,7 +91,7 @@ describe('an id without a row', () => {
   };
 
   it('is told with the depth of the queue and the age of its oldest message', async () => {
-    const { queue, says } = await told(3);
+    const { queue, message: says } = await told(3);
     expect(queue).toEqual({ visible: 3, inFlight: 0, delayed: 0, oldestAgeMs: 754_000 });
     expect(says).toMatch(
       /not started, or unknown\. In the queue 3 messages wait, .*; the oldest is 12 min 34 s old\./,

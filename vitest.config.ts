@@ -21,7 +21,12 @@ const cores = availableParallelism();
  * come after it, and use the cores that the last of those who wait leave idle.
  */
 const besideOthers = { maxWorkers: 3 * cores, sequence: { groupOrder: 0 } };
-const onEngines = { ...besideOthers, globalSetup: ['test/support/engines-setup.ts'] };
+const onEngines = {
+  ...besideOthers,
+  globalSetup: ['test/support/engines-setup.ts'],
+  // Each look is a request to an engine, which takes a core from the processes that are waited for.
+  expect: { poll: { timeout: 120_000, interval: 50 } },
+};
 /** Many short files that compute: on more workers than cores they would only load the same modules more often. */
 const onAllCores = { maxWorkers: cores, sequence: { groupOrder: 1 } };
 

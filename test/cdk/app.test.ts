@@ -43,6 +43,7 @@ function runApp(environment: Environment = {}) {
     encoding: 'utf8',
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       CDK_VALIDATION: 'false',
       CDK_OUTDIR: join(folder, 'cdk.out'),
       CDK_CONTEXT_JSON: JSON.stringify({ ...featureFlags, 'aws:cdk:bundling-stacks': [] }),

@@ -6,6 +6,7 @@ import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { type Claim, claimOf } from '../../lib/protocol/job.ts';
 import { parseGroup } from '../../lib/protocol/limits/group.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
+import { isDeep } from '../support/depth.ts';
 import { type Deployed, deploy } from './deployed.ts';
 import { type Breakage, loseFirstReplies } from './iam-gate.ts';
 import { projectRoot, withoutValidation } from './support.ts';
@@ -80,7 +81,8 @@ describe.each([
     where: 'where every reply arrives',
     breakage: (): Breakage => () => undefined,
     concurrencies: [1, 10],
-    sizes: [0, 5_000, 30_000],
+    // The largest has a row of its own.
+    sizes: isDeep ? [0, 5_000, 30_000] : [0, 30_000],
   },
   // Once each: the SDK stops repeating requests when too many have failed.
   {

@@ -54,13 +54,13 @@ describe('a job that kills its whole host three times', () => {
 describe('a worker process that is killed', () => {
   const moments = [
     ['after its claim was granted, before it knows', 'claim', 'after', 1],
-    ['after a checkpoint was stored, before it knows', 'checkpoint', 'after', 1],
     ['after the work, before the result is stored', 'complete', 'before', 1],
   ] as const;
   const furtherMoments = [
     // The message comes back to another worker, and nothing is charged.
     ['before its claim reaches the table', 'claim', 'before', 0],
     ['before a checkpoint is stored', 'checkpoint', 'before', 1],
+    ['after a checkpoint was stored, before it knows', 'checkpoint', 'after', 1],
     ['after the result was stored, before it knows', 'complete', 'after', 0],
   ] as const;
   it.each(isDeep ? [...moments, ...furtherMoments] : moments)(
@@ -139,24 +139,4 @@ describe('a worker process that is killed', () => {
     expect(jobs.filter((job) => job.attempt !== 1 + ends(job))).toEqual([]);
     expect(Math.max(...jobs.map(lapsesOf))).toBe(1);
   });
-});
-
-describe('a job that kills its cell', () => {
-  it.each(isDeep ? (['exit', 'kill', 'exhaustMemory'] as const) : (['kill'] as const))(
-    'by %s once, is done at the second attempt',
-    async (fate) => {
-      const worker = stage.worker();
-      await worker.ready();
-      await stage.stack.send('journal', { ...steps, fates: { 1: fate } }, { jobId: 'a' });
-      const [job] = await stage.finished('a');
-      // By the host that held the lease all along: nobody else had to notice.
-      expect(job).toMatchObject({ status: 'done', attempt: 2, errors: 0 });
-      expect((job?.crashes ?? 0) + (job?.releases ?? 0)).toBe(1);
-      // A host may see that memory runs out before the kernel does, and ends the cell itself.
-      const outcome = fate === 'exhaustMemory' ? /^(crashed|released)$/ : /^crashed$/;
-      expect(job?.claims[0]?.outcome).toMatch(outcome);
-      if (fate !== 'exhaustMemory') expect(job?.claims[0]?.cause).toMatch(/^crashed(, not charged)?: /);
-      expect(worker.deaths).toBe(0);
-    },
-  );
 });

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/tools/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
@@ -23,68 +23,6 @@ const started: ReturnType<typeof spawn>[] = [];
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL');
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-it('runs a local stack that other commands in its folder find, until Ctrl-C', {
-  timeout: 180_000,
-}, async () => {
-  const folder = newFolder();
-  const child = spawn(process.execPath, [bin, 'dev', '--no-demo', '--workers', '1'], {
-    ...{ cwd: folder, env: bareEnvironment() },
-  });
-  started.push(child);
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    said += chunk;
-  });
-  const ended = once(child, 'exit');
-  const file = join(folder, LOCAL_STATE_FILE);
-  // The stack is found by its file a moment before it tells where its console is.
-  await expect
-    .poll(() => (existsSync(file) && said.includes('Console')) || child.exitCode !== null, {
-      ...{ timeout: 90_000, interval: 100 },
-    })
-    .toBe(true);
-  expect([child.exitCode, said]).toEqual([null, expect.stringContaining('Console')]);
-
-  const page = await runProcess(['console', '--json'], { directory: folder });
-  expect(page.json()).toMatchObject({ url: expect.stringContaining('#token='), startedBy: 'leasehold dev' });
-  const { origin, hash } = new URL(page.json<{ url: string }>().url);
-  const unsent = await fetch(`${origin}/api/jobs/unsent`, {
-    headers: { [TOKEN_HEADER]: hash.slice(`#${TOKEN_PARAMETER}=`.length) },
-  });
-  expect([unsent.status, await unsent.json()]).toEqual([
-    404,
-    {
-      ok: false,
-      message: expect.stringMatching(/not started, or unknown\. In the queue \d+ messages? wait/),
-    },
-  ]);
-  const sent = await runProcess(['send', 'no-such-type', '1', '--job-id', 'mine', '--json'], {
-    directory: folder,
-  });
-  expect(sent.json()).toMatchObject({ outcome: 'sent', jobId: 'mine' });
-  // The worker has no handler for it, and keeps it as a row.
-  await expect
-    .poll(async () => (await runProcess(['show', 'mine', '--json'], { directory: folder })).code, {
-      ...{ timeout: 60_000, interval: 500 },
-    })
-    .toBe(0);
-
-  const second = await runProcess(['dev', '--no-demo'], { directory: folder });
-  expect([second.code, second.stderr]).toEqual([
-    2,
-    expect.stringContaining(`runs in this folder already (process ${child.pid})`),
-  ]);
-
-  child.kill('SIGINT');
-  expect(await ended).toEqual([0, null]);
-  expect(existsSync(file)).toBe(false);
-  const after = await runProcess(['ls'], { directory: folder });
-  expect([after.code, after.stderr]).toEqual([2, expect.stringContaining("'leasehold dev'")]);
 });
 
 /** Starts `leasehold dev` with a module, and waits until it has said something. */
@@ -109,12 +47,14 @@ async function devWith(
   return { folder, file, child, ended, hears, said: () => said };
 }
 
-const greet = (word: string) => `
+const jobs = (word: string) => `
 import { createRegistry, defineJob } from 'leasehold';
 import { createProducer } from 'leasehold/producer';
-const schema = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
+const any = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
+const validate = (value) =>
+  typeof value.name === 'string' ? { value } : { issues: [{ message: 'no ' + process.env.LEVEL, path: ['name'] }] };
 export const registry = createRegistry([defineJob({
-  type: 'greet', payload: schema,
+  type: 'greet', payload: any,
   async run({ payload, attempt }, { log }) {
     log.info('${word}', { name: payload.name });
     console.log('plain words');
@@ -124,91 +64,107 @@ export const registry = createRegistry([defineJob({
     if (payload.name === 'Eve') await createProducer().send('greet', { name: 'Mallory' }, { jobId: 'sent' });
     return {};
   },
+}), defineJob({
+  type: 'answer', payload: { '~standard': { version: 1, vendor: 'test', validate } }, run: () => '${word}',
 })]);
 `;
 
-it('runs the jobs of a module, and says their logs, errors and ends; a change of the file is taken up', {
-  timeout: 180_000,
-}, async () => {
-  const mine = { LEVEL: 'shell', AWS_ACCESS_KEY_ID: 'MINE', AWS_SECRET_ACCESS_KEY: 'MINE' };
-  const dev = await devWith(greet('hello'), mine, '--aws', 'mine');
-  await dev.hears(/leasehold -- send greet '\{\}'/);
-  const below = join(dev.folder, 'deep', 'below');
-  mkdirSync(below, { recursive: true });
-  const send = (name: string, jobId: string) =>
-    runProcess(['send', 'greet', JSON.stringify({ name }), '--job-id', jobId], { directory: below });
-  expect((await send('Eve', 'first')).code).toBe(0);
-  await dev.hears(/first greet #1 +hello +name=Eve/);
-  await dev.hears(/plain words/);
-  await dev.hears(/first greet #1 .*Error: not her/);
-  await dev.hears(/first greet #2 +done after/);
-  // The handler sees the user's AWS settings; Leasehold's own clients, here and there, use the stack's.
-  await dev.hears(
-    /first greet #2 +sees +DATABASE_URL=postgres:\/\/file LEVEL=shell AWS_ACCESS_KEY_ID=MINE\s*$/m,
-  );
-  await dev.hears(/sent greet #1 +done after/);
-  const { stdout } = await runProcess(['dev', '--env'], { directory: below });
-  expect(stdout).toMatch(/^LEASEHOLD_QUEUE_URL=http:\/\/127\.0\.0\.1:\d+\/.*$/m);
+describe('leasehold dev', () => {
+  let dev: Awaited<ReturnType<typeof devWith>>;
+  let directory: string;
+  const run = (...args: readonly string[]) => runProcess(args, { directory });
+  const send = (...args: readonly string[]) => run('send', ...args);
+  beforeAll(async () => {
+    const mine = { LEVEL: 'shell', AWS_ACCESS_KEY_ID: 'MINE', AWS_SECRET_ACCESS_KEY: 'MINE' };
+    dev = await devWith(jobs('hello'), mine, '--aws', 'mine');
+    directory = join(dev.folder, 'deep', 'below');
+    mkdirSync(directory, { recursive: true });
+  });
 
-  writeFileSync(dev.file, greet('good day'));
-  await dev.hears(/jobs\.ts changed/);
-  expect((await send('Ada', 'second')).code).toBe(0);
-  await dev.hears(/second greet #1 +good day +name=Ada/);
-  dev.child.kill('SIGINT');
-  expect(await dev.ended).toEqual([0, null]);
-});
+  it('runs the jobs of a module, and says their logs, errors and ends', async () => {
+    await dev.hears(/leasehold -- send greet '\{\}'/);
+    await dev.hears(/Console/);
+    expect((await send('greet', '{"name":"Eve"}', '--job-id', 'first')).code).toBe(0);
+    await dev.hears(/first greet #1 +hello +name=Eve/);
+    await dev.hears(/plain words/);
+    await dev.hears(/first greet #1 .*Error: not her/);
+    await dev.hears(/first greet #2 +done after/);
+    // The handler sees the user's AWS settings; Leasehold's own clients, here and there, use the stack's.
+    await dev.hears(
+      /first greet #2 +sees +DATABASE_URL=postgres:\/\/file LEVEL=shell AWS_ACCESS_KEY_ID=MINE\s*$/m,
+    );
+    await dev.hears(/sent greet #1 +done after/);
+    expect((await run('dev', '--env')).stdout).toMatch(
+      /^LEASEHOLD_QUEUE_URL=http:\/\/127\.0\.0\.1:\d+\/.*$/m,
+    );
+  });
 
-const strict = (word: string) => `
-import { createRegistry, defineJob } from 'leasehold';
-const validate = (value) =>
-  typeof value.name === 'string' ? { value } : { issues: [{ message: 'no ' + process.env.LEVEL, path: ['name'] }] };
-export const registry = createRegistry([defineJob({
-  type: 'greet', payload: { '~standard': { version: 1, vendor: 'test', validate } }, run: () => '${word}',
-})]);
-`;
+  it('is found by other commands in its folder and below', async () => {
+    const page = await run('console', '--json');
+    expect(page.json()).toMatchObject({
+      url: expect.stringContaining('#token='),
+      startedBy: 'leasehold dev',
+    });
+    const { origin, hash } = new URL(page.json<{ url: string }>().url);
+    const unsent = await fetch(`${origin}/api/jobs/unsent`, {
+      headers: { [TOKEN_HEADER]: hash.slice(`#${TOKEN_PARAMETER}=`.length) },
+    });
+    expect([unsent.status, await unsent.json()]).toEqual([
+      404,
+      {
+        ok: false,
+        message: expect.stringMatching(/not started, or unknown\. In the queue \d+ messages? wait/),
+      },
+    ]);
+    const second = await runProcess(['dev', '--no-demo'], { directory: dev.folder });
+    expect([second.code, second.stderr]).toEqual([
+      2,
+      expect.stringContaining(`runs in this folder already (process ${dev.child.pid})`),
+    ]);
+  });
 
-it('checks a job before it is sent, says why one was rejected, and runs the last version of a broken module', {
-  timeout: 180_000,
-}, async () => {
-  const dev = await devWith(strict('first'));
-  await dev.hears(/leasehold -- send greet/);
-  const directory = dev.folder;
-  const send = (...args: readonly string[]) => runProcess(['send', ...args], { directory });
-  const misspelled = await send('gret', '{"name":"Ada"}');
-  expect([misspelled.code, misspelled.stderr]).toEqual([
-    2,
-    expect.stringMatching(/Not sent: no handler for type 'gret'\. Did you mean 'greet'\?.*--force/),
-  ]);
-  // The schema sees the handlers' environment, not that of this shell.
-  const refused = await send('greet', '{"nam":"Ada"}');
-  expect([refused.code, refused.stderr]).toEqual([
-    2,
-    expect.stringMatching(/payload is refused by the schema of type 'greet': name: no file/),
-  ]);
-  const input = '{"name":"Ada"}\n{"nam":"Ben"}\n';
-  const lines = await runProcess(['send', 'greet', '--file', '-', '--json'], { directory, input });
-  expect(lines.json()).toMatchObject({ sent: 1, failed: 1, failures: [{ line: 2 }] });
-  expect((await send('greet', '{"nam":"Ada"}', '--force', '--job-id', 'forced')).code).toBe(0);
-  await dev.hears(/forced greet #1 .*retried.*name: no file/);
-  const { stdout } = await runProcess(['dev', '--env', '--json'], { directory });
-  const { AWS_ENDPOINT_URL_SQS, AWS_ACCESS_KEY_ID, LEASEHOLD_QUEUE_URL } = JSON.parse(stdout);
-  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: 'local' };
-  const sqs = sqsClient(AWS_ENDPOINT_URL_SQS, { credentials });
-  await sqs.send(new SendMessageCommand({ QueueUrl: LEASEHOLD_QUEUE_URL, MessageBody: '{"typ":"greet"}' }));
-  sqs.destroy();
-  await dev.hears(/message rejected: .*Did you mean 'type'\?.*show bad:/);
+  it('checks a job before it is sent, and says why one was rejected', async () => {
+    const misspelled = await send('gret', '{"name":"Ada"}');
+    expect([misspelled.code, misspelled.stderr]).toEqual([
+      2,
+      expect.stringMatching(/Not sent: no handler for type 'gret'\. Did you mean 'greet'\?.*--force/),
+    ]);
+    // The schema sees the handlers' environment, not that of this shell.
+    const refused = await send('answer', '{"nam":"Ada"}');
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/payload is refused by the schema of type 'answer': name: no shell/),
+    ]);
+    const input = '{"name":"Ada"}\n{"nam":"Ben"}\n';
+    const lines = await runProcess(['send', 'answer', '--file', '-', '--json'], { directory, input });
+    expect(lines.json()).toMatchObject({ sent: 1, failed: 1, failures: [{ line: 2 }] });
+    expect((await send('answer', '{"nam":"Ada"}', '--force', '--job-id', 'forced')).code).toBe(0);
+    await dev.hears(/forced answer #1 .*retried.*name: no shell/);
+    const { stdout } = await run('dev', '--env', '--json');
+    const { AWS_ENDPOINT_URL_SQS, AWS_ACCESS_KEY_ID, LEASEHOLD_QUEUE_URL } = JSON.parse(stdout);
+    const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: 'local' };
+    const sqs = sqsClient(AWS_ENDPOINT_URL_SQS, { credentials });
+    await sqs.send(new SendMessageCommand({ QueueUrl: LEASEHOLD_QUEUE_URL, MessageBody: '{"typ":"greet"}' }));
+    sqs.destroy();
+    await dev.hears(/message rejected: .*Did you mean 'type'\?.*show bad:/);
+  });
 
-  writeFileSync(dev.file, `${strict('second')}\nthrow new Error('half written');`);
-  await dev.hears(/half written[\s\S]*jobs\.ts cannot be loaded: jobs run with its last version/);
-  expect(dev.said()).not.toMatch(/start again/);
-  const resultOf = async (...args: readonly string[]) =>
-    (await send('greet', '{"name":"Ada"}', '--wait', '--json', ...args)).json<{ job: object }>().job;
-  expect(await resultOf()).toMatchObject({ result: 'first' });
-  writeFileSync(dev.file, strict('second'));
-  await dev.hears(/jobs\.ts changed/);
-  expect(await resultOf()).toMatchObject({ result: 'second' });
-  dev.child.kill('SIGINT');
-  expect(await dev.ended).toEqual([0, null]);
+  it('takes up a change of the file, runs the last version of a broken one, and ends with 0 on Ctrl-C', async () => {
+    writeFileSync(dev.file, `${jobs('second')}\nthrow new Error('half written');`);
+    await dev.hears(/half written[\s\S]*jobs\.ts cannot be loaded: jobs run with its last version/);
+    expect(dev.said()).not.toMatch(/start again/);
+    const resultOf = async (...args: readonly string[]) =>
+      (await send('answer', '{"name":"Ada"}', '--wait', '--json', ...args)).json<{ job: object }>().job;
+    expect(await resultOf()).toMatchObject({ result: 'hello' });
+    writeFileSync(dev.file, jobs('second'));
+    await dev.hears(/jobs\.ts changed/);
+    expect(await resultOf()).toMatchObject({ result: 'second' });
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toEqual([0, null]);
+    expect(existsSync(join(dev.folder, LOCAL_STATE_FILE))).toBe(false);
+    const after = await run('ls');
+    expect([after.code, after.stderr]).toEqual([2, expect.stringContaining("'leasehold dev'")]);
+  });
 });
 
 it('leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`', {

@@ -48,33 +48,36 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     }
   };
 
-  it('answers, listens where it says, and frees port and process when stopped', async () => {
-    let stopped: DynamoDbEngine | undefined;
-    await withEngine({}, async (engine) => {
-      const client = dynamoDbClient(engine.endpoint);
-      expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([]);
-      expect(await accepts('127.0.0.1', engine.port)).toBe(true);
-      const outside = outsideAddress();
-      if (outside !== undefined) expect(await accepts(outside, engine.port)).toBe(!engine.boundToLoopback);
-      // The client stays open: a kept connection must not hold the engine up.
-      stopped = engine;
-    });
-    expect(await isFreePort(stopped?.port ?? 0)).toBe(true);
-    expect(isAlive(stopped?.pid ?? 0)).toBe(false);
+  it('listens where it says', async () => {
+    expect(await accepts('127.0.0.1', shared.port)).toBe(true);
+    const outside = outsideAddress();
+    if (outside !== undefined) expect(await accepts(outside, shared.port)).toBe(!shared.boundToLoopback);
   });
 
-  it('keeps tables and rows over a restart when given a data folder', async () => {
+  it('answers one access key behind a gate, frees port and process when stopped, and keeps rows in a data folder', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'leasehold-engine-'));
     const Key = { jobId: { S: 'kept' } };
+    const options = { dataDir, gate: { accessKeyId: 'LOCALsecret' } };
+    const clientOf = (endpoint: string, accessKeyId = 'LOCALsecret') =>
+      dynamoDbClient(endpoint, { credentials: { accessKeyId, secretAccessKey: 'x' } });
+    let stopped: DynamoDbEngine | undefined;
     try {
-      await withEngine({ dataDir }, async (engine) => {
-        const client = dynamoDbClient(engine.endpoint);
+      await withEngine(options, async (engine) => {
+        const client = clientOf(engine.endpoint);
+        expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([]);
+        const stranger = clientOf(engine.endpoint, 'local');
+        await expect(stranger.send(new ListTablesCommand({}))).rejects.toMatchObject({
+          name: 'UnrecognizedClientException',
+        });
         await client.send(createTable('jobs'));
         await client.send(new PutItemCommand({ TableName: 'jobs', Item: Key }));
-        client.destroy();
+        // The clients stay open: a kept connection must not hold the engine up.
+        stopped = engine;
       });
-      await withEngine({ dataDir }, async (engine) => {
-        const client = dynamoDbClient(engine.endpoint);
+      expect(await isFreePort(stopped?.port ?? 0)).toBe(true);
+      expect(isAlive(stopped?.pid ?? 0)).toBe(false);
+      await withEngine(options, async (engine) => {
+        const client = clientOf(engine.endpoint);
         expect((await client.send(new GetItemCommand({ TableName: 'jobs', Key }))).Item).toEqual(Key);
         client.destroy();
       });
@@ -106,17 +109,6 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     } finally {
       if (isAlive(pid)) process.kill(pid, 'SIGKILL');
     }
-  });
-
-  it('answers only one access key behind a gate', async () => {
-    await withEngine({ gate: { accessKeyId: 'LOCALsecret' } }, async ({ endpoint }) => {
-      const list = async (accessKeyId: string) => {
-        const client = dynamoDbClient(endpoint, { credentials: { accessKeyId, secretAccessKey: 'x' } });
-        return client.send(new ListTablesCommand({})).finally(() => client.destroy());
-      };
-      expect((await list('LOCALsecret')).TableNames).toEqual([]);
-      await expect(list('local')).rejects.toMatchObject({ name: 'UnrecognizedClientException' });
-    });
   });
 
   it('refuses a port that is taken instead of passing off another engine as its own', async () => {

@@ -33,8 +33,8 @@ const shortLeases = {
 } as const;
 
 /** How often a job is looked at that a test waits for, and how often all of them together: more would keep workers in this process from working. */
-const LOOK_MS = 20;
-const LOOKS_A_SECOND = 200;
+const LOOK_MS = 50;
+const LOOKS_A_SECOND = 100;
 
 /** How often a job's lease lapsed. Its `crashes` do not tell: progress forgives them. */
 export const lapsesOf = (job: Job | undefined): number =>
@@ -129,7 +129,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
       const sweeping = (async () => {
         while (!isStopped) {
           await sweepOnce();
-          await sleep(100);
+          await sleep(250);
         }
       })();
       return () => {

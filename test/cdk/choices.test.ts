@@ -188,18 +188,6 @@ describe('the outputs', () => {
     const anywhere = synthesizeIn(build);
     expect(JSON.stringify(anywhere.template.findOutputs('MailDashboardUrl'))).toContain('Fn::FindInMap');
   });
-
-  it('have short names in a stack of its own', () => {
-    const outputs = synthesize().template.findOutputs('*');
-    expect(Object.keys(outputs).sort()).toEqual([
-      'DashboardUrl',
-      'QueueUrl',
-      'Recovery',
-      'ServiceName',
-      'TableName',
-      'WorstCaseRecovery',
-    ]);
-  });
 });
 
 describe('a key of the user’s own', () => {

@@ -208,36 +208,6 @@ describe('alarms', () => {
       expect(AlarmDescription).not.toMatch(/\d ms\b/);
   });
 
-  // What the documentation of SQS, Lambda and DynamoDB calls them.
-  it('name metrics as AWS does', () => {
-    const alarms = alarmsOf(synthesize({ moreAlarms: true }));
-    const namesOf = (id: string) =>
-      metricsIn(alarms[id])
-        .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`)
-        .sort();
-    expect(namesOf('QueueStalled')).toEqual([
-      'AWS/SQS ApproximateAgeOfOldestMessage',
-      'Leasehold JobsClaimed',
-    ]);
-    expect(namesOf('QueueAge')).toEqual(['AWS/SQS ApproximateAgeOfOldestMessage']);
-    expect(namesOf('DeadLetters')).toEqual([
-      'AWS/SQS ApproximateNumberOfMessagesNotVisible',
-      'AWS/SQS ApproximateNumberOfMessagesVisible',
-    ]);
-    expect(namesOf('WorkerErrors')).toEqual(['AWS/Lambda Errors']);
-    expect(namesOf('WorkerThrottled')).toEqual(['AWS/Lambda Throttles']);
-    expect(namesOf('ReaperDropped')).toEqual([
-      'AWS/Lambda AsyncEventsDropped',
-      'AWS/Lambda RecursiveInvocationsDropped',
-    ]);
-    expect(namesOf('TableThrottled')).toEqual([
-      'AWS/DynamoDB ReadThrottleEvents',
-      'AWS/DynamoDB ReadThrottleEvents',
-      'AWS/DynamoDB WriteThrottleEvents',
-      'AWS/DynamoDB WriteThrottleEvents',
-    ]);
-  });
-
   // An expression has no value where one of its metrics has none, and AWS leaves many out while they are zero.
   it('take a metric that is not there for zero, but for the one that says that the system is in use', () => {
     const expressions = Object.values(alarmsOf(synthesize({ moreAlarms: true }))).flatMap(

@@ -60,123 +60,44 @@ async function hosts({ region, fips, dual, account, url }: Surroundings): Promis
 }
 
 describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
-  it.each<[Surroundings, dynamoDb: string, sqs: string, events: string]>([
-    [
-      { region: 'eu-west-1' },
-      'dynamodb.eu-west-1.amazonaws.com',
-      'sqs.eu-west-1.amazonaws.com',
-      'events.eu-west-1.amazonaws.com',
-    ],
-    [
-      { region: 'eu-west-1', account: true },
-      '123456789012.ddb.eu-west-1.amazonaws.com',
-      'sqs.eu-west-1.amazonaws.com',
-      'events.eu-west-1.amazonaws.com',
-    ],
-    [
-      { region: 'us-east-1', fips: true },
-      'dynamodb-fips.us-east-1.amazonaws.com',
-      'sqs-fips.us-east-1.amazonaws.com',
-      'events-fips.us-east-1.amazonaws.com',
-    ],
+  it.each<[Surroundings, names: string, domain: string]>([
+    [{ region: 'eu-west-1' }, 'dynamodb sqs events', 'eu-west-1.amazonaws.com'],
+    [{ region: 'eu-west-1', account: true }, '123456789012.ddb sqs events', 'eu-west-1.amazonaws.com'],
+    [{ region: 'us-east-1', fips: true }, 'dynamodb-fips sqs-fips events-fips', 'us-east-1.amazonaws.com'],
     [
       { region: 'us-east-1', fips: true, account: true },
-      'dynamodb-fips.us-east-1.amazonaws.com',
-      'sqs-fips.us-east-1.amazonaws.com',
-      'events-fips.us-east-1.amazonaws.com',
+      'dynamodb-fips sqs-fips events-fips',
+      'us-east-1.amazonaws.com',
     ],
-    [
-      { region: 'us-east-1', dual: true },
-      'dynamodb.us-east-1.api.aws',
-      'sqs.us-east-1.api.aws',
-      'events.us-east-1.api.aws',
-    ],
-    [
-      { region: 'us-east-1', dual: true, account: true },
-      '123456789012.ddb.us-east-1.api.aws',
-      'sqs.us-east-1.api.aws',
-      'events.us-east-1.api.aws',
-    ],
+    [{ region: 'us-east-1', dual: true }, 'dynamodb sqs events', 'us-east-1.api.aws'],
+    [{ region: 'us-east-1', dual: true, account: true }, '123456789012.ddb sqs events', 'us-east-1.api.aws'],
     [
       { region: 'us-east-1', fips: true, dual: true },
-      'dynamodb-fips.us-east-1.api.aws',
-      'sqs-fips.us-east-1.api.aws',
-      'events-fips.us-east-1.api.aws',
+      'dynamodb-fips sqs-fips events-fips',
+      'us-east-1.api.aws',
     ],
     [
       { region: 'us-east-1', fips: true, dual: true, account: true },
-      'dynamodb-fips.us-east-1.api.aws',
-      'sqs-fips.us-east-1.api.aws',
-      'events-fips.us-east-1.api.aws',
+      'dynamodb-fips sqs-fips events-fips',
+      'us-east-1.api.aws',
     ],
-    [
-      { region: 'us-gov-west-1' },
-      'dynamodb.us-gov-west-1.amazonaws.com',
-      'sqs.us-gov-west-1.amazonaws.com',
-      'events.us-gov-west-1.amazonaws.com',
-    ],
-    [
-      { region: 'us-gov-west-1', fips: true },
-      'dynamodb.us-gov-west-1.amazonaws.com',
-      'sqs.us-gov-west-1.amazonaws.com',
-      'events.us-gov-west-1.amazonaws.com',
-    ],
-    [
-      { region: 'us-gov-west-1', dual: true },
-      'dynamodb.us-gov-west-1.api.aws',
-      'sqs.us-gov-west-1.api.aws',
-      'events.us-gov-west-1.api.aws',
-    ],
+    [{ region: 'us-gov-west-1' }, 'dynamodb sqs events', 'us-gov-west-1.amazonaws.com'],
+    [{ region: 'us-gov-west-1', fips: true }, 'dynamodb sqs events', 'us-gov-west-1.amazonaws.com'],
+    [{ region: 'us-gov-west-1', dual: true }, 'dynamodb sqs events', 'us-gov-west-1.api.aws'],
     [
       { region: 'us-gov-west-1', fips: true, dual: true },
-      'dynamodb-fips.us-gov-west-1.api.aws',
-      'sqs-fips.us-gov-west-1.api.aws',
-      'events.us-gov-west-1.api.aws',
+      'dynamodb-fips sqs-fips events',
+      'us-gov-west-1.api.aws',
     ],
-    [
-      { region: 'cn-north-1', account: true },
-      '123456789012.ddb.cn-north-1.amazonaws.com.cn',
-      'sqs.cn-north-1.amazonaws.com.cn',
-      'events.cn-north-1.amazonaws.com.cn',
-    ],
-    [
-      { region: 'cn-north-1', dual: true },
-      'dynamodb.cn-north-1.api.amazonwebservices.com.cn',
-      'sqs.cn-north-1.api.amazonwebservices.com.cn',
-      'events.cn-north-1.api.amazonwebservices.com.cn',
-    ],
-    [
-      { region: 'eusc-de-east-1' },
-      'dynamodb.eusc-de-east-1.amazonaws.eu',
-      'sqs.eusc-de-east-1.amazonaws.eu',
-      'events.eusc-de-east-1.amazonaws.eu',
-    ],
-    [
-      { region: 'eu-west-1', url: true },
-      'dynamodb.vpce.example.com',
-      'sqs.vpce.example.com',
-      'events.vpce.example.com',
-    ],
-    [
-      { region: 'eu-west-1', url: true, account: true },
-      'dynamodb.vpce.example.com',
-      'sqs.vpce.example.com',
-      'events.vpce.example.com',
-    ],
-    [
-      { region: 'us-gov-west-1', url: true },
-      'dynamodb.vpce.example.com',
-      'sqs.vpce.example.com',
-      'events.vpce.example.com',
-    ],
-    [
-      { region: 'eu-west-1', url: 'one', account: true },
-      'proxy.example.com',
-      'proxy.example.com',
-      'proxy.example.com',
-    ],
-  ])('%j', async (surroundings, ...expected) => {
-    expect(await hosts(surroundings)).toEqual(expected);
+    [{ region: 'cn-north-1', account: true }, '123456789012.ddb sqs events', 'cn-north-1.amazonaws.com.cn'],
+    [{ region: 'cn-north-1', dual: true }, 'dynamodb sqs events', 'cn-north-1.api.amazonwebservices.com.cn'],
+    [{ region: 'eusc-de-east-1' }, 'dynamodb sqs events', 'eusc-de-east-1.amazonaws.eu'],
+    [{ region: 'eu-west-1', url: true }, 'dynamodb sqs events', 'vpce.example.com'],
+    [{ region: 'eu-west-1', url: true, account: true }, 'dynamodb sqs events', 'vpce.example.com'],
+    [{ region: 'us-gov-west-1', url: true }, 'dynamodb sqs events', 'vpce.example.com'],
+    [{ region: 'eu-west-1', url: 'one', account: true }, 'proxy proxy proxy', 'example.com'],
+  ])('%j: %s of %s', async (surroundings, names, domain) => {
+    expect(await hosts(surroundings)).toEqual(names.split(' ').map((name) => `${name}.${domain}`));
   });
 
   it.each<Surroundings>([

@@ -2,7 +2,7 @@ import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@
 import { UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { GetScheduleCommand, SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
 import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { JobFailedError } from '../../../lib/client/index.ts';
 import { driveAlarms } from '../../../rehearsal/alarms.ts';
 import { endCells, throttle } from '../../../rehearsal/measures.ts';
@@ -14,6 +14,11 @@ const scheduler = mockClient(SchedulerClient);
 afterEach(() => {
   cloudWatch.reset();
   scheduler.reset();
+});
+// The classes are shared with the test files after this one.
+afterAll(() => {
+  cloudWatch.restore();
+  scheduler.restore();
 });
 
 const { signal } = new AbortController();

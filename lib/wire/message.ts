@@ -96,14 +96,15 @@ const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
 /** `Date.parse` alone would read '1' as the year 2001, and a time without a zone as local time. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
-export const isJobId = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MAX_JOB_ID_LENGTH && NAME.test(value);
+/** The SDK loses `__proto__` where it is the key of a map, as in the rows of limits. */
+const isName = (value: unknown, maxLength: number): value is string =>
+  typeof value === 'string' && value.length <= maxLength && NAME.test(value) && value !== '__proto__';
 
-export const isJobType = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MAX_TYPE_LENGTH && NAME.test(value);
+export const isJobId = (value: unknown): value is string => isName(value, MAX_JOB_ID_LENGTH);
 
-export const isKey = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MAX_KEY_LENGTH && NAME.test(value);
+export const isJobType = (value: unknown): value is string => isName(value, MAX_TYPE_LENGTH);
+
+export const isKey = (value: unknown): value is string => isName(value, MAX_KEY_LENGTH);
 
 export const KEY_RULE = `1 to ${MAX_KEY_LENGTH} characters of A-Z a-z 0-9 . _ -`;
 
@@ -197,11 +198,11 @@ function parseNewJob(
     );
   if (!isJobType(given.type))
     throw new BadMessage(
-      `'type' is ${quoted(given.type)}; it must be 1 to ${MAX_TYPE_LENGTH} characters of A-Z a-z 0-9 . _ -`,
+      `'type' is ${quoted(given.type)}; it must be 1 to ${MAX_TYPE_LENGTH} characters of A-Z a-z 0-9 . _ -, and not __proto__`,
     );
   if (given.jobId !== undefined && !isJobId(given.jobId))
     throw new BadMessage(
-      `'jobId' is ${quoted(given.jobId)}; it must be 1 to ${MAX_JOB_ID_LENGTH} characters of A-Z a-z 0-9 . _ - (or left out: the SQS message id is used)`,
+      `'jobId' is ${quoted(given.jobId)}; it must be 1 to ${MAX_JOB_ID_LENGTH} characters of A-Z a-z 0-9 . _ -, and not __proto__ (or left out: the SQS message id is used)`,
     );
   if (given.key !== undefined && !isKey(given.key))
     throw new BadMessage(

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { planPark } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { changeControl, parseControl } from '../../lib/protocol/limits/control.ts';
-import { parseGroup } from '../../lib/protocol/limits/group.ts';
+import { parseGroup, roomIn } from '../../lib/protocol/limits/group.ts';
 import { evictWrite, leaveWrite } from '../../lib/protocol/limits/group-writes.ts';
 import { CONTROL_KEY } from '../../lib/wire/limits.ts';
 import { newJob } from '../support/jobs.ts';
@@ -32,6 +32,22 @@ export function describeLimits(open: () => Harness): void {
     expect([await admit(a), await admit(b), await admit(c)]).toEqual(['admitted', 'admitted', 'refused']);
     expect(await admit(a)).toBe('admitted');
     expect(await membersOf(group.name)).toEqual({ [a]: 1, [b]: 1 });
+  });
+
+  it('keeps the place of a job with an id that every object has', async () => {
+    const jobId = 'constructor';
+    const { store } = open();
+    const group = newGroup(1);
+    const other = id('a');
+    await store.admit(group, { jobId: other, attempt: 1 });
+    expect(await store.admit(group, { jobId, attempt: 1 })).toEqual({ outcome: 'refused' });
+    const left = await store.leave({ group: group.name, jobId: other, attempt: 1 }, [jobId]);
+    expect(left.reserved).toEqual([jobId]);
+    expect(await store.admit(group, { jobId, attempt: 1 })).toEqual({ outcome: 'admitted' });
+    const state = parseGroup(await open().table.read(group.name));
+    expect(roomIn(state, 1)).toBe(0);
+    expect((await store.check(group, state)).state.members).toEqual({});
+    expect(await store.admit(group, { jobId: other, attempt: 2 })).toEqual({ outcome: 'admitted' });
   });
 
   it('lets the next attempt replace the entry, and no earlier one', async () => {

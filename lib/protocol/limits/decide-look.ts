@@ -1,6 +1,6 @@
 import { isPauseGroup } from '../../wire/limits.ts';
 import type { Row } from '../writes/row-write.ts';
-import { type Group, type GroupState, roomIn } from './group.ts';
+import { entryIn, type Group, type GroupState, roomIn } from './group.ts';
 
 export type LookVerdict =
   | { readonly kind: 'claim' }
@@ -26,7 +26,7 @@ export function decideLook(
     readonly taken: number;
   },
 ): LookVerdict {
-  const entry = state.members[jobId];
+  const entry = entryIn(state.members, jobId);
   const hasRoom = roomIn(state, group.limit) - context.taken > 0;
   if (!isHint) return entry !== undefined || hasRoom ? CLAIM : PARK;
   if (row?.status === 'running') return DROP;

@@ -16,6 +16,10 @@ export interface GroupState {
   readonly limit?: number;
 }
 
+/** Undefined also for an id such as 'constructor', which every object seems to have. */
+export const entryIn = (members: Members, jobId: string): number | undefined =>
+  Object.hasOwn(members, jobId) ? members[jobId] : undefined;
+
 /** A reservation that was not used by then is void. */
 const RESERVED_MS = 60_000;
 

@@ -3,7 +3,7 @@ import { claimAttribute } from '../../wire/table.ts';
 import { isObject } from '../rows/data-pointer.ts';
 import type { StoreParts } from '../store/store-parts.ts';
 import type { Row } from '../writes/row-write.ts';
-import { type Group, type GroupState, parseGroup, roomIn, staleEntries } from './group.ts';
+import { entryIn, type Group, type GroupState, parseGroup, roomIn, staleEntries } from './group.ts';
 import {
   type Admission,
   admitWrite,
@@ -33,7 +33,7 @@ export function limitVerbs(parts: StoreParts): LimitStore {
     let state = seen;
     for (let attempt = 1; attempt <= FILL_ATTEMPTS; attempt++) {
       const next = candidates
-        .filter((jobId) => state.members[jobId] === undefined)
+        .filter((jobId) => entryIn(state.members, jobId) === undefined)
         .slice(0, Math.max(0, roomIn(state, group.limit)));
       if (next.length === 0) return { state, reserved: [] };
       const now = clock.now();
@@ -120,4 +120,4 @@ const isAdmitted = (row: Row | undefined, { jobId, attempt }: Admission): boolea
   parseGroup(row).members[jobId] === attempt;
 
 const hasLeft = ({ members }: GroupState, { jobId }: Admission, next: string, now: number): boolean =>
-  members[jobId] === undefined && members[next] === -now;
+  entryIn(members, jobId) === undefined && members[next] === -now;

@@ -27,7 +27,7 @@ const isMap = (value: unknown): value is Row => typeof value === 'object' && val
 function valueAt(row: Row | undefined, attribute: string): unknown {
   const [name, key] = pathOf(attribute);
   const value = row?.[name];
-  return key === undefined ? value : isMap(value) ? value[key] : undefined;
+  return key === undefined ? value : isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 export function rowAfter(write: RowWrite, before: Row | undefined): Row {

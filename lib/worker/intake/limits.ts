@@ -1,7 +1,7 @@
 import { planPark } from '../../protocol/decisions/dispatch.ts';
 import { type Control, noControl } from '../../protocol/limits/control.ts';
 import { decideLook, type LookVerdict } from '../../protocol/limits/decide-look.ts';
-import { type Group, type GroupState, roomIn } from '../../protocol/limits/group.ts';
+import { entryIn, type Group, type GroupState, roomIn } from '../../protocol/limits/group.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { isPauseGroup, limitGroup, pauseGroups } from '../../wire/limits.ts';
 import { holdClaim } from '../run/held-claim.ts';
@@ -152,7 +152,7 @@ export function createLimitGate(parts: WorkerParts) {
         const context = { now: clock.now(), skewMs: settings.skewMs, taken: before };
         const verdict = decideLook({ jobId, isHint: isHint(claimable), row }, group, state, context);
         if (verdict.kind === 'claim') {
-          if (state.members[jobId] === undefined) taken.set(group.name, before + 1);
+          if (entryIn(state.members, jobId) === undefined) taken.set(group.name, before + 1);
         } else {
           kept.set(claimable, SETTLED);
           acts.push(keepOut(looked, row, verdict));

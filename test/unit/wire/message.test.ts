@@ -165,6 +165,10 @@ describe('hostile input', () => {
   it('cannot reach the prototype', () => {
     expect(reason('{"type":"t","__proto__":{"jobId":"evil"}}')).toContain("unknown key '__proto__'");
     expect(reason('{"__proto__":{"hint":"x","type":"t"}}')).toContain("unknown key '__proto__'");
+    for (const name of ['type', 'jobId', 'key'])
+      expect(reason(JSON.stringify({ type: 't', [name]: '__proto__' }))).toContain(
+        `'${name}' is '__proto__'`,
+      );
     expect(parse('{"type":"t","payload":{"__proto__":{"a":1}}}')).toMatchObject({
       message: { payload: '{"__proto__":{"a":1}}' },
     });

@@ -73,7 +73,11 @@ export const functionAccess = {
 } as const satisfies Record<FunctionName, Access>;
 
 /** GetQueueUrl, because the job queue's redrive policy names the dead-letter queue without its URL. */
-const DESCRIBE_DEAD_LETTERS = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl'] as const;
+const DESCRIBE_DEAD_LETTERS = [
+  'sqs:GetQueueAttributes',
+  'sqs:GetQueueUrl',
+  'sqs:ListDeadLetterSourceQueues',
+] as const;
 const OBSERVE = {
   table: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:DescribeTable', 'dynamodb:Scan'],
   byLease: ['dynamodb:Query'],

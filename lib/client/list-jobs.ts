@@ -23,6 +23,9 @@ export interface ListedJob {
   readonly quarantined?: boolean;
   readonly attempt: number;
   readonly owner?: string;
+  readonly key?: string;
+  /** What a parked job waits for: `limit:<type>[:<key>]` or `pause:<type>:<part>`. */
+  readonly waitsFor?: string;
   /** When it entered this status, if known. */
   readonly since?: number;
   /** Why it failed, or its latest error. Absent for done jobs. */
@@ -49,6 +52,10 @@ export interface ListRequest {
   readonly limit: number;
   readonly types?: readonly string[];
   readonly owner?: string;
+  /** Only jobs that wait for a limit or a paused type. */
+  readonly parked?: boolean;
+  /** Only jobs with this key; for pending and running ones. */
+  readonly key?: string;
   /** Only jobs in their status since this time or longer. */
   readonly before?: number;
   readonly cursor?: string;
@@ -64,14 +71,16 @@ const PAGE = 200;
 const CHEAPEST_PAGE = 10;
 
 /** Where every entry is shown, each shard reads its share. */
-const pageSizeFor = ({ limit, types, owner, before }: ListRequest, shards: number): number => {
-  const isSifted = types !== undefined || owner !== undefined || before !== undefined;
+const pageSizeFor = ({ limit, types, owner, before, parked, key }: ListRequest, shards: number): number => {
+  const isSifted = [types, owner, before, parked, key].some((filter) => filter !== undefined);
   const wanted = isSifted ? limit + 1 : Math.max(CHEAPEST_PAGE, Math.ceil((2 * (limit + 1)) / shards));
   return Math.min(PAGE, wanted);
 };
 
 const isWanted = (job: ListedJob, request: FailedRequest): boolean =>
   (request.types === undefined || request.types.includes(job.type)) &&
+  (request.parked !== true || job.waitsFor !== undefined) &&
+  (request.key === undefined || job.key === request.key) &&
   (request.owner === undefined || ownerMatches(job.owner, request.owner)) &&
   (request.before === undefined || (job.since !== undefined && job.since <= request.before)) &&
   (request.since === undefined || (job.since ?? 0) >= request.since) &&
@@ -164,9 +173,10 @@ async function listUnfinished(
 }
 
 function listedLease(lease: LeaseEntry): ListedJob {
-  const { jobId, type, status, attempt, leaseOwner: owner } = lease;
+  const { jobId, type, status, attempt, key, leaseOwner: owner } = lease;
+  const waitsFor = lease.status === 'pending' ? lease.waitsFor : undefined;
   const since = lease.status === 'running' ? (lease.startedAt ?? lastBeatAt(lease)) : lease.notBefore;
-  return { jobId, type, status, attempt, since, lease, owner };
+  return { jobId, type, status, attempt, key, waitsFor, since, lease, owner };
 }
 
 /** Newest first. Filters skip entries that are still read; errors come from the rows, 100 per request. */

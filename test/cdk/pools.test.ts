@@ -270,7 +270,11 @@ describe('a pool of containers', () => {
       permissionsOf(made.template, /^JobsPoolrenderTask/).filter((each) => each.startsWith('ecs:'));
     expect(ecs(withContainers())).toEqual([]);
     const protecting = withContainers({ protectMinutes: 60 });
-    expect(ecs(protecting)).toEqual(['ecs:UpdateTaskProtection on *']);
+    expect(ecs(protecting)).toEqual([
+      expect.stringMatching(
+        /^ecs:UpdateTaskProtection on arn:aws:ecs:.*:task\/<JobsPoolrenderCluster\w+>\/\*$/,
+      ),
+    ]);
     expect(containerOf(protecting).variables.LEASEHOLD_PROTECT_MINUTES).toBe('60');
   });
 });

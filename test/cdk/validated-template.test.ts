@@ -4,11 +4,13 @@ import { type App, Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { LambdaDeploymentConfig } from 'aws-cdk-lib/aws-codedeploy';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks, HIPAASecurityChecks, NIST80053R5Checks } from 'cdk-nag';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
+import { fargate, lambda } from '../../lib/cdk/pools/compute.ts';
 import { settingNames } from '../../lib/settings/settings.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
 import { newApp, someEnv, someJobs } from './support.ts';
@@ -26,6 +28,13 @@ const acknowledged = [
   ['Leasehold/Jobs', 'NIST.800.53.R5-LambdaConcurrency', /limits the worker/],
   ['Leasehold/Jobs', 'NIST.800.53.R5-LambdaDLQ', /keep what fails/],
   ['Leasehold/Jobs/DeadLetter/Role', 'AwsSolutions-IAM5[Resource::*]', /take no resource/],
+  ['Leasehold/Jobs/Pool-mail/Worker/Role', 'AwsSolutions-IAM5[Resource::*]', /take no resource/],
+  ['Leasehold/Jobs/Pool-render/Task', 'AwsSolutions-ECS2', /secrets belong/],
+  [
+    'Leasehold/Jobs/Pool-render/Task',
+    'AwsSolutions-IAM5[Resource::arn:aws:ecs:eu-west-1:123456789012:task/<JobsPoolrenderCluster16C2DC6E>/*]',
+    /protects itself/,
+  ],
   ['Leasehold/Jobs/Reaper/Role', 'AwsSolutions-IAM5[Resource::*]', /take no resource/],
   ['Leasehold/Jobs/WakeQueue', 'AwsSolutions-SQS3', /made good by the schedule/],
   [
@@ -41,12 +50,22 @@ function checkedApp(): App {
   const app = newApp();
   const other = new Stack(app, 'Other', { env: someEnv });
   const key = new Key(other, 'Key');
+  const vpc = new Vpc(other, 'Vpc');
+  const image = ContainerImage.fromRegistry('worker');
   new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
     jobs: {
       ...{ jobs: someJobs, tracing: true, moreAlarms: true, reaperReservedConcurrency: 6 },
       ...{ encryptionKey: key, logEncryptionKey: key, environmentEncryptionKey: key },
-      vpc: new Vpc(other, 'Vpc'),
+      vpc,
+      pools: {
+        render: {
+          types: ['render'],
+          compute: fargate({ image, max: 20, vpc, spot: true, protectMinutes: 60 }),
+        },
+        mail: { types: ['mail'], compute: lambda({ max: 5 }) },
+        own: { types: ['index'] },
+      },
       alarmTopic: new Topic(other, 'Topic'),
       workerDeployment: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
     },

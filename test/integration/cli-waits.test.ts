@@ -72,6 +72,24 @@ describeOnOneEngine('what waits', (engine) => {
     });
   });
 
+  it('is listed by group', async () => {
+    await parkForTenant(2);
+    await park('render-0', limitGroup('render'), { type: 'render' });
+    await system.store.claim({ job: newJob('runs', { type: 'sync', key: 'tenant-7' }), owner: 'w/1' });
+    const ids = async (...filter: string[]) =>
+      (await system.run(['ls', ...filter, '--json']))
+        .json<{ jobs: { jobId: string }[] }>()
+        .jobs.map(({ jobId }) => jobId)
+        .sort();
+    expect(await ids('--parked')).toEqual(['render-0', 'sync-0', 'sync-1']);
+    expect(await ids('--parked', '--type', 'render')).toEqual(['render-0']);
+    expect(await ids('--key', 'tenant-7')).toEqual(['runs', 'sync-0', 'sync-1']);
+    expect(await ids('--parked', '--key', 'tenant-8')).toEqual([]);
+    expect((await system.run(['ls', '--parked'], { columns: 120 })).stdout).toMatch(
+      /sync-0.*parked for tenant-7 of sync/,
+    );
+  });
+
   describe('for a paused type', () => {
     it('is a reason of the verdict that names the command, and of the job', async () => {
       await system.run(['pause', 'mail']);

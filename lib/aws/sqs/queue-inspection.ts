@@ -62,6 +62,17 @@ function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
   };
 }
 
+/** The queues whose messages end up in a dead-letter queue. */
+export async function sourceQueuesOf(client: SQSClient, deadLetterUrl: string): Promise<readonly string[]> {
+  try {
+    const { ListDeadLetterSourceQueuesCommand } = await sdk();
+    const reply = await client.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: deadLetterUrl }));
+    return reply.queueUrls ?? [];
+  } catch (error) {
+    throw new QueueUnavailableError('ListDeadLetterSourceQueues', error);
+  }
+}
+
 /** Only in the same account and region. */
 export async function queueUrlOf(client: SQSClient, arn: string): Promise<string> {
   try {

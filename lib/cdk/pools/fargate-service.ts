@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AdjustmentType,
   MetricAggregationType,
@@ -56,7 +56,7 @@ export function createFargateService(
     });
   const service = new FargateService(home, 'Service', {
     cluster,
-    taskDefinition: createTask(home, props, context),
+    taskDefinition: createTask(home, cluster.clusterName, props, context),
     vpcSubnets: props.vpcSubnets,
     securityGroups: props.securityGroups,
     assignPublicIp: props.assignPublicIp,
@@ -72,6 +72,7 @@ export function createFargateService(
 
 function createTask(
   home: Construct,
+  clusterName: string,
   props: FargatePoolProps,
   { settings, environment, ...context }: ServiceContext,
 ) {
@@ -105,18 +106,36 @@ function createTask(
       }),
     }),
   });
-  if (protectMinutes > 0)
-    Grant.addToPrincipal({
-      grantee: task.taskRole,
-      actions: ['ecs:UpdateTaskProtection'],
-      resourceArns: ['*'],
-    });
+  if (protectMinutes > 0) allowProtection(task, clusterName);
   acknowledge(
     task,
     'AwsSolutions-ECS2',
     'The variables are settings and names of resources, as those of the functions; secrets belong in the image’s own configuration.',
   );
   return task;
+}
+
+/** The id of a task is not known before it runs, but its cluster is. */
+function allowProtection(task: FargateTaskDefinition, clusterName: string): void {
+  const stack = Stack.of(task);
+  const tasks = stack.formatArn({ service: 'ecs', resource: 'task', resourceName: `${clusterName}/*` });
+  Grant.addToPrincipal({
+    grantee: task.taskRole,
+    actions: ['ecs:UpdateTaskProtection'],
+    resourceArns: [tasks],
+  });
+  acknowledge(
+    task,
+    `AwsSolutions-IAM5[Resource::${asNagNames(stack.resolve(tasks))}]`,
+    'A task protects itself, and its id is not known before it runs.',
+  );
+}
+
+/** References in angle brackets. */
+function asNagNames(resolved: unknown): string {
+  if (typeof resolved === 'string') return resolved;
+  const { Ref, 'Fn::Join': joined } = resolved as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };
+  return joined === undefined ? `<${Ref}>` : joined[1].map(asNagNames).join(joined[0]);
 }
 
 /** Spot is never replaced by on-demand capacity, so one container stays on demand unless the user says otherwise. */

@@ -1,7 +1,9 @@
 import type { JobStatus, LeaseEntry } from '../../protocol/job.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { isPauseGroup, partsOfGroup } from '../../wire/limits.ts';
 import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
 import { leasePhase } from '../inspect/lease-phase.ts';
+import { nameOfGroup } from '../inspect/parked.ts';
 import type { Colours } from './terminal/output.ts';
 
 type Paint = (text: string) => string;
@@ -24,7 +26,9 @@ export function paintStatus(status: string, colours: Colours): string {
 }
 
 export function leaseCell(
-  entry: Pick<LeaseEntry, 'status' | 'leaseUntil' | 'notBefore' | 'dispatches'>,
+  entry: Pick<LeaseEntry, 'status' | 'leaseUntil' | 'notBefore' | 'dispatches'> & {
+    readonly waitsFor?: string;
+  },
   now: number,
   settings: Pick<Settings, 'skewMs' | 'graceMs'>,
   colours: Colours,
@@ -40,6 +44,10 @@ export function leaseCell(
       case 'lapsed':
         return [`LAPSED ${when}`, colours.red];
     }
+  }
+  if (entry.waitsFor !== undefined) {
+    const group = nameOfGroup(partsOfGroup(entry.waitsFor));
+    return [isPauseGroup(entry.waitsFor) ? `parked: ${group} is paused` : `parked for ${group}`, String];
   }
   if (now < entry.notBefore) return [`due ${age(entry.notBefore)}`, String];
   if (now < entry.leaseUntil) return [`queued, next hint ${age(entry.leaseUntil)}`, String];

@@ -36,6 +36,8 @@ interface LsOptions extends SystemOptions, RedrawOptions {
   readonly status: (typeof listStatuses)[number];
   readonly type?: readonly string[];
   readonly owner?: string;
+  readonly parked?: boolean;
+  readonly key?: string;
   readonly olderThan?: number;
   readonly limit: number;
   readonly cursor?: string;
@@ -51,6 +53,8 @@ export function createCommand(context: CliContext): Command {
     .addOption(new Option('-s, --status <status>', 'which jobs').choices(listStatuses).default('unfinished'))
     .option('-t, --type <type>', 'only this type (repeat, or separate with commas)', listOption)
     .option('-o, --owner <owner>', 'only jobs leased to this worker or claim')
+    .option('--parked', 'only jobs that wait for a limit or a paused type')
+    .option('--key <key>', 'only pending and running jobs with this key')
     .option('--older-than <duration>', 'only jobs in their status for longer than this', durationOption)
     .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
@@ -60,7 +64,7 @@ export function createCommand(context: CliContext): Command {
       new Option(
         '--dlq',
         'list the messages of the dead-letter queue instead, and leave them there',
-      ).conflicts(['type', 'owner', 'olderThan', 'cursor', 'scan', 'watch']),
+      ).conflicts(['type', 'owner', 'parked', 'key', 'olderThan', 'cursor', 'scan', 'watch']),
     )
     .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
     .action((options: LsOptions) =>
@@ -93,6 +97,7 @@ export function createCommand(context: CliContext): Command {
     withSystem(withWide(withRedraw(command))),
     'leasehold ls --status running --older-than 10m',
     'leasehold ls --status failed --type email --json',
+    'leasehold ls --parked --type sync --key tenant-7',
     'leasehold ls --status done --scan --limit 20',
     'leasehold ls --status running --watch --every 5s',
     'leasehold ls --dlq --limit 20',
@@ -106,14 +111,14 @@ function refuseDear({ scan }: LsOptions): void {
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
-  const { status, scan, limit, owner, cursor, type: types, olderThan } = options;
+  const { status, scan, limit, owner, cursor, type: types, olderThan, parked, key } = options;
   if (scan === true)
     output.note(
       `Scanning the table for ${status} jobs: ${priceOf(await scanCostOf(system))} if read to the end.`,
     );
   try {
     const before = olderThan === undefined ? undefined : now - olderThan;
-    return await listJobs(system, { status, scan, limit, owner, cursor, types, before });
+    return await listJobs(system, { status, scan, limit, owner, parked, key, cursor, types, before });
   } catch (error) {
     if (!(error instanceof ScanNeededError)) throw error;
     throw new CliError(

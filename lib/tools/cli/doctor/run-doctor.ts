@@ -1,10 +1,11 @@
-import { describeQueue, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
+import { describeQueue, type QueueDescription, queueUrlOf } from '../../../aws/sqs/queue-inspection.ts';
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
 import type { Cursor } from '../../../protocol/ports.ts';
 import { LEADER_KEY } from '../../../wire/table.ts';
 import { type System, settingVariables } from '../system.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
+import { checkPools } from './check-pools.ts';
 import { checkQueue } from './check-queue.ts';
 import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
@@ -41,20 +42,26 @@ export async function runDoctor(
 }
 
 async function queueFindings(system: System): Promise<Finding[]> {
-  const queue = await describeQueue(system.sqs, system.queueUrl());
-  if (queue.redrive === undefined) return checkQueue(queue, undefined, system.settings);
+  const { sqs, settings } = system;
+  const queueUrl = system.queueUrl();
+  const queue = await describeQueue(sqs, queueUrl);
+  const found = (deadLetters?: QueueDescription) => checkQueue(queue, deadLetters, settings);
+  if (queue.redrive === undefined) return [...found(), ...(await checkPools(system, queueUrl, undefined))];
+  let deadLetters: { readonly url: string; readonly queue: QueueDescription };
   try {
-    const url = await queueUrlOf(system.sqs, queue.redrive.deadLetterArn);
-    return checkQueue(queue, await describeQueue(system.sqs, url), system.settings);
+    const url = await queueUrlOf(sqs, queue.redrive.deadLetterArn);
+    deadLetters = { url, queue: await describeQueue(sqs, url) };
   } catch (error) {
     return [
-      ...checkQueue(queue, undefined, system.settings),
+      ...found(),
+      ...(await checkPools(system, queueUrl, undefined)),
       problem(
         `the dead-letter queue ${queue.redrive.deadLetterArn} cannot be read (${error instanceof Error ? error.message : error})`,
         'check that it exists, and that you may read it',
       ),
     ];
   }
+  return [...found(deadLetters.queue), ...(await checkPools(system, queueUrl, deadLetters))];
 }
 
 /** One scan serves all checks of rows, and finds rows that no index shows. */

@@ -112,6 +112,7 @@ describe('a producer', () => {
       () => producer().send('greet', { name: new Date(Number.NaN) as never }),
       /name/,
     ],
+    ['an illegal key', () => producer().send('greet', { name: 'Ada' }, { key: 'a:b' }), /'key' is 'a:b'/],
     ['a bad id', () => producer().send('greet', { name: 'Ada' }, { jobId: 'a:b' }), /'jobId' is 'a:b'/],
     ['a payload too large', () => producer().send('greet', { name: 'x'.repeat(70_000) }), /at most 65536/],
     [

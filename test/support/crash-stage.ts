@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Job } from '../../lib/protocol/job.ts';
+import type { SharedDynamoDb } from './engines.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import type { SeenRequest } from './faults.ts';
 import { JOURNAL_FILE, type JournalLine, readJournal } from './journal.ts';
@@ -40,8 +41,11 @@ const shortWaits = {
   reaperIntervalMs: 1000,
 } as const;
 
-export async function setCrashStage(settings: Readonly<Record<string, unknown>> = {}): Promise<CrashStage> {
-  const stack = await startWorkerStack({ ...shortWaits, ...settings });
+export async function setCrashStage(
+  settings: Readonly<Record<string, unknown>> = {},
+  engine?: Pick<SharedDynamoDb, 'endpoint'>,
+): Promise<CrashStage> {
+  const stack = await startWorkerStack({ ...shortWaits, ...settings }, engine);
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-journal-'));
   const file = join(folder, 'journal.jsonl');
   const environment = {

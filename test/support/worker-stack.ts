@@ -11,7 +11,7 @@ import { jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { visibilityTimeoutMs } from '../../lib/wire/queues.ts';
 import { type ComposedWorker, type ComposeOptions, composeWorker } from '../../lib/worker/compose-worker.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
-import { anyEngine, local, patient, sqsEndpoint } from './engines.ts';
+import { anyEngine, local, patient, type SharedDynamoDb, sqsEndpoint } from './engines.ts';
 import { openStage, type Stage } from './stage.ts';
 
 // Loggers read it when they are made; a suite that looks at log lines sets its own.
@@ -64,9 +64,13 @@ export interface WorkerStack extends Omit<Stage, 'direct'> {
   purge(): Promise<void>;
 }
 
-export async function startWorkerStack(given: Readonly<Record<string, unknown>> = {}): Promise<WorkerStack> {
+export async function startWorkerStack(
+  given: Readonly<Record<string, unknown>> = {},
+  engine: Pick<SharedDynamoDb, 'endpoint'> = anyEngine(),
+): Promise<WorkerStack> {
   const settings = resolveSettings({ ...shortLeases, ...given }, { allowShortTimes: true });
   const { direct, ...stage } = await openStage({
+    engine,
     queueAttributes: { VisibilityTimeout: String(Math.ceil(visibilityTimeoutMs(settings) / 1000)) },
   });
   const { tableName, queueUrl, dynamodb, sqs } = stage;
@@ -85,7 +89,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
   };
   // Looks on behalf of tests: past the proxy, so that looking is not counted.
   const observer = compose(createRegistry([]), {
-    dynamodb: { ...patient, endpoint: anyEngine().endpoint },
+    dynamodb: { ...patient, endpoint: engine.endpoint },
     sqs: { ...local, endpoint: sqsEndpoint() },
     telemetry: createPowertoolsTelemetry({ serviceName: 'observer' }),
   });
@@ -114,7 +118,7 @@ export async function startWorkerStack(given: Readonly<Record<string, unknown>> 
     environment: {
       ...toEnvironment({ resources: { ...resources, queueUrl: direct.queueUrl }, settings }),
       [SHORT_TIMES_VARIABLE]: 'true',
-      AWS_ENDPOINT_URL_DYNAMODB: anyEngine().endpoint,
+      AWS_ENDPOINT_URL_DYNAMODB: engine.endpoint,
       AWS_ENDPOINT_URL_SQS: sqsEndpoint(),
     },
     worker: compose,

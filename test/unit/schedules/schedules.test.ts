@@ -120,6 +120,8 @@ describe('a schedule that cannot be', () => {
     [{ rate: '1 day', timeZone: 'UTC', type: 'a' }, /'timeZone' has no effect on a 'rate'; remove it/],
     [{ ...good, timeZone: 'Europe/Berln' }, /'timeZone' is 'Europe\/Berln'.*Did you mean 'Europe\/Berlin'/],
     [{ ...good, timeZone: '+01:00' }, /'timeZone' is '\+01:00'; it must be the name of a time zone/],
+    [{ ...good, key: 'a:b' }, /'key' is 'a:b'; it must be 1 to 100 characters/],
+    [{ ...good, key: 7 }, /'key' is 7; it must be 1 to 100 characters/],
     [{ ...good, type: 'a b' }, /'type' is 'a b'; it must be 1 to 100 characters/],
     [{ ...good, payload: 'x'.repeat(70_000) }, /the payload has 70002 bytes; at most 65536 are allowed/],
     [{ ...good, lateAfterMs: 1 }, /'lateAfterMs' is 1; it must be a whole number from 60000 to 86400000/],

@@ -128,6 +128,10 @@ describe('a message that cannot be run says what is wrong, what was got, what is
     [{ type: 't', maxAttempts: 26 }, "'maxAttempts' is 26", 'from 1 to 25'],
     [{ type: 't', maxCrashes: 26 }, "'maxCrashes' is 26", 'from 1 to 25'],
     [{ type: 't', maxCrashes: true }, "'maxCrashes' is true", 'from 1 to 25'],
+    [{ type: 't', key: '' }, "'key' is ''", '1 to 100 characters'],
+    [{ type: 't', key: 'a:b' }, "'key' is 'a:b'", 'A-Z a-z 0-9 . _ -'],
+    [{ type: 't', key: 'a'.repeat(101) }, "'key' is 'aaa", '1 to 100 characters'],
+    [{ type: 't', key: 7 }, "'key' is 7", 'left out: the job then counts towards no limit per key'],
     [{ hint: 'a b' }, "names 'a b'", 'not a job id'],
     [{ hint: 5 }, 'names 5', 'only Leasehold sends hints'],
   ])('fields %j', (fields, got, allowed) => {
@@ -142,6 +146,7 @@ describe('a message that cannot be run says what is wrong, what was got, what is
     ['leaseMs', { type: 't', leaseMs: 3_600_000 }],
     ['type', { type: 'a'.repeat(100) }],
     ['jobId', { type: 't', jobId: 'a'.repeat(200) }],
+    ['key', { type: 't', key: 'a'.repeat(100) }],
   ])('%s is accepted at its limit', (_, fields) => {
     expect(reasonOf(fields)).toBe('accepted');
   });

@@ -61,6 +61,8 @@ export interface JobCore extends ClaimCounts {
   readonly type: string;
   /** From the message; a limit per key counts by it. */
   readonly key?: string;
+  /** Epoch ms. A tick of a schedule that has not started by then is cancelled. */
+  readonly lateAt?: number;
   /** The limit that its last claim counted towards. */
   readonly group?: string;
   readonly leaseShard: string;

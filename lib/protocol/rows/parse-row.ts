@@ -209,6 +209,7 @@ function parseCore(read: RowReader): JobCore {
     acts: parseActs(read.row),
     acted: read.optionalNumber('acted') ?? 0,
     ...defined({
+      lateAt: read.optionalNumber('lateAt'),
       checkpoint: read.optionalJson('checkpoint'),
       progress: read.optionalJson('progress'),
       lastError: read.optionalText('lastError'),

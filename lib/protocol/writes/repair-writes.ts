@@ -99,7 +99,7 @@ export function repairByFailingWrite(
   };
   // Optional attributes of the wrong type would keep the row unreadable; `lastError` names the cause.
   const remove = [
-    ...['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText', 'key', 'group'].filter(
+    ...['checkpoint', 'progress', 'leaseOwner', 'startedAt', 'rawText', 'key', 'lateAt', 'group'].filter(
       (name) => row[name] !== undefined && !isFine(name, row[name]),
     ),
     ...WAITING.filter((name) => row[name] !== undefined),
@@ -109,7 +109,7 @@ export function repairByFailingWrite(
 
 function isFine(name: string, value: unknown): boolean {
   if (isDataPointer(value)) return true;
-  if (name === 'startedAt') return typeof value === 'number';
+  if (name === 'startedAt' || name === 'lateAt') return typeof value === 'number';
   if (typeof value !== 'string') return false;
   if (name !== 'checkpoint' && name !== 'progress') return true;
   try {

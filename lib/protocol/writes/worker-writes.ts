@@ -29,6 +29,8 @@ export interface NewJob extends Partial<TypeLimits> {
   readonly jobId: string;
   readonly type: string;
   readonly key?: string;
+  /** Epoch ms. A tick of a schedule that has not started by then is cancelled. */
+  readonly lateAt?: number;
   readonly payload: string;
   readonly trace?: TraceContext;
 }
@@ -77,7 +79,7 @@ const initialAttributes = (job: StoredJob, now: number) => ({
   releases: 0,
   checkpointSeq: 0,
   cancelRequested: false,
-  ...defined({ key: job.key, ...job.trace }),
+  ...defined({ key: job.key, lateAt: job.lateAt, ...job.trace }),
 });
 
 /** What only a parked job has; every write that ends pending removes it. */

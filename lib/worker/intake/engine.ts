@@ -23,6 +23,7 @@ import {
   type Settled,
   throttledType,
 } from './open-message.ts';
+import { dropLateTick, isLateTick } from './reject-message.ts';
 
 type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
 
@@ -130,7 +131,21 @@ export function createEngine(parts: WorkerParts) {
 
   const admitted = async (claimed: Extract<Claimed, { kind: 'claimed' }>): Promise<Claimed> => {
     const place = await limits.admit(claimed);
-    return place === undefined ? SETTLED : { ...place, kind: 'claimed' };
+    if (place === undefined) return SETTLED;
+    if (!isLateTick(place.job, clock.now())) return { ...place, kind: 'claimed' };
+    await cancelLateTick(place);
+    return SETTLED;
+  };
+
+  const cancelLateTick = async (claimed: ClaimedJob): Promise<void> => {
+    const { jobId, lateAt = 0 } = claimed.job;
+    try {
+      await store.cancel(jobId);
+      await runner.cancel(claimed);
+      dropLateTick(parts, { jobId, byMs: clock.now() - lateAt });
+    } catch (error) {
+      telemetry.error('a late tick was not cancelled; its lease will lapse', error, { jobId });
+    }
   };
 
   /** Claims jobs together, up to 25 in a request. */

@@ -46,17 +46,17 @@ export function readMessage(
     return { kind: 'hint', job: { jobId }, type, key, forwarded };
   }
   const job = newJob(said, message, optionsOf(said.type), settings);
-  const { notBefore, tick } = said;
-  if (tick !== undefined && now - tick.at > latestOf(tick, settings))
-    return { kind: 'late', jobId: job.jobId, byMs: now - tick.at };
+  const { notBefore } = said;
+  if (job.lateAt !== undefined && now > job.lateAt)
+    return { kind: 'late', jobId: job.jobId, byMs: now - job.lateAt };
   return notBefore !== undefined && notBefore > now + settings.skewMs
     ? { kind: 'later', job, notBefore }
     : { kind: 'new', job, dueAt: Math.max(message.sentAt, notBefore ?? 0) };
 }
 
 /** The row of an older tick may have expired, so it could create a second job. */
-const latestOf = ({ lateAfterMs }: Tick, { rowRetentionMs }: Settings): number =>
-  Math.min(lateAfterMs, rowRetentionMs);
+const lateAtOf = ({ at, lateAfterMs }: Tick, { rowRetentionMs }: Settings): number =>
+  at + Math.min(lateAfterMs, rowRetentionMs);
 
 /** Fills in the type's limits; those of an unknown type are left to the first claim. */
 export function newJob(
@@ -71,6 +71,7 @@ export function newJob(
     jobId: message.jobId ?? messageId,
     type: message.type,
     key: message.key,
+    lateAt: message.tick && lateAtOf(message.tick, settings),
     payload: message.payload,
     leaseMs,
     maxAttempts,

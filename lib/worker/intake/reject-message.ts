@@ -1,3 +1,4 @@
+import type { RunningJob } from '../../protocol/job.ts';
 import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
@@ -6,8 +7,12 @@ export function dropLateTick(
   { jobId, byMs }: { readonly jobId: string; readonly byMs: number },
 ): void {
   telemetry.count('TicksLate');
-  telemetry.warn('the tick of a schedule came too late and makes no job', { jobId, byMs });
+  telemetry.warn('the tick of a schedule came too late, and does not run', { jobId, byMs });
 }
+
+/** A tick may have waited for its limit, or while its type was paused. */
+export const isLateTick = ({ lateAt, claims }: RunningJob, now: number): boolean =>
+  lateAt !== undefined && now > lateAt && claims.every(({ outcome }) => outcome === 'parked');
 
 /** Keeps a message that cannot run as a failed row, for its producer to find. */
 export async function rejectMessage(

@@ -129,6 +129,12 @@ export function createClaimRunner(parts: WorkerParts) {
       telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
+    /** Without a run: its cancellation was requested. */
+    async cancel({ job, sentAt, group }: ClaimedJob): Promise<void> {
+      const held = holdClaim(clock, job, sentAt, new AbortController().signal, group);
+      await endings.cancel(held);
+      held.lease.end();
+    },
     dataMissing: (job: RunningJob, error: Error) => endings.dataMissing(job, error),
     publish: outlet.publish,
     quiet: outlet.settle,

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { createControlReader } from '../../../lib/protocol/limits/control.ts';
+import { parseGroup } from '../../../lib/protocol/limits/group.ts';
+import { pauseType, resumeType } from '../../../lib/protocol/limits/operate.ts';
+import { createTestStack } from '../../../lib/testing/index.ts';
+import { limitGroup } from '../../../lib/wire/limits.ts';
+import { jobBody } from '../../../lib/wire/message.ts';
+import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
+import { createEngine } from '../../../lib/worker/intake/engine.ts';
+import { createRegistry } from '../../../lib/worker/registry.ts';
+
+const HOUR = 3_600_000;
+
+function stage(limit: JobOptions['limit']) {
+  const stack = createTestStack();
+  const ran: string[] = [];
+  const sync = defineJob({ type: 'sync', limit, run: ({ jobId }) => void ran.push(jobId) });
+  const worker = stack.worker(createRegistry([sync]));
+  const engine = createEngine({ ...worker, control: createControlReader(stack) });
+  const deliver = async (...bodies: readonly string[]) => {
+    await stack.queue.sendJobs(bodies.map((body) => ({ body })));
+    for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) {
+      const opened = await engine.open(message);
+      const claimed = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
+      for (const each of claimed)
+        if (each.kind === 'claimed')
+          await engine.run(each, { stopping: new AbortController().signal, releaseWithinMs: 0 });
+      await stack.queue.delete([message]);
+    }
+  };
+  const membersOf = async (key?: string) =>
+    parseGroup(await stack.table.read(limitGroup('sync', key))).members;
+  return { ...stack, deliver, ran, membersOf, operator: { ...stack, by: 'operator' } };
+}
+
+describe('a plain message for a type that is limited per key', () => {
+  it.each(['', 'a:b', 'x'.repeat(101), 7, null])(
+    'is kept as a failed row with the reason, if its key is %j',
+    async (key) => {
+      const { deliver, ran, store, telemetry } = stage({ perKey: 1 });
+      await deliver(JSON.stringify({ type: 'sync', jobId: 'a', key }));
+      expect(ran).toEqual([]);
+      const job = await store.read('bad:a');
+      expect(job).toMatchObject({ status: 'failed' });
+      expect(job?.lastError).toMatch(/'key' is .*1 to 100 characters/);
+      expect(telemetry.total('MessagesRejected')).toBe(1);
+    },
+  );
+
+  it('runs without a key, unlimited, and is counted', async () => {
+    const { deliver, ran, telemetry, membersOf } = stage({ perKey: 1 });
+    await deliver(jobBody('sync', 1, { jobId: 'a' }));
+    expect(ran).toEqual(['a']);
+    expect(telemetry.total('KeysMissing')).toBe(1);
+    expect(await membersOf()).toEqual({});
+  });
+
+  it('runs by a hint whose key is illegal: the row has the true one', async () => {
+    const { deliver, ran, store, membersOf } = stage({ perKey: 1 });
+    const job = { jobId: 'a', type: 'sync', key: 'tenant-7', payload: '1' };
+    await store.schedule(job, { notBefore: 0, leaseUntil: 60_000, dispatches: 1 });
+    await deliver(JSON.stringify({ hint: 'a', type: 'sync', key: 'a:b' }));
+    expect(ran).toEqual(['a']);
+    expect(await membersOf('tenant-7')).toEqual({});
+  });
+});
+
+describe('a tick of a schedule that waited', () => {
+  const tick = (at: number, lateAfterMs: number) =>
+    JSON.stringify({
+      ...{ type: 'sync', schedule: 'nightly', lateAfterMs },
+      scheduledAt: new Date(at).toISOString(),
+    });
+  const idOf = (ms: number) => `nightly.${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
+
+  it.each([undefined, 1])(
+    'runs up to its limit after a pause, and is cancelled past it; limit %s',
+    async (limit) => {
+      const { deliver, ran, store, telemetry, clock, operator, membersOf } = stage(limit);
+      const at = clock.now();
+      await pauseType(operator, 'sync');
+      await deliver(tick(at, 3 * HOUR), tick(at + 1000, HOUR));
+      await clock.advance(2 * HOUR);
+      expect(ran).toEqual([]);
+      await resumeType(operator, 'sync');
+      await clock.advance(2000);
+      await deliver();
+      expect(ran).toEqual([idOf(at)]);
+      expect(await store.read(idOf(at))).toMatchObject({ status: 'done' });
+      expect(await store.read(idOf(at + 1000))).toMatchObject({
+        status: 'cancelled',
+        acts: [{ act: 'cancel' }],
+      });
+      expect(telemetry.total('TicksLate')).toBe(1);
+      expect(await membersOf()).toEqual({});
+    },
+  );
+});

@@ -6,6 +6,7 @@ export const ownSections = (results: Results): Record<string, string> => ({
   settings: settingsSection(results),
   own: ownSection(results),
   lambda: lambdaSection(results),
+  limits: limitsSection(results),
   wire: wireSection(results),
   scaling: scalingSection(results),
   payloads: payloadSection(results),
@@ -71,6 +72,32 @@ const lambdaSection = ({ lambdaHost }: Results): string =>
           spread(each.cpuMs),
         ]),
       );
+
+function limitsSection({ limits }: Results): string {
+  if (limits === undefined) return 'Not measured yet: `npm run bench -- --only limits`.';
+  const noisy = table(
+    ['limit', 'backlog of the noisy tenant', 'quiet jobs started', 'median wait', 'p95'],
+    limits.noisyTenant.map((each) => [
+      each.limit,
+      each.backlog.toLocaleString('en-US'),
+      `${each.started} of ${each.of}`,
+      `${figure(each.medianMs)} ms`,
+      `${figure(each.p95Ms)} ms`,
+    ]),
+  );
+  const rates = table(
+    ['limit', 'a job takes', 'backlog', 'jobs/s', 'at most, if no place were ever empty', 'most at once'],
+    limits.rates.map((each) => [
+      String(each.limit),
+      `${each.jobMs} ms`,
+      each.backlog.toLocaleString('en-US'),
+      figure(each.jobsPerSecond),
+      figure(each.idealPerSecond),
+      String(each.mostAtOnce),
+    ]),
+  );
+  return `${noisy}\n\n${rates}`;
+}
 
 /** Engines that give the same account share a row. */
 function wireSection({ wireCost }: Results): string {

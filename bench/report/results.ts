@@ -10,6 +10,7 @@ import type { InitCost } from '../scenarios/init-cost.ts';
 import type { KilledCell } from '../scenarios/killed-cell.ts';
 import type { LambdaHostCost } from '../scenarios/lambda-host.ts';
 import type { AtLatency } from '../scenarios/latency.ts';
+import type { Limits } from '../scenarios/limits.ts';
 import type { MassReclaim } from '../scenarios/mass-reclaim.ts';
 import type { Mishaps } from '../scenarios/mishaps.ts';
 import type { OwnCost } from '../scenarios/null-engine-cost.ts';
@@ -50,6 +51,7 @@ export interface Results {
   readonly outliveBurn?: BySystem<Outlive>;
   readonly ownCost?: readonly OwnCost[];
   readonly lambdaHost?: readonly LambdaHostCost[];
+  readonly limits?: Limits;
   readonly wireCost?: readonly WireCost[];
   readonly scaling?: Scaling;
   readonly scaleSimulation?: readonly ScaleSimulation[];

@@ -12,6 +12,7 @@ import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
 import { lambdaHost } from './lambda-host.ts';
 import { atLatency } from './latency.ts';
+import { limits } from './limits.ts';
 import { massReclaim } from './mass-reclaim.ts';
 import { mishaps } from './mishaps.ts';
 import { ownCost } from './null-engine-cost.ts';
@@ -72,6 +73,7 @@ export function scenariosOf(
             ownCost: await ownCost(leasehold, quick ? { runs: 3, jobs: 1000 } : { runs: 5, jobs: 3000 }, say),
           },
     lambda: async () => ({ lambdaHost: await lambdaHost(quick ? 2 : 5, say) }),
+    limits: async () => (leasehold === undefined ? {} : { limits: await limits(bench, leasehold) }),
     savings: async () => ({
       bundles: await bundles(quick ? 5 : 15),
       reclaimRequests: await reclaimRequests(quick ? 500 : 2000),

@@ -77,5 +77,9 @@ function registryIn(module: object, file: string): Registry {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-const stackOf = (thrown: unknown): string =>
-  thrown instanceof Error ? (thrown.stack ?? `${thrown.name}: ${thrown.message}`) : String(thrown);
+/** Ends where Node and this file begin. */
+const stackOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const lines = (thrown.stack ?? `${thrown.name}: ${thrown.message}`).split('\n');
+  return lines.filter((line) => !/^\s+at .*(node:internal\/|load-jobs-module\.)/.test(line)).join('\n');
+};

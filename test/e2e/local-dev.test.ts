@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { sqsClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+const PACKAGE = join(import.meta.dirname, '..', '..', 'package.json');
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
   for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
@@ -25,13 +26,18 @@ function folder(): string {
   return path;
 }
 
+/** Without the engines of the suite. */
+function userEnvironment(): NodeJS.ProcessEnv {
+  const { AWS_ENDPOINT_URL_DYNAMODB: _a, AWS_ENDPOINT_URL_SQS: _b, ...environment } = process.env;
+  return environment;
+}
+
 /** Starts `leasehold dev` as a shell would: leader of a process group of its own, in this folder. */
 function dev(cwd: string, ...args: string[]) {
-  const { AWS_ENDPOINT_URL_DYNAMODB: _a, AWS_ENDPOINT_URL_SQS: _b, ...env } = process.env;
   const child = spawn(process.execPath, [COMMAND, 'dev', ...args], {
     cwd,
     // Some machines that run tests ask for colours, which would come between the words.
-    env: { ...env, NO_COLOR: '1', FORCE_COLOR: undefined },
+    env: { ...userEnvironment(), NO_COLOR: '1', FORCE_COLOR: undefined },
     detached: true,
   });
   const { pid = 0 } = child;
@@ -107,6 +113,17 @@ describe('leasehold dev', () => {
       state.environment.AWS_ENDPOINT_URL_SQS ?? '',
       localEnvironment.clientConfig(state.environment),
     );
+    // What a clone is told to run is its own script, from the folder of the clone.
+    const lineIn = (text: string) => /npm run -s leasehold -- (send .*)$/m.exec(text)?.[1];
+    await expect.poll(() => lineIn(first.text())).toBeDefined();
+    expect(JSON.parse(readFileSync(PACKAGE, 'utf8')).scripts.leasehold).toBe('node bin/leasehold.ts');
+    const sent = spawnSync(`"${process.execPath}" "${COMMAND}" ${lineIn(first.text())} --job-id printed`, {
+      cwd,
+      shell: true,
+      env: userEnvironment(),
+    });
+    expect([sent.status, String(sent.stderr)]).toEqual([0, expect.any(String)]);
+    await rowOf(state, 'printed', ({ status }) => status === 'done');
     const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
     await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
     const long = JSON.stringify({

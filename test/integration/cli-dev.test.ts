@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
@@ -167,6 +167,27 @@ describe('leasehold dev', () => {
   });
 });
 
+interface Told {
+  readonly workers: readonly { readonly name: string; readonly state: string }[];
+  readonly figures: { readonly counts: { readonly done: { readonly count: number } } };
+}
+
+/** What a page of the folder's console is told first, once a job has ended. */
+async function consoleSays(folder: string): Promise<Told> {
+  const { consoleUrl } = JSON.parse(readFileSync(join(folder, LOCAL_STATE_FILE), 'utf8'));
+  const { origin, hash } = new URL(consoleUrl);
+  const told: Record<string, unknown> = {};
+  const reply = await fetch(`${origin}/api/stream?${hash.slice(1)}`);
+  let text = '';
+  for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
+    text += new TextDecoder().decode(chunk);
+    for (const [, event = '', data = ''] of text.matchAll(/^event: (.*)\n(?:id: .*\n)?data: (.*)\n\n/gm))
+      told[event] = JSON.parse(data);
+    if ((told.figures as Told['figures'] | undefined)?.counts.done.count) break;
+  }
+  return told as unknown as Told;
+}
+
 it('leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`', {
   timeout: 180_000,
 }, async () => {
@@ -197,6 +218,11 @@ it('leaves the jobs to a worker of the user’s own with --workers 0, which gets
   await expect
     .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
     .toMatch(/"status": ?"done"/);
+  // The console has no part in starting it.
+  const { workers, figures } = await consoleSays(folder);
+  expect(workers).toMatchObject([{ state: 'idle' }]);
+  expect(workers[0]?.name).toBe(`process ${worker.child.pid}`);
+  expect(figures.counts.done.count).toBe(1);
   for (const { child, ended } of [worker, dev]) {
     child.kill('SIGINT');
     expect(await ended).toEqual([0, null]);

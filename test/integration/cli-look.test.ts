@@ -186,15 +186,16 @@ describeOnOneEngine('looking at jobs', (engine) => {
     });
   });
 
-  it('finds table and queue of a deployment by one name', async () => {
+  it('finds table, queue and schedules of a deployment by one name', async () => {
     const { tableName, queueUrl } = system;
     const api = await startDeploymentApi({
       'Shop-Jobs': { 'leasehold:table': tableName, 'leasehold:queue': queueUrl },
     });
-    const run = await system.run(['stats', '--service', 'Shop-Jobs', '--json'], {
-      environment: { ...api.environment, LEASEHOLD_TABLE_NAME: '', LEASEHOLD_QUEUE_URL: '' },
-    });
+    const environment = { ...api.environment, LEASEHOLD_TABLE_NAME: '', LEASEHOLD_QUEUE_URL: '' };
+    const run = await system.run(['stats', '--service', 'Shop-Jobs', '--json'], { environment });
+    const scheduled = await system.run(['schedules', '--service', 'Shop-Jobs', '--json'], { environment });
     api.close();
+    expect(scheduled.json()).toMatchObject({ schedules: [{ name: 'nightly' }] });
     expect([run.stderr, run.code]).toEqual(['', 0]);
     expect(run.json()).toMatchObject({ running: { count: expect.any(Number) }, queue: { visible: 0 } });
   });
@@ -215,9 +216,11 @@ describeOnOneEngine('looking at jobs', (engine) => {
 });
 
 describe('the command line as a whole', () => {
-  it('has at most 18 commands, prints help without arguments and suggests the near command', async () => {
+  it('has at most 15 commands and the three of limits, prints help without arguments and suggests the near command', async () => {
     expect((await runInProcess([])).stdout).toContain('Operators:');
-    expect(commands.length).toBeLessThanOrEqual(18);
+    const ofLimits = ['pause', 'resume', 'limit'];
+    expect(commands.filter(({ name }) => !ofLimits.includes(name)).length).toBeLessThanOrEqual(15);
+    expect(commands.filter(({ name }) => ofLimits.includes(name))).toHaveLength(3);
     const run = await runInProcess(['shwo', 'x']);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Did you mean show?');

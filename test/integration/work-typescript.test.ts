@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleJobs } from '../../lib/tools/bundle/bundle-jobs.ts';
 import { runnableJobs } from '../../lib/tools/cli/runnable-jobs.ts';
 import { JobsModuleError } from '../../lib/worker/jobs-module-error.ts';
+import { runProcess } from '../support/cli.ts';
 import { startWorkerStack } from '../support/worker-stack.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -100,6 +101,40 @@ describe('a jobs module as TypeScript that Node does not run', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
     await stack.close();
   });
+});
+
+it('leaves why a module cannot be loaded as the last words of `work`, in the module’s own lines', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-throws-'));
+  const file = join(folder, 'jobs.ts');
+  const lines = [
+    "function connect(): never { throw new Error('DATABASE_URL is not set'); }",
+    'export const registry = connect();',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  const stack = await startWorkerStack();
+  const { code, stdout, stderr } = await runProcess(['work', file], {
+    environment: {
+      ...stack.environment,
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'x',
+      AWS_REGION: 'x',
+    },
+  });
+  await stack.close();
+  rmSync(folder, { recursive: true });
+  expect(code).toBe(2);
+  expect(
+    stderr
+      .slice(stderr.search(/^error: /m))
+      .trimEnd()
+      .split('\n'),
+  ).toEqual([
+    `error: jobs module ${file}: it throws while it is loaded; fix this first:`,
+    'Error: DATABASE_URL is not set',
+    expect.stringMatching(/^ {4}at connect \(.*jobs\.ts:1:\d+\)$/),
+    expect.stringMatching(/^ {4}at .*jobs\.ts:2:\d+\)$/),
+  ]);
+  expect((stdout + stderr).length).toBeLessThan(5_000);
 });
 
 describe('without esbuild', () => {

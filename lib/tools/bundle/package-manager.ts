@@ -2,14 +2,25 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const MANAGERS = {
-  npm: { normal: 'npm install', dev: 'npm install --save-dev', optional: 'npm install --save-optional' },
-  pnpm: { normal: 'pnpm add', dev: 'pnpm add --save-dev', optional: 'pnpm add --save-optional' },
-  yarn: { normal: 'yarn add', dev: 'yarn add --dev', optional: 'yarn add --optional' },
-  bun: { normal: 'bun add', dev: 'bun add --dev', optional: 'bun add --optional' },
+  npm: {
+    run: 'npx',
+    normal: 'npm install',
+    dev: 'npm install --save-dev',
+    optional: 'npm install --save-optional',
+  },
+  pnpm: {
+    run: 'pnpm exec',
+    normal: 'pnpm add',
+    dev: 'pnpm add --save-dev',
+    optional: 'pnpm add --save-optional',
+  },
+  yarn: { run: 'yarn', normal: 'yarn add', dev: 'yarn add --dev', optional: 'yarn add --optional' },
+  bun: { run: 'bunx', normal: 'bun add', dev: 'bun add --dev', optional: 'bun add --optional' },
 } as const;
 
 type Manager = keyof typeof MANAGERS;
-type Packages = { readonly [kind in keyof (typeof MANAGERS)['npm']]?: readonly string[] };
+type Kind = 'normal' | 'dev' | 'optional';
+type Packages = { readonly [kind in Kind]?: readonly string[] };
 
 const LOCK_FILES: Readonly<Record<string, Manager>> = {
   'package-lock.json': 'npm',
@@ -20,16 +31,22 @@ const LOCK_FILES: Readonly<Record<string, Manager>> = {
 };
 
 /** The line that installs packages with the package manager of a project. */
-export function installCommand(
-  packages: Packages,
-  directory: string = process.cwd(),
-  agent: string = process.env.npm_config_user_agent ?? '',
-): string {
-  const named = (Object.keys(MANAGERS) as Manager[]).find((each) => agent.startsWith(`${each}/`));
-  const commands = MANAGERS[managerOf(resolve(directory)) ?? named ?? 'npm'];
+export function installCommand(packages: Packages, directory?: string, agent?: string): string {
+  const commands = managerIn(directory, agent);
   return (['normal', 'dev', 'optional'] as const)
     .flatMap((kind) => (packages[kind]?.length ? [[commands[kind], ...packages[kind]].join(' ')] : []))
     .join(' && ');
+}
+
+/** What runs the command line of a project’s own copy. */
+export const runCommand = (directory?: string, agent?: string): string => managerIn(directory, agent).run;
+
+function managerIn(
+  directory: string = process.cwd(),
+  agent: string = process.env.npm_config_user_agent ?? '',
+): (typeof MANAGERS)[Manager] {
+  const named = (Object.keys(MANAGERS) as Manager[]).find((each) => agent.startsWith(`${each}/`));
+  return MANAGERS[managerOf(resolve(directory)) ?? named ?? 'npm'];
 }
 
 /** By the nearest lock file, because `npx` runs in projects of every package manager. */

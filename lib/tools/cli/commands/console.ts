@@ -3,6 +3,7 @@ import { scanCostOf } from '../../../client/scan-cost.ts';
 import { resourceVariables } from '../../../wire/environment.ts';
 import type { Where } from '../../console/page-messages.ts';
 import type { Metrics } from '../../console/start-console.ts';
+import { commandLine } from '../../dev/command-line.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
@@ -110,4 +111,4 @@ async function whereOf({ found, service, dynamoDb }: System): Promise<Where> {
 }
 
 const sendLine = ({ tableName, queueUrl = 'URL' }: FoundSystem): string =>
-  `npx leasehold send TYPE '{}' --table ${tableName} --queue-url ${queueUrl}`;
+  `${commandLine} send TYPE '{}' --table ${tableName} --queue-url ${queueUrl}`;

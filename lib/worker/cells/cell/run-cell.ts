@@ -103,4 +103,6 @@ const optionsOf = ({ run: _, payload: _payload, checkpoint: _checkpoint, ...opti
 });
 
 const textOf = (error: unknown): string =>
-  error instanceof Error && error.name === 'JobsModuleError' ? error.message : thrownBy(error).text;
+  error instanceof Error && error.name === 'JobsModuleError' && 'problem' in error
+    ? String(error.problem)
+    : thrownBy(error).text;

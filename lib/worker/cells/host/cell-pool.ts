@@ -173,9 +173,9 @@ export class CellPool implements Cells {
     this.#cells.delete(cell);
     if (this.#spare === cell) this.#spare = undefined;
     for (const resolve of this.#gone.splice(0)) resolve();
-    const { wasReady, cause, ageMs } = death;
+    const { wasReady, hasThrown, cause, ageMs } = death;
     const after = `a cell ended after ${Math.round(ageMs)} ms, before it was ready`;
-    if (!wasReady && !this.#isClosed) void this.#onUnready(`${after}: ${cause}`);
+    if (!wasReady && !this.#isClosed) void this.#onUnready(hasThrown ? cause : `${after}: ${cause}`);
     if (!wasReady) return;
     this.#settle(cell, death);
     this.#assign();

@@ -30,6 +30,8 @@ export interface CellDeath {
   readonly cause: string;
   readonly killedFor?: KilledFor;
   readonly wasReady: boolean;
+  /** The cause is what its jobs module threw. */
+  readonly hasThrown: boolean;
   readonly ageMs: number;
   readonly runs: readonly CellRun[];
 }
@@ -277,9 +279,11 @@ export class Cell {
 
   #describeDeath(ending: CellExit): CellDeath {
     const killedFor = this.#killedFor;
-    const known = { ending, killedFor, report: this.#process.exitReport(), wasDeaf: this.#wasDeaf };
+    const report = this.#process.exitReport();
+    const known = { ending, killedFor, report, wasDeaf: this.#wasDeaf };
     const cause = explainDeath({ ...known, memory: this.#memory, memoryBytes: this.#options.memoryBytes });
     const ageMs = this.#options.clock.monotonic() - this.#startedAt;
-    return { cause, killedFor, wasReady: this.#wasReady, ageMs, runs: [...this.runs.values()] };
+    const hasThrown = report?.origin === 'load' && report.error !== undefined;
+    return { cause, killedFor, wasReady: this.#wasReady, hasThrown, ageMs, runs: [...this.runs.values()] };
   }
 }

@@ -8,6 +8,8 @@ import { checkTypes } from '../../registry.ts';
 const TRIES = 3;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
+/** What a module threw, and where. */
+const SHOWN_LINES = 3;
 
 interface ReadinessOptions {
   readonly telemetry: Telemetry;
@@ -65,7 +67,9 @@ export class Readiness {
     const { telemetry, source } = this.#options;
     this.#failures += 1;
     telemetry.count('CellsUnready');
-    telemetry.error('no cell can be started', new Error(reason), { jobs: source, tries: this.#failures });
+    // Whoever gives up tells the whole reason.
+    const shown = reason.split('\n').slice(0, SHOWN_LINES).join('\n');
+    telemetry.warn('no cell can be started', { jobs: source, tries: this.#failures, reason: shown });
     return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
   }
 

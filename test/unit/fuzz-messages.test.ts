@@ -15,7 +15,8 @@ const NOW = 1_800_000_000_000;
 const times = { sentAt: NOW - 1000, now: NOW };
 const read = (body: string): ParsedMessage => parseMessage(body, limits, times);
 
-const name = (maxLength: number) => fc.stringMatching(new RegExp(`^[A-Za-z0-9._-]{1,${maxLength}}$`));
+const name = (maxLength: number) =>
+  fc.stringMatching(new RegExp(`^[A-Za-z0-9._-]{1,${maxLength}}$`)).filter((text) => text !== '__proto__');
 const whole = (min: number, max: number) => fc.integer({ min, max });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 

@@ -18,7 +18,10 @@ const LEASE_MS = 30_000;
 function scene(now: number) {
   const owner = (pid: number) => `laptop-${pid}-aB3d/k`;
   const held = (jobId: string, pid: number, leftMs: number, over: object = {}) =>
-    running(jobId, now, leftMs, { leaseOwner: owner(pid), leaseMs: LEASE_MS, ...over });
+    running(jobId, now, leftMs, {
+      ...{ leaseOwner: owner(pid), leaseMs: LEASE_MS, createdAt: now - 64_000 },
+      ...over,
+    });
   const done = (jobId: string, type: string, agoMs: number, ranMs: number) =>
     finishedRow(jobId, 'done', {
       ...{ type, leaseOwner: owner(4010), finishedAt: now - agoMs, startedAt: now - agoMs - ranMs },

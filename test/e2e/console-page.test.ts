@@ -108,6 +108,9 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       const banner = page.getByRole('alert');
       await banner.waitFor();
       expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
+      const isGray = (part: string) =>
+        page.locator(part).evaluate((element) => getComputedStyle(element).filter === 'grayscale(1)');
+      expect([await isGray('.layout'), await isGray('.health')]).toEqual([true, true]);
       const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
       const before = await clocks();
       const plot = () =>

@@ -107,10 +107,20 @@ const commented = (source: string, what: RegExp): [string, string][] =>
   );
 
 /** The table of all settings. */
-export const settingsTable = (): string =>
+/** The settings that most users set; the page has the others under "Tuning". */
+const COMMON: readonly SettingName[] = [
+  ...(['leaseMs', 'maxAttempts', 'maxCrashes', 'processConcurrency', 'workerConcurrency'] as const),
+  ...(['batchSize', 'functionTimeoutMs', 'maxRunning', 'maxStartsPerSecond', 'logLevel'] as const),
+];
+
+export const commonSettingsTable = (): string => settingsTable(COMMON);
+
+export const tuningTable = (): string => settingsTable(settingNames.filter((name) => !COMMON.includes(name)));
+
+const settingsTable = (names: readonly SettingName[]): string =>
   table(
     ['setting', 'default', 'allowed', 'meaning', 'variable'],
-    settingNames.map((name) => [...shownSetting(name), `\`${settingVariable(name)}\``]),
+    names.map((name) => [...shownSetting(name), `\`${settingVariable(name)}\``]),
   );
 
 function shownSetting(name: SettingName): string[] {

@@ -17,6 +17,7 @@ import {
   shortJobsTable,
 } from '../support/cost-tables.ts';
 import {
+  commonSettingsTable,
   dataTable,
   failureStormTable,
   grantsTable,
@@ -24,9 +25,9 @@ import {
   limitTable,
   partitionTable,
   propsTable,
-  settingsTable,
   transitionDiagram,
   transitionTable,
+  tuningTable,
 } from '../support/generated-docs.ts';
 import { publicExports, referencePage } from '../support/reference-page.ts';
 import {
@@ -51,7 +52,8 @@ describe('generated parts of the docs', () => {
     ['docs/internals/state-machine.md', 'leader', leaderTable],
     ['docs/internals/state-machine.md', 'data', dataTable],
     ['docs/internals/state-machine.md', 'limits', limitTable],
-    ['docs/operating/settings.md', 'settings', settingsTable],
+    ['docs/operating/settings.md', 'common settings', commonSettingsTable],
+    ['docs/operating/settings.md', 'tuning', tuningTable],
     ['docs/operating/deploying.md', 'props', propsTable],
     ['docs/operating/deploying.md', 'grants', grantsTable],
     ['README.md', 'cost', costSummary],

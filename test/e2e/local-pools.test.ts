@@ -93,6 +93,24 @@ describe('a local stack with a pool of functions and one of containers', () => {
     expect(ranIn(job)).toBe('heavy');
     expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
   });
+
+  it('replaces the container when the jobs module changes; the old one drains', async () => {
+    const endings: (string | undefined)[] = [];
+    const unlisten = local.stack.listen(
+      (event) =>
+        event.kind === 'sandbox' && event.sandbox.state === 'gone' && endings.push(event.sandbox.ending),
+    );
+    const live = () => local.stack.workers().filter(({ pool }) => pool === 'heavy');
+    await send('heavy', 'draining', 'slow-steps', steps(4, 300));
+    await until('draining', ({ checkpointSeq }) => checkpointSeq >= 1);
+    const [old] = live();
+    await local.stack.reload();
+    expect(await until('draining', isDone)).toMatchObject({ attempt: 1 });
+    await expect.poll(() => live().map(({ pid }) => pid)).not.toContain(old?.pid);
+    unlisten();
+    expect(endings).toContain('exit status 0');
+    expect(live()).toHaveLength(1);
+  });
 });
 
 /** As the page's stream first tells them. */

@@ -6,8 +6,9 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { addTable } from '../lib/cdk/jobs-table.ts';
 import { LeaseholdStack } from '../lib/cdk/leasehold-stack.ts';
+import { lambda } from '../lib/cdk/pools/compute.ts';
 import { moduleExtension } from '../lib/this-package.ts';
-import { STACK, WORKER_CONCURRENCY } from './plan.ts';
+import { POOL, STACK, WORKER_CONCURRENCY } from './plan.ts';
 
 /** The default settings on a customer's key; everything is in the stack and deleted with it. */
 export function createStack(app: App): LeaseholdStack {
@@ -27,6 +28,7 @@ export function createStack(app: App): LeaseholdStack {
       pointInTimeRecovery: false,
       logRetention: RetentionDays.ONE_DAY,
       workerConcurrency: WORKER_CONCURRENCY,
+      pools: { [POOL]: { types: ['where'], compute: lambda({ max: 2 }) } },
       functionTimeout: Duration.minutes(2),
     }),
   });

@@ -50,4 +50,12 @@ const fail = defineJob({
   },
 });
 
-export const registry = createRegistry([quick, hold, buffers, objects, exit, fail]);
+/** Its result is the pool that ran it. */
+const where = defineJob({
+  type: 'where',
+  async run() {
+    return process.env.LEASEHOLD_POOL ?? 'none';
+  },
+});
+
+export const registry = createRegistry([quick, where, hold, buffers, objects, exit, fail]);

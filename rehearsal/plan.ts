@@ -3,6 +3,8 @@ import { listPrices } from '../lib/tools/plan/prices.ts';
 import type { Environment, Identity } from './identity.ts';
 
 export const STACK = 'LeaseholdRehearsal';
+/** Runs the type `where`. */
+export const POOL = 'aside';
 /** Leaves room for the reaper in a new account, which has 10 concurrent executions. */
 export const WORKER_CONCURRENCY = 4;
 /** How long a rehearsal takes, for the preflight of sessions. */
@@ -35,8 +37,8 @@ export const COST: readonly (readonly [what: string, dollars: number])[] = [
     2000 * listPrices.perGbSecond + 0.003 * listPrices.perMillionInvocations,
   ],
   [
-    `15 alarm metrics and 20 custom metrics for ${HOURS} hours`,
-    ((15 * listPrices.perAlarmMetric + 20 * listPrices.perCustomMetric) * HOURS) / MONTH_HOURS,
+    `20 alarm metrics and 20 custom metrics for ${HOURS} hours`,
+    ((20 * listPrices.perAlarmMetric + 20 * listPrices.perCustomMetric) * HOURS) / MONTH_HOURS,
   ],
   ['10 MB of logs', 0.01 * listPrices.perLoggedGb],
   [

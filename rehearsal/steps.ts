@@ -8,7 +8,7 @@ import type { Children } from './children.ts';
 import { readReclaims } from './cloudwatch.ts';
 import { judgeLapses, makeLapses, RECLAIM_DELAY_MS } from './lapses.ts';
 import { endCells, measureIndex, throttle } from './measures.ts';
-import { type Choice, type Counts, STACK } from './plan.ts';
+import { type Choice, type Counts, POOL, STACK } from './plan.ts';
 import { findPackage } from './preflight.ts';
 import { seconds } from './results.ts';
 import type { Step } from './step-runner.ts';
@@ -59,6 +59,16 @@ export function createSteps(parts: StepParts): { readonly steps: readonly Step[]
       async run() {
         const { client } = use().system;
         await client.waitFor(await client.send('quick', {}, { jobId: 'first' }), { timeoutMs: 120_000 });
+        return [];
+      },
+    },
+    {
+      name: 'pool',
+      title: 'a job in the default queue is forwarded to the queue of its pool, and runs there',
+      async run() {
+        const { client } = use().system;
+        const ranIn = await client.waitFor(await client.send('where', {}), { timeoutMs: 120_000 });
+        if (ranIn !== POOL) throw new Error(`it ran in the pool ${JSON.stringify(ranIn)}`);
         return [];
       },
     },

@@ -20,11 +20,20 @@ import type { Credentials } from './emulator.ts';
 export interface Outputs {
   readonly QueueUrl: string;
   readonly TableName: string;
+  readonly leftQueueUrl: string;
+  readonly rightQueueUrl: string;
+  readonly heavyQueueUrl: string;
 }
+
+export type RehearsedPool = 'left' | 'right' | 'heavy';
 
 /** A deployed stack as its users see it: a queue to send to, rows to look at. */
 export interface Deployment {
   send(body: object, credentials?: Credentials): Promise<void>;
+  /** Sends to the queue of a pool. */
+  sendTo(pool: RehearsedPool, body: object): Promise<void>;
+  /** Messages that wait in the queue of a pool. */
+  waitingIn(pool: RehearsedPool): Promise<number>;
   /** Puts a message where only messages go that no worker took. */
   sendToDeadLetters(body: object): Promise<void>;
   /** The store, at a time of one's choice. */
@@ -39,7 +48,7 @@ export interface Deployment {
 }
 
 export function openDeployment(
-  { QueueUrl, TableName }: Outputs,
+  { QueueUrl, TableName, ...outputs }: Outputs,
   { clientConfig }: { readonly clientConfig: DynamoDBClientConfig & SQSClientConfig },
 ): Deployment {
   const dynamoDb = new DynamoDBClient(clientConfig);
@@ -65,6 +74,19 @@ export function openDeployment(
     async send(body, credentials) {
       const client = credentials === undefined ? sqs : new SQSClient({ ...clientConfig, credentials });
       await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }));
+    },
+    async sendTo(pool, body) {
+      const to = { QueueUrl: outputs[`${pool}QueueUrl`], MessageBody: JSON.stringify(body) };
+      await sqs.send(new SendMessageCommand(to));
+    },
+    async waitingIn(pool) {
+      const { Attributes } = await sqs.send(
+        new GetQueueAttributesCommand({
+          QueueUrl: outputs[`${pool}QueueUrl`],
+          AttributeNames: ['ApproximateNumberOfMessages'],
+        }),
+      );
+      return Number(Attributes?.ApproximateNumberOfMessages);
     },
     async sendToDeadLetters(body) {
       const { Attributes } = await sqs.send(

@@ -10,12 +10,21 @@ export function nameTable(table: unknown): void {
   if (isEmulated && table instanceof CfnGlobalTable) table.tableName = 'leasehold-rehearsal';
 }
 
-/** The emulator knows no alarms on several metrics. */
-export function leaveOutUnknownAlarms(jobs: LeaseholdJobs): void {
+/** The emulator knows no alarms on several metrics; the dashboard refers to all alarms, so they watch one instead. */
+export function simplifyAlarms(jobs: LeaseholdJobs): void {
   if (!isEmulated) return;
-  for (const alarm of Object.values(jobs.alarms)) {
-    const resource = alarm.node.defaultChild;
-    if (resource instanceof CfnAlarm && resource.metrics !== undefined)
-      alarm.node.scope?.node.tryRemoveChild(alarm.node.id);
+  for (const { node } of Object.values(jobs.alarms)) {
+    const resource = node.defaultChild;
+    if (!(resource instanceof CfnAlarm) || resource.metrics === undefined) continue;
+    const one = { namespace: 'Leasehold', metricName: 'Unknown', statistic: 'Sum', period: 60 };
+    Object.assign(resource, { metrics: undefined, ...one });
   }
+}
+
+/** The emulator has no Application Auto Scaling. */
+export function leaveOutScaling(jobs: LeaseholdJobs): void {
+  if (!isEmulated) return;
+  for (const { service } of Object.values(jobs.pools))
+    for (const id of ['Capacity', 'Resize', 'Empty', 'TasksWanted', 'Idle'])
+      service?.node.scope?.node.tryRemoveChild(id);
 }

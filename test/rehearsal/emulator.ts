@@ -29,6 +29,8 @@ export interface Emulator {
   deleteStack(name: string): Promise<void>;
   /** The files of its certificate. */
   readonly tls: { readonly certificate: string; readonly key: string };
+  /** The variables of the container in the newest task definition. */
+  taskVariables(): Promise<Readonly<Record<string, string>>>;
   /** Allows the roles of a stack what only the emulator asks for. */
   allowBatches(stackName: string): Promise<void>;
   stop(): Promise<void>;
@@ -132,6 +134,7 @@ export async function startEmulator(folder: string): Promise<Emulator> {
     async deleteStack(StackName) {
       await cloudFormation('DeleteStack', { StackName }, endpoint, ca);
     },
+    taskVariables: () => taskVariables(endpoint, ca),
     allowBatches: (stackName) => allowBatches(stackName, endpoint, ca),
     stop,
   };
@@ -203,6 +206,17 @@ async function allowBatches(stackName: string, endpoint: string, ca: Buffer): Pr
     await iam('PutRolePolicy', { RoleName, PolicyName: 'EmulatorBatches', PolicyDocument }, endpoint, ca);
 }
 
+async function taskVariables(endpoint: string, ca: Buffer): Promise<Readonly<Record<string, string>>> {
+  const ecs = async (action: string, body: object) =>
+    JSON.parse(await post(endpoint, JSON.stringify(body), ca, 'ecs', action));
+  const { taskDefinitionArns } = await ecs('ListTaskDefinitions', { sort: 'DESC' });
+  const { taskDefinition } = await ecs('DescribeTaskDefinition', { taskDefinition: taskDefinitionArns[0] });
+  const [{ environment }] = taskDefinition.containerDefinitions;
+  return Object.fromEntries(
+    environment.map(({ name, value }: { readonly name: string; readonly value: string }) => [name, value]),
+  );
+}
+
 const tagged = (xml: string, tag: string): string[] =>
   [...xml.matchAll(new RegExp(`<${tag}>(.+?)</${tag}>`, 'g'))].map(([, text = '']) => text);
 
@@ -218,10 +232,24 @@ const cloudFormation = (Action: string, parameters: Record<string, string>, endp
   );
 
 /** A request as root, whose signature the emulator does not check. There is no SDK client for IAM here. */
-function post(url: string, body: string, ca: Buffer, service = 'none'): Promise<string> {
+function post(
+  url: string,
+  body: string,
+  ca: Buffer,
+  service = 'none',
+  /** Of a service that speaks JSON. */
+  action?: string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const authorization = `AWS4-HMAC-SHA256 Credential=${ROOT.accessKeyId}/20260101/${REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`;
-    const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+    const headers =
+      action === undefined
+        ? { authorization, 'content-type': 'application/x-www-form-urlencoded' }
+        : {
+            authorization,
+            'content-type': 'application/x-amz-json-1.1',
+            'x-amz-target': `AmazonEC2ContainerServiceV20141113.${action}`,
+          };
     const sent = request(url, { method: 'POST', ca, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => {

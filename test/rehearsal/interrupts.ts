@@ -16,7 +16,7 @@ const WITHIN_MS = 300_000;
 
 /** The steps that the emulator can begin, by what `▸ name` announces. */
 const STEPS = [
-  ...['preflight', 'deploy', 'first', 'lapses', 'chain', 'exit', 'index'],
+  ...['preflight', 'deploy', 'first', 'pool', 'lapses', 'chain', 'exit', 'index'],
   ...['metrics', 'throttle', 'alarms', 'contract', 'delete'],
 ];
 

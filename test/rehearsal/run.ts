@@ -1,11 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../lib/protocol/job.ts';
 import { rehearseCommand } from '../../rehearsal/rehearse.ts';
 import { createCdk } from './cdk.ts';
-import { type Deployment, type Outputs, openDeployment } from './deployment.ts';
+import { type Deployment, type Outputs, openDeployment, type RehearsedPool } from './deployment.ts';
 import { type Emulator, isInstalled, startEmulator } from './emulator.ts';
 import { interruptEachStep, runEmulated } from './interrupts.ts';
 import { step } from './step.ts';
@@ -24,6 +26,8 @@ const NOT_REHEARSED = [
   'alarms going off and the dashboard’s graphs: the emulator keeps both, but makes no metrics of log lines',
   'X-Ray, log retention, point-in-time recovery and deletion of expired rows: accepted, not carried out',
   'the permissions of batch requests, which the emulator names otherwise than AWS: test/cdk has them',
+  'containers: the emulator keeps cluster, service and task definition, but has no Docker here to run tasks in; the worker ran as a process',
+  'scaling of containers: the emulator has no Application Auto Scaling and no capacity providers, and neither evaluates alarms nor protects tasks',
   'arm64: functions run on this machine’s own Node',
 ];
 
@@ -104,6 +108,7 @@ async function rehearse(emulator: Emulator, cdk: RunCdk, folder: string): Promis
   const deployment = openDeployment(outputs, emulator);
   try {
     await useIt(deployment, emulator);
+    await usePools(deployment, emulator);
     await upgradeIt(deployment, deploy);
     await step('fewer shards are refused', async () => {
       const { code, output } = await cdk(['synth', '--quiet', '-c', 'rehearsal:shards=4']);
@@ -159,6 +164,57 @@ async function useIt(deployment: Deployment, emulator: Emulator): Promise<void> 
     await deployment.sendToDeadLetters(primes('unclaimed'));
     await deployment.until('unclaimed', isDone, SOON_MS);
   });
+}
+
+async function usePools(deployment: Deployment, emulator: Emulator): Promise<void> {
+  const ranIn = async (jobId: string, pool: RehearsedPool) => {
+    const job = await deployment.until(jobId, isDone, SOON_MS);
+    const { result } = job as { readonly result?: unknown };
+    if (result !== pool || job.attempt !== 1) throw new Error(`not in ${pool}: ${JSON.stringify(job)}`);
+  };
+  await step('each of two Lambda pools runs what comes to its queue', async () => {
+    for (const pool of ['left', 'right'] as const) {
+      await deployment.sendTo(pool, { jobId: `to-${pool}`, type: pool });
+      await ranIn(`to-${pool}`, pool);
+    }
+  });
+  await step(
+    'a message in the queue of another pool is forwarded to its own, and charged nothing',
+    async () => {
+      await deployment.send({ jobId: 'from-default', type: 'left' });
+      await deployment.sendTo('left', { jobId: 'from-left', type: 'right' });
+      await ranIn('from-default', 'left');
+      await ranIn('from-left', 'right');
+    },
+  );
+  await step('a message for a pool of containers waits in its queue for one', async () => {
+    await deployment.send({ jobId: 'contained', type: 'heavy' });
+    await deployment.until('contained', ({ status }) => status === 'pending', SOON_MS);
+    const end = Date.now() + SOON_MS;
+    while ((await deployment.waitingIn('heavy')) === 0) {
+      if (Date.now() > end) throw new Error('no hint came to the queue of the pool');
+      await sleep(250);
+    }
+  });
+  await step(
+    'a process with the variables of the task definition runs it, and drains on SIGTERM',
+    async () => {
+      const variables = await emulator.taskVariables();
+      const cli = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+      const work = [cli, 'work', join(import.meta.dirname, 'jobs.ts'), '--cells', '1', '--health-port', '0'];
+      const child = spawn(process.execPath, work, {
+        env: { PATH: process.env.PATH, ...emulator.environment, ...variables },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      try {
+        await ranIn('contained', 'heavy');
+      } finally {
+        child.kill('SIGTERM');
+      }
+      const [code] = await once(child, 'exit');
+      if (code !== 0) throw new Error(`the process ended with ${code}`);
+    },
+  );
 }
 
 async function upgradeIt(

@@ -16,6 +16,7 @@ const CONTROL_AGE_MS = 10_000;
 /** Of a paused type; hints that `resume` sends come later than that. */
 const PAUSED_AGE_MS = 1000;
 const CHECK_EVERY_MS = 5000;
+const MOST_REMEMBERED = 1000;
 
 interface Looked {
   readonly claimable: Claimable;
@@ -86,6 +87,8 @@ export function createLimitGate(parts: WorkerParts) {
   const checked = async (group: Group, state: GroupState): Promise<GroupState> => {
     const now = clock.monotonic();
     if (now - (checkedAt.get(group.name) ?? Number.NEGATIVE_INFINITY) < CHECK_EVERY_MS) return state;
+    // Forgetting them all costs a check of each, and keys may be many.
+    if (checkedAt.size >= MOST_REMEMBERED) checkedAt.clear();
     checkedAt.set(group.name, now);
     let after = state;
     await passOn(parts, group.name, async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cloudWatchMetrics } from '../../lib/tools/console/cloudwatch-metrics.ts';
-import { createTrend } from '../../lib/tools/console/trend.ts';
+import { createTrend } from '../../lib/tools/console/watch/trend.ts';
 
 const NOW = 1_800_000_000_000;
 const MINUTE = 60_000;

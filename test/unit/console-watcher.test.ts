@@ -4,7 +4,7 @@ import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
-import { Watcher, type WatcherOptions } from '../../lib/tools/console/watcher.ts';
+import { Watcher, type WatcherOptions } from '../../lib/tools/console/watch/watcher.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
 const settings = resolveSettings({ shards: 1, maxRunning: 100 });

@@ -1,6 +1,6 @@
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../console/page-messages.ts';
 import { CliError } from './cli-error.ts';
-import type { FoundSystem } from './find-system.ts';
+import type { FoundSystem } from './system/find-system.ts';
 
 /**
  * For each job why the local stack's jobs module would not run it; null if it would. Nobody knows the schemas of a deployed worker, so there

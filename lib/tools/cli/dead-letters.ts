@@ -5,7 +5,7 @@ import { parseMessage } from '../../wire/message.ts';
 import { counted } from '../inspect/counted.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
-import type { System } from './system.ts';
+import type { System } from './system/system.ts';
 import { confirmed } from './terminal/confirmed.ts';
 import { firstLine, type Output } from './terminal/output.ts';
 import { createProgressBar } from './terminal/progress-bar.ts';

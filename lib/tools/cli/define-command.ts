@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ExitCode, exitCodes } from './cli-error.ts';
-import type { SystemOptions } from './find-system.ts';
-import type { System } from './system.ts';
+import type { SystemOptions } from './system/find-system.ts';
+import type { System } from './system/system.ts';
 import { createOutput, type Output, type OutputOptions } from './terminal/output.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseDuration, parseInstant } from './terminal/time.ts';
@@ -45,7 +45,7 @@ export async function onSystem(
   body: (system: System, output: Output) => Promise<ExitCode | undefined>,
 ): Promise<void> {
   const output = createOutput(context.terminal, options);
-  const { openSystem } = await import('./system.ts');
+  const { openSystem } = await import('./system/system.ts');
   const system = await openSystem(options, context.terminal);
   try {
     context.end((await body(system, output)) ?? exitCodes.ok);

@@ -5,7 +5,7 @@ import { counted } from '../inspect/counted.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import { type LeaseHolder, leaseHolders } from '../inspect/lease-holders.ts';
 import { shortWorkerOf } from '../inspect/worker-name.ts';
-import type { System } from './system.ts';
+import type { System } from './system/system.ts';
 import type { Output } from './terminal/output.ts';
 
 const PAGE = 500;

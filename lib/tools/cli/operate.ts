@@ -8,9 +8,9 @@ import type { Hint } from '../../protocol/ports.ts';
 import { whyRefused } from '../inspect/why-refused.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import { type CliContext, onSystem, parseJobIds, withSystem } from './define-command.ts';
-import type { SystemOptions } from './find-system.ts';
 import { paintStatus } from './format-job.ts';
-import type { System } from './system.ts';
+import type { SystemOptions } from './system/find-system.ts';
+import type { System } from './system/system.ts';
 import { confirmed } from './terminal/confirmed.ts';
 import type { Output } from './terminal/output.ts';
 

@@ -2,7 +2,7 @@ import type { Overview } from '../../client/overview.ts';
 import { type Health, healthOf, type LastHour } from '../inspect/health.ts';
 import { healthStrip } from '../inspect/health-strip.ts';
 import { lastHourOf } from '../inspect/last-hour.ts';
-import type { System } from './system.ts';
+import type { System } from './system/system.ts';
 import type { Colours, Output } from './terminal/output.ts';
 
 /** Counts of the last hour that CloudWatch has told. */

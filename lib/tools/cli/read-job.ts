@@ -2,7 +2,7 @@ import { payloadOf } from '../../client/job-record.ts';
 import { lookUp } from '../../client/look-up.ts';
 import type { Job } from '../../protocol/job.ts';
 import { CliError, exitCodes } from './cli-error.ts';
-import type { System } from './system.ts';
+import type { System } from './system/system.ts';
 
 /** Throws an error that says where else to look. */
 export async function readJob(system: System, jobId: string): Promise<Job> {

@@ -5,7 +5,7 @@ import { jobBody, parseMessage } from '../../wire/message.ts';
 import { counted } from '../inspect/counted.ts';
 import { checkJobs } from './check-jobs.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
-import type { System } from './system.ts';
+import type { System } from './system/system.ts';
 import type { Output } from './terminal/output.ts';
 import { createProgressBar } from './terminal/progress-bar.ts';
 import type { Terminal } from './terminal/terminal.ts';

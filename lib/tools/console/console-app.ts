@@ -24,10 +24,10 @@ import {
   type WorkerAction,
   workerActions,
 } from './page-messages.ts';
-import { readUnits } from './read-budget.ts';
 import { replyToAction } from './reply-to-action.ts';
 import type { LocalWorkers } from './start-console.ts';
-import type { Watcher } from './watcher.ts';
+import { readUnits } from './watch/read-budget.ts';
+import type { Watcher } from './watch/watcher.ts';
 
 export interface ConsoleAppOptions {
   readonly port: () => number;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../protocol/ports.ts';
-import type { JobChange } from './known-jobs.ts';
 import type { Figures, Hello, StreamEvents, WorkerSummary } from './page-messages.ts';
-import type { Watcher } from './watcher.ts';
+import type { JobChange } from './watch/known-jobs.ts';
+import type { Watcher } from './watch/watcher.ts';
 
 export type Listener = <name extends keyof StreamEvents>(event: name, data: StreamEvents[name]) => void;
 

@@ -19,7 +19,7 @@ import {
   type WorkerAction,
   type WorkerSummary,
 } from './page-messages.ts';
-import { Watcher, type WatcherOptions } from './watcher.ts';
+import { Watcher, type WatcherOptions } from './watch/watcher.ts';
 import { workerSummaries } from './worker-summaries.ts';
 
 export interface ConsoleOptions {

@@ -1,7 +1,7 @@
 import { readJobsModule } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction, WorkerSummary } from '../console/page-messages.ts';
 import type { LocalWorkers } from '../console/start-console.ts';
-import type { Watcher } from '../console/watcher.ts';
+import type { Watcher } from '../console/watch/watcher.ts';
 import type { Moment } from '../inspect/moment.ts';
 import type { BusEvent } from './event-bus.ts';
 import type { SandboxView } from './lambda-host/lambda-function.ts';

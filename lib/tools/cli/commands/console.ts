@@ -7,8 +7,8 @@ import { commandLine } from '../../dev/command-line.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
-import { type FoundSystem, findLocalState, type SystemOptions } from '../find-system.ts';
-import type { System } from '../system.ts';
+import { type FoundSystem, findLocalState, type SystemOptions } from '../system/find-system.ts';
+import type { System } from '../system/system.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 
 interface ConsoleCommandOptions extends SystemOptions {

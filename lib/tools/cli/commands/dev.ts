@@ -4,7 +4,7 @@ import type { DevOptions } from '../../dev/dev.ts';
 import { type LocalPools, parseLocalPool } from '../../dev/local-pools.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, listOption, loaderOption, numberOption, withExamples } from '../define-command.ts';
-import { printLocalVariables } from '../local-variables.ts';
+import { printLocalVariables } from '../system/local-variables.ts';
 
 type Options = Omit<DevOptions, 'jobs' | 'pools' | 'bundling' | 'directory' | 'signal' | 'output'> & {
   readonly nodeModules?: readonly string[];

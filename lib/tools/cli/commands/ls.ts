@@ -24,9 +24,9 @@ import {
   withSystem,
   withWide,
 } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
 import { leaseCell, statusCell } from '../format-job.ts';
-import type { System } from '../system.ts';
+import type { SystemOptions } from '../system/find-system.ts';
+import type { System } from '../system/system.ts';
 import { firstLine, type Output } from '../terminal/output.ts';
 import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
 import type { Cell, Column } from '../terminal/text-table.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { actOnType } from '../../../client/act-on-type.ts';
 import { type CliContext, onSystem, withExamples, withSystem } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
+import type { SystemOptions } from '../system/find-system.ts';
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('pause')

@@ -18,7 +18,7 @@ import {
   withoutSystem,
 } from '../define-command.ts';
 import { showPlan } from '../show-plan.ts';
-import { settingVariables } from '../system.ts';
+import { settingVariables } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 
 interface PlanOptions {

@@ -16,10 +16,10 @@ import {
   withSystem,
   withWide,
 } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
 import { operate, reportOperated } from '../operate.ts';
 import { type FailureFilter, reviveMany } from '../revive-many.ts';
-import type { System } from '../system.ts';
+import type { SystemOptions } from '../system/find-system.ts';
+import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 

@@ -21,7 +21,7 @@ import {
   withoutSystem,
   withWide,
 } from '../define-command.ts';
-import { findLocalState } from '../find-system.ts';
+import { findLocalState } from '../system/find-system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Cell } from '../terminal/text-table.ts';

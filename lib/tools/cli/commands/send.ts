@@ -15,11 +15,11 @@ import {
   withExamples,
   withSystem,
 } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
 import { paintStatus } from '../format-job.ts';
 import { wholeJob } from '../read-job.ts';
 import { sendLines } from '../send-lines.ts';
-import type { System } from '../system.ts';
+import type { SystemOptions } from '../system/find-system.ts';
+import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import { parseInstant } from '../terminal/time.ts';
 

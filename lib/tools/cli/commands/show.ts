@@ -9,9 +9,9 @@ import {
   withSystem,
   withWide,
 } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
 import { readJob } from '../read-job.ts';
 import { showRow } from '../show-row.ts';
+import type { SystemOptions } from '../system/find-system.ts';
 import { tellLife } from '../tell-life.ts';
 
 export function createCommand(context: CliContext): Command {

@@ -10,11 +10,11 @@ import {
   withSystem,
   withWide,
 } from '../define-command.ts';
-import type { SystemOptions } from '../find-system.ts';
 import { listWorkers } from '../list-workers.ts';
 import { overviewLines } from '../overview-lines.ts';
 import { readHealth, tellHealth } from '../read-health.ts';
-import type { System } from '../system.ts';
+import type { SystemOptions } from '../system/find-system.ts';
+import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
 import { formatInstant } from '../terminal/time.ts';

@@ -1,6 +1,6 @@
 import { wasApplied } from '../../../protocol/store/store-parts.ts';
 import { type Dispatched, sendHintsFor } from '../operate.ts';
-import type { System } from '../system.ts';
+import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Finding, Repair } from './check.ts';
 

@@ -2,7 +2,7 @@ import { describeQueue, type QueueDescription, queueUrlOf } from '../../../aws/s
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
 import type { Cursor } from '../../../protocol/ports.ts';
 import { LEADER_KEY } from '../../../wire/table.ts';
-import { type System, settingVariables } from '../system.ts';
+import { type System, settingVariables } from '../system/system.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
 import { checkPools } from './check-pools.ts';

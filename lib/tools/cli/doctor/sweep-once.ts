@@ -12,7 +12,7 @@ import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import type { CliContext } from '../define-command.ts';
-import type { System } from '../system.ts';
+import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 
 const PAGE = 500;

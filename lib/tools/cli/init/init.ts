@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { CliError, exitCodes } from '../cli-error.ts';
 import { type CliContext, withExamples, withJson, withoutSystem } from '../define-command.ts';
-import { forShells } from '../local-variables.ts';
+import { forShells } from '../system/local-variables.ts';
 import { projectFiles } from './project-files.ts';
 
 interface Options {

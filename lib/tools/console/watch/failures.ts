@@ -1,8 +1,8 @@
-import type { Clock, Cursor, Table } from '../../protocol/ports.ts';
-import { allShards } from '../../protocol/shards.ts';
-import { allFailures, type FailureEntry, failureEntry } from '../../protocol/store/all-failures.ts';
-import type { Settings } from '../../settings/settings.ts';
-import type { Count } from '../inspect/health.ts';
+import type { Clock, Cursor, Table } from '../../../protocol/ports.ts';
+import { allShards } from '../../../protocol/shards.ts';
+import { allFailures, type FailureEntry, failureEntry } from '../../../protocol/store/all-failures.ts';
+import type { Settings } from '../../../settings/settings.ts';
+import type { Count } from '../../inspect/health.ts';
 import type { KnownJobs } from './known-jobs.ts';
 
 export interface FailuresOptions {

@@ -1,9 +1,14 @@
 import { dirname, join } from 'node:path';
-import { isOnAws } from '../../aws/sqs/queue-age.ts';
-import { defined } from '../../wire/defined.ts';
-import { resourceVariables } from '../../wire/environment.ts';
-import { LOCAL_STATE_FILE, type LocalState, onlyKnownVariables, readStateFile } from '../dev/state-file.ts';
-import { CliError } from './cli-error.ts';
+import { isOnAws } from '../../../aws/sqs/queue-age.ts';
+import { defined } from '../../../wire/defined.ts';
+import { resourceVariables } from '../../../wire/environment.ts';
+import {
+  LOCAL_STATE_FILE,
+  type LocalState,
+  onlyKnownVariables,
+  readStateFile,
+} from '../../dev/state-file.ts';
+import { CliError } from '../cli-error.ts';
 
 export interface SystemOptions {
   readonly service?: string;

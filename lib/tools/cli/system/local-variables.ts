@@ -1,7 +1,7 @@
-import { CliError, exitCodes } from './cli-error.ts';
+import { CliError, exitCodes } from '../cli-error.ts';
+import { createOutput } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import { findLocalState } from './find-system.ts';
-import { createOutput } from './terminal/output.ts';
-import type { Terminal } from './terminal/terminal.ts';
 
 /** Prints the variables by which other processes find the running local system. */
 export function printLocalVariables(terminal: Terminal, options: { readonly json?: boolean }) {

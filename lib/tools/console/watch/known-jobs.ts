@@ -1,9 +1,9 @@
-import { isFinished, type Job, type JobStatus, type LeaseEntry } from '../../protocol/job.ts';
-import type { Clock } from '../../protocol/ports.ts';
-import type { FailureEntry } from '../../protocol/store/all-failures.ts';
+import { isFinished, type Job, type JobStatus, type LeaseEntry } from '../../../protocol/job.ts';
+import type { Clock } from '../../../protocol/ports.ts';
+import type { FailureEntry } from '../../../protocol/store/all-failures.ts';
+import { isSameSummary, summaryOfEntry, summaryOfFailure, summaryOfJob } from '../job-summary.ts';
+import type { JobSummary } from '../page-messages.ts';
 import { JobObserver, type ObserverParts } from './job-observer.ts';
-import { isSameSummary, summaryOfEntry, summaryOfFailure, summaryOfJob } from './job-summary.ts';
-import type { JobSummary } from './page-messages.ts';
 import { ShardMembers } from './shard-members.ts';
 
 export type JobChange = JobSummary | { readonly gone: string };

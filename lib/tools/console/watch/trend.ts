@@ -1,5 +1,5 @@
-import type { LastHour } from '../inspect/health.ts';
-import { type Trend, type TrendLine, type TrendSpan, trendSpans } from './page-messages.ts';
+import type { LastHour } from '../../inspect/health.ts';
+import { type Trend, type TrendLine, type TrendSpan, trendSpans } from '../page-messages.ts';
 
 const BUCKET_MS = 5_000;
 const HOUR_MS = trendSpans['1h'].ms;

@@ -1,6 +1,6 @@
-import type { Table } from '../../protocol/ports.ts';
-import { allShards } from '../../protocol/shards.ts';
-import type { Count } from '../inspect/health.ts';
+import type { Table } from '../../../protocol/ports.ts';
+import { allShards } from '../../../protocol/shards.ts';
+import type { Count } from '../../inspect/health.ts';
 import type { KnownJobs } from './known-jobs.ts';
 import { readShard, type Stretch } from './read-shard.ts';
 

@@ -1,19 +1,19 @@
 import { userInfo } from 'node:os';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientConfig } from '../../aws/client-defaults.ts';
-import type { ReadMetricHistory } from '../../aws/metric-history.ts';
-import { createOperatorEvents } from '../../aws/operator-events.ts';
-import type { ClientParts } from '../../client/client-parts.ts';
-import { sweptShards } from '../../client/swept-shards.ts';
-import type { ClockGuard } from '../../protocol/clock-guard.ts';
-import type { Clock, Events, JobQueue } from '../../protocol/ports.ts';
-import { routingFromEnvironment, settingsFromEnvironment } from '../../settings/environment.ts';
-import type { Settings } from '../../settings/settings.ts';
-import { resourceVariables, VARIABLE_PREFIX } from '../../wire/environment.ts';
-import { CliError } from './cli-error.ts';
+import { clientConfig } from '../../../aws/client-defaults.ts';
+import type { ReadMetricHistory } from '../../../aws/metric-history.ts';
+import { createOperatorEvents } from '../../../aws/operator-events.ts';
+import type { ClientParts } from '../../../client/client-parts.ts';
+import { sweptShards } from '../../../client/swept-shards.ts';
+import type { ClockGuard } from '../../../protocol/clock-guard.ts';
+import type { Clock, Events, JobQueue } from '../../../protocol/ports.ts';
+import { routingFromEnvironment, settingsFromEnvironment } from '../../../settings/environment.ts';
+import type { Settings } from '../../../settings/settings.ts';
+import { resourceVariables, VARIABLE_PREFIX } from '../../../wire/environment.ts';
+import { CliError } from '../cli-error.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { FoundSystem, SystemOptions } from './find-system.ts';
 import { locateSystem } from './locate-system.ts';
-import type { Terminal } from './terminal/terminal.ts';
 
 /** A system opened with the operator's credentials. */
 export interface System extends ClientParts {
@@ -49,10 +49,10 @@ export async function openSystem(
   // Loaded late, because most commands answer before they need the AWS SDK.
   const [{ connect }, { createTableInspection }, { createQueueAge, isOnAws }, { createMetricHistory }] =
     await Promise.all([
-      import('../../aws/connect.ts'),
-      import('../../aws/dynamodb/table-inspection.ts'),
-      import('../../aws/sqs/queue-age.ts'),
-      import('../../aws/metric-history.ts'),
+      import('../../../aws/connect.ts'),
+      import('../../../aws/dynamodb/table-inspection.ts'),
+      import('../../../aws/sqs/queue-age.ts'),
+      import('../../../aws/metric-history.ts'),
     ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
     ...{ tableName, settings: declared, clock, random },

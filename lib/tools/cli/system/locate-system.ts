@@ -1,9 +1,9 @@
-import { clientConfig } from '../../aws/client-defaults.ts';
-import { defined } from '../../wire/defined.ts';
-import { poolVariables, resourceVariables } from '../../wire/environment.ts';
-import { poolsText } from '../../wire/pools.ts';
-import { scheduleGroupOf } from '../../wire/schedule-group.ts';
-import { CliError } from './cli-error.ts';
+import { clientConfig } from '../../../aws/client-defaults.ts';
+import { defined } from '../../../wire/defined.ts';
+import { poolVariables, resourceVariables } from '../../../wire/environment.ts';
+import { poolsText } from '../../../wire/pools.ts';
+import { scheduleGroupOf } from '../../../wire/schedule-group.ts';
+import { CliError } from '../cli-error.ts';
 import { type FoundSystem, findSystem, type SystemOptions } from './find-system.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export async function locateSystem(
   if (service === undefined) return findSystem(options, environment, directory);
   if (options.table !== undefined)
     throw new CliError('Give either --service, which finds the table, or --table');
-  const { findDeployment } = await import('../../aws/find-deployment.ts');
+  const { findDeployment } = await import('../../../aws/find-deployment.ts');
   const config = clientConfig({ ...environment, ...defined({ AWS_REGION: options.region }) }, 'SCHEDULER');
   const { tableName, queueUrl, eventBusName, pools } = (await findDeployment(service, config)) ?? {};
   if (tableName === undefined)

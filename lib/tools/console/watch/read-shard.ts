@@ -1,6 +1,6 @@
-import type { LeaseEntry } from '../../protocol/job.ts';
-import type { Cursor, Table } from '../../protocol/ports.ts';
-import { readLeases } from '../../protocol/store/lease-index.ts';
+import type { LeaseEntry } from '../../../protocol/job.ts';
+import type { Cursor, Table } from '../../../protocol/ports.ts';
+import { readLeases } from '../../../protocol/store/lease-index.ts';
 
 /** Part of a lease index shard, read without gaps. */
 export interface Stretch {

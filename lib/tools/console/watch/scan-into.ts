@@ -1,5 +1,5 @@
-import { isFinished, type JobStatus } from '../../protocol/job.ts';
-import { parseJob } from '../../protocol/rows/parse-row.ts';
+import { isFinished, type JobStatus } from '../../../protocol/job.ts';
+import { parseJob } from '../../../protocol/rows/parse-row.ts';
 import type { KnownJobs } from './known-jobs.ts';
 import type { WatcherOptions } from './watcher.ts';
 

@@ -1,8 +1,8 @@
-import type { Table } from '../../protocol/ports.ts';
-import { parseReaperRow } from '../../protocol/store/reaper-row.ts';
-import { LEADER_KEY } from '../../wire/table.ts';
-import type { HealthSigns } from '../inspect/health.ts';
-import type { QueueDepth } from './page-messages.ts';
+import type { Table } from '../../../protocol/ports.ts';
+import { parseReaperRow } from '../../../protocol/store/reaper-row.ts';
+import { LEADER_KEY } from '../../../wire/table.ts';
+import type { HealthSigns } from '../../inspect/health.ts';
+import type { QueueDepth } from '../page-messages.ts';
 import type { WatcherOptions } from './watcher.ts';
 
 type Options = Pick<WatcherOptions, 'clock' | 'queueDepth' | 'queueAge' | 'queueEveryMs'> & {

@@ -1,4 +1,4 @@
-import type { Moment } from '../inspect/moment.ts';
+import type { Moment } from '../../inspect/moment.ts';
 
 const MOMENTS_PER_JOB = 300;
 const JOBS = 2_000;

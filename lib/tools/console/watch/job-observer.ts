@@ -1,7 +1,7 @@
-import { isCrash, isFinished, type Job } from '../../protocol/job.ts';
-import type { Clock } from '../../protocol/ports.ts';
+import { isCrash, isFinished, type Job } from '../../../protocol/job.ts';
+import type { Clock } from '../../../protocol/ports.ts';
+import type { JobSummary } from '../page-messages.ts';
 import type { History } from './history.ts';
-import type { JobSummary } from './page-messages.ts';
 import type { TrendMemory } from './trend.ts';
 
 export interface ObserverParts {

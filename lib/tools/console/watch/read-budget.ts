@@ -1,4 +1,4 @@
-import type { Clock, Table } from '../../protocol/ports.ts';
+import type { Clock, Table } from '../../../protocol/ports.ts';
 
 /** DynamoDB bills reads by 4 KB; reads of an index cost half. */
 const UNIT_BYTES = 4096;

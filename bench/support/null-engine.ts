@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { insertedRow } from '../../lib/aws/dynamodb/batch-statement.ts';
+import { rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import { claimWrite } from '../../lib/protocol/writes/worker-writes.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 
@@ -46,7 +46,7 @@ const latencyOf = (target: string): number => {
 };
 
 /** The row that a single claim gets back; only its key differs from claim to claim. */
-const row = insertedRow(
+const row = rowAfter(
   claimWrite(
     {
       job: { jobId: 'x', type: 'bench', payload: '{"id":"x","does":"nothing","ms":0}' },
@@ -56,6 +56,7 @@ const row = insertedRow(
     },
     { changedBy: 'null/1', now: Date.now(), shards: 8, expiresAt: 1 },
   ),
+  undefined,
 );
 const marshalled = marshall(row);
 

@@ -73,11 +73,18 @@ export function connect(options: ConnectOptions): Connection {
     options.onStoreFailures ?? (() => {}),
   );
   return {
-    ...{ clock, random, dynamoDb, sqs, clockGuard, table },
+    clock,
+    random,
+    dynamoDb,
+    sqs,
+    clockGuard,
+    table,
     storeOf: (actor, own = settings) => createJobStore({ table, clock, random, settings: own, actor }),
     queueAt: (queueUrl, routing) =>
       createSqsQueue({
-        ...{ client: sqs, clock, fair: settings.fair },
+        client: sqs,
+        clock,
+        fair: settings.fair,
         queueUrl: routing === undefined ? queueUrl : ownQueueUrl(queueUrl, routing),
         urlFor: routing && ((type) => queueUrlFor(queueUrl, routing.pools, type)),
       }),

@@ -36,8 +36,10 @@ export async function readMetricData(
     for (let NextToken: string | undefined; ; ) {
       const page = await client.send(
         new GetMetricDataCommand({
-          ...{ MetricDataQueries, NextToken },
-          ...{ StartTime: new Date(from), EndTime: new Date(to) },
+          MetricDataQueries,
+          NextToken,
+          StartTime: new Date(from),
+          EndTime: new Date(to),
         }),
       );
       for (const { Id = '', Timestamps = [], Values = [] } of page.MetricDataResults ?? [])

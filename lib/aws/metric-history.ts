@@ -51,7 +51,11 @@ function questionsOf({ service, queueUrl }: MetricHistoryOptions): MetricQuestio
     ...(service === undefined
       ? []
       : own.map(([id, MetricName, stat]) => ({
-          ...{ id, stat, Namespace: METRIC_NAMESPACE, MetricName, Dimensions },
+          id,
+          stat,
+          Namespace: METRIC_NAMESPACE,
+          MetricName,
+          Dimensions,
         }))),
     ...(queueUrl === undefined
       ? []

@@ -187,7 +187,13 @@ function openParts<R extends Registry>(options: ClientOptions<R>, actor: string)
     return connection.queueAt(queueUrl, routing);
   };
   const reading = {
-    ...{ found: { tableName, queueUrl }, table, sqs, clock, queue, settings, routing },
+    found: { tableName, queueUrl },
+    table,
+    sqs,
+    clock,
+    queue,
+    settings,
+    routing,
     inspection: createTableInspection({ client: dynamoDb, tableName }),
     store: connection.storeOf(actor),
     queueAge: createQueueAge({

@@ -111,6 +111,10 @@ function recording(writes: RowWrite[]): Table {
       writes.push(write);
       return { applied: true, row: rowAfter(write, undefined) };
     },
-    ...{ applyMany: refuse, read: refuse, readMany: refuse, query: refuse, count: refuse },
+    applyMany: refuse,
+    read: refuse,
+    readMany: refuse,
+    query: refuse,
+    count: refuse,
   };
 }

@@ -31,7 +31,13 @@ export function recordOf(job: Job): JobRecord {
   const { jobId, type, status, progress, lastError, attempt, cancelRequested, createdAt } = job;
   const { result, notBefore, startedAt, finishedAt } = job as Pick<JobRecord, Sometimes>;
   return {
-    ...{ jobId, type, status, payload: payloadOf(job), attempt, cancelRequested, createdAt },
+    jobId,
+    type,
+    status,
+    payload: payloadOf(job),
+    attempt,
+    cancelRequested,
+    createdAt,
     ...defined({ result, progress, lastError, notBefore, startedAt, finishedAt }),
   };
 }

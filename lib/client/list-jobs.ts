@@ -44,8 +44,13 @@ export interface Listing {
 }
 
 export const listStatuses = [
-  ...['unfinished', 'pending', 'running'],
-  ...['failed', 'quarantined', 'done', 'cancelled'],
+  'unfinished',
+  'pending',
+  'running',
+  'failed',
+  'quarantined',
+  'done',
+  'cancelled',
 ] as const;
 
 export interface ListRequest {

@@ -87,8 +87,17 @@ const MAX_KEY_LENGTH = 100;
 const MAX_SCHEDULE_LENGTH = 64;
 const TICK_KEYS = ['schedule', 'scheduledAt', 'lateAfterMs'];
 const KEYS = [
-  ...['jobId', 'type', 'key', 'payload', 'notBefore', 'delayMs', 'leaseMs', 'maxAttempts', 'maxCrashes'],
-  ...['traceparent', ...TICK_KEYS],
+  'jobId',
+  'type',
+  'key',
+  'payload',
+  'notBefore',
+  'delayMs',
+  'leaseMs',
+  'maxAttempts',
+  'maxCrashes',
+  'traceparent',
+  ...TICK_KEYS,
 ];
 const LATE_AFTER_MS = { least: 60_000, most: 86_400_000 } as const;
 const QUOTED_LENGTH = 80;

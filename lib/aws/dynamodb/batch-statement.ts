@@ -1,4 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { rowAfter } from '../../protocol/writes/evaluate.ts';
 import { type Clause, pathOf, type Row, type RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
@@ -20,7 +21,7 @@ export interface BatchedWrite {
 /** Undefined if engines disagree on the PartiQL. INSERT never overwrites, UPDATE never creates. */
 export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite | undefined {
   if (write.when.some((all) => all.some(isRowAbsent))) {
-    const row = insertedRow(write);
+    const row = rowAfter(write, undefined);
     return { write, row, statement: insertStatement(row, tableName) };
   }
   const statement = updateStatement(write, tableName);
@@ -28,17 +29,6 @@ export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite |
 }
 
 const isRowAbsent = (clause: Clause): boolean => clause.attribute === 'jobId' && clause.is === 'absent';
-
-/** Sums start from nothing, so every attribute is known. */
-export function insertedRow(write: RowWrite): Row {
-  const row: Record<string, unknown> = { jobId: write.jobId, ...write.keep, ...write.set };
-  const { sum = {} } = write;
-  for (const name of Object.keys(sum)) {
-    const { otherwise, plus } = sum[name] as (typeof sum)[string];
-    row[name] = otherwise + plus;
-  }
-  return row;
-}
 
 function insertStatement(row: Row, tableName: string): BatchStatement {
   const names = Object.keys(row);

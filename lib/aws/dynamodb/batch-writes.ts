@@ -3,9 +3,10 @@ import {
   type BatchStatementResponse,
   type DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
+import { rowAfter } from '../../protocol/writes/evaluate.ts';
 import type { BatchResult } from '../../protocol/writes/row-write.ts';
 import { fromItem } from './attributes.ts';
-import { type BatchedWrite, insertedRow } from './batch-statement.ts';
+import type { BatchedWrite } from './batch-statement.ts';
 import { statementError, storeError } from './errors.ts';
 import type { SingleRows } from './single-rows.ts';
 
@@ -58,7 +59,7 @@ async function outcomeOf(
   if (response === undefined) return rows.applySafely(write);
   const failure = response.Error;
   // PartiQL returns no row; after an INSERT it is the row written.
-  if (failure === undefined) return { applied: true, row: row ?? insertedRow(write) };
+  if (failure === undefined) return { applied: true, row: row ?? rowAfter(write, undefined) };
   switch (failure.Code) {
     case 'ConditionalCheckFailed':
       return failure.Item === undefined

@@ -44,6 +44,9 @@ async function askCloudWatch(
 
 /** The highest reading of a metric of the queue. */
 export const queueMetric = (id: string, MetricName: string, queueUrl: string): MetricQuestion => ({
-  ...{ id, stat: 'Maximum', Namespace: 'AWS/SQS', MetricName },
+  id,
+  stat: 'Maximum',
+  Namespace: 'AWS/SQS',
+  MetricName,
   Dimensions: [{ Name: 'QueueName', Value: new URL(queueUrl).pathname.split('/').at(-1) }],
 });

@@ -143,7 +143,10 @@ function queueAt(
   const client = createSqsClient(defined({ region, credentials, endpoint }), { polls: false });
   const pools = routingOf(given)?.pools;
   return createSqsQueue({
-    ...{ client, clock: systemClock, fair, queueUrl: queueUrl ?? '' },
+    client,
+    clock: systemClock,
+    fair,
+    queueUrl: queueUrl ?? '',
     urlFor: pools && ((type) => queueUrlFor(queueUrl ?? '', pools, type)),
   });
 }

@@ -94,7 +94,7 @@ const higher = (what: string, peers: Headline['peers'], more: More): Headline =>
 
 const headlines = (results: Results): Headline[] => [
   ...recoveries(results),
-  ...afterMishaps(results),
+  ...afterFaults(results),
   ...shortJobs(results),
   ...upkeep(results),
 ];
@@ -129,23 +129,23 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
   ];
 }
 
-function afterMishaps({ mishaps, hung }: Results): Headline[] {
+function afterFaults({ faults, hung }: Results): Headline[] {
   const told = duration;
-  const part = 'mishaps';
+  const part = 'faults';
   return [
     lower(
       'two processes with 40 jobs of 20 s are killed: until all are done',
-      of(mishaps, ({ everything: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
+      of(faults, ({ everything: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { part, told, isFirst: true },
     ),
     lower(
       'fresh jobs in the two minutes after: median wait',
-      of(mishaps, ({ everything: { fresh } }) => fresh?.medianMs),
+      of(faults, ({ everything: { fresh } }) => fresh?.medianMs),
       { part, told },
     ),
     lower(
       'the same fleet, its store out of reach for 16 s: until all are done',
-      of(mishaps, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
+      of(faults, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { part, told },
     ),
     higher(

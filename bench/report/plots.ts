@@ -75,14 +75,14 @@ function throughputBars(results: Results): Record<string, Bars> {
 }
 
 function fleetBars(results: Results): Record<string, Bars> {
-  if (results.mishaps === undefined) return {};
+  if (results.faults === undefined) return {};
   return {
-    mishaps: {
+    faults: {
       title: '40 jobs of 20 s on two processes: until all are done (logarithmic)',
       series: ['everything is killed after 5 s', 'the store is out of reach for 16 s'],
       log: true,
       told: duration,
-      groups: Object.entries(results.mishaps).map(([name, { everything, outage }]) => ({
+      groups: Object.entries(results.faults).map(([name, { everything, outage }]) => ({
         name: titleOf(results, name),
         values: [everything, outage].map(({ done, doneAfterMs }) =>
           done === 40 ? doneAfterMs?.median : undefined,

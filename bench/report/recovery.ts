@@ -1,6 +1,6 @@
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import type { Mishaps } from '../scenarios/mishaps.ts';
+import type { Faults } from '../scenarios/faults.ts';
 import type { Spread } from '../support/statistics.ts';
 import { duration, figure, ratio, seconds, spread, table } from './markdown.ts';
 import { earlierLease, type Results, rowsOf } from './results.ts';
@@ -14,7 +14,7 @@ export const recoverySections = (results: Results): Record<string, string> => ({
   crash: crashSection(results),
   cells: cellsSection(results),
   fleet: fleetSection(results),
-  mishaps: mishapsSection(results),
+  faults: faultsSection(results),
   beside: besideSection(results),
   hung: hungSection(results),
   poison: poisonSection(results),
@@ -70,7 +70,7 @@ const fleetSection = ({ fleet }: Results): string =>
   table(
     ['what dies', 'all done after', 'allowed', 'done', 'failed', 'crashes charged', 'most starts of one'],
     (fleet ?? []).map((each) => [
-      each.mishap,
+      each.fault,
       each.doneAfterMs === undefined ? '**never**' : seconds(each.doneAfterMs),
       seconds(each.boundMs),
       `${each.done} of 40`,
@@ -80,13 +80,13 @@ const fleetSection = ({ fleet }: Results): string =>
     ]),
   );
 
-function mishapsSection(results: Results): string {
-  if (results.mishaps === undefined) return NOT_YET;
-  const doneAfter = ({ doneAfterMs, done, failed, addedMs }: Mishaps['everything']) => {
+function faultsSection(results: Results): string {
+  if (results.faults === undefined) return NOT_YET;
+  const doneAfter = ({ doneAfterMs, done, failed, addedMs }: Faults['everything']) => {
     if (done === JOBS) return spread(doneAfterMs, seconds) + (addedMs > 0 ? ' *' : '');
     return `**${done} of ${JOBS} done**${failed > 0 ? `, ${failed} failed` : ''}`;
   };
-  const plot = '![Until all are done, by system](../images/mishaps.svg)';
+  const plot = '![Until all are done, by system](../images/faults.svg)';
   const drawn = table(
     [
       'system',
@@ -97,7 +97,7 @@ function mishapsSection(results: Results): string {
       'outage: all done after',
       'most starts of one',
     ],
-    rowsOf(results, results.mishaps, ({ everything, outage }, title) => [
+    rowsOf(results, results.faults, ({ everything, outage }, title) => [
       title,
       doneAfter(everything),
       `${everything.fresh?.started ?? '–'} of ${everything.fresh?.of ?? '–'}`,

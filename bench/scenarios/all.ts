@@ -3,6 +3,7 @@ import type { Results } from '../report/results.ts';
 import { besideTrouble } from './beside-trouble.ts';
 import { bundles } from './bundles.ts';
 import { crashRecovery } from './crash-recovery.ts';
+import { faults } from './faults.ts';
 import { fleet } from './fleet.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -14,7 +15,6 @@ import { lambdaHost } from './lambda-host.ts';
 import { atLatency } from './latency.ts';
 import { limits } from './limits.ts';
 import { massReclaim } from './mass-reclaim.ts';
-import { mishaps } from './mishaps.ts';
 import { ownCost } from './null-engine-cost.ts';
 import { outlive } from './outlive.ts';
 import type { PartName } from './parts.ts';
@@ -61,7 +61,7 @@ export function scenariosOf(
             fleet: await fleet(bench, leasehold),
             besideTrouble: await besideTrouble(bench, leasehold),
           },
-    mishaps: async () => ({ mishaps: await mishaps(bench) }),
+    faults: async () => ({ faults: await faults(bench) }),
     hung: async () => ({ hung: await hung(bench) }),
     init: async () => ({ init: await initCost(bench) }),
     mass: async () => ({ massReclaim: await massReclaim(bench, quick ? [3000] : [10_000, 30_000]) }),

@@ -8,9 +8,9 @@ import type { BenchJob, System } from '../systems/system.ts';
 import { type FreshJobs, freshJobs } from './fresh-jobs.ts';
 import { type Bench, freshQueue, job } from './scenario.ts';
 
-/** Forty harmless jobs on two processes, and what a mishap costs them. */
+/** Forty harmless jobs on two processes, and what a fault costs them. */
 export interface Fleet {
-  readonly mishap: Mishap;
+  readonly fault: Fault;
   /** Until the store said that the last of them was done; undefined when some never were. */
   readonly doneAfterMs: number | undefined;
   /** What is allowed: one and a half times the undisturbed time, the recovery bound, and the outage. */
@@ -25,14 +25,14 @@ export interface Fleet {
   readonly poison?: string;
 }
 
-const MISHAPS = ['none', 'a cell', 'a host', 'everything', 'outage', 'container, poison'] as const;
-export type Mishap = (typeof MISHAPS)[number];
+const FAULTS = ['none', 'a cell', 'a host', 'everything', 'outage', 'container, poison'] as const;
+export type Fault = (typeof FAULTS)[number];
 
 const PROCESSES = 2;
 const SLOTS = 20;
 const JOBS = 40;
 const JOB_MS = 20_000;
-const MISHAP_AFTER_MS = 5000;
+const FAULT_AFTER_MS = 5000;
 const OUTAGE_MS = 16_000;
 const CONTAINER_MB = 512;
 const GIVEN_UP_MS = 180_000;
@@ -43,42 +43,42 @@ const FRESH = { seconds: 120, perSecond: 1 };
 export async function fleet(
   bench: Bench,
   leasehold: System,
-  mishaps: readonly Mishap[] = MISHAPS,
+  faults: readonly Fault[] = FAULTS,
 ): Promise<Fleet[]> {
   const results: Fleet[] = [];
   let undisturbedMs = JOB_MS;
-  for (const mishap of mishaps) {
-    if (mishap === 'container, poison' && !canContain()) {
-      bench.say(`fleet, ${mishap}: skipped, control groups of version 1 cannot be made here`);
+  for (const fault of faults) {
+    if (fault === 'container, poison' && !canContain()) {
+      bench.say(`fleet, ${fault}: skipped, control groups of version 1 cannot be made here`);
       continue;
     }
-    const { addedMs: _, ...measured } = await oneMishap(leasehold, mishap);
-    if (mishap === 'none') undisturbedMs = measured.doneAfterMs ?? JOB_MS;
+    const { addedMs: _, ...measured } = await oneFault(leasehold, fault);
+    if (fault === 'none') undisturbedMs = measured.doneAfterMs ?? JOB_MS;
     const boundMs =
-      1.5 * undisturbedMs + recoveryBound(settingsOf('fast')).usualMs + (mishap === 'outage' ? OUTAGE_MS : 0);
+      1.5 * undisturbedMs + recoveryBound(settingsOf('fast')).usualMs + (fault === 'outage' ? OUTAGE_MS : 0);
     results.push({ ...measured, boundMs });
     bench.keep({ fleet: results });
-    bench.say(`fleet, ${mishap}: ${JSON.stringify(results.at(-1))}`);
+    bench.say(`fleet, ${fault}: ${JSON.stringify(results.at(-1))}`);
   }
   return results;
 }
 
-/** What one run of one mishap came to. */
-export interface MishapRun extends Omit<Fleet, 'boundMs'> {
+/** What one run of one fault came to. */
+export interface FaultRun extends Omit<Fleet, 'boundMs'> {
   /** This much of a lease was passed in the store, and is part of the figure. */
   readonly addedMs: number;
   readonly fresh?: FreshJobs;
 }
 
-/** Forty jobs on two processes of any system; with fresh jobs, one a second is sent for two minutes from the mishap on. */
-export async function oneMishap(
+/** Forty jobs on two processes of any system; with fresh jobs, one a second is sent for two minutes from the fault on. */
+export async function oneFault(
   whole: System,
-  mishap: Mishap,
+  fault: Fault,
   { withFresh = false }: { readonly withFresh?: boolean } = {},
-): Promise<MishapRun> {
+): Promise<FaultRun> {
   const queue = await freshQueue(whole, 'fast');
   const { system, way } = await withCut(whole);
-  const isContained = mishap === 'container, poison';
+  const isContained = fault === 'container, poison';
   const crew = await startCrew(system, {
     ...{ queue, profile: 'fast', concurrency: SLOTS, processes: PROCESSES },
     container: isContained ? () => createContainer({ memoryMb: CONTAINER_MB }) : undefined,
@@ -88,8 +88,8 @@ export async function oneMishap(
     const poison: BenchJob[] = isContained ? [{ ...job('die', 1000), how: 'native memory' }] : [];
     const from = Date.now();
     await whole.enqueue(queue, [...harmless.slice(0, JOBS / 2), ...poison, ...harmless.slice(JOBS / 2)]);
-    await sleep(MISHAP_AFTER_MS);
-    await befall(crew, way, mishap);
+    await sleep(FAULT_AFTER_MS);
+    await befall(crew, way, fault);
     const ageing = ageOnce(whole, queue);
     const coming = withFresh ? freshJobs(whole, queue, crew, FRESH) : undefined;
     const statusOf = async ({ id }: BenchJob) => {
@@ -109,7 +109,7 @@ export async function oneMishap(
     const aged = await ageing;
     const addedMs = aged !== undefined && aged.at < overAt ? aged.ms : 0;
     return {
-      mishap,
+      fault,
       doneAfterMs: done === JOBS ? overAt - from + addedMs : undefined,
       addedMs,
       done,
@@ -144,8 +144,8 @@ async function ageOnce(
   return { at: Date.now(), ms: system.leaseMs.fast - leaseMs };
 }
 
-async function befall(crew: Crew, way: CutOff, mishap: Mishap): Promise<void> {
-  switch (mishap) {
+async function befall(crew: Crew, way: CutOff, fault: Fault): Promise<void> {
+  switch (fault) {
     case 'a cell':
       return crew.killBusiestCell();
     case 'a host':

@@ -11,8 +11,8 @@ export const PARTS = {
     minutes: 10,
     what: 'a job’s code ends its process, in six ways; Celery where it can be installed',
   },
-  fleet: { minutes: 7, what: 'Leasehold’s fleet with a mishap, and fresh jobs beside trouble' },
-  mishaps: {
+  fleet: { minutes: 7, what: 'Leasehold’s fleet with a fault, and fresh jobs beside trouble' },
+  faults: {
     minutes: 16,
     what: 'every system’s fleet after a crash of everything and a store outage of 16 s',
   },

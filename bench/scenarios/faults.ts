@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Spread, spreadOf } from '../support/statistics.ts';
-import { type MishapRun, oneMishap } from './fleet.ts';
+import { type FaultRun, oneFault } from './fleet.ts';
 import type { FreshJobs } from './fresh-jobs.ts';
 import { type Bench, onAll } from './scenario.ts';
 
-/** What a mishap costs the fleet of one system, in several rounds. */
-export interface Mishaps {
-  readonly everything: MishapSpread;
-  readonly outage: MishapSpread;
+/** What a fault costs the fleet of one system, in several rounds. */
+export interface Faults {
+  readonly everything: FaultSpread;
+  readonly outage: FaultSpread;
 }
 
-interface MishapSpread {
+interface FaultSpread {
   /** Until the last of the jobs was done, in ms; rounds in which some never were are left out. */
   readonly doneAfterMs: Spread | undefined;
   readonly rounds: number;
@@ -29,22 +29,22 @@ const ROUNDS = 5;
 const APART_MS = 4000;
 
 /** Every system at the same time: jobs and leases are waited for, and there is little to compute. */
-export async function mishaps(bench: Bench): Promise<Record<string, Mishaps>> {
+export async function faults(bench: Bench): Promise<Record<string, Faults>> {
   const rounds = bench.trials ?? (bench.quick ? 1 : ROUNDS);
-  return onAll(bench, 'fleet with a mishap', async (system): Promise<Mishaps> => {
+  return onAll(bench, 'fleet with a fault', async (system): Promise<Faults> => {
     await sleep(bench.systems.indexOf(system) * APART_MS);
-    const runs = { everything: [] as MishapRun[], outage: [] as MishapRun[] };
-    for (const mishap of ['everything', 'outage'] as const)
+    const runs = { everything: [] as FaultRun[], outage: [] as FaultRun[] };
+    for (const fault of ['everything', 'outage'] as const)
       for (let round = 1; round <= rounds; round += 1) {
-        const run = await oneMishap(system, mishap, { withFresh: mishap === 'everything' });
-        runs[mishap].push(run);
-        bench.say(`${system.title}, ${mishap}, round ${round}: ${JSON.stringify(run)}`);
+        const run = await oneFault(system, fault, { withFresh: fault === 'everything' });
+        runs[fault].push(run);
+        bench.say(`${system.title}, ${fault}, round ${round}: ${JSON.stringify(run)}`);
       }
     return { everything: spreadOver(runs.everything), outage: spreadOver(runs.outage) };
   });
 }
 
-function spreadOver(runs: readonly MishapRun[]): MishapSpread {
+function spreadOver(runs: readonly FaultRun[]): FaultSpread {
   return {
     doneAfterMs: spreadOf(
       runs.flatMap(({ doneAfterMs }) => (doneAfterMs === undefined ? [] : [doneAfterMs])),

@@ -115,8 +115,8 @@ describe('a statement', () => {
     expect(
       statement({ when: [[absent], [pending]], sum: { n: { of: 'n', otherwise: 0, plus: 1 } } }),
     ).toEqual({
-      Statement: `INSERT INTO "jobs" VALUE {'jobId': ?, 'status': ?, 'n': ?}`,
-      Parameters: [{ S: 'j' }, { S: 'done' }, { N: '1' }],
+      Statement: `INSERT INTO "jobs" VALUE {'jobId': ?, 'n': ?, 'status': ?}`,
+      Parameters: [{ S: 'j' }, { N: '1' }, { S: 'done' }],
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     });
     expect(statement({ when: [[pending, absent]] })?.Statement).toMatch(/^INSERT/);

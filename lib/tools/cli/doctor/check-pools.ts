@@ -6,7 +6,7 @@ import {
   sourceQueuesOf,
 } from '../../../aws/sqs/queue-inspection.ts';
 import { counted } from '../../inspect/counted.ts';
-import type { System } from '../system.ts';
+import type { System } from '../system/system.ts';
 import { type Finding, problem, warning } from './check.ts';
 import { checkQueue } from './check-queue.ts';
 

@@ -64,6 +64,7 @@ export const cellBugs: readonly PlantedBug[] = [
   },
   {
     name: 'marked jobs share cells with others',
+    searchFrom: 128,
     breaks: /not marked/,
     alterCells: (cells) => ({
       ...cells,

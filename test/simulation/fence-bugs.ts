@@ -10,7 +10,7 @@ const LATE_CLAIMS = { ...QUIET, requestLate: 10, hintVanishes: 12, operatorTakes
 export const fenceBugs: readonly PlantedBug[] = [
   {
     name: 'a worker’s writes do not check whose lease it is',
-    briefFrom: 345,
+    searchFrom: 345,
     breaks: STALE,
     alterWrite: of(FENCED, without('leaseOwner', 'attempt')),
   },
@@ -22,7 +22,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the owner is not checked, and a deleted job’s id is used again',
-    briefFrom: 1992,
+    searchFrom: 1992,
     breaks: STALE,
     alterWrite: of(FENCED, without('leaseOwner')),
     rates: { rowDeleted: 10, handlerIgnoresSignal: 3, operatorTakesBack: 3, requestLate: 3 },
@@ -42,7 +42,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'revive starts the attempt anew',
-    briefFrom: 1449,
+    searchFrom: 1449,
     breaks: /attempt went from/,
     alterWrite: of(['revive'], setting({ attempt: 0 })),
   },
@@ -55,7 +55,7 @@ export const fenceBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a claim with unknown outcome releases whatever lease it finds',
-    briefFrom: 653,
+    searchFrom: 653,
     breaks: STALE,
     alterWrite: of(['releaseUnknown'], without('leaseOwner')),
     rates: { requestLost: 3, partitioned: 3, messageDuplicated: 3 },

@@ -44,14 +44,14 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the reaper allows for no clock skew',
-    briefFrom: 470,
+    searchFrom: 470,
     breaks: /lease taken from|two live leases/,
     reaperSettings: { skewMs: 0 },
     rates: { ...QUIET, partitioned: 5 },
   },
   {
     name: 'the lease is counted from the reply of a heartbeat instead of its sending',
-    briefFrom: 5292,
+    searchFrom: 5292,
     breaks: /lease taken from|two live leases/,
     rates: { ...QUIET, replySlow: 17, partitioned: 5 },
     alterHeart: (heart, process) =>
@@ -59,7 +59,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a worker does not stop itself when its lease ends',
-    briefFrom: 4089,
+    searchFrom: 4089,
     breaks: /lease taken from|two live leases/,
     alterHeart: (heart) => withLeases(heart, heldForAYear),
     rates: { partitioned: 3 },
@@ -67,7 +67,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: 'a job is left to the reaper although a late beat has kept its lease',
     // It takes a freeze that ends within the last few ms of the lease.
-    briefFrom: 600_011_573,
+    searchFrom: 600_011_573,
     size: 'brief',
     breaks: /could have stored that/,
     alterCells: (cells) => ({
@@ -84,7 +84,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a late heartbeat may shorten the lease',
-    briefFrom: 239,
+    searchFrom: 239,
     breaks: /a heartbeat shortened the lease/,
     alterWrite: of(['heartbeat'], without('leaseUntil')),
     rates: { requestLate: 3 },

@@ -68,6 +68,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a check removes entries that have changed since it read them',
+    searchFrom: 590,
     breaks: FALLS,
     size: 'limited',
     alterWrite: of(['evict'], withoutComparison),
@@ -75,6 +76,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the reaper sends a waiting job a hint only if its limit has room',
+    searchFrom: 345,
     breaks: /has been empty for|is still pending at the end/,
     size: 'limited',
     alterReaper: ({ store, queue }) => ({

@@ -10,7 +10,7 @@ const LOST = /has neither row nor message|nobody has acted/;
 export const lossBugs: readonly PlantedBug[] = [
   {
     name: 'release forgets the index key',
-    briefFrom: 1931,
+    searchFrom: 1931,
     breaks: /pending, but leased to nobody/,
     alterWrite: of(['release'], removing('leaseUntil')),
     rates: { shutDown: 3 },

@@ -23,8 +23,8 @@ export interface PlantedBug {
   readonly name: string;
   /** The promise that is seen to break. */
   readonly breaks: RegExp;
-  /** Where the search among brief schedules begins, for a mistake that few of them show. @default 1 */
-  readonly briefFrom?: number;
+  /** Where the search begins among brief schedules, or those of its `size`, for a mistake that few of them show. @default 1 */
+  readonly searchFrom?: number;
   readonly alterWrite?: (write: RowWrite) => RowWrite;
   readonly alterResult?: ResultFilter;
   readonly alterQuery?: (request: IndexQuery, page: IndexPage) => IndexPage;

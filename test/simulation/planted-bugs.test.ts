@@ -17,7 +17,7 @@ describe.each(sizes)('%s schedules find a planted bug', (usual) => {
   it.each(plantedBugs)('$name', async (bug) => {
     const size = bug.size ?? usual;
     let caught: SimulationResult | undefined;
-    const first = size === 'brief' ? (bug.briefFrom ?? 1) : 1;
+    const first = size === (bug.size ?? 'brief') ? (bug.searchFrom ?? 1) : 1;
     await simulateMany(seedsFrom(first, within[size]), { size, bug }, (result) => {
       if (result.violation !== undefined && bug.breaks.test(result.violation)) caught ??= result;
       return caught !== undefined;

@@ -70,9 +70,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
     worker(registry) {
       const name = `worker-${++workers}`;
       const line = { isCut: false };
-      const killable = killableCells(
-        createNoCells({ load: async () => registry, known: registry, settings, clock, telemetry }),
-      );
+      const killable = killableCells(createNoCells({ registry, settings, clock, telemetry }));
       const store = storeFor(name, severable(table, line));
       return {
         settings,

@@ -6,7 +6,7 @@
 type Listener = (event: { readonly type: 'abort' }) => void;
 
 class LightSignal {
-  // Getters of the prototype, as Node's are: a handler's signal (lib/worker/cells/cell/exact-signal.ts) is built on them.
+  // Getters of the prototype, as Node's are: a handler's signal (lib/worker/cells/cell/run-handler.ts) is built on them.
   #aborted = false;
   #reason: unknown = undefined;
   readonly #listeners: Listener[] = [];

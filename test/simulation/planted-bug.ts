@@ -2,8 +2,7 @@ import type { IndexPage, IndexQuery, JobQueue, JobStore } from '../../lib/protoc
 import type { RowWrite } from '../../lib/protocol/writes/row-write.ts';
 import type { Settings } from '../../lib/settings/settings.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
-import type { CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
-import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
+import type { CellPoolOptions, Timers } from '../../lib/worker/cells/host/cell-pool.ts';
 import type { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import type { CrashThrottle } from '../../lib/worker/run/crash-throttle.ts';
 import type { Heart } from '../../lib/worker/run/heart-loop.ts';

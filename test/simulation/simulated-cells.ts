@@ -4,9 +4,9 @@ import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
 import type { Cells } from '../../lib/worker/cells/cells.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
-import { CellPool, type CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
+import type { Timers } from '../../lib/worker/cells/host/cell-pool.ts';
+import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
-import type { Timers } from '../../lib/worker/cells/host/ticks.ts';
 import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { heapBytes } from '../support/heap-bytes.ts';
@@ -44,7 +44,7 @@ export function createSimulatedCells(host: Process, parts: SimulatedCellsParts):
   const launch: CellPoolOptions['launch'] = (orders) => launchCell(host, parts, orders);
   const timers = timersOf(host);
   const count = 1 + Number(host.random.chance(0.5));
-  const pool = new CellPool({
+  const pool = createCellPool({
     ...{ clock: host.clock, telemetry: silentTelemetry, settings, serviceName: 'simulation' },
     ...{ launch: bug.alterLauncher?.(launch, host) ?? launch, source: 'simulation' },
     timers: bug.alterTimers?.(timers, host) ?? timers,

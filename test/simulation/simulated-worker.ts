@@ -75,7 +75,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
 function cellsNearby(process: Process, { settings, judge }: SimulatedWorkerParts): Cells {
   const registry = createRegistry([simulatedJob(process, judge)]);
   return createNoCells({
-    ...{ load: async () => registry, known: registry, settings },
+    ...{ registry, settings },
     ...{ clock: process.clock, telemetry: silentTelemetry },
   });
 }

@@ -3,7 +3,7 @@ import type { RunningJob } from '../../lib/protocol/job.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import type { Kept, Origin, Run } from '../../lib/worker/cells/cells.ts';
-import { CellPool } from '../../lib/worker/cells/host/cell-pool.ts';
+import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import { launchCell } from '../../lib/worker/cells/host/cell-process.ts';
 import type { Guard } from '../../lib/worker/cells/host/guard.ts';
 import { cellExecArgv } from '../../lib/worker/cells/host/memory.ts';
@@ -49,10 +49,9 @@ export function cellStage(options: StageOptions = {}) {
   const program = {
     file: CELL.pathname,
     execArgv: cellExecArgv(process.execArgv, heapBytes, options.isDebugged),
-    environment: { POWERTOOLS_LOG_LEVEL: undefined },
     folders: options.folders,
   };
-  const cells = new CellPool({
+  const cells = createCellPool({
     ...{ clock: systemClock, telemetry, settings, serviceName: 'test', memoryBytes },
     launch: (orders) => launchCell(program, orders, guard),
     ...{ jobs: jobsUrl, source: jobsUrl, onClosed: () => guard?.close() },

@@ -2,7 +2,7 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createKeptTelemetry } from '../../lib/testing/kept-telemetry.ts';
 import type { RunEnd, Work } from '../../lib/worker/cells/cells.ts';
-import { CellPool, type CellPoolOptions } from '../../lib/worker/cells/host/cell-pool.ts';
+import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import { type PuppetCell, puppetCell, settled } from './puppet-cell.ts';
 import { stubWork } from './stub-work.ts';
 
@@ -19,7 +19,7 @@ export function puppetPool(
   const ticking = { every: undefined as number | undefined, started: 0 };
   let beat = () => {};
   let closed = 0;
-  const cells = new CellPool({
+  const cells = createCellPool({
     ...{ clock, telemetry, settings: resolveSettings(), serviceName: 'test', source: 'file:///jobs.js' },
     ...{ cells: 1, concurrency: 10, processors: 1 },
     ...{ memoryBytes: MEMORY_BYTES, memoryForCells: () => 20 * MEMORY_BYTES },

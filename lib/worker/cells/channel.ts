@@ -23,12 +23,18 @@ export interface RunMessage extends Origin {
   readonly job: JobData;
 }
 
-export interface JobData extends Pick<RunningJob, 'jobId' | 'type' | 'payload' | 'createdAt' | 'trace'> {
+export interface JobData
+  extends Pick<
+    RunningJob,
+    'jobId' | 'type' | 'payload' | 'createdAt' | 'trace' | 'attempt' | 'errors' | 'crashes' | 'releases'
+  > {
   readonly checkpoint?: string;
-  readonly attempt: number;
-  readonly errors: number;
-  readonly crashes: number;
-  readonly releases: number;
+}
+
+export function jobDataOf(running: RunningJob): JobData {
+  const { jobId, type, payload, attempt, errors, crashes, releases, createdAt, trace } = running;
+  const checkpoint = running.checkpoint === undefined ? undefined : JSON.stringify(running.checkpoint);
+  return { jobId, type, payload, checkpoint, attempt, errors, crashes, releases, createdAt, trace };
 }
 
 export type SaveOutcome = 'written' | 'lost' | { readonly failed: string };

@@ -15,9 +15,8 @@ export function createCells(handlers: Handlers, options: CellsOptions): Cells {
   const { settings, clock, telemetry } = options;
   const program = programOf(handlers);
   if (settings.isolation !== 'none' && program !== undefined) return forkCells(program, options);
-  const load = async () => ('jobs' in handlers ? loadJobsModule(handlers.jobs) : handlers.registry);
-  const known = 'jobs' in handlers ? undefined : handlers.registry;
-  return createNoCells({ load, known, settings, clock, telemetry });
+  const registry = 'jobs' in handlers ? () => loadJobsModule(handlers.jobs) : handlers.registry;
+  return createNoCells({ registry, settings, clock, telemetry });
 }
 
 const CELL_MAIN = join(libFolder, 'worker', 'cells', 'cell', `cell-main${moduleExtension}`);

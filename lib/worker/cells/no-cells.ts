@@ -2,20 +2,20 @@ import { LeaseLost } from '../abort-reasons.ts';
 import { checkTypes, type Registry } from '../registry.ts';
 import { startHandler } from './cell/run-handler.ts';
 import type { Cells, CellsOptions, RunEnd, Work } from './cells.ts';
+import { jobDataOf } from './channel.ts';
 
 const LEFT_BEHIND = 'handler ignored its signal and was left behind';
 
 /** Handlers in their host, for tests and small functions: a handler that exits or blocks takes its host down. */
 export function createNoCells(
   options: Pick<CellsOptions, 'settings' | 'clock' | 'telemetry'> & {
-    readonly load: () => Promise<Registry>;
-    readonly known?: Registry;
+    readonly registry: Registry | (() => Promise<Registry>);
   },
 ): Cells {
   const { settings, clock, telemetry } = options;
-  let registry = options.known;
+  let registry = typeof options.registry === 'function' ? undefined : options.registry;
   const loading = (async () => {
-    registry ??= await options.load();
+    registry = typeof options.registry === 'function' ? await options.registry() : options.registry;
     checkTypes(registry.definitions, settings);
   })();
   loading.catch(() => {});
@@ -25,8 +25,12 @@ export function createNoCells(
     if (definition === undefined) throw new Error(`no handler for type '${job.type}'`);
     const abandoned = Promise.withResolvers<RunEnd>();
     const handler = startHandler({
-      ...{ definition, clock, log: telemetry, limits: settings, progressIntervalMs },
-      job: { ...job, checkpoint: job.checkpoint === undefined ? undefined : JSON.stringify(job.checkpoint) },
+      definition,
+      clock,
+      log: telemetry,
+      limits: settings,
+      progressIntervalMs,
+      job: jobDataOf(job),
       reasonNow: () =>
         lease.hasEnded() ? new LeaseLost('ended') : lease.isHeld() ? undefined : new LeaseLost('lapsed'),
       save: (kept) => work.save(kept),

@@ -1,22 +1,18 @@
+export type Outbox<Message> = ReturnType<typeof createOutbox<Message>>;
+
 /** Sends all messages of one event-loop turn together, because sends are expensive. */
-export class Outbox<Message> {
-  readonly #sendBatch: (messages: readonly Message[]) => void;
-  readonly #defer: (run: () => void) => void;
-  #unsent: Message[] = [];
-
-  constructor(sendBatch: (messages: readonly Message[]) => void, defer: (run: () => void) => void) {
-    this.#sendBatch = sendBatch;
-    this.#defer = defer;
-  }
-
-  readonly send = (message: Message): void => {
-    this.#unsent.push(message);
-    if (this.#unsent.length === 1) this.#defer(this.flush);
+export function createOutbox<Message>(
+  sendBatch: (messages: readonly Message[]) => void,
+  defer: (run: () => void) => void,
+) {
+  let unsent: Message[] = [];
+  const flush = (): void => {
+    const batch = unsent;
+    unsent = [];
+    if (batch.length > 0) sendBatch(batch);
   };
-
-  readonly flush = (): void => {
-    const batch = this.#unsent;
-    this.#unsent = [];
-    if (batch.length > 0) this.#sendBatch(batch);
+  const send = (message: Message): void => {
+    if (unsent.push(message) === 1) defer(flush);
   };
+  return { send, flush };
 }

@@ -4,7 +4,7 @@ import type { RunningJob } from '../../../lib/protocol/job.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
-import { CellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
+import { createCellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/host/cell-process.ts';
 import { SharedMemory } from '../../../lib/worker/cells/shared-memory.ts';
 import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
@@ -38,7 +38,7 @@ function puppet() {
 function stage() {
   const clock = createFakeClock();
   const puppets: ReturnType<typeof puppet>[] = [];
-  const cells = new CellPool({
+  const cells = createCellPool({
     ...{ clock, telemetry: silentTelemetry, settings, serviceName: 'test', source: 'test' },
     ...{ cells: 2, concurrency: 2, processors: 1, memoryBytes: 1, memoryForCells: () => 1 },
     timers: { every: () => () => {}, defer: (run) => run() },

@@ -1,11 +1,11 @@
 // Handlers may replace the global one.
 import { setImmediate } from 'node:timers';
 import type { FromCell, ToCell } from '../channel.ts';
-import { Outbox } from '../outbox.ts';
+import { createOutbox, type Outbox } from '../outbox.ts';
 
 type Sender = (message: unknown, callback: (error: Error | null) => void) => boolean;
 
-export interface CellChannel extends Pick<Outbox<FromCell>, 'send' | 'flush'> {
+export interface CellChannel extends Outbox<FromCell> {
   /** A handler may have removed the listeners of its process. */
   listen(): void;
 }
@@ -19,7 +19,7 @@ export function takeChannel(listener: {
   const sendToHost = process.send?.bind(process) as Sender | undefined;
   if (sendToHost === undefined) throw new Error('a cell is started by its host, with a channel to it');
   // Without a host, this cell is about to end.
-  const { send, flush } = new Outbox<FromCell>((batch) => sendToHost(batch, () => {}), setImmediate);
+  const { send, flush } = createOutbox<FromCell>((batch) => sendToHost(batch, () => {}), setImmediate);
   const onMessage = (messages: unknown) => (messages as readonly ToCell[]).forEach(listener.onMessage);
   // Without a host, no lease here is renewed.
   const onDisconnect = () => {

@@ -3,8 +3,8 @@ import { type AbortReason, LeaseLost } from '../../abort-reasons.ts';
 import type { JobContext } from '../../define-job.ts';
 import { loggableError } from '../../describe-error.ts';
 import type { Kept } from '../cells.ts';
-import type { ExactSignal } from './exact-signal.ts';
-import type { HandlerRun } from './run-handler.ts';
+
+import type { ExactSignal, HandlerRun } from './run-handler.ts';
 
 type LogFields = Readonly<Record<string, unknown>>;
 

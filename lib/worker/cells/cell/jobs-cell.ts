@@ -12,4 +12,4 @@ const orders = takeOrders();
 if (orders !== undefined) runCell(orders, load);
 
 /** Imported by hosts with `isolation: 'none'`. */
-export const createCells = (options: CellsOptions): Cells => createNoCells({ ...options, load });
+export const createCells = (options: CellsOptions): Cells => createNoCells({ ...options, registry: load });

@@ -22,7 +22,7 @@ export interface Probe {
 export function createProbe(): Probe {
   let hasFired = false;
   let unfired = 0;
-  const fault = (): string | undefined => {
+  const brokenGlobal = (): string | undefined => {
     if (hasFired && unfired > LATE_PULSES) return 'setTimeout does not fire';
     if (Math.abs(Date.now() - now()) > SLOWEST_MS) return 'Date.now() is wrong';
     if (JSON.stringify(SAMPLE) !== SAMPLE_TEXT || stringify(JSON.parse(SAMPLE_TEXT)) !== SAMPLE_TEXT)
@@ -30,17 +30,6 @@ export function createProbe(): Probe {
     const limit = maxDescriptors();
     const open = limit === undefined ? 0 : readdirSync('/proc/self/fd').length;
     return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
-  };
-  const suspicion = (): string | undefined => {
-    for (const name in {}) return `Object.prototype has '${name}'`;
-    return undefined;
-  };
-  const guarded = (hasFailed = false) => {
-    try {
-      return fault() ?? (hasFailed ? suspicion() : undefined);
-    } catch (error) {
-      return `a look at it failed: ${error}`;
-    }
   };
   return {
     beat() {
@@ -55,7 +44,13 @@ export function createProbe(): Probe {
         // Counts as a timer that does not fire.
       }
     },
-    fault: guarded,
+    fault(hasFailed = false) {
+      try {
+        return brokenGlobal() ?? (hasFailed ? changedPrototype() : undefined);
+      } catch (error) {
+        return `the check failed: ${error}`;
+      }
+    },
   };
 }
 
@@ -64,4 +59,9 @@ function maxDescriptors(): number | undefined {
   // Throws if no descriptor is left, which is reported as well.
   const [, most] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
   return most === undefined ? undefined : Number(most);
+}
+
+function changedPrototype(): string | undefined {
+  for (const name in {}) return `Object.prototype has '${name}'`;
+  return undefined;
 }

@@ -2,14 +2,13 @@ import type { Clock, Telemetry } from '../../../protocol/ports.ts';
 import { toJsonText } from '../../../protocol/rows/json-text.ts';
 import type { Settings } from '../../../settings/settings.ts';
 import type { AbortReason } from '../../abort-reasons.ts';
+import { checkText, SchemaRefusedError } from '../../check-schema.ts';
 import { withTrace } from '../../current-trace.ts';
-import type { JobDefinition } from '../../define-job.ts';
+import type { HandlerJob, JobDefinition, Schema } from '../../define-job.ts';
 import { openSpan } from '../../spans.ts';
 import { thrownBy } from '../../thrown.ts';
 import type { HandlerEnd, Kept } from '../cells.ts';
 import type { JobData } from '../channel.ts';
-import { createExactSignal } from './exact-signal.ts';
-import { handlerJobOf } from './handler-job.ts';
 import { createJobContext } from './job-context.ts';
 
 export interface HandlerRun {
@@ -32,7 +31,7 @@ export function startHandler(run: HandlerRun) {
 
   const handle = async (): Promise<HandlerEnd> => {
     try {
-      const job = await handlerJobOf(run.definition, run.job);
+      const job = await handlerJobOf(run);
       const result = (await run.definition.run(job, context)) ?? undefined;
       if (result === undefined) return { kind: 'returned' };
       // Serialized now, because code left running may still change it.
@@ -58,3 +57,47 @@ const failureOf = (loggable: string) => ({
   type: /^\w+(?=: )/.exec(loggable)?.[0] ?? '_OTHER',
   message: loggable,
 });
+
+/** The row decides on type and payload, not the message. */
+async function handlerJobOf({ definition, job }: HandlerRun): Promise<HandlerJob> {
+  const { trace: _, checkpoint, ...fields } = job;
+  const accept = async (what: string, schema: Schema | undefined, text: string): Promise<unknown> => {
+    const checked = await checkText(schema, text);
+    if (checked.ok) return checked.value;
+    throw new SchemaRefusedError(what, checked.reason);
+  };
+  return {
+    ...fields,
+    payload: await accept('payload', definition.payload, job.payload),
+    checkpoint: checkpoint && (await accept('checkpoint', definition.checkpoint, checkpoint)),
+    idempotencyKey: job.jobId,
+    fencingToken: job.attempt,
+  };
+}
+
+export type ExactSignal = ReturnType<typeof createExactSignal>;
+
+/** Reads the lease itself, so that a handler which computed for minutes without reading messages sees the truth. */
+export function createExactSignal(reasonNow: () => AbortReason | undefined) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let reason: AbortReason | undefined;
+  const abort = (given: AbortReason): void => {
+    reason ??= given;
+    controller.abort(reason);
+  };
+  const look = (): AbortReason | undefined => {
+    const current = reason ?? reasonNow();
+    if (reason === undefined && current !== undefined) abort(current);
+    return reason;
+  };
+  const throwIfAborted = () => {
+    if (look() !== undefined) throw reason;
+  };
+  Object.defineProperties(signal, {
+    aborted: { configurable: true, get: () => look() !== undefined },
+    reason: { configurable: true, get: look },
+    throwIfAborted: { configurable: true, value: throwIfAborted },
+  });
+  return { signal, look, abort };
+}

@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly orders: CellOrders;
   readonly registry: Registry;
   readonly shared: SharedMemory;
-  readonly channel: Pick<Outbox<FromCell>, 'send' | 'flush'>;
+  readonly channel: Outbox<FromCell>;
   readonly clock: Clock;
   readonly probe: Probe;
   readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
@@ -66,7 +66,11 @@ export function serveHost(options: ServeOptions) {
     const named = { jobId: job.jobId, type: job.type, attempt: job.attempt, requestId, traceId };
     const handler = currentJob.run(named, () =>
       startHandler({
-        ...{ definition, job, clock, log, limits: orders },
+        definition,
+        job,
+        clock,
+        log,
+        limits: orders,
         progressIntervalMs: message.progressIntervalMs,
         reasonNow: () => (isEnded ? new LeaseLost('ended') : reasonIn(clock, shared.granted(slot), run)),
         onProgress: () => shared.begin(slot, run, ++progress),

@@ -1,13 +1,12 @@
 import type { CellOrders } from '../cell-orders.ts';
-import type { Cells, CellsOptions, Run, Work } from '../cells.ts';
-import { Cell, type CellDeath } from './cell.ts';
+import type { Cells, CellsOptions, Work } from '../cells.ts';
+import { type Cell, type CellDeath, createCell } from './cell.ts';
 import type { CellProcess } from './cell-process.ts';
 import { standsOut } from './health.ts';
 import { roomForCells } from './memory.ts';
 import { cellFor, cellsWanted, fits, hasMarked } from './placement.ts';
-import { Readiness } from './readiness.ts';
-import { RunQueue } from './run-queue.ts';
-import { nodeTimers, type Timers, tickMsFor } from './ticks.ts';
+import { createReadiness } from './readiness.ts';
+import { createRunQueue } from './run-queue.ts';
 
 export interface CellPoolOptions extends CellsOptions {
   /** Throws if the process cannot be started. */
@@ -26,167 +25,178 @@ export interface CellPoolOptions extends CellsOptions {
   onClosed?(): void;
 }
 
+export interface Timers {
+  /** Returns a stop function. Ticks missed while the host was suspended are skipped. */
+  every(ms: number, run: () => void): () => void;
+  /** Runs after the current code. */
+  defer(run: () => void): void;
+}
+
+const nodeTimers: Timers = {
+  every(ms, run) {
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  },
+  defer: (run) => void setImmediate(run),
+};
+
+const TICK_MS = 250;
+const LEAST_TICK_MS = 20;
+/** Precision of stall detection. */
+const TICKS_PER_STALL = 8;
 /** Jobs isolated after one death need two. */
 const LEAST_EXTRA_CELLS = 2;
 
-/** The cells of one host. Public functions are fields, because tests replace some in copies. */
-export class CellPool implements Cells {
-  readonly #options: CellPoolOptions;
-  readonly #readiness: Readiness;
-  readonly #queue: RunQueue;
-  readonly #timers: Timers;
-  readonly #tickMs: number;
-  readonly #share: number;
-  readonly #cells = new Set<Cell>();
+/** The cells of one host. */
+export function createCellPool(options: CellPoolOptions): Cells {
+  const { clock, telemetry, settings, cells: target, concurrency, timers = nodeTimers } = options;
+  const tickMs = Math.max(
+    LEAST_TICK_MS,
+    Math.min(TICK_MS, Math.floor(settings.maxStallMs / TICKS_PER_STALL)),
+  );
+  const share = Math.max(1, Math.ceil(concurrency / target));
+  const readiness = createReadiness(options);
+  const queue = createRunQueue(clock, () => assign());
+  const cells = new Set<Cell>();
   /** Ready for the next death, because starting a cell takes long. */
-  #spare: Cell | undefined;
-  readonly #gone: (() => void)[] = [];
-  #ids = 0;
-  #stopTicks: (() => void) | undefined;
-  #isDraining = false;
-  #isClosed = false;
+  let spare: Cell | undefined;
+  let onGone: (() => void)[] = [];
+  let ids = 0;
+  let stopTicks: (() => void) | undefined;
+  let isDraining = false;
+  let isClosed = false;
 
-  constructor(options: CellPoolOptions) {
-    const { clock, settings, cells, concurrency, timers = nodeTimers } = options;
-    this.#options = options;
-    this.#timers = timers;
-    this.#tickMs = tickMsFor(settings);
-    this.#share = Math.max(1, Math.ceil(concurrency / cells));
-    this.#readiness = new Readiness(options);
-    this.#queue = new RunQueue(clock, () => this.#assign());
-    this.#assign();
-  }
+  const count = (is: (cell: Cell) => boolean): number => {
+    let found = 0;
+    for (const cell of cells) if (is(cell)) found += 1;
+    return found;
+  };
+  const isReady = () => count((cell) => cell.isReady()) > 0;
+  const isUsable = () => !isClosed && !isDraining && !readiness.isHopeless();
+  const starting = () => count((cell) => !cell.isEnding() && !cell.isReady());
+  /** Takes jobs that are not isolated. */
+  const isShared = (cell: Cell): boolean =>
+    !cell.isEnding() && !cell.isRetired() && cell !== spare && !hasMarked(cell);
+  const room = () =>
+    roomForCells(
+      options.memoryForCells(),
+      [...cells].map((cell) => cell.memory()),
+    );
 
-  readonly ready = (): Promise<void> => this.#readiness.first;
-  readonly isReady = (): boolean => this.#some((cell) => cell.isReady());
-  readonly isUsable = (): boolean => !this.#isClosed && !this.#isDraining && !this.#readiness.isHopeless();
-  readonly types = (): readonly string[] => [...this.#readiness.types.keys()];
-  readonly find: Cells['find'] = (type) => this.#readiness.types.get(type);
-  readonly start = (work: Work): Run => this.#queue.start(work);
-
-  readonly quiet = async (): Promise<void> => {
-    await this.#goneWhile(() => this.#some((cell) => cell.isEnding()));
-    await Promise.all([...this.#cells].map((cell) => cell.flush()));
+  const goneWhile = async (isSo: () => boolean): Promise<void> => {
+    while (isSo()) await new Promise<void>((resolve) => onGone.push(resolve));
   };
 
-  readonly drain = (): void => {
-    this.#isDraining = true;
+  const tick = (): void => {
+    // A copy, because ticks end and start cells.
+    for (const cell of [...cells]) cell.tick();
+    queue.expire();
+    assign();
+    keepSpare();
   };
-
-  readonly close = async (): Promise<void> => {
-    this.#isClosed = true;
-    for (const cell of this.#cells) cell.kill('closing');
-    this.#queue.giveUp('the host closes');
-    await this.#goneWhile(() => this.#cells.size > 0);
-    this.#tickWhile(false);
-    this.#options.onClosed?.();
+  const tickWhile = (isNeeded: boolean): void => {
+    if (isNeeded) stopTicks ??= timers.every(tickMs, tick);
+    else stopTicks = void stopTicks?.();
   };
 
   /** Places waiting runs and starts cells for the rest. */
-  #assign(): void {
-    if (this.#isClosed) return;
-    const { cells: target } = this.#options;
+  const assign = (): void => {
+    if (isClosed) return;
     // One at a time unless jobs wait, so that an isolated job does not share the processor with a needless start.
-    const hasBeenReady = this.#readiness.hasBeenReady();
-    const isWell = this.#readiness.isWell();
-    const mayStart = isWell && !(hasBeenReady && this.#starting() > 0);
-    while (mayStart && this.#count(this.#isShared) < target) if (!this.#spawn() || hasBeenReady) break;
-    this.#queue.place((work) => this.#cellFor(work));
-    const wanted = Math.max(cellsWanted(this.#queue.jobs()), isWell || this.#cells.size > 0 ? 0 : 1);
-    for (let missing = wanted - this.#starting(); missing > 0; missing--) if (!this.#spawn()) break;
-    this.#tickWhile(this.#queue.jobs().length > 0 || this.#some((cell) => cell.needsTicks()));
-  }
+    const hasBeenReady = readiness.hasBeenReady();
+    const isWell = readiness.isWell();
+    const mayStart = isWell && !(hasBeenReady && starting() > 0);
+    while (mayStart && count(isShared) < target) if (!spawn() || hasBeenReady) break;
+    queue.place(placeFor);
+    const wanted = Math.max(cellsWanted(queue.jobs()), isWell || cells.size > 0 ? 0 : 1);
+    for (let missing = wanted - starting(); missing > 0; missing--) if (!spawn()) break;
+    tickWhile(queue.jobs().length > 0 || count((cell) => cell.needsTicks()) > 0);
+  };
 
-  #keepSpare(): void {
-    const isCalm = this.#readiness.hasBeenReady() && this.#readiness.isWell() && this.isUsable();
-    if (!this.#options.spare || !isCalm || this.#spare !== undefined) return;
-    if (this.#queue.jobs().length === 0 && this.#starting() === 0 && this.#room() > 0)
-      this.#spare = this.#spawn();
-  }
+  const keepSpare = (): void => {
+    const isCalm = readiness.hasBeenReady() && readiness.isWell() && isUsable();
+    if (!options.spare || !isCalm || spare !== undefined) return;
+    if (queue.jobs().length === 0 && starting() === 0 && room() > 0) spare = spawn();
+  };
 
-  #cellFor(work: Work): Cell | undefined {
-    const spare = this.#spare;
-    const found = cellFor(this.#cells, work, this.#share, spare);
-    if (found !== undefined || spare === undefined || !fits(spare, work, this.#share)) return found;
-    this.#spare = undefined;
-    return spare;
-  }
-
-  /** Takes jobs that are not isolated. */
-  readonly #isShared = (cell: Cell): boolean =>
-    !cell.isEnding() && !cell.isRetired() && cell !== this.#spare && !hasMarked(cell);
+  const placeFor = (work: Work): Cell | undefined => {
+    const found = cellFor(cells, work, share, spare);
+    if (found !== undefined || spare === undefined || !fits(spare, work, share)) return found;
+    const chosen = spare;
+    spare = undefined;
+    return chosen;
+  };
 
   /** Undefined if there are too many or the start failed. */
-  #spawn(): Cell | undefined {
-    const { cells: target, concurrency } = this.#options;
-    const extra = this.#cells.size - target;
-    if (extra >= LEAST_EXTRA_CELLS && (extra > concurrency || this.#room() === 0)) return undefined;
+  const spawn = (): Cell | undefined => {
+    const extra = cells.size - target;
+    if (extra >= LEAST_EXTRA_CELLS && (extra > concurrency || room() === 0)) return undefined;
     try {
-      const cell = this.#startCell();
-      this.#cells.add(cell);
+      const cell = startCell();
+      cells.add(cell);
       return cell;
     } catch (error) {
       // A full disk or a lack of memory must not end the host.
-      void this.#onUnready(
-        `its process could not be started: ${error instanceof Error ? error.message : error}`,
-      );
+      void onUnready(`its process could not be started: ${error instanceof Error ? error.message : error}`);
       return undefined;
     }
-  }
+  };
 
-  #startCell(): Cell {
-    const { launch, jobs, settings, serviceName } = this.#options;
+  const startCell = (): Cell => {
+    const { launch, jobs, serviceName } = options;
     const { logLevel, maxCheckpointBytes, maxResultBytes } = settings;
-    const pulseMs = this.#tickMs;
-    const cell: Cell = new Cell({
-      ...{ ...this.#options, id: ++this.#ids, pulseMs, defer: this.#timers.defer },
-      process: launch({ serviceName, logLevel, pulseMs, jobs, maxCheckpointBytes, maxResultBytes }),
-      onReady: (told) => {
-        if (!this.#readiness.ready(told)) return cell.kill('closing');
-        this.#assign();
-        this.#keepSpare();
+    const cell: Cell = createCell({
+      ...options,
+      id: ++ids,
+      pulseMs: tickMs,
+      defer: timers.defer,
+      process: launch({ serviceName, logLevel, pulseMs: tickMs, jobs, maxCheckpointBytes, maxResultBytes }),
+      onReady(types) {
+        if (!readiness.ready(types)) return cell.kill('closing');
+        assign();
+        keepSpare();
       },
-      onFreed: () => this.#onFreed(cell),
+      onFreed: () => onFreed(cell),
       standsOut: () =>
         standsOut(
-          cell.health,
-          [...this.#cells].filter((other) => other !== cell).map(({ health }) => health),
+          cell.recentEnds(),
+          [...cells].filter((other) => other !== cell).map((other) => other.recentEnds()),
         ),
-      onDead: (death) => this.#onDead(cell, death),
+      onDead: (death) => onDead(cell, death),
     });
     return cell;
-  }
+  };
 
-  #onFreed(cell: Cell): void {
+  const onFreed = (cell: Cell): void => {
     const isIdle = () => cell.runs.size === 0 && !cell.isEnding();
     if (isIdle() && cell.isWorn()) cell.kill('closing');
-    this.#assign();
+    assign();
     if (!isIdle()) return;
     // Counts only cells that can serve now: others may never be ready, or be stuck.
-    const others = this.#count((other) => other !== cell && this.#isShared(other) && other.canServe());
-    if (others < this.#options.cells) return;
+    if (count((other) => other !== cell && isShared(other) && other.canServe()) < target) return;
     cell.kill('closing');
-    this.#assign();
-  }
+    assign();
+  };
 
-  #onDead(cell: Cell, death: CellDeath): void {
-    this.#cells.delete(cell);
-    if (this.#spare === cell) this.#spare = undefined;
-    for (const resolve of this.#gone.splice(0)) resolve();
+  const onDead = (cell: Cell, death: CellDeath): void => {
+    cells.delete(cell);
+    if (spare === cell) spare = undefined;
+    const resolves = onGone;
+    onGone = [];
+    for (const resolve of resolves) resolve();
     const { wasReady, hasThrown, cause, ageMs } = death;
     const after = `a cell ended after ${Math.round(ageMs)} ms, before it was ready`;
-    if (!wasReady && !this.#isClosed) void this.#onUnready(hasThrown ? cause : `${after}: ${cause}`);
+    if (!wasReady && !isClosed) void onUnready(hasThrown ? cause : `${after}: ${cause}`);
     if (!wasReady) return;
-    this.#settle(cell, death);
-    this.#assign();
-    this.#keepSpare();
-  }
+    settle(cell, death);
+    assign();
+    keepSpare();
+  };
 
-  #settle(cell: Cell, { runs, cause, killedFor }: CellDeath): void {
+  const settle = (cell: Cell, { runs, cause, killedFor }: CellDeath): void => {
     if (runs.length === 0) return;
-    const { telemetry } = this.#options;
     telemetry.warn('a cell died', { cell: cell.id, pid: cell.pid, cause, jobs: runs.length });
-    const isPlanned = this.#isDraining || killedFor === 'closing';
+    const isPlanned = isDraining || killedFor === 'closing';
     if (!isPlanned) {
       telemetry.count('CellsDied');
       telemetry.count('JobsCrashed', runs.length);
@@ -194,62 +204,46 @@ export class CellPool implements Cells {
     const isExplained = isPlanned || killedFor === 'ignored signal';
     const wasAlone = runs.length === 1 && cell.used() === 1;
     const crashedAlone = !isExplained && wasAlone && runs.every(({ started }) => started);
-    const maxInCell = isExplained ? undefined : this.#mostTogether(runs.length);
+    const parts = Math.max(2, Math.min(2 * options.processors, room()));
+    const maxInCell = isExplained ? undefined : Math.ceil(runs.length / parts);
     for (const run of runs) {
       run.work.lease.listen(undefined);
       run.settle({ kind: 'died', cause, crashedAlone, maxInCell });
     }
-  }
+  };
 
-  #mostTogether(jobs: number): number {
-    return Math.ceil(jobs / Math.max(2, Math.min(2 * this.#options.processors, this.#room())));
-  }
-
-  #room(): number {
-    return roomForCells(
-      this.#options.memoryForCells(),
-      [...this.#cells].map((cell) => cell.memory()),
-    );
-  }
-
-  async #onUnready(reason: string): Promise<void> {
-    const pauseMs = this.#readiness.failed(reason);
-    if (this.#readiness.isHopeless() && !this.isReady()) {
-      this.#readiness.giveUp(reason);
-      this.#queue.giveUp(reason);
+  const onUnready = async (reason: string): Promise<void> => {
+    const pauseMs = readiness.failed(reason);
+    if (readiness.isHopeless() && !isReady()) {
+      readiness.giveUp(reason);
+      queue.giveUp(reason);
     }
-    await this.#options.clock.sleep(pauseMs);
-    this.#assign();
-  }
+    await clock.sleep(pauseMs);
+    assign();
+  };
 
-  #tickWhile(isNeeded: boolean): void {
-    if (isNeeded) this.#stopTicks ??= this.#timers.every(this.#tickMs, () => this.#tick());
-    else this.#stopTicks = void this.#stopTicks?.();
-  }
-
-  #tick(): void {
-    // A copy, because ticks end and start cells.
-    for (const cell of [...this.#cells]) cell.tick();
-    this.#queue.expire();
-    this.#assign();
-    this.#keepSpare();
-  }
-
-  #starting(): number {
-    return this.#count((cell) => !cell.isEnding() && !cell.isReady());
-  }
-
-  #count(is: (cell: Cell) => boolean): number {
-    let count = 0;
-    for (const cell of this.#cells) if (is(cell)) count += 1;
-    return count;
-  }
-
-  #some(is: (cell: Cell) => boolean): boolean {
-    return this.#count(is) > 0;
-  }
-
-  async #goneWhile(isSo: () => boolean): Promise<void> {
-    while (isSo()) await new Promise<void>((resolve) => this.#gone.push(resolve));
-  }
+  assign();
+  return {
+    ready: () => readiness.first,
+    isReady,
+    isUsable,
+    types: () => [...readiness.types.keys()],
+    find: (type) => readiness.types.get(type),
+    start: queue.start,
+    async quiet() {
+      await goneWhile(() => count((cell) => cell.isEnding()) > 0);
+      await Promise.all([...cells].map((cell) => cell.flush()));
+    },
+    drain() {
+      isDraining = true;
+    },
+    async close() {
+      isClosed = true;
+      for (const cell of cells) cell.kill('closing');
+      queue.giveUp('the host closes');
+      await goneWhile(() => cells.size > 0);
+      tickWhile(false);
+      options.onClosed?.();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { closeSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type CellOrders, ordersVariable } from '../cell-orders.ts';
 import type { ToCell } from '../channel.ts';
@@ -30,33 +30,60 @@ export interface CellProgram {
   readonly file: string;
   readonly execArgv: readonly string[];
   readonly compileCache?: string;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** For the files that host and cell share. @default - the temporary folder or shared memory */
   readonly folders?: readonly string[];
 }
 
 export function launchCell(program: CellProgram, orders: CellOrders, guard?: Guard): CellProcess {
   const opened: number[] = [];
+  const open = (bytes: number): number => {
+    const descriptor = openUnnamedFile(bytes, program.folders);
+    opened.push(descriptor);
+    return descriptor;
+  };
   const close = () => {
     for (const descriptor of opened.splice(0)) closeSync(descriptor);
   };
   try {
-    const shared = openUnnamedFile(SHARED_BYTES, program.folders);
-    opened.push(shared);
-    const report = openUnnamedFile(REPORT_BYTES, program.folders);
-    opened.push(report);
+    const shared = open(SHARED_BYTES);
+    const report = open(REPORT_BYTES);
+    const mark = `${FAMILY}.${++cells}`;
     const stdio: (number | 'inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     stdio[SHARED_DESCRIPTOR] = shared;
     stdio[REPORT_DESCRIPTOR] = report;
-    const mark = `${FAMILY}.${++cells}`;
-    const child = forkCell(program, orders, stdio, mark);
-    if (child.pid !== undefined) guard?.watch(child.pid);
+    const child = fork(program.file, {
+      // Its own process group: it is killed with its children, and Ctrl-C reaches only the host.
+      detached: true,
+      serialization: 'advanced',
+      execArgv: [...program.execArgv],
+      stdio,
+      env: {
+        ...process.env,
+        ...ordersVariable({ ...orders, compileCache: program.compileCache }),
+        ...Object.fromEntries([mark.split('=')]),
+      },
+    });
+    const { pid } = child;
+    if (pid !== undefined) guard?.watch(pid);
     return {
-      ...dealingWith(child),
+      pid,
       shared: new SharedMemory(fileBytes(shared)),
       exitReport: () => readExitReport(report),
+      send(messages) {
+        if (child.connected) child.send(messages as ToCell[], () => {});
+      },
+      end() {
+        if (pid !== undefined) endGroup(pid);
+      },
+      memory: () => (pid === undefined ? undefined : rssOf(pid)),
+      onMessage: (listener) => void child.on('message', listener),
+      onExit(listener) {
+        child.once('exit', (code, signal) => listener({ code, signal }));
+        child.once('error', (error) => listener({ code: null, signal: null, error: error.message }));
+      },
+      disconnected: new Promise((resolve) => child.once('disconnect', () => resolve())),
       forget() {
-        if (child.pid !== undefined) guard?.forget(child.pid);
+        if (pid !== undefined) guard?.forget(pid);
         endStrays(mark);
         close();
       },
@@ -68,43 +95,6 @@ export function launchCell(program: CellProgram, orders: CellOrders, guard?: Gua
 }
 
 let cells = 0;
-
-const forkCell = (
-  program: CellProgram,
-  orders: CellOrders,
-  stdio: StdioOptions,
-  mark: string,
-): ChildProcess =>
-  fork(program.file, {
-    // Its own process group: it is killed with its children, and Ctrl-C reaches only the host.
-    detached: true,
-    serialization: 'advanced',
-    execArgv: [...program.execArgv],
-    stdio,
-    env: {
-      ...process.env,
-      ...program.environment,
-      ...ordersVariable({ ...orders, compileCache: program.compileCache }),
-      ...Object.fromEntries([mark.split('=')]),
-    },
-  });
-
-const dealingWith = (child: ChildProcess): Omit<CellProcess, 'shared' | 'exitReport' | 'forget'> => ({
-  pid: child.pid,
-  send(messages) {
-    if (child.connected) child.send(messages as ToCell[], () => {});
-  },
-  end() {
-    if (child.pid !== undefined) endGroup(child.pid);
-  },
-  memory: () => (child.pid === undefined ? undefined : rssOf(child.pid)),
-  onMessage: (listener) => void child.on('message', listener),
-  onExit(listener) {
-    child.once('exit', (code, signal) => listener({ code, signal }));
-    child.once('error', (error) => listener({ code: null, signal: null, error: error.message }));
-  },
-  disconnected: new Promise((resolve) => child.once('disconnect', () => resolve())),
-});
 
 function endGroup(pid: number): void {
   for (const target of [-pid, pid])

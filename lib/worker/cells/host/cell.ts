@@ -3,13 +3,12 @@ import type { AbortReason } from '../../abort-reasons.ts';
 import type { JobOptions } from '../../define-job.ts';
 import type { HandlerEnd, Work } from '../cells.ts';
 import { type FromCell, readFromCell, type ToCell } from '../channel.ts';
-import { Outbox } from '../outbox.ts';
+import { createOutbox } from '../outbox.ts';
 import { type CellExit, explainDeath, type KilledFor } from './cause-of-death.ts';
-import type { CellPoolOptions } from './cell-pool.ts';
+import type { CellPoolOptions, Timers } from './cell-pool.ts';
 import type { CellProcess } from './cell-process.ts';
-import { type CellRun, CellRuns } from './cell-runs.ts';
-import { Health } from './health.ts';
-import type { Timers } from './ticks.ts';
+import { type CellRun, createCellRuns } from './cell-runs.ts';
+import { keepsFailing, type RecentEnds, withEnd } from './health.ts';
 
 interface CellOptions
   extends Pick<CellPoolOptions, 'clock' | 'telemetry' | 'settings' | 'memoryBytes' | 'loadWithinMs'>,
@@ -48,242 +47,198 @@ const UNSTARTED_MS = 1000;
 /** Memory shares above which a cell is killed, or replaced when idle. */
 const TOO_MUCH = 0.95;
 const MUCH = 0.7;
-const FAILURES_IN_A_ROW = 5;
 const MOST_UNHEARD = 5;
 
-export class Cell {
-  readonly id: number;
-  readonly pid: number | undefined;
-  readonly runs: ReadonlyMap<number, CellRun>;
-  readonly health = new Health();
-  readonly #options: CellOptions;
-  readonly #process: CellProcess;
-  readonly #runs: CellRuns;
-  readonly #send: (message: ToCell) => void;
-  readonly #startedAt: number;
-  #ticks = 0;
-  #wasReady = false;
-  #isEnding = false;
-  #hasExited = false;
-  #isDead = false;
-  #wasDeaf = false;
-  #used = 0;
-  #failures = 0;
+export type Cell = ReturnType<typeof createCell>;
+
+export function createCell(options: CellOptions) {
+  const { id, process, clock, telemetry, settings, pulseMs, memoryBytes, onFreed } = options;
+  const { pid } = process;
+  const startedAt = clock.monotonic();
+  const { send } = createOutbox<ToCell>((batch) => isDead || process.send(batch), options.defer);
+  const cellRuns = createCellRuns(process.shared, send);
+  const runs: ReadonlyMap<number, CellRun> = cellRuns.all;
+  let wasReady = false;
+  let isEnding = false;
+  let hasExited = false;
+  let isDead = false;
+  let wasDeaf = false;
+  let used = 0;
+  let recentEnds: RecentEnds = [];
   /** Consecutive ticks with an overdue start and no message. */
-  #unheard = 0;
-  #fault: string | undefined;
-  #pulse = 0;
-  #missedPulses = 0;
-  #memory = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #flush = { turn: 0, isOver: () => {} };
-  #killedFor: KilledFor | undefined;
+  let unheard = 0;
+  let fault: string | undefined;
+  let killedFor: KilledFor | undefined;
+  let ticks = 0;
+  let pulse = 0;
+  let missedPulses = 0;
+  let memory = 0;
+  let memoryReadAt = Number.NEGATIVE_INFINITY;
+  let flushing = { turn: 0, isOver: () => {} };
 
-  constructor(options: CellOptions) {
-    const { id, settings, process, defer } = options;
-    this.#send = new Outbox<ToCell>((said) => this.#isDead || process.send(said), defer).send;
-    this.#options = options;
-    this.#startedAt = options.clock.monotonic();
-    this.#process = process;
-    this.#runs = new CellRuns(process.shared, this.#send);
-    this.id = id;
-    this.pid = process.pid;
-    this.runs = this.#runs.all;
-    process.onMessage((heard) => {
-      // Its runs have already moved on.
-      if (this.#isDead) return;
-      for (const message of readFromCell(heard, settings)) this.#onMessage(message);
-    });
-    process.onExit((ending) => void this.#die(ending));
-    void process.disconnected.then(() => this.#endIfDeaf());
-  }
-
-  isReady(): boolean {
-    return this.#wasReady && !this.#isEnding;
-  }
-
-  isEnding(): boolean {
-    return this.#isEnding;
-  }
-
-  canServe(): boolean {
-    return this.isReady() && !this.isRetired() && this.#missedPulses < LATE_TICKS;
-  }
-
+  const isReady = () => wasReady && !isEnding;
   /** Ends with its current runs. */
-  isRetired(): boolean {
-    return this.#fault !== undefined;
-  }
+  const isRetired = () => fault !== undefined;
 
-  /** Should be replaced once idle. */
-  isWorn(): boolean {
-    const isFull = this.memory() > this.#options.memoryBytes * MUCH;
-    return this.isRetired() || isFull || this.#failures >= FAILURES_IN_A_ROW;
-  }
-
-  needsTicks(): boolean {
-    return this.runs.size > 0 || this.#missedPulses > 0 || this.#isEnding || !this.#wasReady;
-  }
-
-  /** Number of jobs so far. */
-  used(): number {
-    return this.#used;
-  }
+  const readMemory = (): void => {
+    memoryReadAt = clock.monotonic();
+    // A process that just ended reports none; its last value explains the end.
+    memory = process.memory() || memory;
+  };
 
   /** At most a pulse old, because jobs that end between ticks leave memory behind. */
-  memory(): number {
-    const isOld = this.#options.clock.monotonic() - this.#lookedAt >= this.#options.pulseMs;
-    if (isOld && !this.#isDead) this.#lookAtMemory();
-    return this.#memory;
-  }
+  const currentMemory = (): number => {
+    if (clock.monotonic() - memoryReadAt >= pulseMs && !isDead) readMemory();
+    return memory;
+  };
 
-  run(run: number, work: Work, settle: CellRun['settle']): void {
-    this.#used += 1;
-    this.#runs.start(run, work, settle);
-  }
+  const retire = (why: string): void => {
+    if (isRetired()) return;
+    fault = why;
+    telemetry.warn('a cell is retired', { cell: id, pid, fault });
+    onFreed();
+  };
 
-  abort(run: number, reason: AbortReason): void {
-    if (!this.#isDead) this.#runs.abort(run, reason);
-  }
+  const kill = (why: KilledFor): void => {
+    isEnding = true;
+    if (isDead) return;
+    killedFor ??= why;
+    process.end();
+  };
 
-  async flush(): Promise<void> {
-    if (!this.#wasReady || this.#isDead) return;
-    const flushed = Promise.withResolvers<void>();
-    this.#flush = { turn: this.#flush.turn + 1, isOver: flushed.resolve };
-    this.#send({ kind: 'flush', turn: this.#flush.turn });
-    await waitAtMost(FLUSH_MS, flushed.promise, this.#options.clock);
-  }
-
-  kill(why: KilledFor): void {
-    this.#isEnding = true;
-    if (this.#isDead) return;
-    this.#killedFor ??= why;
-    this.#process.end();
-  }
-
-  /** Kills a stuck or oversized cell, and moves jobs that it does not start. */
-  tick(): void {
-    if (this.#isDead) return;
-    const last = this.#pulse;
-    this.#pulse = this.#process.shared.pulse();
-    this.#ticks += 1;
-    this.#missedPulses = this.#wasReady && this.#pulse === last ? this.#missedPulses + 1 : 0;
-    this.#lookAtMemory();
-    this.#runs.look();
-    for (const run of this.runs.values()) run.ticks += 1;
-    if (!this.#isEnding) this.#endIfBeyondLimits();
-  }
-
-  #endIfBeyondLimits(): void {
-    const { pulseMs, memoryBytes, settings, loadWithinMs = LOAD_WITHIN_MS } = this.#options;
-    const runs = [...this.runs.values()];
-    const patience = Math.min(settings.maxStallMs, ...runs.map(({ work }) => work.maxStallMs));
-    if (!this.#wasReady && this.#ticks * pulseMs > loadWithinMs) this.kill('loading');
-    else if (this.#missedPulses * pulseMs > patience) this.kill('stalled');
-    else if (this.#memory > memoryBytes * TOO_MUCH) this.kill('memory');
-    else this.#moveUnstarted(runs);
-  }
-
-  #moveUnstarted(runs: readonly CellRun[]): void {
-    const { pulseMs, onFreed } = this.#options;
-    const late = runs.filter(({ started, ticks }) => !started && ticks * pulseMs > UNSTARTED_MS);
-    const moved = late.filter(({ run }) => this.#runs.revokeUnstarted(run));
+  const moveUnstarted = (): void => {
+    const late = [...runs.values()].filter((run) => !run.started && run.ticks * pulseMs > UNSTARTED_MS);
+    const moved = late.filter(({ run }) => cellRuns.revokeUnstarted(run));
     if (moved.length === 0) return;
     // Its event loop turns but it receives nothing; a busy cell would send messages.
-    if (this.#missedPulses === 0 && ++this.#unheard >= MOST_UNHEARD)
-      this.#retire('it does not begin what it is given');
+    if (missedPulses === 0 && ++unheard >= MOST_UNHEARD) retire('it does not begin what it is given');
     onFreed();
-  }
+  };
 
-  #lookAtMemory(): void {
-    this.#lookedAt = this.#options.clock.monotonic();
-    // A process that just ended reports none; its last value explains the end.
-    this.#memory = this.#process.memory() || this.#memory;
-  }
+  const onEnded = (run: number, end: HandlerEnd): void => {
+    const hasFailed = end.kind === 'threw';
+    recentEnds = withEnd(recentEnds, hasFailed);
+    if (hasFailed && options.standsOut()) retire('handlers fail here far more often than elsewhere');
+    const { work, stop } = runs.get(run) ?? {};
+    const isExcusable = stop === 0 && work?.isExcusable === true && used > 1;
+    if (end.kind === 'threw' && isExcusable && isRetired()) {
+      const cause = `its cell was unwell (${fault}); its handler threw ${end.error.text}`;
+      cellRuns.leave(run, { kind: 'died', cause, crashedAlone: false });
+    } else cellRuns.leave(run, end);
+    onFreed();
+  };
 
-  #onMessage(message: FromCell): void {
-    this.#unheard = 0;
+  const onMessage = (message: FromCell): void => {
+    unheard = 0;
     switch (message.kind) {
       case 'ready':
-        if (this.#wasReady || this.#isEnding) break;
-        this.#wasReady = true;
-        this.#options.onReady(message.types);
+        if (wasReady || isEnding) break;
+        wasReady = true;
+        options.onReady(message.types);
         break;
       case 'ended':
-        if (!this.runs.has(message.run)) break;
-        this.#onEnded(message.run, message.end);
+        if (runs.has(message.run)) onEnded(message.run, message.end);
         break;
       case 'unwell':
-        this.#retire(message.fault);
+        retire(message.fault);
         break;
       case 'unstarted':
-        this.#runs.leaveUnstarted(message.run);
-        this.#options.onFreed();
+        cellRuns.leaveUnstarted(message.run);
+        onFreed();
         break;
       case 'save':
-        void this.#runs.save(message);
+        void cellRuns.save(message);
         break;
       case 'flushed':
-        if (message.turn === this.#flush.turn) this.#flush.isOver();
+        if (message.turn === flushing.turn) flushing.isOver();
     }
-  }
+  };
 
-  #onEnded(run: number, end: HandlerEnd): void {
-    const hasFailed = end.kind === 'threw';
-    this.#failures = hasFailed ? this.#failures + 1 : 0;
-    this.health.note(hasFailed);
-    if (hasFailed && this.#options.standsOut())
-      this.#retire('handlers fail here far more often than elsewhere');
-    const { work, stop } = this.runs.get(run) ?? {};
-    const isExcused = hasFailed && stop === 0 && work?.isExcusable === true && this.#used > 1;
-    const cause = `its cell was unwell (${this.#fault})`;
-    this.#runs.leave(
-      run,
-      isExcused && this.isRetired()
-        ? { kind: 'died', cause: `${cause}; its handler threw ${end.error.text}`, crashedAlone: false }
-        : end,
-    );
-    this.#options.onFreed();
-  }
-
-  #retire(fault: string): void {
-    if (this.isRetired()) return;
-    this.#fault = fault;
-    this.#options.telemetry.warn('a cell is retired', { cell: this.id, pid: this.pid, fault });
-    this.#options.onFreed();
-  }
-
-  async #die(ending: CellExit): Promise<void> {
+  const onExit = async (ending: CellExit): Promise<void> => {
     // A process that failed with an error reports its exit, too.
-    if (this.#hasExited) return;
-    this.#hasExited = true;
-    this.#isEnding = true;
-    this.#process.end();
-    await waitAtMost(LAST_MESSAGES_MS, this.#process.disconnected, this.#options.clock);
-    this.#isDead = true;
+    if (hasExited) return;
+    hasExited = true;
+    isEnding = true;
+    process.end();
+    await waitAtMost(LAST_MESSAGES_MS, process.disconnected, clock);
+    isDead = true;
     // A job that never started cannot be the cause.
-    this.#runs.look();
-    const death = this.#describeDeath(ending);
-    this.#process.forget();
-    this.#flush.isOver();
-    this.#options.onDead(death);
-  }
+    cellRuns.look();
+    const report = process.exitReport();
+    const cause = explainDeath({ ending, killedFor, report, wasDeaf, memory, memoryBytes });
+    process.forget();
+    flushing.isOver();
+    const ageMs = clock.monotonic() - startedAt;
+    const hasThrown = report?.origin === 'load' && report.error !== undefined;
+    options.onDead({ cause, killedFor, wasReady, hasThrown, ageMs, runs: [...runs.values()] });
+  };
 
   /** A live cell without a channel cannot report results, so its jobs would never end. */
-  async #endIfDeaf(): Promise<void> {
-    if (!this.#hasExited) await this.#options.clock.sleep(LAST_MESSAGES_MS);
-    if (this.#hasExited) return;
-    this.#wasDeaf = true;
-    this.#process.end();
-  }
+  const endIfDeaf = async (): Promise<void> => {
+    if (!hasExited) await clock.sleep(LAST_MESSAGES_MS);
+    if (hasExited) return;
+    wasDeaf = true;
+    process.end();
+  };
 
-  #describeDeath(ending: CellExit): CellDeath {
-    const killedFor = this.#killedFor;
-    const report = this.#process.exitReport();
-    const known = { ending, killedFor, report, wasDeaf: this.#wasDeaf };
-    const cause = explainDeath({ ...known, memory: this.#memory, memoryBytes: this.#options.memoryBytes });
-    const ageMs = this.#options.clock.monotonic() - this.#startedAt;
-    const hasThrown = report?.origin === 'load' && report.error !== undefined;
-    return { cause, killedFor, wasReady: this.#wasReady, hasThrown, ageMs, runs: [...this.runs.values()] };
-  }
+  process.onMessage((heard) => {
+    // Its runs have already moved on.
+    if (isDead) return;
+    for (const message of readFromCell(heard, settings)) onMessage(message);
+  });
+  process.onExit((ending) => void onExit(ending));
+  void process.disconnected.then(endIfDeaf);
+
+  return {
+    id,
+    pid,
+    runs,
+    isReady,
+    isRetired,
+    isEnding: () => isEnding,
+    canServe: () => isReady() && !isRetired() && missedPulses < LATE_TICKS,
+    /** Should be replaced once idle. */
+    isWorn: () => isRetired() || currentMemory() > memoryBytes * MUCH || keepsFailing(recentEnds),
+    needsTicks: () => runs.size > 0 || missedPulses > 0 || isEnding || !wasReady,
+    /** Number of jobs so far. */
+    used: () => used,
+    memory: currentMemory,
+    recentEnds: () => recentEnds,
+    run(run: number, work: Work, settle: CellRun['settle']): void {
+      used += 1;
+      cellRuns.start(run, work, settle);
+    },
+    abort(run: number, reason: AbortReason): void {
+      if (!isDead) cellRuns.abort(run, reason);
+    },
+    async flush(): Promise<void> {
+      if (!wasReady || isDead) return;
+      const flushed = Promise.withResolvers<void>();
+      flushing = { turn: flushing.turn + 1, isOver: flushed.resolve };
+      send({ kind: 'flush', turn: flushing.turn });
+      await waitAtMost(FLUSH_MS, flushed.promise, clock);
+    },
+    kill,
+    /** Kills a stuck or oversized cell, and moves jobs that it does not start. */
+    tick(): void {
+      if (isDead) return;
+      const last = pulse;
+      pulse = process.shared.pulse();
+      ticks += 1;
+      missedPulses = wasReady && pulse === last ? missedPulses + 1 : 0;
+      readMemory();
+      cellRuns.look();
+      for (const run of runs.values()) run.ticks += 1;
+      if (isEnding) return;
+      const maxStallMs = Math.min(
+        settings.maxStallMs,
+        ...[...runs.values()].map(({ work }) => work.maxStallMs),
+      );
+      const { loadWithinMs = LOAD_WITHIN_MS } = options;
+      if (!wasReady && ticks * pulseMs > loadWithinMs) kill('loading');
+      else if (missedPulses * pulseMs > maxStallMs) kill('stalled');
+      else if (memory > memoryBytes * TOO_MUCH) kill('memory');
+      else moveUnstarted();
+    },
+  };
 }

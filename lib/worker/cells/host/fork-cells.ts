@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readOr } from '../../describe-error.ts';
 import type { Cells, CellsOptions } from '../cells.ts';
-import { CellPool } from './cell-pool.ts';
+import { createCellPool } from './cell-pool.ts';
 import { launchCell } from './cell-process.ts';
 import { startGuard } from './guard.ts';
 import { cellExecArgv, cellMemory, memoryForCells } from './memory.ts';
@@ -19,7 +19,7 @@ export function forkCells(
   const compileCache = program.jobs === undefined || isLambda() ? undefined : createCompileCache();
   const guard = isLastResort() ? undefined : startGuard(compileCache);
   const execArgv = cellExecArgv(process.execArgv, memoryBytes);
-  return new CellPool({
+  return createCellPool({
     ...options,
     launch: (orders) => launchCell({ file: program.file, execArgv, compileCache }, orders, guard),
     source: program.jobs ?? program.file,

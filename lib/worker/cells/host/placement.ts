@@ -18,10 +18,9 @@ export function fits(cell: Place, { maxInCell }: Placeable, share: number): bool
   const { size } = cell.runs;
   if (maxInCell === undefined) return size < share && !hasMarked(cell);
   if (size === 0) return true;
-  return hasMarked(cell) && size < Math.min(maxInCell, ...mostOf(cell));
+  const limits = [...cell.runs.values()].map(({ work }) => work.maxInCell ?? 0);
+  return hasMarked(cell) && size < Math.min(maxInCell, ...limits);
 }
-
-const mostOf = ({ runs }: Place): number[] => [...runs.values()].map(({ work }) => work.maxInCell ?? 0);
 
 /** The least busy cell; for isolated jobs the fullest, to spare the others. */
 export function cellFor<Some extends Place>(

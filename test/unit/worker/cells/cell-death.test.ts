@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import type { RunEnd } from '../../../../lib/worker/cells/cells.ts';
-import { Cell, type CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
+import { type CellDeath, createCell } from '../../../../lib/worker/cells/host/cell.ts';
 import { KILLED, puppetCell, settled } from '../../../support/puppet-cell.ts';
 import { silentTelemetry } from '../../../support/silent-ports.ts';
 import { stubWork } from '../../../support/stub-work.ts';
@@ -14,7 +14,7 @@ function stage() {
   const clock = createFakeClock();
   const puppet = puppetCell();
   const deaths: CellDeath[] = [];
-  const cell = new Cell({
+  const cell = createCell({
     ...{ id: 7, process: puppet.process, pulseMs: 250, settings: resolveSettings(), clock },
     ...{ defer: (run) => run(), memoryBytes: 1000 },
     onReady() {},

@@ -3,7 +3,7 @@ import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
-import { CellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
+import { createCellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
 import { SharedMemory } from '../../../../lib/worker/cells/shared-memory.ts';
 import { stopNumberOf, WITHDRAWN } from '../../../../lib/worker/cells/stop-numbers.ts';
 import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
@@ -15,7 +15,7 @@ const stage = () => {
   const bytes = heapBytes();
   /** The cell's side of it. */
   const cell = new SharedMemory(bytes);
-  const runs = new CellRuns(new SharedMemory(bytes), (message) => void said.push(message));
+  const runs = createCellRuns(new SharedMemory(bytes), (message) => void said.push(message));
   const start = (run: number, work: Partial<Work> = {}) => {
     const ends: (RunEnd | 'unstarted')[] = [];
     runs.start(run, stubWork(work), (end) => void ends.push(end));

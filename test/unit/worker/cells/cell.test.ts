@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../../../lib/worker/cells/channel.ts';
-import { Cell, type CellDeath } from '../../../../lib/worker/cells/host/cell.ts';
+import { type CellDeath, createCell } from '../../../../lib/worker/cells/host/cell.ts';
 import { puppetCell, settled } from '../../../support/puppet-cell.ts';
 import { silentTelemetry } from '../../../support/silent-ports.ts';
 import { stubWork } from '../../../support/stub-work.ts';
@@ -22,7 +22,7 @@ function stage({ isHeldBack = false } = {}) {
   const puppet = puppetCell();
   const told = { ready: [] as unknown[], freed: 0, deaths: [] as CellDeath[] };
   const unsaid: (() => void)[] = [];
-  const cell = new Cell({
+  const cell = createCell({
     ...{
       id: 7,
       process: puppet.process,

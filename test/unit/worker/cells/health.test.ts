@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Health, standsOut } from '../../../../lib/worker/cells/host/health.ts';
+import { type RecentEnds, standsOut } from '../../../../lib/worker/cells/host/health.ts';
 import { puppetPool } from '../../../support/puppet-pool.ts';
 
-const healthOf = (failed: number, ended: number): Health => {
-  const health = new Health();
-  for (let n = 0; n < failed; n++) health.note(true);
-  for (let n = 0; n < ended; n++) health.note(false);
-  return health;
-};
+const endsOf = (failed: number, ended: number): RecentEnds => [
+  ...Array<boolean>(failed).fill(true),
+  ...Array<boolean>(ended).fill(false),
+];
 
 describe('the failures of a cell', () => {
   it.each([
@@ -18,7 +16,7 @@ describe('the failures of a cell', () => {
     ['others fail as well', [8, 0], [6, 14], false],
     ['others hardly fail', [8, 0], [5, 15], true],
   ] as const)('stand out or not: %s', (_, [failed, ended], [otherFailed, otherEnded], isSo) => {
-    expect(standsOut(healthOf(failed, ended), [healthOf(otherFailed, otherEnded)])).toBe(isSo);
+    expect(standsOut(endsOf(failed, ended), [endsOf(otherFailed, otherEnded)])).toBe(isSo);
   });
 
   it('retire it where they stand out, and the job that shows it is not charged', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createExactSignal } from '../../../../lib/worker/cells/cell/exact-signal.ts';
 import { createJobContext } from '../../../../lib/worker/cells/cell/job-context.ts';
 import { createCellLog } from '../../../../lib/worker/cells/cell/output.ts';
 import type { HandlerRun } from '../../../../lib/worker/cells/cell/run-handler.ts';
+import { createExactSignal } from '../../../../lib/worker/cells/cell/run-handler.ts';
 
 const written: string[] = [];
 const trap = (): never => {

@@ -3,7 +3,7 @@ import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
 import { type AbortReason, Cancelled, ShuttingDown } from '../../../../lib/worker/abort-reasons.ts';
 import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { Cell } from '../../../../lib/worker/cells/host/cell.ts';
-import { RunQueue } from '../../../../lib/worker/cells/host/run-queue.ts';
+import { createRunQueue } from '../../../../lib/worker/cells/host/run-queue.ts';
 import { stubWork } from '../../../support/stub-work.ts';
 
 const flushed = () => new Promise((resolve) => setImmediate(resolve));
@@ -26,7 +26,7 @@ const stage = () => {
   const kept = keptCell();
   const is = { room: true, waits: 0 };
   const place = () => queue.place(() => (is.room ? kept.cell : undefined));
-  const queue = new RunQueue(clock, () => {
+  const queue = createRunQueue(clock, () => {
     is.waits += 1;
     place();
   });

@@ -1,5 +1,18 @@
 import { join } from 'node:path';
-import { startBundledHost } from '../../lib/worker/hosts/bundled-host.ts';
+import { pathToFileURL } from 'node:url';
+import { settingsFromEnvironment } from '../../lib/settings/environment.ts';
+import type { Cells, CellsOptions } from '../../lib/worker/cells/cells.ts';
+import { forkCells } from '../../lib/worker/cells/host/fork-cells.ts';
+import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 
-/** Keeps the leases of the jobs of the queue. They run in a cell, whose bundle is next to this one. */
-export const handler = await startBundledHost(join(import.meta.dirname, 'cell.mjs'));
+/** The bundle with the user's code, which this process loads only with `isolation: 'none'`. */
+const CELL = join(import.meta.dirname, 'cell.mjs');
+const isIsolated = settingsFromEnvironment(process.env).isolation !== 'none';
+const createCells: (options: CellsOptions) => Cells = isIsolated
+  ? (options) => forkCells({ file: CELL }, options)
+  : (await import(pathToFileURL(CELL).href)).createCells;
+const host = createLambdaHost(createCells);
+await host.ready;
+
+/** Keeps the leases of the jobs of the queue, which run in a cell. */
+export const { handler } = host;

@@ -1,5 +1,5 @@
 import type { Backoff } from '../protocol/decisions/backoff.ts';
-import { declarations, MAX_LEASE_MS } from '../settings/settings.ts';
+import { declarations, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
 import { isLimitNumber, MAX_LIMIT } from '../wire/limits.ts';
 import { isJobType, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
@@ -26,9 +26,6 @@ const leaseParts = { ms: true, fixed: true } as const satisfies Record<
 >;
 const backoffParts = { baseMs: true, capMs: true } as const satisfies Record<keyof Backoff, true>;
 
-const limitsOf = (name: 'maxAttempts' | 'maxCrashes' | 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs') =>
-  [declarations[name].min, declarations[name].max] as const;
-
 /** Problems that no settings could fix. */
 export function definitionProblems(definition: unknown): string[] {
   if (!isObject(definition))
@@ -46,17 +43,7 @@ export function definitionProblems(definition: unknown): string[] {
       ? []
       : group('backoff', backoff, backoffParts, '{ baseMs: 1000, capMs: 60_000 }')),
     ...limitProblem(limit),
-    // The shortest lease is a setting, so the worker checks it.
-    ...numberProblem('lease.ms', isObject(lease) ? lease.ms : undefined, [1, MAX_LEASE_MS]),
-    ...(['maxAttempts', 'maxCrashes', 'maxRunMs', 'progressTimeoutMs', 'maxStallMs'] as const).flatMap(
-      (name) => numberProblem(name, definition[name], limitsOf(name)),
-    ),
-    ...(['baseMs', 'capMs'] as const).flatMap((name) =>
-      numberProblem(`backoff.${name}`, isObject(backoff) ? backoff[name] : undefined, [
-        0,
-        declarations.backoffCapMs.max,
-      ]),
-    ),
+    ...numberProblems(definition),
   ];
   return problems.map((problem) => `type '${type}': ${problem}`);
 }
@@ -78,6 +65,28 @@ function group(name: string, value: unknown, known: object, example: string): st
   if (value === undefined) return [];
   if (!isObject(value)) return [`${name} is ${quoted(value)}; it must be an object such as ${example}`];
   return unknownKeys(value, known, `${name}.`);
+}
+
+/** Without settings, as in a definition, checks only what no settings allow. */
+export function numberProblems(definition: JobOptions, settings?: Settings): string[] {
+  const lease = isObject(definition.lease) ? definition.lease : undefined;
+  const backoff = isObject(definition.backoff) ? definition.backoff : undefined;
+  const backoffMax = declarations.backoffCapMs.max;
+  const maxAttempts = settings && (definition.maxAttempts ?? settings.maxAttempts);
+  return [
+    ...numberProblem('lease.ms', lease?.ms, [settings?.minLeaseMs ?? 1, MAX_LEASE_MS]),
+    ...numberProblem('maxCrashes', definition.maxCrashes, [1, maxAttempts ?? declarations.maxCrashes.max]),
+    ...numberProblem('backoff.baseMs', backoff?.baseMs, [
+      0,
+      settings ? Number(backoff?.capMs ?? backoffMax) : backoffMax,
+    ]),
+    ...numberProblem('backoff.capMs', backoff?.capMs, [0, backoffMax]),
+    ...(['maxAttempts', 'maxRunMs', 'progressTimeoutMs', 'maxStallMs'] as const).flatMap((name) => {
+      // A local stack may have settings below the minimum.
+      const { min, max } = declarations[name];
+      return numberProblem(name, definition[name], [Math.min(min, settings?.[name] ?? min), max]);
+    }),
+  ];
 }
 
 function limitProblem(limit: unknown): string[] {
@@ -107,7 +116,7 @@ function schemaProblem(name: string, value: unknown): string[] {
       ];
 }
 
-export function numberProblem(name: string, value: unknown, [min, max]: readonly [number, number]): string[] {
+function numberProblem(name: string, value: unknown, [min, max]: readonly [number, number]): string[] {
   const isRight =
     value === undefined || (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max);
   return isRight ? [] : [`${name} is ${quoted(value)}; it must be a whole number from ${min} to ${max}`];

@@ -1,11 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../protocol/decisions/backoff.ts';
-import { declarations, MAX_LEASE_MS, type Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { type JsonValue, quoted } from '../wire/message.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import type { HandlerJob, JobDefinition, JobOptions } from './define-job.ts';
-import { definitionProblems, numberProblem } from './definition-problems.ts';
+import { definitionProblems, numberProblems } from './definition-problems.ts';
 
 /** Shared by all copies of this package. */
 const REGISTRY: unique symbol = Symbol.for('leasehold.registry') as never;
@@ -131,27 +131,10 @@ export function termsOf(definition: JobOptions | undefined, settings: Settings):
 
 type NamedOptions = JobOptions & { readonly type: string };
 
+/** Problems that only the settings show, such as a lease shorter than `minLeaseMs`. */
 export function checkTypes(types: readonly NamedOptions[], settings: Settings): void {
-  const problems = types.flatMap((each) => problemsOf(each, settings));
-  if (problems.length > 0) throw new RegistryError(problems);
-}
-
-function problemsOf(definition: NamedOptions, settings: Settings): string[] {
-  const terms = termsOf(definition, settings);
-  const limit = (name: 'maxRunMs' | 'progressTimeoutMs' | 'maxStallMs' | 'maxAttempts' | 'maxCrashes') =>
-    // A local stack may have settings below the minimum.
-    [Math.min(declarations[name].min, settings[name]), declarations[name].max] as const;
-  const checks: readonly (readonly [string, number, readonly [number, number]])[] = [
-    ['lease.ms', terms.leaseMs, [settings.minLeaseMs, MAX_LEASE_MS]],
-    ['maxAttempts', terms.maxAttempts, limit('maxAttempts')],
-    ['maxCrashes', terms.maxCrashes, [1, terms.maxAttempts]],
-    ['backoff.baseMs', terms.backoff.baseMs, [0, terms.backoff.capMs]],
-    ['backoff.capMs', terms.backoff.capMs, [0, declarations.backoffCapMs.max]],
-    ['maxRunMs', terms.maxRunMs, limit('maxRunMs')],
-    ['progressTimeoutMs', terms.progressTimeoutMs, limit('progressTimeoutMs')],
-    ['maxStallMs', terms.maxStallMs, limit('maxStallMs')],
-  ];
-  return checks.flatMap(([name, value, limits]) =>
-    numberProblem(name, value, limits).map((problem) => `type '${definition.type}': ${problem}`),
+  const problems = types.flatMap((options) =>
+    numberProblems(options, settings).map((problem) => `type '${options.type}': ${problem}`),
   );
+  if (problems.length > 0) throw new RegistryError(problems);
 }

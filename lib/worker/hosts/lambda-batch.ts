@@ -2,6 +2,7 @@ import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import type { Origin } from '../cells/cells.ts';
 import { createEngine } from '../intake/engine.ts';
+import { createMessageExits } from '../intake/message-exits.ts';
 import { backoffSeconds } from '../intake/open-message.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
@@ -13,16 +14,10 @@ type Messages = readonly ReceivedMessage[];
 
 /** Runs the jobs of an invocation within its time. Returns the messages that SQS must deliver again. */
 export function createBatchRunner(parts: WorkerParts) {
-  const { clock, settings, queue, telemetry, heart, cells } = parts;
+  const { clock, settings, telemetry, heart, cells } = parts;
   const { deadlineMarginMs, batchConcurrency } = settings;
   const engine = createEngine(parts);
-
-  const returnMessages = async (given: Messages, seconds: number): Promise<void> => {
-    if (given.length === 0) return;
-    await queue
-      .changeVisibility(given, seconds)
-      .catch((error: unknown) => telemetry.error('messages not returned', error, { count: given.length }));
-  };
+  const exits = createMessageExits(parts);
 
   return async (messages: Messages, remainingMs: () => number, origin: Origin = {}): Promise<Messages> => {
     const over = new AbortController();
@@ -46,7 +41,7 @@ export function createBatchRunner(parts: WorkerParts) {
       const [next] = opened.kind === 'claimable' ? await engine.claim([opened]) : [opened];
       if (next === undefined || next.kind === 'returned')
         // Lambda goes on receiving through an outage, and each delivery counts.
-        return returnMessages([message], Math.max(next?.delaySeconds ?? 0, backoffSeconds(message)));
+        return exits.return([message], Math.max(next?.delaySeconds ?? 0, backoffSeconds(message)));
       open.delete(message);
       if (next.kind === 'claimed') await engine.run(next, bounds);
     };
@@ -64,9 +59,9 @@ export function createBatchRunner(parts: WorkerParts) {
     };
     const runAll = async (): Promise<void> => {
       await Promise.all(Array.from({ length: Math.min(batchConcurrency, messages.length) }, lane));
-      await returnMessages(waiting, 0);
+      exits.return(waiting, 0);
       // Lambda may freeze the process next, and a dying cell would thaw inside the next job.
-      await Promise.all([heart.quiet(), engine.quiet(), cells.quiet()]);
+      await Promise.all([exits.settle(), heart.quiet(), engine.quiet(), cells.quiet()]);
     };
 
     // Jobs of handlers that ignore their signal are released after half of the margin.

@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import { type MetricName, metrics } from '../../wire/metrics.ts';
 
@@ -64,15 +63,4 @@ function seriesOf(
   return isState
     ? series(name, 'gauge', says, [['', sum]])
     : series(`${name}_total`, 'counter', says, [['', sum]]);
-}
-
-export function serveMetrics(port: number, text: () => string, onError: (error: Error) => void): Server {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(text());
-  });
-  server.on('error', onError);
-  server.listen(port);
-  server.unref();
-  return server;
 }

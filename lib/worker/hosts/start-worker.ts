@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createWakeQueue } from '../../aws/sqs/wake-queue.ts';
 import { createPowertoolsTelemetry } from '../../aws/telemetry.ts';
 import { isMisconfigured } from '../../protocol/errors.ts';
@@ -12,7 +12,7 @@ import { reaperVariables } from '../../wire/environment.ts';
 import { LEADER_KEY } from '../../wire/table.ts';
 import { defaultCells } from '../cells/host/memory.ts';
 import { type ComposedWorker, composeWorker, type WorkerConnectOptions } from '../compose-worker.ts';
-import { createMetricsPage, serveMetrics } from './metrics-port.ts';
+import { createMetricsPage } from './metrics-port.ts';
 import { startWorkerProcess, type WorkerProcess } from './process-host.ts';
 import { protectTask } from './task-protection.ts';
 
@@ -76,18 +76,16 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
       ? createEmbeddedReaper({ ...worker, name: `reaper/${worker.worker}`, wakeQueue: wakeQueueOf(worker) })
       : undefined,
   });
-  const health = healthPort === undefined ? undefined : serveHealth(healthPort, host, worker);
-  const metrics =
-    options.metricsPort === undefined
-      ? undefined
-      : serveMetrics(
-          options.metricsPort,
-          () => page.text(host.running),
-          (error) => telemetry.error(`no metrics can be served on port ${options.metricsPort}`, error),
-        );
+  const metrics: RequestListener = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(page.text(host.running));
+  };
+  const servers = [
+    serve(healthPort, healthOf(host, worker), worker),
+    serve(options.metricsPort, metrics, worker),
+  ];
   const stopped = host.stopped.finally(async () => {
-    health?.close();
-    metrics?.close();
+    for (const server of servers) server?.close();
     await worker.close();
   });
   return {
@@ -107,7 +105,7 @@ function wakeQueueOf({ sqs }: ComposedWorker): WakeQueue | undefined {
   return url ? createWakeQueue(sqs, url) : undefined;
 }
 
-function serveHealth(port: number, host: WorkerProcess, { table, clock, telemetry }: ComposedWorker) {
+function healthOf(host: WorkerProcess, { table, clock }: ComposedWorker): RequestListener {
   let answeredAt = Number.NEGATIVE_INFINITY;
   const storeAnswers = async (): Promise<boolean> => {
     if (clock.monotonic() - answeredAt < ANSWERED_MS) return true;
@@ -119,11 +117,20 @@ function serveHealth(port: number, host: WorkerProcess, { table, clock, telemetr
     if (answered) answeredAt = clock.monotonic();
     return answered;
   };
-  const server = createServer(async (_request, response) => {
+  return async (_request, response) => {
     const isHealthy = host.isHealthy() && (await storeAnswers());
     response.writeHead(isHealthy ? 200 : 503, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ healthy: isHealthy, running: host.running }));
-  });
+  };
+}
+
+function serve(
+  port: number | undefined,
+  respond: RequestListener,
+  { telemetry }: ComposedWorker,
+): Server | undefined {
+  if (port === undefined) return undefined;
+  const server = createServer(respond);
   server.on('error', (error) => telemetry.error(`no answer can be given on port ${port}`, error));
   server.listen(port);
   server.unref();

@@ -3,7 +3,6 @@ import { type AbortReason, LeaseLost } from '../../abort-reasons.ts';
 import type { JobContext } from '../../define-job.ts';
 import { loggableError } from '../../describe-error.ts';
 import type { Kept } from '../cells.ts';
-
 import type { ExactSignal, HandlerRun } from './run-handler.ts';
 
 type LogFields = Readonly<Record<string, unknown>>;
@@ -71,17 +70,17 @@ export function createJobContext(
     return next;
   };
 
-  const noteCheckpoint = async (place: unknown) => {
-    refuseIfLost();
-    note('checkpoint', place);
-  };
-
   return {
     context: {
       signal: signal.signal,
       trace: job.trace ?? {},
       save(place) {
-        const storing = noteCheckpoint(place).then(send);
+        const store = async () => {
+          refuseIfLost();
+          note('checkpoint', place);
+          await send();
+        };
+        const storing = store();
         // A handler that does not await it must not die of an unhandled rejection; the signal tells it.
         storing.catch(() => {});
         return storing;

@@ -77,7 +77,7 @@ async function handlerJobOf({ definition, job }: HandlerRun): Promise<HandlerJob
 
 export type ExactSignal = ReturnType<typeof createExactSignal>;
 
-/** Reads the lease itself, so that a handler which computed for minutes without reading messages sees the truth. */
+/** Reads the lease itself, so that a handler which computed for minutes without reading messages sees the truth. @internal */
 export function createExactSignal(reasonNow: () => AbortReason | undefined) {
   const controller = new AbortController();
   const { signal } = controller;

@@ -43,21 +43,21 @@ export async function crashEverywhere<
   Checkpoint extends Schema,
 >(options: CrashEverywhereOptions<World, Payload, Checkpoint>): Promise<readonly CrashPoint[]> {
   const asynchronous = new Set<string>();
-  await live(options, asynchronous, { dies: 'host', crashAt: Number.POSITIVE_INFINITY });
+  await runOnce(options, asynchronous, { dies: 'host', crashAt: Number.POSITIVE_INFINITY });
   const points: CrashPoint[] = [];
   for (const dies of ['host', 'cell'] as const)
     for (let crashAt = 0; ; crashAt++) {
-      const point = await live(options, asynchronous, { dies, crashAt });
+      const point = await runOnce(options, asynchronous, { dies, crashAt });
       if (point === undefined) break;
       points.push(point);
       if (points.length === MOST_POINTS)
-        throw new Error(`the handler has more than ${MOST_POINTS} places to die; make it smaller`);
+        throw new Error(`the handler has more than ${MOST_POINTS} crash points; make it smaller`);
     }
   return points;
 }
 
 /** Undefined if the run had fewer crash points. */
-async function live<World extends object, Payload extends Schema, Checkpoint extends Schema>(
+async function runOnce<World extends object, Payload extends Schema, Checkpoint extends Schema>(
   options: CrashEverywhereOptions<World, Payload, Checkpoint>,
   asynchronous: Set<string>,
   { dies, crashAt }: { readonly dies: CrashPoint['dies']; readonly crashAt: number },

@@ -1,6 +1,6 @@
 import type { Clock } from '../protocol/ports.ts';
 
-/** A clock that moves only when told to. */
+/** A clock that moves only by `advance` and `set`. */
 export interface FakeClock extends Clock {
   /** Lets time pass and wakes sleepers in order. */
   advance(ms: number): Promise<void>;
@@ -18,7 +18,7 @@ interface Sleeper {
 /** Easy to recognize in a failed assertion. */
 const FAKE_CLOCK_START = 1_800_000_000_000;
 
-/** Creates a clock that moves only when told to. */
+/** Creates a clock that moves only by `advance` and `set`. */
 export function createFakeClock(start: number = FAKE_CLOCK_START): FakeClock {
   let passed = 0;
   let wall = start;

@@ -36,7 +36,7 @@ export interface TestStack {
 export interface TestWorker extends WorkerParts {
   /** From now on nothing it sends arrives, and no reply comes back. */
   cutOff(): void;
-  /** Kills the cell; the worker lives on and reruns its jobs. */
+  /** Kills the cell; the worker reruns its jobs. */
   killCell(): void;
 }
 

@@ -1,6 +1,6 @@
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 
-/** Why a handler's `AbortSignal` fired, told by class: `signal.reason instanceof ShuttingDown`. Throw to stop. */
+/** Why a handler's `AbortSignal` fired, distinguished by class: `signal.reason instanceof ShuttingDown`. Throw to stop. */
 export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 
 /** The lease is gone, and nothing that this run still writes counts. */
@@ -10,12 +10,12 @@ export class LeaseLost extends LeaseholdError {
   readonly how: 'lapsed' | 'refused' | 'ended';
 
   constructor(how: 'lapsed' | 'refused' | 'ended') {
-    const told = {
+    const messages = {
       lapsed: 'the lease ran out before a heartbeat renewed it',
       refused: 'the store refused a write: the job is no longer this worker’s',
       ended: 'this run of the job is over already',
     };
-    super(LeaseLost.code, `${told[how]}; stop, and leave the job to its next holder`);
+    super(LeaseLost.code, `${messages[how]}; stop, and leave the job to its next holder`);
     this.how = how;
   }
 }
@@ -40,11 +40,11 @@ export class TimedOut extends LeaseholdError {
   readonly limitMs: number;
 
   constructor(kind: TimeoutKind, limitMs: number) {
-    const told = {
+    const messages = {
       overrun: `the attempt is older than maxRunMs (${limitMs} ms); checkpoint and do less in one run, or raise maxRunMs`,
       silent: `no progress was reported for progressTimeoutMs (${limitMs} ms); report it more often, or raise progressTimeoutMs`,
     };
-    super(TimedOut.code, told[kind]);
+    super(TimedOut.code, messages[kind]);
     this.kind = kind;
     this.limitMs = limitMs;
   }

@@ -16,7 +16,7 @@ export type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
-const TOLD_ISSUES = 5;
+const SHOWN_ISSUES = 5;
 
 export async function checkText(schema: Schema | undefined, text: string): Promise<Checked> {
   let value: unknown;
@@ -29,11 +29,11 @@ export async function checkText(schema: Schema | undefined, text: string): Promi
   try {
     const result = await schema['~standard'].validate(value);
     if (result.issues === undefined) return { ok: true, value: result.value };
-    const told = result.issues.slice(0, TOLD_ISSUES).map(({ message, path }) => {
+    const shown = result.issues.slice(0, SHOWN_ISSUES).map(({ message, path }) => {
       const place = (path ?? []).map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
       return place === '' ? message : `${place}: ${message}`;
     });
-    return { ok: false, reason: told.join('; ') };
+    return { ok: false, reason: shown.join('; ') };
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
   }

@@ -54,7 +54,7 @@ export function connectWorker(options: WorkerConnectOptions) {
   const worker = options.worker ?? `${hostname()}-${process.pid}-${systemRandom.unique()}`;
   const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
   const control = createControlReader(aws);
-  // Any request tells the time, and the intake needs this row anyway.
+  // Any reply carries the time, and the intake needs this row anyway.
   const askTheTime = () => control.current(0);
   return {
     ...aws,
@@ -89,16 +89,19 @@ export function composeHost(
   });
   const connection = connectWorker({ ...options, telemetry });
   const heart = new HeartLoop({
-    ...{ clock, random: connection.random, store: connection.store, clockCheck: connection.clockCheck },
+    ...connection,
     onFailure: ({ jobId, attempt }, error) =>
       telemetry.warn('heartbeat failed', {
-        ...{ jobId, attempt },
+        jobId,
+        attempt,
         reason: error instanceof Error ? error.message : String(error),
       }),
   });
   return {
     ...connection,
-    ...{ heart, cells, crashThrottle: createCrashThrottle(clock, telemetry) },
+    heart,
+    cells,
+    crashThrottle: createCrashThrottle(clock, telemetry),
     async close() {
       await heart.close();
       await cells.close();

@@ -44,12 +44,12 @@ describe('a cell', () => {
 
   it.each([
     ['exit', 'a handler, or what it called, ended the process with exit code 3'],
-    ['kill', 'killed (SIGKILL) by somebody else than its host'],
+    ['kill', 'killed (SIGKILL) by another process than its host'],
     ['abort', 'aborted by process.abort()'],
     ['nativeAbort', 'aborted (SIGABRT) by native code; stderr may say more'],
     ['throwLater', 'uncaught exception: Error: thrown by a timer'],
     ['rejectLater', 'unhandled rejection: Error: nobody listens'],
-    ['surviveThenKill', 'killed (SIGKILL) by somebody else than its host'],
+    ['surviveThenKill', 'killed (SIGKILL) by another process than its host'],
     ['surviveThenExit', 'a handler, or what it called, ended the process with exit code 3'],
     ['disconnect', 'a handler, or what it called, closed the channel to its host'],
     ['closeChannel', 'a handler, or what it called, closed the channel to its host'],

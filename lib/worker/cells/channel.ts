@@ -59,34 +59,34 @@ type Fields = Readonly<Record<string, unknown>>;
 type TypeFields = Fields & { readonly type: string } & JobOptions;
 
 /** Drops everything that is not a message. */
-export function readFromCell(heard: unknown, limits: ChannelLimits): FromCell[] {
-  if (!Array.isArray(heard)) return [];
-  return heard.map((each) => readOne(fieldsOf(each), limits)).filter((message) => message !== undefined);
+export function readFromCell(received: unknown, limits: ChannelLimits): FromCell[] {
+  if (!Array.isArray(received)) return [];
+  return received.map((each) => readOne(fieldsOf(each), limits)).filter((message) => message !== undefined);
 }
 
-function readOne(said: Fields, limits: ChannelLimits): FromCell | undefined {
-  const { kind, run, turn } = said;
-  if (kind === 'ready') return { kind, types: readTypes(said.types) };
-  if (kind === 'unwell') return { kind, fault: text(said.fault) ?? 'unreadable' };
+function readOne(fields: Fields, limits: ChannelLimits): FromCell | undefined {
+  const { kind, run, turn } = fields;
+  if (kind === 'ready') return { kind, types: readTypes(fields.types) };
+  if (kind === 'unwell') return { kind, fault: text(fields.fault) ?? 'unreadable' };
   if (kind === 'flushed') return isCount(turn) ? { kind, turn } : undefined;
   if (!isCount(run)) return undefined;
   if (kind === 'unstarted') return { kind, run };
   if (kind === 'save') {
-    const checkpoint = text(said.checkpoint, limits.maxCheckpointBytes);
-    const progress = text(said.progress, limits.maxCheckpointBytes);
+    const checkpoint = text(fields.checkpoint, limits.maxCheckpointBytes);
+    const progress = text(fields.progress, limits.maxCheckpointBytes);
     return (checkpoint ?? progress) === undefined ? undefined : { kind, run, checkpoint, progress };
   }
-  const end = kind === 'ended' ? readEnd(fieldsOf(said.end), limits) : undefined;
+  const end = kind === 'ended' ? readEnd(fieldsOf(fields.end), limits) : undefined;
   return end && { kind: 'ended', run, end };
 }
 
 function readEnd(end: Fields, limits: ChannelLimits): HandlerEnd | undefined {
   if (end.kind === 'returned') {
-    const result = text(end.result, limits.maxResultBytes);
-    const said = text(end.progress, limits.maxCheckpointBytes);
-    const progress = said !== undefined && isJson(said) ? said : undefined;
-    const isKept = end.result === undefined || (result !== undefined && isJson(result));
-    return isKept ? { kind: 'returned', result, progress } : UNREADABLE_RESULT;
+    const result = jsonText(end.result, limits.maxResultBytes);
+    const progress = jsonText(end.progress, limits.maxCheckpointBytes);
+    return end.result === undefined || result !== undefined
+      ? { kind: 'returned', result, progress }
+      : UNREADABLE_RESULT;
   }
   if (end.kind !== 'threw') return undefined;
   const error = fieldsOf(end.error);
@@ -109,12 +109,10 @@ const UNREADABLE_RESULT: HandlerEnd = {
   error: { text: NOT_JSON, loggable: NOT_JSON, retryable: true },
 };
 
-const isJson = (text: string): boolean => readOr(false, () => JSON.parse(text) !== undefined);
-
 /** Numbers are checked later, like those of any registry. */
-function readTypes(said: unknown): ({ readonly type: string } & JobOptions)[] {
-  if (!Array.isArray(said) || said.length > MAX_TYPES) return [];
-  return said.map(fieldsOf).filter((each): each is TypeFields => text(each.type) !== undefined);
+function readTypes(types: unknown): ({ readonly type: string } & JobOptions)[] {
+  if (!Array.isArray(types) || types.length > MAX_TYPES) return [];
+  return types.map(fieldsOf).filter((each): each is TypeFields => text(each.type) !== undefined);
 }
 
 const fieldsOf = (value: unknown): Fields =>
@@ -125,3 +123,8 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
 /** Cells check lengths before sending, so a longer string is not ours. */
 const text = (value: unknown, limit = MAX_TEXT): string | undefined =>
   typeof value === 'string' && value.length <= limit && Buffer.byteLength(value) <= limit ? value : undefined;
+
+function jsonText(value: unknown, limit: number): string | undefined {
+  const json = text(value, limit);
+  return json !== undefined && readOr(false, () => JSON.parse(json) !== undefined) ? json : undefined;
+}

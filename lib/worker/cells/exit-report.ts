@@ -58,8 +58,8 @@ export function readExitReport(descriptor: number): ExitReport | undefined {
   if (fatal !== undefined) return { origin: 'fatal', fatal };
   try {
     const { origin, error, survived } = JSON.parse(text) as Record<string, unknown>;
-    const said = (value: unknown) => (typeof value === 'string' ? value : undefined);
-    return { origin: said(origin), error: said(error), survived: said(survived) };
+    const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    return { origin: textOf(origin), error: textOf(error), survived: textOf(survived) };
   } catch {
     return undefined;
   }

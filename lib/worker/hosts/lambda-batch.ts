@@ -40,7 +40,7 @@ export function createBatchRunner(parts: WorkerParts) {
       const opened = await engine.open(message);
       const [next] = opened.kind === 'claimable' ? await engine.claim([opened]) : [opened];
       if (next === undefined || next.kind === 'returned')
-        // Lambda goes on receiving through an outage, and each delivery counts.
+        // Lambda keeps receiving through an outage, and each delivery counts.
         return exits.return([message], Math.max(next?.delaySeconds ?? 0, backoffSeconds(message)));
       open.delete(message);
       if (next.kind === 'claimed') await engine.run(next, bounds);

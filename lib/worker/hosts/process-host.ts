@@ -49,13 +49,18 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const hurry = new AbortController();
   const engine = createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts);
   const taker = new MessageTaker({
-    ...{ parts, slots, engine },
+    parts,
+    slots,
+    engine,
     bounds: { stopping: releasing.signal, releaseWithinMs: settings.deadlineMarginMs / 2 },
     isBacklog: () => polls.isBacklog(),
     onRoom: () => polls.consider(),
   });
   const polls = new Polls({
-    ...{ parts, slots, draining: draining.signal, hurry: hurry.signal },
+    parts,
+    slots,
+    draining: draining.signal,
+    hurry: hurry.signal,
     isReachable: engine.isReachable,
     inHand: () => taker.inHand(),
     take: (messages) => taker.take(messages),

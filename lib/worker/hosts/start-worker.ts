@@ -50,7 +50,11 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
   const reporting = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
   const telemetry = options.metricsPort === undefined ? reporting : page.counting(reporting);
   const worker = composeWorker({
-    ...{ ...options, concurrency, cells, spare: true, telemetry },
+    ...options,
+    concurrency,
+    cells,
+    spare: true,
+    telemetry,
     configuration: { ...given, settings },
     handlers: { jobs: options.jobs },
   });
@@ -59,11 +63,12 @@ export function startWorker(options: StartWorkerOptions): WorkerProcess {
     ...defined({ healthPort: options.healthPort }),
   };
   const agentUri = process.env.ECS_AGENT_URI;
-  const flush = () => worker.telemetry.flush();
   // Operators need the cell count because each cell opens connections.
   worker.telemetry.info('worker starts', { worker: worker.worker, cells, spare: 1, concurrency });
   const host = startWorkerProcess({
-    ...{ parts: worker, flush, signals: options.signals },
+    parts: worker,
+    flush: () => worker.telemetry.flush(),
+    signals: options.signals,
     protect:
       protectMinutes > 0 && agentUri
         ? (longestRunMs) => protectTask({ ...worker, agentUri, minutes: protectMinutes, longestRunMs })

@@ -2,7 +2,7 @@ import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { ClockCheck } from '../worker-parts.ts';
 
-/** An outage asks for many checks; one line a minute tells of it. */
+/** An outage causes many checks; one log line a minute is enough. */
 const WARNED_EVERY_MS = 60_000;
 
 /** A guard that distrusts the clock or saw it step needs a fresh reply. */

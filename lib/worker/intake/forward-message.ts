@@ -47,7 +47,8 @@ function report(
   const { telemetry, routing, cells } = parts;
   telemetry.count('MessagesForwarded');
   telemetry.warn('message forwarded', {
-    ...{ jobId, type },
+    jobId,
+    type,
     pool: routing === undefined ? DEFAULT_POOL : poolOf(routing.pools, type),
     reason: isOfMyPool(parts, type)
       ? new UnknownTypeError(type, cells.types()).message

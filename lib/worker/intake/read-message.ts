@@ -40,13 +40,13 @@ export function readMessage(
   const now = clock.now();
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
   if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
-  const { message: said } = parsed;
-  if (said.kind === 'hint') {
-    const { jobId, type, key, forwarded } = said;
+  const { message: content } = parsed;
+  if (content.kind === 'hint') {
+    const { jobId, type, key, forwarded } = content;
     return { kind: 'hint', job: { jobId }, type, key, forwarded };
   }
-  const job = newJob(said, message, optionsOf(said.type), settings);
-  const { notBefore } = said;
+  const job = newJob(content, message, optionsOf(content.type), settings);
+  const { notBefore } = content;
   if (job.lateAt !== undefined && now > job.lateAt)
     return { kind: 'late', jobId: job.jobId, byMs: now - job.lateAt };
   return notBefore !== undefined && notBefore > now + settings.skewMs

@@ -17,7 +17,7 @@ export function createCheckpointWriter(
   let seq = job.checkpointSeq;
   let unanswered: string | undefined;
   let isUnknown = false;
-  let underWay: Promise<unknown> = Promise.resolve();
+  let pending: Promise<unknown> = Promise.resolve();
 
   const write = async ({ checkpoint, progress }: Kept): Promise<'written' | 'lost'> => {
     seq += 1;
@@ -40,7 +40,7 @@ export function createCheckpointWriter(
   };
 
   /** An unanswered write may have changed the counts, so read them instead of charging twice. */
-  const lookAgain = async (): Promise<void> => {
+  const readCounts = async (): Promise<void> => {
     const row = await retryUntilLeaseEnds(parts, { job, lease }, () => store.read(job.jobId));
     if (row?.status !== 'running' || !isSame(claimOf(row), claim)) return;
     Object.assign(job, { crashes: row.crashes, lapses: row.lapses, releases: row.releases });
@@ -50,14 +50,14 @@ export function createCheckpointWriter(
   return {
     save(kept: Kept): Promise<'written' | 'lost'> {
       const writing = write(kept);
-      underWay = writing.catch(() => {});
+      pending = writing.catch(() => {});
       return writing;
     },
     progressed: () => stored !== checkpointAtClaim,
     /** Waits for pending writes and for certainty about the row. */
     async close(): Promise<void> {
-      await underWay;
-      if (isUnknown && lease.isHeld()) await lookAgain();
+      await pending;
+      if (isUnknown && lease.isHeld()) await readCounts();
     },
   };
 }

@@ -69,7 +69,9 @@ export async function supervise(
   bounds.stopping.addEventListener('abort', onStopping);
 
   run = cells.start({
-    ...{ ...placement, job, lease },
+    ...placement,
+    job,
+    lease,
     origin: bounds.origin,
     maxStallMs: terms.maxStallMs,
     progressIntervalMs: intervalMs,

@@ -81,7 +81,7 @@ export function createJobContext(
           await send();
         };
         const storing = store();
-        // A handler that does not await it must not die of an unhandled rejection; the signal tells it.
+        // A handler that does not await it must not die of an unhandled rejection; its signal fires.
         storing.catch(() => {});
         return storing;
       },

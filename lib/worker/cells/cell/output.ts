@@ -11,7 +11,7 @@ import type { JobData } from '../channel.ts';
 const { stringify } = JSON;
 const SystemDate = Date;
 
-/** The job whose code runs now, as far as Node can tell. Used only for log lines. */
+/** The job whose code runs now, as far as Node knows. Used only for log lines. */
 export const currentJob = new AsyncLocalStorage<Origin & Pick<JobData, 'jobId' | 'type' | 'attempt'>>();
 
 const STDOUT = 1;

@@ -14,7 +14,7 @@ const SAMPLE_TEXT = stringify(SAMPLE);
 export interface Probe {
   /** Sets a timer that must fire soon. */
   beat(): void;
-  /** After a failure, also what many handlers live with. */
+  /** After a failure, also checks what many handlers tolerate. */
   fault(hasFailed?: boolean): string | undefined;
 }
 

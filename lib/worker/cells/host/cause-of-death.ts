@@ -23,7 +23,7 @@ const OURS: Readonly<Record<KilledFor, string>> = {
   closing: 'ended with its host',
 };
 
-/** Explains a death; `show` tells the first line. */
+/** Explains a death; `show` prints the first line. */
 export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;
@@ -49,7 +49,7 @@ export function explainDeath(known: {
       ? 'out of memory (killed by the kernel)'
       : known.wasDeaf
         ? CHANNEL_CLOSED
-        : 'killed (SIGKILL) by somebody else than its host';
+        : 'killed (SIGKILL) by another process than its host';
   if (ending.signal !== null) return `killed (${ending.signal})`;
   const before =
     report?.survived === undefined ? '' : `\nbefore that, its process survived ${report.survived}`;

@@ -16,9 +16,9 @@ export interface CellProcess {
   send(messages: readonly ToCell[]): void;
   /** Kills it with everything it started; a no-op if it is gone. */
   end(): void;
-  /** Undefined if the system does not tell. */
+  /** Undefined if the system does not report it. */
   memory(): number | undefined;
-  onMessage(listener: (heard: unknown) => void): void;
+  onMessage(listener: (received: unknown) => void): void;
   /** Called once. */
   onExit(listener: (ending: CellExit) => void): void;
   /** Resolves when no more messages can arrive. */

@@ -27,7 +27,7 @@ export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => 
   const grant = ({ run, slot, work, stop, limitMs }: CellRun): void =>
     shared.grant(slot, { run, stop, limitMs, endsAt: work.lease.endsAt() });
 
-  /** Writes nothing, because the cell knows or was told. */
+  /** Writes nothing, because the cell already knows. */
   const leave = (number: number, end: RunEnd | 'unstarted'): void => {
     const run = all.get(number);
     if (run === undefined) return;

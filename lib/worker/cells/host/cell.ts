@@ -181,10 +181,10 @@ export function createCell(options: CellOptions) {
     process.end();
   };
 
-  process.onMessage((heard) => {
+  process.onMessage((received) => {
     // Its runs have already moved on.
     if (isDead) return;
-    for (const message of readFromCell(heard, settings)) onMessage(message);
+    for (const message of readFromCell(received, settings)) onMessage(message);
   });
   process.onExit((ending) => void onExit(ending));
   void process.disconnected.then(endIfDeaf);

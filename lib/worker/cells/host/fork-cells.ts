@@ -23,7 +23,10 @@ export function forkCells(
     ...options,
     launch: (orders) => launchCell({ file: program.file, execArgv, compileCache }, orders, guard),
     source: program.jobs ?? program.file,
-    ...{ jobs: program.jobs, memoryBytes, memoryForCells, processors: availableParallelism() },
+    jobs: program.jobs,
+    memoryBytes,
+    memoryForCells,
+    processors: availableParallelism(),
     onClosed() {
       guard?.close();
       if (compileCache !== undefined) rmSync(compileCache, { recursive: true, force: true });

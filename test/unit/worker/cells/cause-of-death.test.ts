@@ -37,7 +37,7 @@ describe('why a cell died', () => {
     [
       'SIGKILL from elsewhere',
       { ending: exit(null, 'SIGKILL') },
-      'killed (SIGKILL) by somebody else than its host',
+      'killed (SIGKILL) by another process than its host',
     ],
     [
       'a channel closed from within',

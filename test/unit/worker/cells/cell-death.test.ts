@@ -163,7 +163,7 @@ describe('a cell that closes its channel and lives', () => {
     puppet.exit(KILLED);
     await settled();
     await clock.advance(1);
-    expect(deaths.map(({ cause }) => cause)).toEqual(['killed (SIGKILL) by somebody else than its host']);
+    expect(deaths.map(({ cause }) => cause)).toEqual(['killed (SIGKILL) by another process than its host']);
     expect(puppet.done.ended).toBe(1);
   });
 
@@ -173,7 +173,7 @@ describe('a cell that closes its channel and lives', () => {
     puppet.disconnect();
     await settled();
     await clock.advance(LAST_MESSAGES_MS);
-    expect(deaths.map(({ cause }) => cause)).toEqual(['killed (SIGKILL) by somebody else than its host']);
+    expect(deaths.map(({ cause }) => cause)).toEqual(['killed (SIGKILL) by another process than its host']);
     expect(puppet.done.ended).toBe(1);
   });
 });

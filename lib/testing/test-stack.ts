@@ -8,7 +8,7 @@ import { createNoCells } from '../worker/cells/no-cells.ts';
 import { trustTheClock } from '../worker/intake/clock-check.ts';
 import type { Registry } from '../worker/registry.ts';
 import { createCrashThrottle } from '../worker/run/crash-throttle.ts';
-import { HeartLoop } from '../worker/run/heart-loop.ts';
+import { createHeartLoop } from '../worker/run/heart-loop.ts';
 import type { WorkerParts } from '../worker/worker-parts.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createFakeRandom } from './fake-random.ts';
@@ -82,7 +82,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
         events,
         clockCheck: trustTheClock,
         worker: name,
-        heart: new HeartLoop({
+        heart: createHeartLoop({
           clock,
           random,
           store,

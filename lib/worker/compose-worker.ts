@@ -9,7 +9,7 @@ import type { Cells, CellsOptions } from './cells/cells.ts';
 import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
 import { createCrashThrottle } from './run/crash-throttle.ts';
-import { HeartLoop } from './run/heart-loop.ts';
+import { createHeartLoop } from './run/heart-loop.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** Overrides for the AWS SDK's standard chain. */
@@ -88,7 +88,7 @@ export function composeHost(
     spare: options.spare,
   });
   const connection = connectWorker({ ...options, telemetry });
-  const heart = new HeartLoop({
+  const heart = createHeartLoop({
     ...connection,
     onFailure: ({ jobId, attempt }, error) =>
       telemetry.warn('heartbeat failed', {

@@ -1,5 +1,5 @@
 import type { Clock } from '../protocol/ports.ts';
-import { type Alarm, createAlarm } from './alarm.ts';
+import { createAlarm } from './alarm.ts';
 
 interface GathererOptions {
   readonly clock: Clock;
@@ -10,67 +10,54 @@ interface GathererOptions {
   readonly send: (count: number) => Promise<unknown>;
 }
 
+export type Gatherer = ReturnType<typeof createGatherer>;
+
 /** Batches requests: sends once full, or once the oldest has waited long enough. */
-export class Gatherer {
-  readonly #options: GathererOptions;
-  readonly #alarm: Alarm;
-  readonly #underWay = new Set<Promise<unknown>>();
-  #readySince: number | undefined;
+export function createGatherer({ clock, full, ready, waitMs, send }: GathererOptions) {
+  const pending = new Set<Promise<unknown>>();
+  let readySince: number | undefined;
+  const alarm = createAlarm(clock, () => look());
 
-  constructor(options: GathererOptions) {
-    this.#options = options;
-    this.#alarm = createAlarm(options.clock, () => this.look());
-  }
-
-  get underWay(): number {
-    return this.#underWay.size;
-  }
-
+  const start = (count: number): void => {
+    readySince = undefined;
+    const batch = send(count).finally(() => {
+      pending.delete(batch);
+      look();
+    });
+    pending.add(batch);
+  };
   /** Call when something arrived or became sendable. */
-  look(): void {
-    const { clock, full, ready, waitMs } = this.#options;
+  const look = (): void => {
     for (;;) {
       const count = Math.min(full, ready());
       if (count < 1) {
-        this.#readySince = undefined;
+        readySince = undefined;
         return;
       }
       const now = clock.monotonic();
-      this.#readySince ??= now;
-      const wait = count === full ? 0 : waitMs(now - this.#readySince);
+      readySince ??= now;
+      const wait = count === full ? 0 : waitMs(now - readySince);
       if (wait > 0) {
-        this.lookWithin(wait);
+        alarm.within(wait);
         return;
       }
-      this.#send(count);
+      start(count);
     }
-  }
+  };
+  const quiet = async (): Promise<void> => {
+    while (pending.size > 0) await Promise.allSettled(pending);
+  };
 
-  lookWithin(ms: number): void {
-    this.#alarm.within(ms);
-  }
-
-  async quiet(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-  }
-
-  /** Sends everything that is ready, then waits for the replies. */
-  async settle(): Promise<void> {
-    const { full, ready } = this.#options;
-    for (let count = ready(); count > 0; count = ready()) this.#send(Math.min(full, count));
-    await this.quiet();
-  }
-
-  stop(): void {
-    this.#alarm.stop();
-  }
-
-  #send(count: number): void {
-    this.#readySince = undefined;
-    const batch = this.#options.send(count).finally(() => {
-      this.#underWay.delete(batch);
-      this.look();
-    });
-    this.#underWay.add(batch);
-  }
+  return {
+    look,
+    quiet,
+    underWay: (): number => pending.size,
+    lookWithin: alarm.within,
+    stop: alarm.stop,
+    /** Sends everything that is ready, then waits for the replies. */
+    async settle(): Promise<void> {
+      for (let count = ready(); count > 0; count = ready()) start(Math.min(full, count));
+      await quiet();
+    },
+  };
 }

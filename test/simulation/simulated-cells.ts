@@ -7,7 +7,7 @@ import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
 import type { Timers } from '../../lib/worker/cells/host/cell-pool.ts';
 import { type CellPoolOptions, createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
-import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
+import { createSharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { heapBytes } from '../support/heap-bytes.ts';
 import { silentTelemetry } from '../support/silent-ports.ts';
@@ -96,7 +96,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
           log: silentTelemetry,
           probe: { beat() {}, fault: () => undefined },
         },
-        shared: bug.alterShared?.(new SharedMemory(bytes)) ?? new SharedMemory(bytes),
+        shared: bug.alterShared?.(createSharedMemory(bytes)) ?? createSharedMemory(bytes),
         registry,
         channel: { send, flush },
       }));
@@ -138,7 +138,7 @@ function launchCell(host: Process, { judge, bug }: SimulatedCellsParts, orders: 
 
   return {
     pid: undefined,
-    shared: Object.assign(new SharedMemory(bytes), { pulse: nextPulse }),
+    shared: Object.assign(createSharedMemory(bytes), { pulse: nextPulse }),
     exitReport: () => undefined,
     send(messages) {
       judge.cells.sent(cell, messages);

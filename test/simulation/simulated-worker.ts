@@ -8,7 +8,7 @@ import { startWorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { trustTheClock } from '../../lib/worker/intake/clock-check.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { createCrashThrottle } from '../../lib/worker/run/crash-throttle.ts';
-import { HeartLoop } from '../../lib/worker/run/heart-loop.ts';
+import { createHeartLoop } from '../../lib/worker/run/heart-loop.ts';
 import type { WorkerParts } from '../../lib/worker/worker-parts.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 import type { Judge } from './judge.ts';
@@ -38,7 +38,7 @@ export async function runWorker(process: Process, given: SimulatedWorkerParts): 
   const { store, queue, settings, judge, bug } = given;
   const { clock, random, name, world } = process;
   const clockCheck = trustTheClock;
-  const heart = new HeartLoop({ clock, random, store, clockCheck, onFailure: () => {} });
+  const heart = createHeartLoop({ clock, random, store, clockCheck, onFailure: () => {} });
   const isProcess = process.random.chance(0.5) || world.size === 'crowd';
   const concurrency = isProcess ? settings.processConcurrency : settings.batchConcurrency;
   const hasCells = process.random.chance(SHARE_OF_CELLS[world.size]);

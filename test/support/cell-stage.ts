@@ -7,7 +7,7 @@ import { createCellPool } from '../../lib/worker/cells/host/cell-pool.ts';
 import { launchCell } from '../../lib/worker/cells/host/cell-process.ts';
 import type { Guard } from '../../lib/worker/cells/host/guard.ts';
 import { cellExecArgv } from '../../lib/worker/cells/host/memory.ts';
-import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
+import { createLeaseClock, type LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 import type { Act } from './cell-jobs.ts';
 
 const JOBS = new URL('./cell-jobs.ts', import.meta.url);
@@ -74,7 +74,7 @@ export function cellStage(options: StageOptions = {}) {
   ): StartedRun => {
     const type = typeof act === 'string' ? 'act' : act.type;
     const payload = typeof act === 'string' ? { act, ...given } : act.payload;
-    const lease = new LeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
+    const lease = createLeaseClock(systemClock, readClock(systemClock), more.leaseMs ?? 60_000);
     const saved: Kept[] = [];
     let hasStarted = false;
     const run = cells.start({

@@ -3,7 +3,7 @@ import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
 import type { ExitReport } from '../../lib/worker/cells/exit-report.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
-import { SharedMemory } from '../../lib/worker/cells/shared-memory.ts';
+import { createSharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { heapBytes } from './heap-bytes.ts';
 
 export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };
@@ -17,13 +17,13 @@ export function puppetCell(orders?: CellOrders) {
   const shown = { pulse: 0, memory: 0, exitReport: undefined as ExitReport | undefined };
   const bytes = heapBytes();
   /** Its own side of the memory that it shares with its host. */
-  const shared = new SharedMemory(bytes);
+  const shared = createSharedMemory(bytes);
   /** What was done to it. */
   const done = { ended: 0, forgotten: 0, looks: 0 };
   const heard: ToCell[] = [];
   const process: CellProcess = {
     pid: 4711,
-    shared: Object.assign(new SharedMemory(bytes), { pulse: () => shown.pulse }),
+    shared: Object.assign(createSharedMemory(bytes), { pulse: () => shown.pulse }),
     exitReport: () => shown.exitReport,
     send: (messages) => void heard.push(...messages),
     end() {

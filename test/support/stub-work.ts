@@ -2,7 +2,7 @@ import type { RunningJob } from '../../lib/protocol/job.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import type { Work } from '../../lib/worker/cells/cells.ts';
 import type { CellRun } from '../../lib/worker/cells/host/cell-runs.ts';
-import { LeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
+import { createLeaseClock, readClock } from '../../lib/worker/run/lease-clock.ts';
 
 export const cellRun = (run: number, given: Partial<CellRun> = {}): CellRun => ({
   ...{ run, slot: 0, work: stubWork(), ticks: 0, started: true, progress: 0, saving: false },
@@ -20,7 +20,7 @@ export function stubWork(given: Partial<Work> & { readonly jobId?: string } = {}
       ...{ jobId, type: 'work', payload: '{"n":1}', attempt: 3, errors: 1, crashes: 2, releases: 4 },
       createdAt: 5,
     } as RunningJob,
-    lease: new LeaseClock(clock, readClock(clock), 60_000),
+    lease: createLeaseClock(clock, readClock(clock), 60_000),
     ...{ maxStallMs: 60_000, progressIntervalMs: 1000 },
     save: async () => 'written',
     onProgress() {},

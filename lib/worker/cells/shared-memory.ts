@@ -26,60 +26,46 @@ const pulseRecord = 0;
 const grantRecord = (slot: number) => 2 * slot + 1;
 const begunRecord = (slot: number) => 2 * slot + 2;
 
+export type SharedMemory = ReturnType<typeof createSharedMemory>;
+
 /** Read without messages, so a handler that computes for minutes sees its lease. Each record has one writer. */
-export class SharedMemory {
-  readonly #bytes: SharedBytes;
-  readonly #numbers = new Float64Array(RECORD_BYTES / Float64Array.BYTES_PER_ELEMENT);
-  readonly #record = new Uint8Array(this.#numbers.buffer);
-  #version = 0;
+export function createSharedMemory(bytes: SharedBytes) {
+  const numbers = new Float64Array(RECORD_BYTES / Float64Array.BYTES_PER_ELEMENT);
+  const buffer = new Uint8Array(numbers.buffer);
+  let version = 0;
 
-  constructor(bytes: SharedBytes) {
-    this.#bytes = bytes;
-  }
-
-  /** Host to cell. */
-  grant(slot: number, { run, stop, limitMs, endsAt }: RunGrant): void {
-    this.#write(grantRecord(slot), run, stop, limitMs, endsAt.wall, endsAt.monotonic);
-  }
-
-  granted(slot: number): RunGrant {
-    const [, run = 0, stop = 0, limitMs = 0, wall = 0, monotonic = 0] = this.#read(grantRecord(slot));
-    return { run, stop, limitMs, endsAt: { wall, monotonic } };
-  }
-
-  /** Cell to host: the run started and reported progress this often. */
-  begin(slot: number, run: number, progress = 0): void {
-    this.#write(begunRecord(slot), run, progress);
-  }
-
-  begun(slot: number): { readonly run: number; readonly progress: number } {
-    const [, run = 0, progress = 0] = this.#read(begunRecord(slot));
-    return { run, progress };
-  }
-
-  /** Cell to host: rises while the event loop turns. */
-  beat(pulse: number): void {
-    this.#write(pulseRecord, pulse);
-  }
-
-  pulse(): number {
-    return this.#read(pulseRecord)[1] ?? 0;
-  }
-
-  #write(record: number, ...numbers: readonly number[]): void {
-    this.#numbers.set(numbers, 1);
-    this.#numbers[0] = this.#numbers[7] = ++this.#version;
-    this.#bytes.write(this.#record, record * RECORD_BYTES);
-  }
-
-  #read(record: number): Float64Array {
+  const write = (record: number, ...values: readonly number[]): void => {
+    numbers.set(values, 1);
+    numbers[0] = numbers[7] = ++version;
+    bytes.write(buffer, record * RECORD_BYTES);
+  };
+  const read = (record: number): Float64Array => {
     // Versions differ only during a write, which takes an instant.
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
-      this.#bytes.read(this.#record, record * RECORD_BYTES);
-      if (this.#numbers[0] === this.#numbers[7]) break;
+      bytes.read(buffer, record * RECORD_BYTES);
+      if (numbers[0] === numbers[7]) break;
     }
-    return this.#numbers;
-  }
+    return numbers;
+  };
+
+  return {
+    /** Host to cell. */
+    grant: (slot: number, { run, stop, limitMs, endsAt }: RunGrant): void =>
+      write(grantRecord(slot), run, stop, limitMs, endsAt.wall, endsAt.monotonic),
+    granted(slot: number): RunGrant {
+      const [, run = 0, stop = 0, limitMs = 0, wall = 0, monotonic = 0] = read(grantRecord(slot));
+      return { run, stop, limitMs, endsAt: { wall, monotonic } };
+    },
+    /** Cell to host: the run started and reported progress this often. */
+    begin: (slot: number, run: number, progress = 0): void => write(begunRecord(slot), run, progress),
+    begun(slot: number): { readonly run: number; readonly progress: number } {
+      const [, run = 0, progress = 0] = read(begunRecord(slot));
+      return { run, progress };
+    },
+    /** Cell to host: rises while the event loop turns. */
+    beat: (pulse: number): void => write(pulseRecord, pulse),
+    pulse: (): number => read(pulseRecord)[1] ?? 0,
+  };
 }
 
 export const fileBytes = (descriptor: number): SharedBytes => ({

@@ -3,9 +3,9 @@ import { FLUSH_MS } from '../../wire/metrics.ts';
 import { ShuttingDown } from '../abort-reasons.ts';
 import { declareTypes } from '../declare-types.ts';
 import { createEngine } from '../intake/engine.ts';
-import { Polls } from '../intake/polls.ts';
+import { createPolls } from '../intake/polls.ts';
 import { createSlots } from '../intake/slots.ts';
-import { MessageTaker } from '../intake/start-messages.ts';
+import { createMessageTaker } from '../intake/start-messages.ts';
 import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { onStopSignals } from './stop-signals.ts';
@@ -48,7 +48,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const releasing = new AbortController();
   const hurry = new AbortController();
   const engine = createEngine(limit > 1 ? { ...parts, store: gatherCompletions(parts.store, clock) } : parts);
-  const taker = new MessageTaker({
+  const taker = createMessageTaker({
     parts,
     slots,
     engine,
@@ -56,7 +56,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     isBacklog: () => polls.isBacklog(),
     onRoom: () => polls.consider(),
   });
-  const polls = new Polls({
+  const polls = createPolls({
     parts,
     slots,
     draining: draining.signal,

@@ -1,5 +1,5 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
-import { Gatherer } from '../gatherer.ts';
+import { createGatherer } from '../gatherer.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
 /** Limit of an SQS batch. */
@@ -15,7 +15,7 @@ export function createMessageExits({ queue, telemetry, clock }: WorkerParts) {
     await act.catch((error: unknown) => telemetry.error(failure, error, { count }));
   };
   const settled: ReceivedMessage[] = [];
-  const deletions = new Gatherer({
+  const deletions = createGatherer({
     clock,
     full: MOST_DELETIONS,
     ready: () => settled.length,

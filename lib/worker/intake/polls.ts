@@ -1,5 +1,5 @@
 import type { ReceivedMessage } from '../../protocol/ports.ts';
-import { Gatherer } from '../gatherer.ts';
+import { createGatherer } from '../gatherer.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Slots } from './slots.ts';
 
@@ -37,134 +37,109 @@ interface PollsOptions {
  * One long poll while the queue is empty, more in parallel while polls come back full. Receives only what can run
  * soon, because each delivery counts.
  */
-export class Polls {
-  readonly #options: PollsOptions;
-  readonly #waitSeconds: number;
+export function createPolls(options: PollsOptions) {
+  const { parts, slots, isReachable, inHand, take, draining, hurry } = options;
+  const { settings, clock, queue, telemetry, cells, crashThrottle, clockCheck } = parts;
+  // A poll must end well within the shutdown grace period.
+  const waitSeconds = Math.ceil(Math.min(LONGEST_POLL_MS, settings.shutdownGraceMs / 2 + 1) / 1000);
   /** Messages that make a poll worth its request. */
-  readonly #full: number;
-  readonly #gatherer: Gatherer;
+  const full = Math.min(MAX_MESSAGES, slots.limit);
   /** Messages that pending polls may bring. */
-  #asked = 0;
+  let asked = 0;
   /** Parallel polls allowed; doubles with each full poll. */
-  #allowed = 1;
+  let allowed = 1;
   /** Recent duration of a full poll. */
-  #pollMs = 0;
-  #pauseMs = FIRST_PAUSE_MS;
-  #pauses = 0;
-  #waits = 0;
-  #isPolling = false;
+  let pollMs = 0;
+  let pauseMs = FIRST_PAUSE_MS;
+  let pauses = 0;
+  let waits = 0;
+  let isPolling = false;
 
-  constructor(options: PollsOptions) {
-    this.#options = options;
-    // A poll must end well within the shutdown grace period.
-    const longestMs = Math.min(LONGEST_POLL_MS, options.parts.settings.shutdownGraceMs / 2 + 1);
-    this.#waitSeconds = Math.ceil(longestMs / 1000);
-    this.#full = Math.min(MAX_MESSAGES, options.slots.limit);
-    this.#gatherer = new Gatherer({
-      clock: options.parts.clock,
-      full: this.#full,
-      ready: () => this.#ready(),
-      waitMs: (ageMs) => (options.slots.taken === 0 ? 0 : GATHER_MS - ageMs),
-      send: (count) => this.#start(count),
-    });
-  }
-
-  isBacklog(): boolean {
-    return this.#allowed > 1;
-  }
-
-  /** The last poll was answered. */
-  isPolling(): boolean {
-    return this.#isPolling;
-  }
-
-  lastPolls(): Promise<void> {
-    return this.#gatherer.quiet();
-  }
-
-  /** Polls if there is room. */
-  consider(): void {
-    this.#gatherer.look();
-  }
-
-  #ready(): number {
-    const { draining, slots } = this.#options;
-    if (draining.aborted || this.#waits > 0 || this.#gatherer.underWay >= this.#allowed) return 0;
-    const messages = Math.min(MAX_MESSAGES, this.#room());
-    // Small polls would cost a request each.
-    return messages < this.#full && slots.taken > 0 && this.#gatherer.underWay > 0 ? 0 : messages;
-  }
-
-  #room(): number {
-    const { slots, inHand } = this.#options;
-    return slots.free() + this.#ahead() - inHand() - this.#asked;
-  }
+  const isBacklog = (): boolean => allowed > 1;
 
   /** Slots that become free before a poll is answered, in whole polls, plus one poll in reserve. */
-  #ahead(): number {
-    const { slots } = this.#options;
-    const freed = this.isBacklog() ? slots.freedPerMs() : 0;
-    if (freed * WITHIN_MS < this.#full) return 0;
-    const most = Math.ceil((AHEAD * slots.limit) / this.#full);
-    return Math.min(most, Math.ceil((freed * this.#pollMs) / this.#full) + 1) * this.#full;
-  }
+  const ahead = (): number => {
+    const freed = isBacklog() ? slots.freedPerMs() : 0;
+    if (freed * WITHIN_MS < full) return 0;
+    const most = Math.ceil((AHEAD * slots.limit) / full);
+    return Math.min(most, Math.ceil((freed * pollMs) / full) + 1) * full;
+  };
 
-  async #wait(ms: number): Promise<void> {
-    const { parts, draining } = this.#options;
-    this.#waits += 1;
-    await parts.clock.sleep(ms, draining).catch(() => {});
-    this.#waits -= 1;
-  }
+  const ready = (): number => {
+    if (draining.aborted || waits > 0 || gatherer.underWay() >= allowed) return 0;
+    const messages = Math.min(MAX_MESSAGES, slots.free() + ahead() - inHand() - asked);
+    // Small polls would cost a request each.
+    return messages < full && slots.taken > 0 && gatherer.underWay() > 0 ? 0 : messages;
+  };
 
-  async #start(count: number): Promise<void> {
-    // Slots freed per millisecond fall as time passes: what was ready a moment ago may count as none by now.
-    const max = Math.max(count, this.#ready());
-    this.#asked += max;
-    const isIdle = this.#gatherer.underWay === 0 && !this.isBacklog();
-    const messages = await this.#poll(max, isIdle ? this.#waitSeconds : BACKLOG_POLL_SECONDS);
-    this.#asked -= max;
-    this.#options.take(messages);
-  }
+  const wait = async (ms: number): Promise<void> => {
+    waits += 1;
+    await clock.sleep(ms, draining).catch(() => {});
+    waits -= 1;
+  };
 
-  async #poll(max: number, seconds: number): Promise<readonly ReceivedMessage[]> {
-    const { draining, hurry, parts, isReachable } = this.#options;
-    const { clock, queue, cells, crashThrottle, clockCheck } = parts;
+  const learn = (got: number, max: number, tookMs: number): void => {
+    pauseMs = FIRST_PAUSE_MS;
+    if (got === max) {
+      allowed = Math.min((AHEAD + 1) * slots.limit, allowed * 2);
+      pollMs = pollMs === 0 ? tookMs : (3 * pollMs + tookMs) / 4;
+    } else allowed = got === 0 ? 1 : Math.max(1, Math.floor(allowed / 2));
+  };
+
+  const pause = async (error: unknown): Promise<void> => {
+    const ms = pauseMs;
+    pauses += 1;
+    isPolling = false;
+    allowed = 1;
+    pauseMs = Math.min(LONGEST_PAUSE_MS, ms * 2);
+    telemetry.error('the queue could not be read', error, { pauseMs: ms });
+    await wait(ms);
+  };
+
+  const poll = async (max: number, seconds: number): Promise<readonly ReceivedMessage[]> => {
     const mayTake =
       cells.isReady() &&
       crashThrottle.hostPausedMs() === 0 &&
       (await clockCheck.isSound()) &&
       (await isReachable());
     if (draining.aborted) return [];
-    this.#isPolling = mayTake;
-    if (!mayTake) return this.#wait(HELD_UP_MS).then(() => []);
+    isPolling = mayTake;
+    if (!mayTake) return wait(HELD_UP_MS).then(() => []);
     const sentAt = clock.monotonic();
-    const pauses = this.#pauses;
+    const pausesBefore = pauses;
     try {
       const messages = await queue.receive({ max, waitSeconds: seconds, signal: hurry });
-      this.#learn(messages.length, max, clock.monotonic() - sentAt);
+      learn(messages.length, max, clock.monotonic() - sentAt);
       return messages;
     } catch (error) {
       // Polls that fail together pause once.
-      if (!draining.aborted && pauses === this.#pauses) await this.#pause(error);
+      if (!draining.aborted && pausesBefore === pauses) await pause(error);
       return [];
     }
-  }
+  };
 
-  #learn(got: number, max: number, tookMs: number): void {
-    this.#pauseMs = FIRST_PAUSE_MS;
-    if (got === max) {
-      this.#allowed = Math.min((AHEAD + 1) * this.#options.slots.limit, this.#allowed * 2);
-      this.#pollMs = this.#pollMs === 0 ? tookMs : (3 * this.#pollMs + tookMs) / 4;
-    } else this.#allowed = got === 0 ? 1 : Math.max(1, Math.floor(this.#allowed / 2));
-  }
+  const gatherer = createGatherer({
+    clock,
+    full,
+    ready,
+    waitMs: (ageMs) => (slots.taken === 0 ? 0 : GATHER_MS - ageMs),
+    async send(count) {
+      // Slots freed per millisecond fall as time passes: what was ready a moment ago may count as none by now.
+      const max = Math.max(count, ready());
+      asked += max;
+      const isIdle = gatherer.underWay() === 0 && !isBacklog();
+      const messages = await poll(max, isIdle ? waitSeconds : BACKLOG_POLL_SECONDS);
+      asked -= max;
+      take(messages);
+    },
+  });
 
-  async #pause(error: unknown): Promise<void> {
-    const pauseMs = this.#pauseMs;
-    this.#pauses += 1;
-    this.#isPolling = false;
-    this.#allowed = 1;
-    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    this.#options.parts.telemetry.error('the queue could not be read', error, { pauseMs });
-    await this.#wait(pauseMs);
-  }
+  return {
+    isBacklog,
+    /** The last poll was answered. */
+    isPolling: () => isPolling,
+    /** Polls if there is room. */
+    consider: gatherer.look,
+    lastPolls: gatherer.quiet,
+  };
 }

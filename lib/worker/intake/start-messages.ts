@@ -1,10 +1,10 @@
-import type { Clock, ReceivedMessage } from '../../protocol/ports.ts';
-import { type Alarm, createAlarm } from '../alarm.ts';
-import { Gatherer } from '../gatherer.ts';
+import type { ReceivedMessage } from '../../protocol/ports.ts';
+import { createAlarm } from '../alarm.ts';
+import { createGatherer } from '../gatherer.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import type { Engine } from './engine.ts';
-import { createMessageExits, type MessageExits } from './message-exits.ts';
+import { createMessageExits } from './message-exits.ts';
 import type { Claimable } from './open-message.ts';
 import type { Slots } from './slots.ts';
 
@@ -31,114 +31,99 @@ interface TakerOptions {
 }
 
 /** Claims a received job only when a slot is free to run it at once. */
-export class MessageTaker {
-  readonly #options: TakerOptions;
-  readonly #clock: Clock;
-  readonly #exits: MessageExits;
-  readonly #claims: Gatherer;
-  readonly #patience: Alarm;
-  readonly #draining = new AbortController();
-  readonly #opened = new Set<Promise<unknown>>();
-  readonly #waiting: Waiting[] = [];
-  #opening = 0;
+export function createMessageTaker({ parts, engine, slots, bounds, isBacklog, onRoom }: TakerOptions) {
+  const { clock, cells, crashThrottle, telemetry } = parts;
+  const exits = createMessageExits(parts);
+  const draining = new AbortController();
+  const opened = new Set<Promise<unknown>>();
+  const waiting: Waiting[] = [];
+  let opening = 0;
+  const patience = createAlarm(clock, () => claimMore());
 
-  constructor(options: TakerOptions) {
-    this.#options = options;
-    this.#clock = options.parts.clock;
-    this.#exits = createMessageExits(options.parts);
-    this.#patience = createAlarm(this.#clock, () => this.claimMore());
-    this.#claims = new Gatherer({
-      clock: this.#clock,
-      full: Math.min(MOST_CLAIMS, options.slots.limit),
-      ready: () => Math.min(options.slots.free(), this.#waiting.length),
-      waitMs: (ageMs) => (this.#opening > 0 || options.isBacklog() ? GATHER_MS - ageMs : 0),
-      send: (count) => this.#claim(count),
-    });
-  }
+  const mayClaim = (): boolean =>
+    !draining.signal.aborted && cells.isReady() && crashThrottle.hostPausedMs() === 0;
 
-  /** Received but not being claimed yet. */
-  inHand(): number {
-    return this.#opening + this.#waiting.length;
-  }
+  const giveUp = (some: readonly Waiting[]): void => {
+    const messages = some.map(({ claimable }) => claimable.message);
+    exits.return(messages, 0);
+  };
 
-  take(messages: readonly ReceivedMessage[]): void {
-    if (this.#draining.signal.aborted) this.#exits.return(messages, 0);
-    else
-      for (const message of messages) {
-        const opened = this.#open(message).finally(() => this.#opened.delete(opened));
-        this.#opened.add(opened);
-      }
-  }
+  const giveUpOverdue = (): void => {
+    if (waiting.length === 0) return;
+    const now = clock.monotonic();
+    const overdue = waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
+    giveUp(waiting.splice(0, overdue === -1 ? waiting.length : overdue));
+    if (waiting.length > 0) patience.within(PATIENCE_MS);
+  };
 
-  async #open(message: ReceivedMessage): Promise<void> {
-    this.#opening += 1;
-    const opened = await this.#options.engine.open(message);
-    this.#opening -= 1;
-    if (opened.kind === 'settled') this.#exits.delete([message]);
-    if (opened.kind === 'returned') this.#refuse(message, opened);
-    if (opened.kind !== 'claimable') return this.#options.onRoom();
-    this.#waiting.push({ claimable: opened, since: this.#clock.monotonic() });
-    this.claimMore();
-  }
+  /** Counted because such a message comes again and again. */
+  const refuse = (message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void => {
+    telemetry.count('MessagesReturned');
+    exits.return([message], delaySeconds);
+  };
 
-  /** Call when slots become free. */
-  claimMore(): void {
-    if (!this.#mayClaim()) this.#giveUp(this.#waiting.splice(0));
-    this.#claims.look();
-    if (this.#options.slots.free() === 0) this.#giveUpOverdue();
-  }
-
-  #mayClaim(): boolean {
-    const { cells, crashThrottle } = this.#options.parts;
-    return !this.#draining.signal.aborted && cells.isReady() && crashThrottle.hostPausedMs() === 0;
-  }
-
-  async #claim(count: number): Promise<void> {
-    const { engine, slots, bounds } = this.#options;
-    if (!this.#mayClaim()) return this.#giveUp(this.#waiting.splice(0));
+  const claim = async (count: number): Promise<void> => {
+    if (!mayClaim()) return giveUp(waiting.splice(0));
     slots.take(count);
-    const claimables = this.#waiting.splice(0, count).map(({ claimable }) => claimable);
+    const claimables = waiting.splice(0, count).map(({ claimable }) => claimable);
     const verdicts = await engine.claim(claimables);
     const done: ReceivedMessage[] = [];
     for (const [i, { message }] of claimables.entries()) {
       const verdict = verdicts[i];
-      if (verdict?.kind === 'returned') this.#refuse(message, verdict);
+      if (verdict?.kind === 'returned') refuse(message, verdict);
       else done.push(message);
       if (verdict?.kind === 'claimed') slots.run((returned) => engine.run(verdict, bounds, returned));
       else slots.unclaimed();
     }
-    this.#exits.delete(done);
-  }
+    exits.delete(done);
+  };
 
-  #giveUpOverdue(): void {
-    if (this.#waiting.length === 0) return;
-    const now = this.#clock.monotonic();
-    const overdue = this.#waiting.findIndex(({ since }) => now - since < PATIENCE_MS);
-    this.#giveUp(this.#waiting.splice(0, overdue === -1 ? this.#waiting.length : overdue));
-    if (this.#waiting.length > 0) this.#patience.within(PATIENCE_MS);
-  }
+  const claims = createGatherer({
+    clock,
+    full: Math.min(MOST_CLAIMS, slots.limit),
+    ready: () => Math.min(slots.free(), waiting.length),
+    waitMs: (ageMs) => (opening > 0 || isBacklog() ? GATHER_MS - ageMs : 0),
+    send: claim,
+  });
 
-  #giveUp(some: readonly Waiting[]): void {
-    const messages = some.map(({ claimable }) => claimable.message);
-    this.#exits.return(messages, 0);
-  }
+  /** Call when slots become free. */
+  const claimMore = (): void => {
+    if (!mayClaim()) giveUp(waiting.splice(0));
+    claims.look();
+    if (slots.free() === 0) giveUpOverdue();
+  };
 
-  /** Counted because such a message comes again and again. */
-  #refuse(message: ReceivedMessage, { delaySeconds }: { readonly delaySeconds: number }): void {
-    this.#options.parts.telemetry.count('MessagesReturned');
-    this.#exits.return([message], delaySeconds);
-  }
+  const open = async (message: ReceivedMessage): Promise<void> => {
+    opening += 1;
+    const result = await engine.open(message);
+    opening -= 1;
+    if (result.kind === 'settled') exits.delete([message]);
+    if (result.kind === 'returned') refuse(message, result);
+    if (result.kind !== 'claimable') return onRoom();
+    waiting.push({ claimable: result, since: clock.monotonic() });
+    claimMore();
+  };
 
-  /** Returns all unclaimed messages; resolves when pending claims have started. */
-  async drain(): Promise<void> {
-    this.#draining.abort('draining');
-    this.#patience.stop();
-    this.claimMore();
-    while (this.#opened.size > 0) await Promise.allSettled(this.#opened);
-    await this.#claims.quiet();
-  }
-
-  settle(): Promise<void> {
-    return this.#exits.settle();
-  }
+  return {
+    claimMore,
+    /** Received but not being claimed yet. */
+    inHand: (): number => opening + waiting.length,
+    take(messages: readonly ReceivedMessage[]): void {
+      if (draining.signal.aborted) exits.return(messages, 0);
+      else
+        for (const message of messages) {
+          const opens = open(message).finally(() => opened.delete(opens));
+          opened.add(opens);
+        }
+    },
+    /** Returns all unclaimed messages; resolves when pending claims have started. */
+    async drain(): Promise<void> {
+      draining.abort('draining');
+      patience.stop();
+      claimMore();
+      while (opened.size > 0) await Promise.allSettled(opened);
+      await claims.quiet();
+    },
+    settle: exits.settle,
+  };
 }

@@ -26,134 +26,122 @@ interface FinalEnd {
   readonly quarantined?: boolean;
 }
 
+export type ClaimEndings = ReturnType<typeof createClaimEndings>;
+
 /** Retries to store a handler's outcome for one lease past its end, or finished work would run again. */
-export class ClaimEndings {
-  readonly #parts: WorkerParts;
-  readonly #outlet: Pick<EventOutlet, 'publish'>;
+export function createClaimEndings(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
+  const { store, cells, clock, random, settings, telemetry } = parts;
 
-  constructor(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
-    this.#parts = parts;
-    this.#outlet = outlet;
-  }
+  const detailOf = (job: RunningJob) => ({ ...eventDetailOf(job), at: clock.now() });
 
-  async complete(held: HeldClaim, returned: Returned, late: boolean): Promise<Ending> {
-    const { store, clock, settings, telemetry } = this.#parts;
-    const result = parsed(returned.result);
-    const progress = parsed(returned.progress);
-    const complete = () => store.complete(held.claim, result, progress);
-    const end = await this.#settle(held, complete, 'done', oneMoreLease(held));
-    if (end !== 'done') return end;
-    telemetry.count('JobsDone');
-    if (late) telemetry.count('LateCompletions');
-    const durationMs = Math.round(clock.monotonic() - held.startedAt);
-    if (namesType(settings.doneEvents, held.job.type))
-      this.#outlet.publish([{ name: 'JobDone', detail: { ...this.#detailOf(held.job), durationMs } }]);
-    return end;
-  }
-
-  async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
-    const { store, cells, clock, random, settings, telemetry } = this.#parts;
-    const { job } = held;
-    const { backoff } = termsOf(cells.find(job.type), settings);
-    const { retryable, retryAfterMs: waitMs, text: lastError } = thrown;
-    const now = clock.now();
-    const verdict = decideFailure(job, {
-      now,
-      random: random.next(),
-      retryable,
-      backoff,
-      waitMs,
-      settings,
-    });
-    telemetry.warn('attempt failed', { ...nameOf(job), next: verdict.kind, reason: thrown.loggable });
-    const counts = { errors: verdict.errors, lastError };
-    const announced = thrown.quotesPayload ? { ...counts, lastError: thrown.loggable } : counts;
-    if (verdict.kind === 'fail')
-      return this.#failForGood(held, counts, { announced, beyondMs: oneMoreLease(held) });
-    const { dispatch } = verdict;
-    const retry = () => store.retry(held.claim, { ...counts, dispatch });
-    const end = await this.#settle(held, retry, 'retried', oneMoreLease(held));
-    if (end !== 'retried') return end;
-    telemetry.count('JobsRetried');
-    const detail = { ...this.#detailOf(job), ...announced, notBefore: dispatch.notBefore };
-    this.#outlet.publish([{ name: 'JobRetried', detail }]);
-    await sendHint(this.#parts, job, dispatch);
-    return end;
-  }
-
-  dataMissing(job: RunningJob, error: Error): Ending {
-    const { telemetry } = this.#parts;
-    telemetry.error('job failed, because its data is gone', error, nameOf(job));
-    telemetry.count('JobsFailed');
-    const detail = { ...this.#detailOf(job), lastError: error.message };
-    this.#outlet.publish([{ name: 'JobFailed', detail }]);
-    return 'failed';
-  }
-
-  quarantine(held: HeldClaim, end: Omit<FinalEnd, 'errors'>): Promise<Ending> {
-    const { quarantined, crashes, releases, lastError } = end;
-    return this.#failForGood(held, { errors: held.job.errors, quarantined, crashes, releases, lastError });
-  }
-
-  async release(held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> {
-    const { store, clock, settings, telemetry } = this.#parts;
-    const verdict = decideRelease(held.job, { now: clock.now(), reason, progressed, settings });
-    if (verdict.kind === 'fail')
-      return this.#failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
-    const end = await this.#settle(held, () => store.release(held.claim, verdict), 'released');
-    if (end !== 'released') return end;
-    telemetry.count('JobsReleased');
-    await sendHint(this.#parts, held.job, verdict.dispatch);
-    return end;
-  }
-
-  async cancel(held: HeldClaim): Promise<Ending> {
-    const { store, telemetry } = this.#parts;
-    const end = await this.#settle(held, () => store.cancelRunning(held.claim), 'cancelled');
-    if (end !== 'cancelled') return end;
-    telemetry.count('JobsCancelled');
-    this.#outlet.publish([{ name: 'JobCancelled', detail: this.#detailOf(held.job) }]);
-    return end;
-  }
-
-  async #failForGood(
-    held: HeldClaim,
-    end: FinalEnd,
-    { announced = end, beyondMs }: { readonly announced?: FinalEnd; readonly beyondMs?: () => number } = {},
-  ): Promise<Ending> {
-    const { store, telemetry } = this.#parts;
-    const { quarantined, ...counts } = end;
-    const ending = await this.#settle(held, () => store.fail(held.claim, counts), 'failed', beyondMs);
-    if (ending !== 'failed') return ending;
-    telemetry.count('JobsFailed');
-    const { crashes = held.job.crashes, releases = held.job.releases } = counts;
-    const { errors, lastError } = announced;
-    const detail = { ...this.#detailOf(held.job), errors, lastError, crashes, releases };
-    this.#outlet.publish([{ name: 'JobFailed', detail }]);
-    if (!quarantined) return ending;
-    telemetry.count('JobsQuarantined');
-    this.#outlet.publish([{ name: 'JobQuarantined', detail }]);
-    return ending;
-  }
-
-  #detailOf(job: RunningJob) {
-    return { ...eventDetailOf(job), at: this.#parts.clock.now() };
-  }
-
-  async #settle(
+  const settle = async (
     held: HeldClaim,
     write: () => Promise<FencedOutcome>,
     written: Exclude<Ending, 'lost' | 'unknown'>,
     beyondMs?: () => number,
-  ): Promise<Ending> {
-    const leave = held.group && written !== 'released' ? prepareLeave(this.#parts, held.group) : undefined;
-    const answer = await retryUntilLeaseEnds(this.#parts, held, write, beyondMs);
+  ): Promise<Ending> => {
+    const leave = held.group && written !== 'released' ? prepareLeave(parts, held.group) : undefined;
+    const answer = await retryUntilLeaseEnds(parts, held, write, beyondMs);
     if (answer === undefined) return 'unknown';
     if (answer.outcome === 'written') {
       await leave?.(held.claim);
       return written;
     }
-    this.#parts.telemetry.count('WritesFenced');
+    telemetry.count('WritesFenced');
     return 'lost';
-  }
+  };
+
+  const failForGood = async (
+    held: HeldClaim,
+    end: FinalEnd,
+    { announced = end, beyondMs }: { readonly announced?: FinalEnd; readonly beyondMs?: () => number } = {},
+  ): Promise<Ending> => {
+    const { quarantined, ...counts } = end;
+    const ending = await settle(held, () => store.fail(held.claim, counts), 'failed', beyondMs);
+    if (ending !== 'failed') return ending;
+    telemetry.count('JobsFailed');
+    const { crashes = held.job.crashes, releases = held.job.releases } = counts;
+    const { errors, lastError } = announced;
+    const detail = { ...detailOf(held.job), errors, lastError, crashes, releases };
+    outlet.publish([{ name: 'JobFailed', detail }]);
+    if (!quarantined) return ending;
+    telemetry.count('JobsQuarantined');
+    outlet.publish([{ name: 'JobQuarantined', detail }]);
+    return ending;
+  };
+
+  return {
+    async complete(held: HeldClaim, returned: Returned, late: boolean): Promise<Ending> {
+      const result = parsed(returned.result);
+      const progress = parsed(returned.progress);
+      const complete = () => store.complete(held.claim, result, progress);
+      const end = await settle(held, complete, 'done', oneMoreLease(held));
+      if (end !== 'done') return end;
+      telemetry.count('JobsDone');
+      if (late) telemetry.count('LateCompletions');
+      const durationMs = Math.round(clock.monotonic() - held.startedAt);
+      if (namesType(settings.doneEvents, held.job.type))
+        outlet.publish([{ name: 'JobDone', detail: { ...detailOf(held.job), durationMs } }]);
+      return end;
+    },
+
+    async fail(held: HeldClaim, thrown: Thrown): Promise<Ending> {
+      const { job } = held;
+      const { backoff } = termsOf(cells.find(job.type), settings);
+      const { retryable, retryAfterMs: waitMs, text: lastError } = thrown;
+      const verdict = decideFailure(job, {
+        now: clock.now(),
+        random: random.next(),
+        retryable,
+        backoff,
+        waitMs,
+        settings,
+      });
+      telemetry.warn('attempt failed', { ...nameOf(job), next: verdict.kind, reason: thrown.loggable });
+      const counts = { errors: verdict.errors, lastError };
+      const announced = thrown.quotesPayload ? { ...counts, lastError: thrown.loggable } : counts;
+      if (verdict.kind === 'fail')
+        return failForGood(held, counts, { announced, beyondMs: oneMoreLease(held) });
+      const { dispatch } = verdict;
+      const retry = () => store.retry(held.claim, { ...counts, dispatch });
+      const end = await settle(held, retry, 'retried', oneMoreLease(held));
+      if (end !== 'retried') return end;
+      telemetry.count('JobsRetried');
+      const detail = { ...detailOf(job), ...announced, notBefore: dispatch.notBefore };
+      outlet.publish([{ name: 'JobRetried', detail }]);
+      await sendHint(parts, job, dispatch);
+      return end;
+    },
+
+    dataMissing(job: RunningJob, error: Error): Ending {
+      telemetry.error('job failed, because its data is gone', error, nameOf(job));
+      telemetry.count('JobsFailed');
+      outlet.publish([{ name: 'JobFailed', detail: { ...detailOf(job), lastError: error.message } }]);
+      return 'failed';
+    },
+
+    quarantine(held: HeldClaim, end: Omit<FinalEnd, 'errors'>): Promise<Ending> {
+      const { quarantined, crashes, releases, lastError } = end;
+      return failForGood(held, { errors: held.job.errors, quarantined, crashes, releases, lastError });
+    },
+
+    async release(held: HeldClaim, reason: 'deadline' | 'shutdown', progressed: boolean): Promise<Ending> {
+      const verdict = decideRelease(held.job, { now: clock.now(), reason, progressed, settings });
+      if (verdict.kind === 'fail')
+        return failForGood(held, { errors: verdict.errors, lastError: verdict.lastError });
+      const end = await settle(held, () => store.release(held.claim, verdict), 'released');
+      if (end !== 'released') return end;
+      telemetry.count('JobsReleased');
+      await sendHint(parts, held.job, verdict.dispatch);
+      return end;
+    },
+
+    async cancel(held: HeldClaim): Promise<Ending> {
+      const end = await settle(held, () => store.cancelRunning(held.claim), 'cancelled');
+      if (end !== 'cancelled') return end;
+      telemetry.count('JobsCancelled');
+      outlet.publish([{ name: 'JobCancelled', detail: detailOf(held.job) }]);
+      return end;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { Clock, FencedOutcome, JobStore } from '../../protocol/ports.ts';
-import { Gatherer } from '../gatherer.ts';
+import { createGatherer } from '../gatherer.ts';
 
 /** Limit of a DynamoDB batch. */
 const FULL = 25;
@@ -15,11 +15,11 @@ interface WaitingCompletion {
 /** Batches the completions of jobs that end at about the same time; each row keeps its own condition and verdict. */
 export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const waiting: WaitingCompletion[] = [];
-  const requests = new Gatherer({
+  const requests = createGatherer({
     clock,
     full: FULL,
     ready: () => waiting.length,
-    waitMs: (ageMs) => (requests.underWay > 0 ? BUSY_WINDOW_MS : WINDOW_MS) - ageMs,
+    waitMs: (ageMs) => (requests.underWay() > 0 ? BUSY_WINDOW_MS : WINDOW_MS) - ageMs,
     send: (count) => send(waiting.splice(0, count)),
   });
 

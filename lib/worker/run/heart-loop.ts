@@ -1,7 +1,7 @@
 import type { Claim } from '../../protocol/job.ts';
 import type { Clock, HeartbeatOutcome, JobStore, Random } from '../../protocol/ports.ts';
 import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/heartbeat-timing.ts';
-import { Gatherer } from '../gatherer.ts';
+import { createGatherer } from '../gatherer.ts';
 import type { ClockCheck } from '../worker-parts.ts';
 import { type ClockReading, type LeaseClock, readClock } from './lease-clock.ts';
 
@@ -24,7 +24,7 @@ export interface HeldLease {
 /** `refused`: another worker holds the lease. */
 export type HeartReport = 'refused' | 'cancelRequested';
 
-export type Heart = Pick<HeartLoop, 'start' | 'stop' | 'quiet' | 'close'>;
+export type Heart = ReturnType<typeof createHeartLoop>;
 
 interface HeartLoopOptions {
   readonly clock: Clock;
@@ -51,46 +51,13 @@ const NEVER = Number.POSITIVE_INFINITY;
 const repeatedAfterMs = ({ intervalMs }: HeldLease): number => intervalMs * BEAT_REPEATED_AFTER;
 
 /** Heartbeats from the host's event loop, which no handler can block. */
-export class HeartLoop {
-  readonly #options: HeartLoopOptions;
-  readonly #beating = new Map<string, Beating>();
-  readonly #gatherer: Gatherer;
+export function createHeartLoop({ clock, random, store, clockCheck, onFailure }: HeartLoopOptions) {
+  const beating = new Map<string, Beating>();
 
-  constructor(options: HeartLoopOptions) {
-    this.#options = options;
-    this.#gatherer = new Gatherer({
-      clock: options.clock,
-      full: NEVER,
-      ready: () => this.#beating.size,
-      waitMs: () => this.#nextDue() - options.clock.monotonic(),
-      send: () => this.#beatDue(),
-    });
-  }
+  const isStopped = (each: Beating): boolean => beating.get(each.held.claim.owner) !== each;
+  const forget = ({ held }: Beating): void => void beating.delete(held.claim.owner);
 
-  /** Beats until the claim is stopped, refused or past its end. */
-  start(held: HeldLease): void {
-    const each: Beating = { held, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
-    this.#beating.set(held.claim.owner, each);
-    this.#plan(each, false);
-  }
-
-  stop({ owner }: Claim): void {
-    this.#beating.delete(owner);
-  }
-
-  /** Lambda must not freeze the process during a beat. */
-  quiet(): Promise<void> {
-    return this.#gatherer.quiet();
-  }
-
-  close(): Promise<void> {
-    this.#beating.clear();
-    this.#gatherer.stop();
-    return this.#gatherer.quiet();
-  }
-
-  #plan(each: Beating, failed: boolean): void {
-    const { clock, random } = this.#options;
+  const plan = (each: Beating, failed: boolean): void => {
     const { held } = each;
     const now = clock.monotonic();
     const intervalMs = held.intervalMs * (1 - HEART_JITTER * random.next());
@@ -100,54 +67,12 @@ export class HeartLoop {
     // An older failed beat must not postpone the next one.
     each.dueAt = failed && each.dueAt > now ? Math.min(each.dueAt, dueAt) : dueAt;
     each.joinsAt = each.dueAt - intervalMs * TOGETHER;
-    this.#gatherer.lookWithin(each.dueAt - now);
-  }
+    gatherer.lookWithin(each.dueAt - now);
+  };
 
-  #nextDue(): number {
-    let next = NEVER;
-    for (const { dueAt } of this.#beating.values()) next = Math.min(next, dueAt);
-    return next;
-  }
-
-  async #beatDue(): Promise<void> {
-    const now = this.#options.clock.monotonic();
-    const due = [...this.#beating.values()].filter(({ joinsAt }) => joinsAt <= now);
-    // After the lease ends the worker has fenced itself; a beat could only revive a claim that no one runs.
-    for (const each of due) if (!each.held.lease.isHeld()) this.#forget(each);
-    const alive = due.filter((each) => !this.#isStopped(each));
-    const batches: Promise<void>[] = [];
-    for (let start = 0; start < alive.length; start += FULL)
-      batches.push(this.#beat(alive.slice(start, start + FULL)));
-    await Promise.all(batches);
-  }
-
-  async #beat(group: readonly Beating[]): Promise<void> {
-    const now = this.#options.clock.monotonic();
-    for (const each of group) {
-      each.underWay += 1;
-      // Sent in parallel, because a broken network may swallow the first until the client times out.
-      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(each.held) : NEVER;
-      each.dueAt = now + againMs;
-      each.joinsAt = each.dueAt;
-      if (againMs !== NEVER) this.#gatherer.lookWithin(againMs);
-    }
-    const { sentAt, outcomes } = await this.#send(group.map(({ held }) => held));
-    for (const [i, each] of group.entries()) {
-      const { lease } = each.held;
-      each.underWay -= 1;
-      const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
-      if (outcome.outcome === 'failed') this.#options.onFailure(each.held.claim, outcome.error);
-      if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt);
-      if (this.#isStopped(each)) continue;
-      if (lease.hasEnded()) this.#forget(each);
-      else this.#interpretReply(each, outcome);
-    }
-  }
-
-  async #send(
+  const send = async (
     leases: readonly HeldLease[],
-  ): Promise<{ readonly sentAt: ClockReading; readonly outcomes: readonly BeatOutcome[] }> {
-    const { store, clock, clockCheck } = this.#options;
+  ): Promise<{ readonly sentAt: ClockReading; readonly outcomes: readonly BeatOutcome[] }> => {
     const failed = (error: unknown) => leases.map(() => ({ outcome: 'failed' as const, error }));
     // A clock that was set would make a lease end too early, or long after its worker.
     const isSound = await clockCheck.isSound();
@@ -160,25 +85,83 @@ export class HeartLoop {
         ? store.heartbeat(only.claim, only.leaseUntil).then((outcome) => [outcome])
         : store.heartbeatMany(beats);
     return { sentAt, outcomes: await outcomes.catch(failed) };
-  }
+  };
 
-  #interpretReply(each: Beating, outcome: BeatOutcome): void {
+  const interpretReply = (each: Beating, outcome: BeatOutcome): void => {
     const { lease, onReport } = each.held;
     if (outcome.outcome === 'lost') {
-      this.#forget(each);
+      forget(each);
       lease.refuse();
       onReport('refused');
       return;
     }
     if (outcome.outcome === 'extended' && outcome.cancelRequested) onReport('cancelRequested');
-    this.#plan(each, outcome.outcome === 'failed');
-  }
+    plan(each, outcome.outcome === 'failed');
+  };
 
-  #isStopped(each: Beating): boolean {
-    return this.#beating.get(each.held.claim.owner) !== each;
-  }
+  const beat = async (group: readonly Beating[]): Promise<void> => {
+    const now = clock.monotonic();
+    for (const each of group) {
+      each.underWay += 1;
+      // Sent in parallel, because a broken network may swallow the first until the client times out.
+      const againMs = each.underWay < MOST_UNDER_WAY ? repeatedAfterMs(each.held) : NEVER;
+      each.dueAt = now + againMs;
+      each.joinsAt = each.dueAt;
+      if (againMs !== NEVER) gatherer.lookWithin(againMs);
+    }
+    const { sentAt, outcomes } = await send(group.map(({ held }) => held));
+    for (const [i, each] of group.entries()) {
+      const { lease, claim } = each.held;
+      each.underWay -= 1;
+      const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
+      if (outcome.outcome === 'failed') onFailure(claim, outcome.error);
+      if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt);
+      if (isStopped(each)) continue;
+      if (lease.hasEnded()) forget(each);
+      else interpretReply(each, outcome);
+    }
+  };
 
-  #forget({ held }: Beating): void {
-    this.#beating.delete(held.claim.owner);
-  }
+  const beatDue = async (): Promise<void> => {
+    const now = clock.monotonic();
+    const due = [...beating.values()].filter(({ joinsAt }) => joinsAt <= now);
+    // After the lease ends the worker has fenced itself; a beat could only revive a claim that no one runs.
+    for (const each of due) if (!each.held.lease.isHeld()) forget(each);
+    const alive = due.filter((each) => !isStopped(each));
+    const batches: Promise<void>[] = [];
+    for (let start = 0; start < alive.length; start += FULL)
+      batches.push(beat(alive.slice(start, start + FULL)));
+    await Promise.all(batches);
+  };
+
+  const gatherer = createGatherer({
+    clock,
+    full: NEVER,
+    ready: () => beating.size,
+    waitMs() {
+      let next = NEVER;
+      for (const { dueAt } of beating.values()) next = Math.min(next, dueAt);
+      return next - clock.monotonic();
+    },
+    send: beatDue,
+  });
+
+  return {
+    /** Beats until the claim is stopped, refused or past its end. */
+    start(held: HeldLease): void {
+      const each: Beating = { held, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
+      beating.set(held.claim.owner, each);
+      plan(each, false);
+    },
+    stop({ owner }: Claim): void {
+      beating.delete(owner);
+    },
+    /** Lambda must not freeze the process during a beat. */
+    quiet: gatherer.quiet,
+    close(): Promise<void> {
+      beating.clear();
+      gatherer.stop();
+      return gatherer.quiet();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { type Claim, claimOf, type RunningJob } from '../../protocol/job.ts';
 import type { Group } from '../../protocol/limits/group.ts';
 import type { Clock } from '../../protocol/ports.ts';
-import { type ClockReading, LeaseClock } from './lease-clock.ts';
+import { type ClockReading, createLeaseClock, type LeaseClock } from './lease-clock.ts';
 
 export interface HeldClaim {
   readonly job: RunningJob;
@@ -24,7 +24,7 @@ export const holdClaim = (
 ): HeldClaim => ({
   job,
   claim: claimOf(job),
-  lease: new LeaseClock(clock, sentAt, job.leaseMs),
+  lease: createLeaseClock(clock, sentAt, job.leaseMs),
   startedAt: sentAt.monotonic,
   stopping,
   group,

@@ -8,7 +8,7 @@ import { UnknownTypeError } from '../registry.ts';
 import { recordSpan } from '../spans.ts';
 import { thrownBy } from '../thrown.ts';
 import type { WorkerParts } from '../worker-parts.ts';
-import { ClaimEndings, type Ending } from './claim-endings.ts';
+import { createClaimEndings, type Ending } from './claim-endings.ts';
 import { type HeldClaim, holdClaim, nameOf } from './held-claim.ts';
 import type { ClockReading } from './lease-clock.ts';
 import { createRestarts } from './restart-claim.ts';
@@ -34,7 +34,7 @@ export function createClaimRunner(parts: WorkerParts) {
   const { clock, telemetry, cells, crashThrottle, settings } = parts;
   // Events never delay a job: its row is already written.
   const outlet = createEventOutlet(parts);
-  const endings = new ClaimEndings(parts, outlet);
+  const endings = createClaimEndings(parts, outlet);
   const afterDeath = createRestarts(parts, endings);
   const supervising = { ...parts, watchClaim: createClaimWatch(clock) };
 

@@ -6,8 +6,8 @@ import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import type { Kept, RunEnd } from '../../../lib/worker/cells/cells.ts';
 import { createCellPool } from '../../../lib/worker/cells/host/cell-pool.ts';
 import type { CellProcess } from '../../../lib/worker/cells/host/cell-process.ts';
-import { SharedMemory } from '../../../lib/worker/cells/shared-memory.ts';
-import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+import { createSharedMemory } from '../../../lib/worker/cells/shared-memory.ts';
+import { createLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 import { heapBytes } from '../../support/heap-bytes.ts';
 import { silentTelemetry } from '../../support/silent-ports.ts';
 
@@ -19,7 +19,7 @@ function puppet() {
   let onMessage: (heard: unknown) => void = () => {};
   const process: CellProcess = {
     pid: undefined,
-    shared: new SharedMemory(heapBytes()),
+    shared: createSharedMemory(heapBytes()),
     exitReport: () => undefined,
     send() {},
     end() {},
@@ -54,7 +54,7 @@ function stage() {
     let underWay = 0;
     const { end } = cells.start({
       job: { jobId, type: 'work', payload: '{}', attempt: 1 } as RunningJob,
-      lease: new LeaseClock(clock, readClock(clock), 60_000),
+      lease: createLeaseClock(clock, readClock(clock), 60_000),
       ...{ maxStallMs: 60_000, progressIntervalMs: 1000 },
       async save(kept) {
         underWay += 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
-import { Gatherer } from '../../../lib/worker/gatherer.ts';
+import { createGatherer } from '../../../lib/worker/gatherer.ts';
 
 const WINDOW_MS = 10;
 
@@ -10,7 +10,7 @@ function stage(over: { readonly room?: () => number; readonly waitMs?: (ageMs: n
   const waiting: string[] = [];
   const sent: string[] = [];
   const replies: (() => void)[] = [];
-  const gatherer = new Gatherer({
+  const gatherer = createGatherer({
     clock,
     full: 3,
     ready: () => Math.min(waiting.length, over.room?.() ?? waiting.length),
@@ -72,16 +72,16 @@ describe('a gatherer', () => {
 
   it('looks again when a reply comes', async () => {
     const { clock, gatherer, sent, add, reply } = stage({
-      waitMs: (ageMs) => (gatherer.underWay > 0 ? 50 : 0) - ageMs,
+      waitMs: (ageMs) => (gatherer.underWay() > 0 ? 50 : 0) - ageMs,
     });
     add('a');
     add('b');
     await clock.advance(5);
-    expect([sent, gatherer.underWay]).toEqual([['a'], 1]);
+    expect([sent, gatherer.underWay()]).toEqual([['a'], 1]);
     await reply();
-    expect([sent, gatherer.underWay]).toEqual([['a', 'b'], 1]);
+    expect([sent, gatherer.underWay()]).toEqual([['a', 'b'], 1]);
     await reply();
-    expect(gatherer.underWay).toBe(0);
+    expect(gatherer.underWay()).toBe(0);
   });
 
   it('waits for no other gatherer', async () => {
@@ -89,7 +89,7 @@ describe('a gatherer', () => {
     hanging.add('abc');
     other.add('x');
     await other.clock.advance(WINDOW_MS);
-    expect([hanging.gatherer.underWay, other.sent]).toEqual([1, ['x']]);
+    expect([hanging.gatherer.underWay(), other.sent]).toEqual([1, ['x']]);
   });
 
   it('settles once all is sent and every reply has come', async () => {
@@ -103,7 +103,7 @@ describe('a gatherer', () => {
     expect([sent, isSettled]).toEqual([['abc', 'd'], false]);
     await reply();
     await settling;
-    expect(gatherer.underWay).toBe(0);
+    expect(gatherer.underWay()).toBe(0);
   });
 
   it('sends nothing more by itself after it was stopped', async () => {

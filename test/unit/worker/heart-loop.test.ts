@@ -5,8 +5,8 @@ import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { trustTheClock } from '../../../lib/worker/intake/clock-check.ts';
 import type { HeartReport, HeldLease } from '../../../lib/worker/run/heart-loop.ts';
-import { HeartLoop } from '../../../lib/worker/run/heart-loop.ts';
-import { LeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
+import { createHeartLoop } from '../../../lib/worker/run/heart-loop.ts';
+import { createLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
 import type { ClockCheck } from '../../../lib/worker/worker-parts.ts';
 
 const claim: Claim = { jobId: 'a', owner: 'w/1', attempt: 1, startedAt: 0 };
@@ -29,7 +29,7 @@ function stage(
   const failures: unknown[] = [];
   const answer = options.answer ?? (async () => ({ outcome: 'extended', cancelRequested: false }) as const);
   const began = clock.now();
-  const heart = new HeartLoop({
+  const heart = createHeartLoop({
     clock,
     random,
     store: {
@@ -47,7 +47,7 @@ function stage(
     clockCheck: options.clockCheck ?? trustTheClock,
     onFailure: (_claim, error) => void failures.push(error),
   });
-  const lease = new LeaseClock(clock, readClock(clock), LEASE_MS);
+  const lease = createLeaseClock(clock, readClock(clock), LEASE_MS);
   const start = (over: Partial<HeldLease> = {}) =>
     heart.start({
       claim,
@@ -218,7 +218,7 @@ describe('the end of the heart', () => {
 describe('the lease clock', () => {
   const leaseOf = () => {
     const clock = createFakeClock();
-    return { clock, lease: new LeaseClock(clock, readClock(clock), 1000) };
+    return { clock, lease: createLeaseClock(clock, readClock(clock), 1000) };
   };
 
   it('holds until the last tick of the lease, and not on it', async () => {
@@ -316,4 +316,4 @@ describe('the beats of many jobs', () => {
 });
 
 const leaseOn = (clock: ReturnType<typeof createFakeClock>) =>
-  new LeaseClock(clock, readClock(clock), LEASE_MS);
+  createLeaseClock(clock, readClock(clock), LEASE_MS);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
-import { Polls } from '../../../lib/worker/intake/polls.ts';
+import { createPolls } from '../../../lib/worker/intake/polls.ts';
 import type { Slots } from '../../../lib/worker/intake/slots.ts';
 import type { WorkerParts } from '../../../lib/worker/worker-parts.ts';
 
@@ -25,7 +25,7 @@ it('asks for as many messages as were ready when the poll was decided, never for
       },
     },
   };
-  const polls = new Polls({
+  const polls = createPolls({
     parts: parts as unknown as WorkerParts,
     slots: slots as unknown as Slots,
     isReachable: async () => true,

@@ -9,7 +9,7 @@ import type { Registry } from '../../registry.ts';
 import { MAX_ERROR_BYTES, thrownBy } from '../../thrown.ts';
 import type { CellOrders } from '../cell-orders.ts';
 import { createExitReporter, type ExitReporter, reportFatalErrors } from '../exit-report.ts';
-import { fileBytes, SHARED_DESCRIPTOR, SharedMemory } from '../shared-memory.ts';
+import { createSharedMemory, fileBytes, SHARED_DESCRIPTOR } from '../shared-memory.ts';
 import { type CellChannel, takeChannel } from './cell-channel.ts';
 import { createCellLog, currentJob, redirectConsole } from './output.ts';
 import { createProbe } from './probe.ts';
@@ -25,7 +25,7 @@ export function runCell(
   onReady: () => void = () => {},
 ): void {
   const probe = createProbe();
-  const shared = new SharedMemory(fileBytes(SHARED_DESCRIPTOR));
+  const shared = createSharedMemory(fileBytes(SHARED_DESCRIPTOR));
   const exitReporter = createExitReporter();
   const log = createCellLog({
     serviceName: orders.serviceName,

@@ -60,7 +60,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
   const cells = new Set<Cell>();
   /** Ready for the next death, because starting a cell takes long. */
   let spare: Cell | undefined;
-  let onGone: (() => void)[] = [];
+  const onGone: (() => void)[] = [];
   let ids = 0;
   let stopTicks: (() => void) | undefined;
   let isDraining = false;
@@ -181,9 +181,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
   const onDead = (cell: Cell, death: CellDeath): void => {
     cells.delete(cell);
     if (spare === cell) spare = undefined;
-    const resolves = onGone;
-    onGone = [];
-    for (const resolve of resolves) resolve();
+    for (const resolve of onGone.splice(0)) resolve();
     const { wasReady, hasThrown, cause, ageMs } = death;
     const after = `a cell ended after ${Math.round(ageMs)} ms, before it was ready`;
     if (!wasReady && !isClosed) void onUnready(hasThrown ? cause : `${after}: ${cause}`);

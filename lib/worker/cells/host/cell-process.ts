@@ -3,7 +3,13 @@ import { closeSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type CellOrders, ordersVariable } from '../cell-orders.ts';
 import type { ToCell } from '../channel.ts';
 import { type ExitReport, REPORT_BYTES, REPORT_DESCRIPTOR, readExitReport } from '../exit-report.ts';
-import { fileBytes, SHARED_BYTES, SHARED_DESCRIPTOR, SharedMemory } from '../shared-memory.ts';
+import {
+  createSharedMemory,
+  fileBytes,
+  SHARED_BYTES,
+  SHARED_DESCRIPTOR,
+  type SharedMemory,
+} from '../shared-memory.ts';
 import { openUnnamedFile } from '../unnamed-file.ts';
 import type { CellExit } from './cause-of-death.ts';
 import { FAMILY, type Guard } from './guard.ts';
@@ -67,7 +73,7 @@ export function launchCell(program: CellProgram, orders: CellOrders, guard?: Gua
     if (pid !== undefined) guard?.watch(pid);
     return {
       pid,
-      shared: new SharedMemory(fileBytes(shared)),
+      shared: createSharedMemory(fileBytes(shared)),
       exitReport: () => readExitReport(report),
       send(messages) {
         if (child.connected) child.send(messages as ToCell[], () => {});

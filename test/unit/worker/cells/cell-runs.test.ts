@@ -4,9 +4,9 @@ import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import type { Kept, RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../../../lib/worker/cells/channel.ts';
 import { createCellRuns } from '../../../../lib/worker/cells/host/cell-runs.ts';
-import { SharedMemory } from '../../../../lib/worker/cells/shared-memory.ts';
+import { createSharedMemory } from '../../../../lib/worker/cells/shared-memory.ts';
 import { stopNumberOf, WITHDRAWN } from '../../../../lib/worker/cells/stop-numbers.ts';
-import { LeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
+import { createLeaseClock, readClock } from '../../../../lib/worker/run/lease-clock.ts';
 import { heapBytes } from '../../../support/heap-bytes.ts';
 import { stubWork } from '../../../support/stub-work.ts';
 
@@ -14,8 +14,8 @@ const stage = () => {
   const said: ToCell[] = [];
   const bytes = heapBytes();
   /** The cell's side of it. */
-  const cell = new SharedMemory(bytes);
-  const runs = createCellRuns(new SharedMemory(bytes), (message) => void said.push(message));
+  const cell = createSharedMemory(bytes);
+  const runs = createCellRuns(createSharedMemory(bytes), (message) => void said.push(message));
   const start = (run: number, work: Partial<Work> = {}) => {
     const ends: (RunEnd | 'unstarted')[] = [];
     runs.start(run, stubWork(work), (end) => void ends.push(end));
@@ -65,7 +65,7 @@ describe('a run that is handed to a cell', () => {
   it('has its slot written anew with every renewal of its lease, until it has left', async () => {
     const { runs, start, cell } = stage();
     const clock = createFakeClock();
-    const lease = new LeaseClock(clock, readClock(clock), 60_000);
+    const lease = createLeaseClock(clock, readClock(clock), 60_000);
     start(1, { lease });
     runs.abort(1, new Cancelled());
     lease.renew({ wall: 5, monotonic: 6 });

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
+  createSharedMemory,
   fileBytes,
   SHARED_BYTES,
   type SharedBytes,
-  SharedMemory,
 } from '../../../../lib/worker/cells/shared-memory.ts';
 import { openUnnamedFile } from '../../../../lib/worker/cells/unnamed-file.ts';
 import { heapBytes } from '../../../support/heap-bytes.ts';
@@ -19,7 +19,7 @@ const open = (folders?: readonly string[]) => {
 };
 afterEach(() => opened.splice(0).forEach(closeSync));
 
-const sides = (bytes: SharedBytes) => ({ host: new SharedMemory(bytes), cell: new SharedMemory(bytes) });
+const sides = (bytes: SharedBytes) => ({ host: createSharedMemory(bytes), cell: createSharedMemory(bytes) });
 const grant = (run: number) => ({
   ...{ run, stop: run + 1, limitMs: run + 2 },
   endsAt: { wall: run + 3, monotonic: run + 4.5 },
@@ -64,7 +64,7 @@ describe.each([
 it('is read again while the other side is in the middle of a write', () => {
   const whole = heapBytes();
   let looks = 0;
-  const cell = new SharedMemory({
+  const cell = createSharedMemory({
     ...whole,
     read(into, position) {
       whole.read(into, position);
@@ -72,7 +72,7 @@ it('is read again while the other side is in the middle of a write', () => {
       if (looks++ === 0) into.fill(0, 56);
     },
   });
-  new SharedMemory(whole).grant(0, grant(10));
+  createSharedMemory(whole).grant(0, grant(10));
   expect([cell.granted(0), looks]).toEqual([grant(10), 2]);
 });
 

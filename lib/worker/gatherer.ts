@@ -10,8 +10,6 @@ interface GathererOptions {
   readonly send: (count: number) => Promise<unknown>;
 }
 
-export type Gatherer = ReturnType<typeof createGatherer>;
-
 /** Batches requests: sends once full, or once the oldest has waited long enough. */
 export function createGatherer({ clock, full, ready, waitMs, send }: GathererOptions) {
   const pending = new Set<Promise<unknown>>();

@@ -7,8 +7,6 @@ const MOST_DELETIONS = 10;
 /** A message deleted too late is recognized on redelivery. */
 const DELETE_WINDOW_MS = 50;
 
-export type MessageExits = ReturnType<typeof createMessageExits>;
-
 /** Deletes or returns messages, best effort: SQS redelivers what fails. */
 export function createMessageExits({ queue, telemetry, clock }: WorkerParts) {
   const bestEffort = async (failure: string, count: number, act: Promise<void>): Promise<void> => {

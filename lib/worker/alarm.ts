@@ -1,6 +1,5 @@
 import type { Clock } from '../protocol/ports.ts';
 
-
 /** One timer for all waiters: a timer per job would cost more than the job. */
 export function createAlarm(clock: Clock, ring: () => void) {
   let dueAt = Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ export const DEAD_LETTER_BATCH_SIZE = 10;
 
 /** The next invocation continues a mass reclaim that takes longer. */
 export const REAPER_TIMEOUT_SECONDS = 60;
-/** 0.29 of a core on Lambda: docs/internals/decisions/0025-memory-of-the-reaper.md */
+/** 0.29 of a core on Lambda: docs/internals/decisions/0024-memory-of-the-reaper.md */
 export const REAPER_MEMORY_MB = 512;
 export const WAKE_BATCH_SIZE = 10;
 /** Older wakes are useless: the schedule has started several reapers by then. */

@@ -3,7 +3,7 @@ import { convertToAttr, convertToNative } from '@aws-sdk/util-dynamodb';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { setOwn } from '../../wire/defined.ts';
 
-// For batches: the document client copies every request (docs/internals/decisions/0020-document-client-but-for-batches.md).
+// For batches: the document client copies every request (docs/internals/decisions/0020-aws-sdk-clients.md).
 
 type Item = Record<string, AttributeValue>;
 

@@ -5,7 +5,7 @@ import { recoverySections } from './recovery.ts';
 import type { Results } from './results.ts';
 import { throughputSections } from './throughput.ts';
 
-/** The sections of docs/operating/performance.md, from what was measured. */
+/** The sections that compare Leasehold with its peers, and when each was measured. */
 export const performanceSections = (results: Results): Record<string, string> => ({
   headline: headlineSection(results),
   ...recoverySections(results),

@@ -21,6 +21,10 @@ export interface TypeActParts {
   queue(): Pick<JobQueue, 'sendHints'>;
 }
 
+/** Whether an act was refused, rather than that it failed. */
+export const isRefusal = (error: unknown): error is Error =>
+  error instanceof BadRequestError || error instanceof UnknownTypeError;
+
 /** The same for CLI, client and console. Returns how many waiting jobs got a hint. */
 export async function actOnType(parts: TypeActParts, request: TypeAct): Promise<number> {
   const { table, clock, by, registry } = parts;

@@ -52,16 +52,16 @@ async function stage(options: Partial<WatcherOptions> = {}) {
 }
 
 describe('what a console in an account reads', () => {
-  it('is two queries a shard every look, one more for failures every 5 s, and queue and reaper every 10 s', async () => {
+  it('is two queries a shard every look, one more for failures every 5 s, and queue, reaper and controls every 10 s', async () => {
     const { asked, watch, lookAfter } = await stage();
     const watcher = await watch();
     // The failed shards are walked two a look at first, and again after five minutes.
-    expect(asked).toEqual({ query: 3 * SHARDS + 2, count: 0, read: 1, queue: 1 });
+    expect(asked).toEqual({ query: 3 * SHARDS + 2, count: 0, read: 2, queue: 1 });
     expect(await lookAfter(watcher, 2_000)).toEqual({ query: 2 * SHARDS + 2, count: 0, read: 0, queue: 0 });
     expect(watcher.figures().counts.failed).toEqual({ count: 0, complete: true });
     expect(await lookAfter(watcher, 2_999)).toMatchObject({ query: 2 * SHARDS });
     expect(await lookAfter(watcher, 1)).toMatchObject({ query: 3 * SHARDS, queue: 0 });
-    expect(await lookAfter(watcher, 5_000)).toEqual({ query: 3 * SHARDS, count: 0, read: 1, queue: 1 });
+    expect(await lookAfter(watcher, 5_000)).toEqual({ query: 3 * SHARDS, count: 0, read: 2, queue: 1 });
     expect(await lookAfter(watcher, 291_998)).toMatchObject({ query: 3 * SHARDS });
     expect(await lookAfter(watcher, 5_000)).toMatchObject({ query: 3 * SHARDS + 2 });
   });

@@ -2,9 +2,12 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { type ActParts, actOnJob } from '../../client/act-on-job.ts';
+import { actOnType, isRefusal, type TypeActParts } from '../../client/act-on-type.ts';
+import type { Job } from '../../protocol/job.ts';
 import type { Clock, JobStore } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
+import type { Wait } from '../inspect/parked.ts';
 import { type ActOnAll, canActOnAll } from './act-on-all.ts';
 import { actOnMany, jobIdsIn, MAX_ID_LENGTH } from './act-on-many.ts';
 import type { Feed } from './feed.ts';
@@ -19,8 +22,10 @@ import {
   MANY_AT_ONCE,
   type Trend,
   type TrendSpan,
+  type TypeAction,
   timeSpans,
   trendSpans,
+  typeActions,
   type WorkerAction,
   workerActions,
 } from './page-messages.ts';
@@ -39,7 +44,8 @@ export interface ConsoleAppOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   /** Absent if the console is read-only. */
-  readonly actions?: ActParts;
+  readonly actions?: ActParts & TypeActParts;
+  readonly waitOf: (job: Job) => Promise<Wait>;
   readonly onAll?: ActOnAll;
   readonly trend: (span: TrendSpan) => Promise<Trend>;
   /** Absent unless the workers run on this machine. */
@@ -59,6 +65,8 @@ const NO_SUCH_JOB =
 const NO_IDS = `The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`;
 const NO_FILTER =
   'The body must be {"status": …} with an optional type, error, search and since; revive takes the status failed, cancel pending or running, takeBack running';
+/** The controls, the limit's row and a count. */
+const WAIT_UNITS = 3;
 const MAX_FILTER_BYTES = 8 * 1024;
 const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
 const READ_ONLY =
@@ -81,6 +89,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
   addAllJobs(app, options);
   addReads(app, options);
   addWorkers(app, options);
+  addTypes(app, options);
   app.notFound((c) => c.json(refusal('Not found'), 404));
   app.onError((error, c) => {
     const message = error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal';
@@ -109,7 +118,7 @@ function addStream(app: Hono, { feed, stopping }: ConsoleAppOptions): void {
 }
 
 function addJobs(app: Hono, options: ConsoleAppOptions): void {
-  const { watcher, store, clock, settings, actions, tellUnknown } = options;
+  const { watcher, store, clock, settings, actions, waitOf, tellUnknown } = options;
   app.get('/api/jobs/:id', async (c) => {
     const jobId = c.req.param('id');
     if (jobId.length > MAX_ID_LENGTH) return c.json(refusal(NO_SUCH_JOB), 404);
@@ -118,7 +127,9 @@ function addJobs(app: Hono, options: ConsoleAppOptions): void {
     if (job === undefined) return c.json(refusal((await tellUnknown?.(jobId)) ?? NO_SUCH_JOB), 404);
     watcher.jobs.takeRow(job);
     const seen = watcher.history.of(jobId);
-    return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId)));
+    const wait = await waitOf(job);
+    if (wait.place !== undefined || wait.pausedAt !== undefined) watcher.budget.spend(WAIT_UNITS);
+    return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId), wait));
   });
 
   app.post('/api/jobs/:id/:action', async (c) => {
@@ -224,6 +235,39 @@ function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
       return c.json(await check(jobs));
     });
 }
+
+const typeReplies: Readonly<Record<TypeAction, string>> = {
+  pause: 'Paused: its jobs wait from at most 10 s from now on',
+  resume: 'Its jobs run again',
+  limit: 'Changed: workers notice within 10 s',
+};
+
+/** Refused with the sentences of the command line. */
+function addTypes(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
+  app.post(
+    '/api/types/:type/:action',
+    bodyLimit({ maxSize: MAX_FILTER_BYTES, onError: (c) => c.json(refusal('The body is too long'), 413) }),
+    async (c) => {
+      const { type, action } = c.req.param();
+      if (!isTypeAction(action)) return c.json(refusal('There is no such action'), 404);
+      if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+      const { limit, key } = ((await c.req.json().catch(() => undefined)) ?? {}) as {
+        readonly limit?: unknown;
+        readonly key?: string;
+      };
+      try {
+        await actOnType(actions, { act: action, type, limit, key });
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        return c.json(refusal(error.message), 409);
+      }
+      watcher.noteControl();
+      return c.json({ ok: true, message: typeReplies[action] });
+    },
+  );
+}
+
+const isTypeAction = (text: string): text is TypeAction => (typeActions as readonly string[]).includes(text);
 
 const isPid = (text: string): boolean => /^\d{1,10}$/.test(text);
 

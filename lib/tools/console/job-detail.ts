@@ -3,6 +3,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { lastEnding } from '../inspect/last-ending.ts';
 import type { Moment } from '../inspect/moment.ts';
 import { nextSteps } from '../inspect/next-steps.ts';
+import type { Wait } from '../inspect/parked.ts';
 import { timelineOf } from '../inspect/timeline.ts';
 import { whyFailed } from '../inspect/why-failed.ts';
 import { summaryOfJob } from './job-summary.ts';
@@ -21,6 +22,7 @@ export const detailOf = (
   settings: Settings,
   seen: readonly Moment[] = [],
   summary?: JobSummary,
+  wait?: Wait,
 ): JobDetail => ({
   job: summaryOfJob(job, now, summary),
   createdAt: job.createdAt,
@@ -39,5 +41,5 @@ export const detailOf = (
   failure: whyFailed(job),
   claims: job.claims,
   timeline: timelineOf(job, seen),
-  next: nextSteps(job, now, settings),
+  next: nextSteps(job, now, settings, wait),
 });

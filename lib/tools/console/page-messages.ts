@@ -2,6 +2,7 @@ import type { JobStatus, OperatorAct, PastClaim } from '../../protocol/job.ts';
 import type { Count, Health } from '../inspect/health.ts';
 import type { HealthItem } from '../inspect/health-strip.ts';
 import type { NextStep } from '../inspect/next-steps.ts';
+import type { Parked } from '../inspect/parked.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
 import type { FailureKind, WhyFailed } from '../inspect/why-failed.ts';
 
@@ -23,6 +24,9 @@ export interface JobSummary {
   readonly leaseMs?: number;
   readonly leaseOwner?: string;
   readonly notBefore?: number;
+  readonly key?: string;
+  /** The limit or pause that a parked job waits for. */
+  readonly waitsFor?: string;
   /** When the last claim began. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
@@ -83,6 +87,9 @@ export const TOKEN_PARAMETER = 'token';
 export const jobActions = ['cancel', 'takeBack', 'revive'] as const satisfies readonly OperatorAct['act'][];
 export type JobAction = (typeof jobActions)[number];
 
+export const typeActions = ['pause', 'resume', 'limit'] as const;
+export type TypeAction = (typeof typeActions)[number];
+
 export const workerActions = ['kill', 'pause', 'resume'] as const;
 export type WorkerAction = (typeof workerActions)[number];
 
@@ -130,6 +137,7 @@ export interface Figures {
   readonly queue?: QueueDepth;
   /** Estimated since the start; absent where reading is free. */
   readonly readUnits?: number;
+  readonly parked?: Parked;
   readonly health: Health;
   readonly strip: readonly HealthItem[];
   /** The last action on all jobs that match a filter. */

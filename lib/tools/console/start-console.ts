@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { readWait } from '../../client/read-waits.ts';
 import type { Clock, Events, JobQueue, JobStore, Table } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { Routing } from '../../wire/pools.ts';
 import { type HealthSigns, healthOf, type LastHour } from '../inspect/health.ts';
 import { healthStrip } from '../inspect/health-strip.ts';
 import { processOf } from '../inspect/worker-name.ts';
@@ -38,6 +40,12 @@ export interface ConsoleOptions {
   readonly local?: LocalWorkers;
   readonly queueDepth?: WatcherOptions['queueDepth'];
   readonly queueAge?: WatcherOptions['queueAge'];
+  readonly poolsOf?: WatcherOptions['poolsOf'];
+  /** The default queue, by which pending jobs name theirs. */
+  readonly queueUrl?: string;
+  readonly routing?: Routing;
+  /** Recorded with what is paused or limited. @default 'console' */
+  readonly actor?: string;
   /** The deployed system's own metrics. @default - what this console sees */
   readonly metrics?: Metrics;
   readonly where?: Where;
@@ -98,7 +106,9 @@ export async function startConsole(options: ConsoleOptions) {
     rescans: mode === 'local',
     ...(options.rhythm ?? RHYTHMS[mode]),
   });
-  const actions = queue === undefined ? undefined : { store, queue: () => queue, clock, settings, events };
+  const by = options.actor ?? 'console';
+  const actions =
+    queue === undefined ? undefined : { store, table, by, queue: () => queue, clock, settings, events };
   const onAll = actions && new ActOnAll({ actions, table, store, onActed: (jobId) => watcher.note(jobId) });
   const workers = () => allWorkers(watcher, options);
   const lastHour = createLastHour(options, watcher);
@@ -114,7 +124,8 @@ export async function startConsole(options: ConsoleOptions) {
         lastHour: lastHour(),
       };
       const health = healthOf(signs, settings);
-      return { ...watcher.figures(), health, strip: healthStrip(signs, health), task: onAll?.state };
+      const { parked } = signs;
+      return { ...watcher.figures(), parked, health, strip: healthStrip(signs, health), task: onAll?.state };
     },
   });
   const disconnect = local?.connect(watcher, () => feed.workersChanged());
@@ -123,6 +134,7 @@ export async function startConsole(options: ConsoleOptions) {
     ...{ token, files, feed, watcher, store, clock, settings, actions, onAll, local },
     port: () => port,
     trend: (span) => readTrend(options, watcher, span),
+    waitOf: (job) => readWait({ ...options, found: options }, job),
     tellUnknown: options.tellUnknown,
     stopping: stopping.signal,
   });

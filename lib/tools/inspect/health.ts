@@ -225,7 +225,7 @@ function typeReasons({ at, parked }: HealthSigns): HealthReason[] {
     reason(
       'typePaused',
       'degraded',
-      `${type} was paused ${formatDuration(at - since)} ago; ${formatCount(waiting)} of its jobs wait`,
+      `type ${type} was paused ${formatDuration(at - since)} ago; ${formatCount(waiting)} of its jobs wait`,
       `'leasehold resume ${type}' lets them run`,
     ),
   );

@@ -206,7 +206,7 @@ describe('limits and pauses', () => {
     const parked = { ...none, all: count(12), paused };
     expect(of({ parked: { ...parked, paused: paused.slice(0, 1) } })).toMatchObject({
       state: 'degraded',
-      says: 'degraded because a was paused 2 h ago; 3 of its jobs wait',
+      says: 'degraded because type a was paused 2 h ago; 3 of its jobs wait',
       reasons: [{ code: 'typePaused', next: "'leasehold resume a' lets them run" }],
     });
     expect(strip(parked)).toMatchObject({

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { readPools } from '../../../client/pool-states.ts';
 import { scanCostOf } from '../../../client/scan-cost.ts';
 import { resourceVariables } from '../../../wire/environment.ts';
 import type { Where } from '../../console/page-messages.ts';
@@ -77,6 +78,10 @@ async function serve(
     scan: options.scan === true ? inspection.scan : undefined,
     queueDepth: queueUrl === undefined ? undefined : () => describeQueue(sqs, queueUrl),
     queueAge: system.queueAge,
+    queueUrl,
+    routing: system.routing,
+    actor: system.actor,
+    poolsOf: (running) => readPools(system, running),
     metrics,
     where: await whereOf(system),
     send: () => sendLine(found),

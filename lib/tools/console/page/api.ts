@@ -8,6 +8,7 @@ import {
   TOKEN_PARAMETER,
   type Trend,
   type TrendSpan,
+  type TypeAction,
   type WorkerAction,
 } from '../page-messages.ts';
 
@@ -61,6 +62,10 @@ export const postMany = (
   action: JobAction,
 ): Promise<(ActionReply & Partial<ManyReply>) | ManyReply> =>
   post<ManyReply>(`/api/many/${action}`, { jobIds });
+
+/** Without a limit, the definition's counts again. */
+export const postTypeAction = (type: string, action: TypeAction, limit?: number): Promise<ActionReply> =>
+  post(`/api/types/${encodeURIComponent(type)}/${action}`, { limit });
 
 export const postWorkerAction = (pid: number, action: WorkerAction): Promise<ActionReply> =>
   post(`/api/workers/${pid}/${action}`);

@@ -1,21 +1,28 @@
+import { noControl, parseControl } from '../../../protocol/limits/control.ts';
 import type { Table } from '../../../protocol/ports.ts';
 import { parseReaperRow } from '../../../protocol/store/reaper-row.ts';
+import { CONTROL_KEY } from '../../../wire/limits.ts';
 import { LEADER_KEY } from '../../../wire/table.ts';
 import type { HealthSigns } from '../../inspect/health.ts';
 import type { QueueDepth } from '../page-messages.ts';
 import type { WatcherOptions } from './watcher.ts';
 
-type Options = Pick<WatcherOptions, 'clock' | 'queueDepth' | 'queueAge' | 'queueEveryMs'> & {
+type Options = Pick<WatcherOptions, 'clock' | 'queueDepth' | 'queueAge' | 'queueEveryMs' | 'poolsOf'> & {
+  /** One type for each running job. */
+  readonly running: () => Parameters<NonNullable<WatcherOptions['poolsOf']>>[0];
   readonly table: Pick<Table, 'read'>;
   readonly onProblem: (error: unknown) => void;
 };
 
-/** Watches the queue and the reaper's row. */
+/** Watches the queues, the reaper's row and the operators' controls. */
 export class Surroundings {
   readonly #options: Options;
   #queue: QueueDepth | undefined;
   #ageMs: number | undefined;
   #reaper: HealthSigns['reaper'];
+  #pools: HealthSigns['pools'];
+  #untakenPools = new Map<string, number>();
+  control = noControl;
   #readAt = Number.NEGATIVE_INFINITY;
   #untakenSince: number | undefined;
 
@@ -27,15 +34,24 @@ export class Surroundings {
     return this.#queue;
   }
 
+  /** After an operator's act. */
+  lookSoon(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
   async look(): Promise<void> {
-    const { clock, table, queueDepth, queueAge, queueEveryMs } = this.#options;
+    const { clock, table, queueDepth, queueAge, queueEveryMs, poolsOf, running } = this.#options;
     if (clock.monotonic() - this.#readAt < queueEveryMs) return;
     this.#readAt = clock.monotonic();
-    const [queue, ageMs, row] = await Promise.all([
+    const [queue, ageMs, row, control, pools] = await Promise.all([
       this.#orUnknown(queueDepth),
       this.#orUnknown(queueAge),
       table.read(LEADER_KEY),
+      table.read(CONTROL_KEY),
+      this.#orUnknown(poolsOf && (() => poolsOf(running()))),
     ]);
+    this.control = parseControl(control);
+    this.#pools = pools?.map((pool) => ({ ...pool, untakenMs: this.#untakenOf(pool) }));
     this.#queue = queue;
     this.#ageMs = ageMs;
     this.#reaper = row === undefined ? undefined : parseReaperRow(row);
@@ -48,13 +64,22 @@ export class Surroundings {
     this.#untakenSince = isUntaken ? (this.#untakenSince ?? this.#options.clock.monotonic()) : undefined;
   }
 
-  signs(): Pick<HealthSigns, 'queue' | 'oldestMessageMs' | 'untakenMs' | 'reaper'> {
+  #untakenOf({ name, queue, running }: NonNullable<HealthSigns['pools']>[number]): number {
+    const now = this.#options.clock.monotonic();
+    const isUntaken = queue !== undefined && queue.visible > 0 && queue.inFlight + running.count === 0;
+    if (!isUntaken) this.#untakenPools.delete(name);
+    else if (!this.#untakenPools.has(name)) this.#untakenPools.set(name, now);
+    return now - (this.#untakenPools.get(name) ?? now);
+  }
+
+  signs(): Pick<HealthSigns, 'queue' | 'oldestMessageMs' | 'untakenMs' | 'reaper' | 'pools'> {
     const since = this.#untakenSince;
     return {
       queue: this.#queue,
       oldestMessageMs: this.#ageMs,
       untakenMs: since === undefined ? 0 : this.#options.clock.monotonic() - since,
       reaper: this.#reaper,
+      pools: this.#pools,
     };
   }
 

@@ -5,6 +5,7 @@ import type { Clock, Cursor, JobStore, Table } from '../../../protocol/ports.ts'
 import type { Row } from '../../../protocol/writes/row-write.ts';
 import type { Settings } from '../../../settings/settings.ts';
 import type { HealthSigns } from '../../inspect/health.ts';
+import { parkedOf } from '../../inspect/parked.ts';
 import type { Figures, QueueDepth } from '../page-messages.ts';
 import { Failures } from './failures.ts';
 import { createHistory, type History } from './history.ts';
@@ -33,6 +34,11 @@ export interface WatcherOptions {
   readonly readUnits?: number;
   /** Absent without a known queue. */
   readonly queueDepth?: () => Promise<QueueDepth>;
+  /** The queue of each pool; absent where there is only one. */
+  readonly poolsOf?: (running: {
+    readonly types: readonly string[];
+    readonly complete: boolean;
+  }) => Promise<HealthSigns['pools']>;
   /** Undefined where it cannot be known. */
   readonly queueAge?: () => Promise<number | undefined>;
   /** Reads the whole table; set only where that is free or was requested. */
@@ -84,7 +90,10 @@ export class Watcher {
     this.jobs = new KnownJobs({ clock, history: this.history, trend: this.trend });
     this.#index = new IndexReader(table, this.jobs, this.#reads);
     this.#failures = new Failures({ ...options, table, jobs: this.jobs });
-    this.#surroundings = new Surroundings({ ...options, table, onProblem: this.#tell });
+    this.#surroundings = new Surroundings({
+      ...{ ...options, table, onProblem: this.#tell },
+      running: () => ({ types: this.#typesOf('running'), complete: this.#index.running.complete }),
+    });
     this.#looping = this.#loop();
   }
 
@@ -101,6 +110,12 @@ export class Watcher {
   watched(by: 1 | -1): void {
     this.#watchers += by;
     this.#wake(by === 1 ? 'look' : 'wait');
+  }
+
+  /** Reads the operators' controls with the next look, which is now. */
+  noteControl(): void {
+    this.#surroundings.lookSoon();
+    this.#wake('look');
   }
 
   get isWatched(): boolean {
@@ -128,7 +143,7 @@ export class Watcher {
     await inParallel(jobIds, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
   }
 
-  figures(): Omit<Figures, 'health' | 'strip' | 'task'> {
+  figures(): Omit<Figures, 'health' | 'strip' | 'task' | 'parked'> {
     const { counts } = this.jobs;
     const finished = (status: 'done' | 'cancelled') => ({
       count: Math.max(counts[status], this.#scanned?.[status] ?? 0),
@@ -151,6 +166,18 @@ export class Watcher {
     };
   }
 
+  #typesOf(status: JobStatus): string[] {
+    return [...this.jobs.all()].flatMap((job) => (job.status === status ? [job.type] : []));
+  }
+
+  /** What waits for limits and paused types, as far as the pending jobs are read. */
+  #parked() {
+    const waits = [...this.jobs.all()].flatMap(({ status, waitsFor }) =>
+      status === 'pending' && waitsFor !== undefined ? [waitsFor] : [],
+    );
+    return parkedOf(waits, !this.#index.hasUnreadPending, this.#surroundings.control);
+  }
+
   signs(): HealthSigns {
     const { running, pending, failed } = this.figures().counts;
     const byType = Object.entries(this.#failures.byType());
@@ -162,6 +189,7 @@ export class Watcher {
       soonestLeaseEnd: this.#index.soonest('running'),
       soonestHint: this.#index.soonest('pending'),
       ...this.#surroundings.signs(),
+      parked: this.#parked(),
     };
   }
 

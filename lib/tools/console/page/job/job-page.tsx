@@ -109,6 +109,7 @@ function Detail({ detail, now }: { readonly detail: JobDetail; readonly now: num
         <Fact name="type">
           <a href={listLink({ type: job.type })}>{job.type}</a>
         </Fact>
+        {job.key !== undefined && <Fact name="key">{job.key}</Fact>}
         {ran !== undefined && <Fact name="last attempt ran">{formatDuration(ran)}</Fact>}
         <Fact name="errors and crashes">
           {job.errors + job.crashes}

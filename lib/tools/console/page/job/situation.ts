@@ -1,5 +1,7 @@
+import { isPauseGroup, partsOfGroup } from '../../../../wire/limits.ts';
 import { counted } from '../../../inspect/counted.ts';
 import { leasePhase } from '../../../inspect/lease-phase.ts';
+import { nameOfGroup } from '../../../inspect/parked.ts';
 import type { FailureKind } from '../../../inspect/why-failed.ts';
 import type { Hello, JobSummary } from '../../page-messages.ts';
 import { age } from '../format.ts';
@@ -35,10 +37,16 @@ export const recoveryOf = (job: JobSummary): string | undefined =>
     ? `${job.lastError} · running again`
     : undefined;
 
+function parkedWords(waitsFor: string): string {
+  const group = nameOfGroup(partsOfGroup(waitsFor));
+  return isPauseGroup(waitsFor) ? `parked · ${group} is paused` : `parked · waits for a place of ${group}`;
+}
+
 export function situationOf(job: JobSummary, now: number, ownerName: (owner: string) => string): string {
   const error = job.lastError ?? '';
   switch (job.status) {
     case 'pending': {
+      if (job.waitsFor !== undefined) return parkedWords(job.waitsFor);
       const isDue = job.notBefore === undefined || job.notBefore <= now;
       const waits = isDue ? 'waiting for a worker' : `due ${age(job.notBefore ?? 0, now)}`;
       return error === '' ? waits : `${error} · ${waits}`;

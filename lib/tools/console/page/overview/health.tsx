@@ -5,6 +5,7 @@ import { state, useTopic } from '../state.ts';
 /** What each figure counts; throttled requests are listed nowhere. */
 const links: Readonly<Partial<Record<HealthItem['name'], string>>> = {
   waiting: listLink({ status: 'queued' }),
+  parked: '#/types',
   running: listLink({ status: 'running' }),
   workers: '#/workers',
   sweep: listLink({ status: 'running' }),
@@ -30,7 +31,7 @@ export function Health() {
         {health.reasons.length > 0 && (
           <ul>
             {health.reasons.map(({ code, says, next, state: how }) => (
-              <li key={code} data-state={how}>
+              <li key={`${code} ${says}`} data-state={how}>
                 <span class="says">{says}</span> <span class="muted">→ {next}</span>
               </li>
             ))}

@@ -6,6 +6,8 @@ export interface TypeFigures {
   readonly type: string;
   readonly running: number;
   readonly pending: number;
+  /** Of the pending ones: those that wait for a limit or because the type is paused. */
+  readonly parked: number;
   readonly failed: number;
   readonly done: number;
   readonly donePerMinute: number;
@@ -22,9 +24,11 @@ export function overviewByType(
   jobs: Iterable<JobSummary>,
   failedByType: Readonly<Record<string, number>>,
   now: number,
+  controlled: readonly string[] = [],
 ): TypeFigures[] {
   const listed = Map.groupBy(jobs, ({ type }) => type);
-  for (const type of Object.keys(failedByType)) if (!listed.has(type)) listed.set(type, []);
+  for (const type of [...Object.keys(failedByType), ...controlled])
+    if (!listed.has(type)) listed.set(type, []);
   return [...listed]
     .map(([type, own]) => ({ ...figuresOf(type, own, now), failed: failedByType[type] ?? 0 }))
     .sort((a, b) => b.failed - a.failed || b.running - a.running || (a.type < b.type ? -1 : 1));
@@ -39,6 +43,7 @@ function figuresOf(type: string, jobs: readonly JobSummary[], now: number): Omit
     type,
     running: count('running'),
     pending: count('pending'),
+    parked: jobs.filter(({ status, waitsFor }) => status === 'pending' && waitsFor !== undefined).length,
     done: count('done'),
     donePerMinute: recent.length / (WINDOW_MS / 60_000),
     waitMs: median(recent.flatMap(({ waitedMs }) => waitedMs ?? [])),

@@ -3,6 +3,7 @@ import { formatDuration } from '../../../inspect/format-duration.ts';
 import { listLink } from '../address.ts';
 import { figure } from '../format.ts';
 import { state, useNow } from '../state.ts';
+import { Controls, controlledTypes, TypeActions } from './type-actions.tsx';
 import { overviewByType, type TypeFigures } from './type-overview.ts';
 
 const NO_WAIT =
@@ -11,7 +12,7 @@ const NO_WAIT =
 export function TypesView() {
   const now = useNow(2000);
   const types = useMemo(
-    () => overviewByType(state.jobs.values(), state.figures?.failedByType ?? {}, now),
+    () => overviewByType(state.jobs.values(), state.figures?.failedByType ?? {}, now, controlledTypes()),
     [now],
   );
   const isWhole = state.figures?.counts.done.complete === true;
@@ -31,7 +32,7 @@ export function TypesView() {
             <thead>
               <tr>
                 <th scope="col">type</th>
-                {['failed', 'running', 'pending', 'done'].map((name) => (
+                {['failed', 'running', 'pending', 'parked', 'done'].map((name) => (
                   <th key={name} scope="col">
                     {name}
                   </th>
@@ -39,6 +40,7 @@ export function TypesView() {
                 <th scope="col">done a minute</th>
                 <th scope="col">wait</th>
                 <th scope="col">run</th>
+                {state.hello?.writable && <th scope="col" aria-label="actions" />}
               </tr>
             </thead>
             <tbody>
@@ -69,10 +71,12 @@ function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly
     <tr>
       <th scope="row">
         <a href={listLink({ type })}>{type}</a>
+        <Controls type={type} />
       </th>
       {link('failed', state.figures?.counts.failed.complete)}
       {link('running', state.figures?.counts.running.complete)}
       {link('pending', state.figures?.counts.pending.complete)}
+      <td>{figure({ count: figures.parked, complete: state.figures?.counts.pending.complete === true })}</td>
       {link('done', isWhole)}
       <td>{rate === 0 && !isWhole ? '–' : `${rate.toFixed(rate < 10 ? 1 : 0)}${isWhole ? '' : '+'}`}</td>
       <td title={waitMs === undefined ? NO_WAIT : undefined}>
@@ -81,6 +85,11 @@ function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly
       <td title={runMs === undefined ? 'None was done in the last five minutes' : undefined}>
         {runMs === undefined ? '–' : formatDuration(runMs)}
       </td>
+      {state.hello?.writable && (
+        <td>
+          <TypeActions type={type} />
+        </td>
+      )}
     </tr>
   );
 }

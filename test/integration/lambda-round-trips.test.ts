@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import { createQueue } from '../support/engines.ts';
 import type { FaultRule } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
@@ -69,5 +70,35 @@ describe('a worker function', () => {
     seen = [];
     expect(await invoke(handler, messages)).toEqual([]);
     expect(seen).toEqual(ids.flatMap(() => ['UpdateItem claim', 'UpdateItem complete']));
+  });
+});
+
+describe('with pools', () => {
+  const inPools = (queueUrl: string) => {
+    const { tableName, settings } = stack;
+    const resources = { tableName, queueUrl: stack.queueUrl, serviceName: 'test', eventBusName: 'default' };
+    const routing = { pool: 'default', pools: { heavy: { queueUrl, types: ['elsewhere'] } } };
+    const jobs = new URL('../support/child-jobs.ts', import.meta.url);
+    const parts = stack.worker(createRegistry([]), {
+      handlers: { jobs },
+      configuration: { resources, settings, routing },
+    });
+    return createLambdaHost(() => parts.cells, { parts });
+  };
+
+  it('a job in its right queue sends the same requests, and one that is forwarded a write and a message', async () => {
+    const heavy = await createQueue(stack.sqsClient, {});
+    const { handler, ready } = inPools(heavy);
+    await ready;
+    const own = await sent('own');
+    seen = [];
+    expect(await invoke(handler, own)).toEqual([]);
+    expect(seen).toEqual(['UpdateItem claim', 'UpdateItem complete']);
+    await stack.send('elsewhere', {}, { jobId: 'foreign' });
+    const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
+    seen = [];
+    expect(await invoke(handler, message === undefined ? [] : [message])).toEqual([]);
+    expect(seen).toEqual(['UpdateItem claim', 'SendMessageBatch']);
+    expect(await stack.read('foreign')).toMatchObject({ status: 'pending', attempt: 0 });
   });
 });

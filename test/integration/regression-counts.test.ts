@@ -112,6 +112,13 @@ describeOnOneEngine('the price of a transition', (engine) => {
     expect([end.requests, end.units]).toEqual([1, totalUnits(model.complete)]);
   });
 
+  it('is two write units and one request for a job that is stored for another pool', async () => {
+    const { store, cost, clock, request } = scene;
+    const dispatch = planDispatch(clock.now(), clock.now(), settings);
+    const stored = await cost(() => store.schedule(request('foreign').job, dispatch));
+    expect([stored.requests, stored.units]).toEqual([1, 2]);
+  });
+
   it('is 2, 3, 1, 3, 3, 2 write units for a row below 1 KB: claim, beat, checkpoint, retry, claim again, complete', () => {
     const model = jobUnits({ payloadBytes: PAYLOAD.length, resultBytes: 50, checkpointBytes: 0 });
     const { claim, heartbeat, checkpoint, retry, claimAgain, complete, reclaim } = model;

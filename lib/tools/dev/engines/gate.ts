@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingHttpHeaders, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
 
 /** Only clients that sign with this access key may use the engine, and no web page. */
 export interface Gate {
@@ -44,11 +45,13 @@ export async function openGate(
     }
     const { method, url: path, headers } = request;
     const forwarded = send({ ...engine, agent, method, path, headers }, (reply) => {
+      // The client may have left.
+      if (response.destroyed) return void reply.destroy();
       response.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.pipe(response);
+      pipeline(reply, response, () => {});
     });
     forwarded.on('error', () => response.destroy());
-    request.pipe(forwarded);
+    pipeline(request, forwarded, () => {});
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

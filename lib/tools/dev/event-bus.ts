@@ -7,11 +7,12 @@ export type BusEvent = {
   [name in EventName]: { readonly name: name; readonly detail: EventDetails[name] };
 }[EventName];
 
-interface Entry {
+/** A handler may send anything. */
+type Entry = null | {
   readonly Source?: string;
   readonly DetailType?: string;
   readonly Detail?: string;
-}
+};
 
 const TARGET = 'AWSEvents.PutEvents';
 
@@ -26,13 +27,12 @@ export async function startEventBus(onEvent: (event: BusEvent) => void, gate?: G
     if (refused !== undefined) return reply(refusalReply(refused).status, refusalReply(refused).body);
     if (request.headers['x-amz-target'] !== TARGET)
       return reply(400, { __type: 'UnknownOperationException', message: `only ${TARGET} is known here` });
-    void readEntries(request).then(
-      (entries) => {
+    readEntries(request)
+      .then((entries) => {
         for (const event of entries.flatMap(readEvent)) onEvent(event);
         reply(200, { FailedEntryCount: 0, Entries: entries.map(() => ({ EventId: crypto.randomUUID() })) });
-      },
-      (error) => reply(400, { __type: 'SerializationException', message: String(error) }),
-    );
+      })
+      .catch((error) => reply(400, { __type: 'SerializationException', message: String(error) }));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -55,10 +55,12 @@ async function readEntries(request: IncomingMessage): Promise<readonly Entry[]> 
   return Array.isArray(Entries) ? Entries : [];
 }
 
-function readEvent({ Source, DetailType, Detail }: Entry): BusEvent[] {
+function readEvent(entry: Entry): BusEvent[] {
+  const { Source, DetailType, Detail } = entry ?? {};
   if (Source !== EVENT_SOURCE || DetailType === undefined || Detail === undefined) return [];
   try {
-    return [{ name: DetailType, detail: JSON.parse(Detail) } as BusEvent];
+    const detail: unknown = JSON.parse(Detail);
+    return typeof detail === 'object' && detail !== null ? [{ name: DetailType, detail } as BusEvent] : [];
   } catch {
     return [];
   }

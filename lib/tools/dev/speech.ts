@@ -5,7 +5,10 @@ import { commandLine } from './command-line.ts';
 import type { OutputLine } from './lambda-host/output-line.ts';
 import type { StackEvent } from './stack.ts';
 
-const LEVELS: Readonly<Record<string, (text: string) => string>> = { WARN: pc.yellow, ERROR: pc.red };
+const LEVELS = new Map([
+  ['WARN', pc.yellow],
+  ['ERROR', pc.red],
+]);
 /** Fields of every worker line, useless here. */
 const NOISE = new Set([
   'jobId',
@@ -27,8 +30,8 @@ export function rowWithReason(event: StackEvent): string | undefined {
   if (event.kind === 'output' && event.line.kind === 'log' && isRejection(event.line.message))
     return String(event.line.fields.row);
   if (event.kind !== 'bus') return undefined;
-  const { jobId, lastError } = event.event.detail as { jobId?: string; lastError?: string };
-  return lastError?.endsWith(SEE_LAST_ERROR) ? jobId : undefined;
+  const { jobId, lastError } = event.event.detail as { jobId?: string; lastError?: unknown };
+  return String(lastError).endsWith(SEE_LAST_ERROR) ? jobId : undefined;
 }
 
 const isRejection = (message: string): boolean => message.startsWith('message rejected');
@@ -59,7 +62,7 @@ function outputLine(line: OutputLine, reason: string | undefined): string | unde
   if (message === 'run ended') return `${name}${endingOf(fields)}`;
   if (isRejection(message))
     return `${pc.red('message rejected')}: ${reason ?? 'its row is gone'}  (${commandLine} show ${String(fields.row)})`;
-  const paint = LEVELS[level] ?? ((text: string) => text);
+  const paint = LEVELS.get(level) ?? ((text: string) => text);
   const rest = Object.entries(fields).filter(([key, value]) => !NOISE.has(key) && value !== undefined);
   const told = rest
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : stackOr(value)}`)

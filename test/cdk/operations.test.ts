@@ -410,8 +410,8 @@ describe('what alarms cannot work with', () => {
       { runbookUrl: 'https://wiki.example.com/jobs#alarms' },
       /'runbookUrl' is 'https:.*#alarms'; it must have no '#'/,
     ],
-  ])('is refused at synth: %j', (props, says) => {
-    expect(() => synthesize(props)).toThrow(says);
+  ])('is refused at synth: %j', (props, message) => {
+    expect(() => synthesize(props)).toThrow(message);
   });
 });
 

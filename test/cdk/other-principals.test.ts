@@ -247,8 +247,8 @@ describe('what a load asks of table and function', () => {
       /'workerPollers\.maximumPollers' is 3000; it must be a whole number from 2 to 2000/,
     ],
     [{ minimumPollers: 20, maximumPollers: 10 }, /minimumPollers \(20\) above maximumPollers \(10\)/],
-  ])('is no number of pollers that Lambda would refuse: %j', (workerPollers, says) => {
-    expect(() => synthesize({ workerPollers })).toThrow(says);
+  ])('is no number of pollers that Lambda would refuse: %j', (workerPollers, message) => {
+    expect(() => synthesize({ workerPollers })).toThrow(message);
   });
 
   it('is no managed instance, where invocations share a process', () => {

@@ -336,8 +336,8 @@ describe('a pool that cannot work', () => {
       { a: { types: Array.from({ length: 90 }, (_, n) => `a-rather-long-type-${n}`) } },
       'at most 2048 are allowed',
     ],
-  ])('is refused at synth: %s', (_, pools, says) => {
-    expect(() => withPools(() => pools)).toThrow(says);
+  ])('is refused at synth: %s', (_, pools, message) => {
+    expect(() => withPools(() => pools)).toThrow(message);
   });
 
   it('is refused where it has no function, and no jobs module to build one from', () => {

@@ -405,7 +405,7 @@ describe('sending', () => {
   });
 
   it('sends nothing that a worker would refuse', async () => {
-    for (const [args, says] of [
+    for (const [args, message] of [
       [['send', 'no type!'], "'type' is 'no type!'"],
       [['send', 'email', '{"to":'], 'Check the shell quotes'],
       [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
@@ -421,7 +421,7 @@ describe('sending', () => {
     ] as const) {
       const run = await system.run(args);
       expect(run.code).toBe(2);
-      expect(run.stderr).toContain(says);
+      expect(run.stderr).toContain(message);
     }
     expect(await received()).toEqual([]);
   });

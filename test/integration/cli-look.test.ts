@@ -173,12 +173,12 @@ describeOnOneEngine('looking at jobs', (engine) => {
         lastError: string;
         events: { at: number; kind: string }[];
         facts: { errors: number };
-        next: { what: string; says: string }[];
+        next: { what: string; message: string }[];
       }>();
       expect(told.status).toBe('failed');
       expect(told.events.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'failed', 'finished']);
       expect([told.lastError.split('\n')[0], told.facts.errors]).toEqual(['Error: no such mailbox', 1]);
-      expect(told.next[0]?.says).toContain("'leasehold revive broken'");
+      expect(told.next[0]?.message).toContain("'leasehold revive broken'");
     });
 
     it('refuses a job that is not there', async () => {

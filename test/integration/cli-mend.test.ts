@@ -14,7 +14,7 @@ interface Diagnosis {
   results: {
     check: string;
     outcome: string;
-    findings?: { says: string; jobId?: string; repairable: boolean }[];
+    findings?: { message: string; jobId?: string; repairable: boolean }[];
   }[];
   repaired?: { jobId: string; outcome: string }[];
 }

@@ -66,14 +66,14 @@ it('Tab loads the command that is completed', () => {
 });
 
 it('every entry of the list loads the command of its name', async () => {
-  for (const { name, says } of commands) {
+  for (const { name, summary } of commands) {
     const program = await createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} }, [name]);
     const command = program.commands.find((each) => each.name() === name);
     expect([
       name,
       command?.summary(),
       (command?.options.length ?? 0) + (command?.commands.length ?? 0),
-    ]).toEqual([name, says, expect.any(Number)]);
+    ]).toEqual([name, summary, expect.any(Number)]);
     expect([name, command?.description()]).not.toEqual([name, '']);
   }
 });

@@ -168,9 +168,9 @@ describe('the process', () => {
       ['--data', import.meta.filename],
       /for --data cannot be written \(EEXIST\)/,
     ],
-  ])('answers %s in one sentence, at once', async (_what, args, says) => {
+  ])('answers %s in one sentence, at once', async (_what, args, message) => {
     const run = await runProcess(['dev', ...args]);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(says)]);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(message)]);
     expect(run.stderr.trim().split('\n')).toHaveLength(1);
   });
 

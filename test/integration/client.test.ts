@@ -221,10 +221,10 @@ describeOnOneEngine('a client', (engine) => {
       ['a timeout', (c) => c.waitFor('a', { timeoutMs: Number.NaN }), /timeoutMs is NaN/],
     ])(
       'is refused for %s with the value and what is allowed, before anything is written',
-      async (_what, call, says) => {
+      async (_what, call, message) => {
         const refused = await call(client as unknown as Client).catch((error: unknown) => error);
         expect(refused).toBeInstanceOf(BadRequestError);
-        expect(String(refused)).toMatch(says);
+        expect(String(refused)).toMatch(message);
         expect(proxy.counts.UpdateItem).toBeUndefined();
       },
     );

@@ -53,11 +53,11 @@ describe('a type', () => {
     ['a limit of 0', 'sync/limit', { limit: 0 }, /limit is 0.*from 1 to 100/],
     ['a limit that is no number', 'sync/limit', { limit: 'x' }, /limit is 'x'/],
     ['an illegal key', 'sync/limit', { limit: 1, key: 'a:b' }, /key is 'a:b'/],
-  ])('is refused as by the command line for %s, and nothing changes', async (_, path, body, says) => {
+  ])('is refused as by the command line for %s, and nothing changes', async (_, path, body, message) => {
     const before = await control();
     expect(await post(path, body)).toMatchObject({
       ...{ status: 409, ok: false },
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(message),
     });
     expect(await control()).toEqual(before);
   });
@@ -87,7 +87,7 @@ it('shows what is parked, and the place of a job', async () => {
       paused: [{ type: 'mail', waiting: { count: 1 } }],
     });
   const nextOf = async (jobId: string) =>
-    ((await (await stage.request(`/api/jobs/${jobId}`)).json()) as JobDetail).next.map(({ says }) => says);
+    ((await (await stage.request(`/api/jobs/${jobId}`)).json()) as JobDetail).next.map(({ message }) => message);
   expect(await nextOf('second')).toContain('it waits for 2 of 2 of tenant-7; 1 ahead');
   expect((await nextOf('letter')).join()).toContain('it waits because mail was paused');
 });

@@ -104,10 +104,10 @@ describe('pause, resume and limit', () => {
       { act: 'limit', type: 'render', limit: 2, key: 'a' },
       /key is 'a'.*left out/,
     ],
-  ])('refuses %s, and changes nothing', async (_, request, says) => {
+  ])('refuses %s, and changes nothing', async (_, request, message) => {
     await declare();
     const before = await control();
-    await expect(act(request)).rejects.toThrow(says);
+    await expect(act(request)).rejects.toThrow(message);
     expect(await control()).toEqual(before);
   });
 

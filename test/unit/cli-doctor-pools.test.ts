@@ -58,7 +58,7 @@ it('finds types whose queue does not exist', async () => {
   expect(await check('render')).toMatchObject([
     {
       severity: 'problem',
-      says: "LEASEHOLD_POOLS sends render-job to the queue render of pool 'render', which does not exist",
+      message: "LEASEHOLD_POOLS sends render-job to the queue render of pool 'render', which does not exist",
       next: expect.stringContaining('deploy the stack'),
     },
   ]);
@@ -67,7 +67,7 @@ it('finds types whose queue does not exist', async () => {
 it('checks a pool’s queue like the only one', async () => {
   queues({ Dead: dead, Default: well, render: { ...well, VisibilityTimeout: '30' } });
   expect(await check('render')).toMatchObject([
-    { says: expect.stringMatching(/^pool 'render': the queue's visibility timeout is 30 s/) },
+    { message: expect.stringMatching(/^pool 'render': the queue's visibility timeout is 30 s/) },
   ]);
 });
 
@@ -76,7 +76,7 @@ it('finds what was left in the queue of a removed pool, and no empty one', async
   expect(await check()).toMatchObject([
     {
       severity: 'problem',
-      says: '3 messages left in the queue Removed, which no pool has',
+      message: '3 messages left in the queue Removed, which no pool has',
       next: expect.stringContaining('Start DLQ redrive'),
     },
   ]);

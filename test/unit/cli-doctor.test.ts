@@ -66,7 +66,7 @@ describe('checks of rows', () => {
 
   it('find leases and due times that are absurdly far ahead', () => {
     const findings = (row: Row) =>
-      Object.values(rowChecks).flatMap((check) => check(row, context)?.says ?? []);
+      Object.values(rowChecks).flatMap((check) => check(row, context)?.message ?? []);
     const longestMs = job.leaseMs + defaultSettings.skewMs;
     expect(findings({ ...running, leaseUntil: NOW + longestMs })).toEqual([]);
     expect(findings({ ...running, leaseUntil: NOW + longestMs + 1 })).toEqual([
@@ -90,7 +90,7 @@ describe('checks of rows', () => {
   it('find a running row without a lease, and give it to the queue with its attempt kept', async () => {
     for (const attribute of ['leaseUntil', 'leaseOwner']) {
       const row = without(running, attribute);
-      expect(runningWithoutLease(row, context)?.says).toContain(`'${attribute}' is missing`);
+      expect(runningWithoutLease(row, context)?.message).toContain(`'${attribute}' is missing`);
       const mended = await repaired(row, runningWithoutLease);
       expect(mended).toMatchObject({
         status: 'pending',
@@ -109,14 +109,14 @@ describe('checks of rows', () => {
   });
 
   it('find rows that no sweep reads: no lease end, no shard, a shard beyond the swept ones or of the other kind', async () => {
-    for (const [row, says] of [
+    for (const [row, message] of [
       [without(pending, 'leaseUntil'), "without 'leaseUntil'"],
       [without(pending, 'leaseShard'), "without 'leaseShard'"],
       [{ ...pending, leaseShard: 'q8' }, "partition 'q8'"],
       [{ ...pending, leaseShard: 'r1' }, "partition 'r1'"],
       [{ ...running, leaseShard: 'q1' }, "partition 'q1'"],
     ] as const) {
-      expect(unseenByTheIndex(row, context)?.says).toContain(says);
+      expect(unseenByTheIndex(row, context)?.message).toContain(message);
       const mended = await repaired(row, unseenByTheIndex);
       expect(mended && unseenByTheIndex(mended, context)).toBeUndefined();
       expect(mended?.status).toBe('pending');
@@ -128,7 +128,7 @@ describe('checks of rows', () => {
     const cap = NOW + defaultSettings.dispatchLeaseCapMs;
     expect(pendingWithoutDueHint({ ...pending, leaseUntil: cap }, context)).toBeUndefined();
     const row = { ...pending, leaseUntil: cap + 1 };
-    expect(pendingWithoutDueHint(row, context)?.says).toContain('its next hint is due 4 h');
+    expect(pendingWithoutDueHint(row, context)?.message).toContain('its next hint is due 4 h');
     expect(await repaired(row, pendingWithoutDueHint)).toMatchObject({
       leaseUntil: NOW + 60_000,
       dispatches: 1,
@@ -139,14 +139,14 @@ describe('checks of rows', () => {
 
   it('find a finished row that is still in the index, and take it out', async () => {
     const row = { ...done, leaseUntil: NOW };
-    expect(finishedOutOfPlace(row, context)?.says).toContain("still has 'leaseUntil'");
+    expect(finishedOutOfPlace(row, context)?.message).toContain("still has 'leaseUntil'");
     expect(await repaired(row, finishedOutOfPlace)).not.toHaveProperty('leaseUntil');
   });
 
   it('find a failed row that no list shows, and put it among the failures', async () => {
     const failed = { ...done, status: 'failed', finishedAt: NOW - 5, lastError: 'boom' };
     for (const row of [failed, { ...failed, leaseShard: 'r1', leaseUntil: NOW }]) {
-      expect(finishedOutOfPlace(row, context)?.says).toContain('no list of failures shows it');
+      expect(finishedOutOfPlace(row, context)?.message).toContain('no list of failures shows it');
       const mended = await repaired(row, finishedOutOfPlace);
       expect(mended).toMatchObject({
         status: 'failed',
@@ -159,7 +159,7 @@ describe('checks of rows', () => {
 
   it('mend numbers that are missing or were stored as text', async () => {
     const row = { ...without(running, 'errors', 'leaseMs', 'changedBy'), attempt: '3' };
-    expect(unreadable(row, context)?.says).toContain("'attempt' is '3' (string)");
+    expect(unreadable(row, context)?.message).toContain("'attempt' is '3' (string)");
     const mended = await repaired(row, unreadable);
     expect(mended).toMatchObject({ attempt: 3, errors: 0, leaseMs: 20_000, status: 'running' });
     expect(parseJob(mended as Row).status).toBe('running');
@@ -179,7 +179,7 @@ describe('checks of rows', () => {
     const mended = await repaired({ ...without(unset, 'errors'), maxAttempts: '7' }, unreadable);
     expect(mended).toMatchObject({ errors: 0, maxAttempts: 7 });
     expect(mended).not.toHaveProperty('leaseMs');
-    expect(unreadable(without(running, 'maxCrashes'), context)?.says).toContain("'maxCrashes' is missing");
+    expect(unreadable(without(running, 'maxCrashes'), context)?.message).toContain("'maxCrashes' is missing");
   });
 
   it('mend an expiry in milliseconds, which DynamoDB would never reach', async () => {
@@ -208,7 +208,7 @@ describe('checks of the system', () => {
   it('tell every setting that is out of its limits or breaks a relation', () => {
     expect(checkSettings({})).toEqual([]);
     expect(
-      checkSettings({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' })[0]?.says,
+      checkSettings({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' })[0]?.message,
     ).toContain('heartbeatMs (20000) must be at most a third of leaseMs (30000)');
     expect(checkSettings({ LEASEHOLD_LEESE_MS: '1' })[0]).toMatchObject({ severity: 'problem' });
     // The verdict tells it.
@@ -218,8 +218,8 @@ describe('checks of the system', () => {
   it('tell a clock that is further off than half the skew, and only when that is certain', () => {
     const offset = (offsetMs: number) => ({ offsetMs, uncertaintyMs: 500, measuredAt: NOW });
     expect(checkClock(offset(1500), defaultSettings)).toEqual([]);
-    expect(checkClock(offset(1501), defaultSettings)[0]?.says).toContain('ahead of');
-    expect(checkClock(offset(-1501), defaultSettings)[0]?.says).toContain('behind');
+    expect(checkClock(offset(1501), defaultSettings)[0]?.message).toContain('ahead of');
+    expect(checkClock(offset(-1501), defaultSettings)[0]?.message).toContain('behind');
     expect(checkClock(undefined, defaultSettings)[0]?.severity).toBe('warning');
   });
 
@@ -233,9 +233,9 @@ describe('checks of the system', () => {
     const table = { status: 'ACTIVE', rows: 0, bytes: 0, indexes: [index(byLease), index(byWait)] };
     expect(checkTable(table)).toEqual([]);
     expect(checkTable({ ...table, status: 'UPDATING' })).toHaveLength(1);
-    expect(checkTable({ ...table, indexes: [] })[0]?.says).toContain("no index 'byLease'");
+    expect(checkTable({ ...table, indexes: [] })[0]?.message).toContain("no index 'byLease'");
     const narrow = { ...index(byLease), sortKey: 'type', projects: ['status'] };
-    expect(checkTable({ ...table, indexes: [narrow, index(byWait)] }).map(({ says }) => says)).toEqual([
+    expect(checkTable({ ...table, indexes: [narrow, index(byWait)] }).map(({ message }) => message)).toEqual([
       expect.stringContaining('it needs leaseShard, leaseUntil'),
       expect.stringContaining('does not project type, attempt'),
     ]);
@@ -246,7 +246,7 @@ describe('checks of the system', () => {
     for (const fine of [undefined, leader, { ...leader, shards: 8 }])
       expect(checkReaper(fine, defaultSettings)).toEqual([]);
     for (const shards of [100_000, 0, 1.5, '8'])
-      expect(checkReaper({ ...leader, shards }, defaultSettings)[0]?.says).toContain(
+      expect(checkReaper({ ...leader, shards }, defaultSettings)[0]?.message).toContain(
         `has shards ${JSON.stringify(shards)}; allowed is a whole number from 1 to 256`,
       );
   });
@@ -259,32 +259,32 @@ describe('checks of the system', () => {
       redrive: { deadLetterArn: 'arn:aws:sqs:eu-west-1:1:dead', maxReceiveCount: 10 },
     };
     const dead = { ...queue, retentionMs: 14 * DAY };
-    const says = (changes: object, deadChanges: object = {}) =>
+    const message = (changes: object, deadChanges: object = {}) =>
       checkQueue({ ...queue, ...changes }, { ...dead, ...deadChanges }, defaultSettings).map(
-        (finding) => finding.says,
+        (finding) => finding.message,
       );
-    expect(says({})).toEqual([]);
-    expect(says({ visibilityTimeoutMs: 30_000 })).toEqual([
+    expect(message({})).toEqual([]);
+    expect(message({ visibilityTimeoutMs: 30_000 })).toEqual([
       expect.stringContaining('visibility timeout is 30 s'),
     ]);
-    expect(says({ isFifo: true })).toEqual([expect.stringContaining('FIFO')]);
-    expect(says({ maxMessageBytes: 1024 })).toEqual([expect.stringContaining('1024 bytes')]);
-    expect(says({ redrive: undefined })).toEqual([expect.stringContaining('no dead-letter queue')]);
-    expect(says({ redrive: { ...queue.redrive, maxReceiveCount: 3 } })).toEqual([
+    expect(message({ isFifo: true })).toEqual([expect.stringContaining('FIFO')]);
+    expect(message({ maxMessageBytes: 1024 })).toEqual([expect.stringContaining('1024 bytes')]);
+    expect(message({ redrive: undefined })).toEqual([expect.stringContaining('no dead-letter queue')]);
+    expect(message({ redrive: { ...queue.redrive, maxReceiveCount: 3 } })).toEqual([
       expect.stringContaining('after 3 deliveries'),
     ]);
-    expect(says({}, { retentionMs: 4 * DAY })).toEqual([
+    expect(message({}, { retentionMs: 4 * DAY })).toEqual([
       expect.stringContaining('not longer than the queue itself'),
     ]);
-    expect(says({}, { retentionMs: 15 * DAY })).toEqual([
+    expect(message({}, { retentionMs: 15 * DAY })).toEqual([
       expect.stringContaining('as long as finished rows'),
     ]);
     const policy = (Condition?: object) =>
       JSON.stringify({
         Statement: [{ Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sqs:*', Condition }],
       });
-    expect(says({ policy: policy() })).toEqual([expect.stringContaining('lets anyone')]);
-    expect(says({ policy: policy({ ArnEquals: {} }) })).toEqual([]);
-    expect(says({ policy: '{' })).toEqual([expect.stringContaining('not JSON')]);
+    expect(message({ policy: policy() })).toEqual([expect.stringContaining('lets anyone')]);
+    expect(message({ policy: policy({ ArnEquals: {} }) })).toEqual([]);
+    expect(message({ policy: '{' })).toEqual([expect.stringContaining('not JSON')]);
   });
 });

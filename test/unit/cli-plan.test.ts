@@ -159,7 +159,7 @@ describe('plan', () => {
   });
 
   it('refuses what cannot be planned, and says what to give', async () => {
-    for (const [args, says] of [
+    for (const [args, message] of [
       [['--rate', '5'], 'Give two of --running, --rate and --duration'],
       [['--rate', '5', '--duration', '1m', '--running', '5'], 'are 300 running jobs, not 5'],
       [['--rate', '5', '--duration', '1m', '--lease', '1s'], "setting 'leaseMs' is 1000"],
@@ -178,7 +178,7 @@ describe('plan', () => {
     ] as const) {
       const run = await runInProcess(['plan', ...args]);
       expect([args, run.code]).toEqual([args, 2]);
-      expect(run.stderr).toContain(says);
+      expect(run.stderr).toContain(message);
     }
   });
 });

@@ -54,6 +54,6 @@ describe('the facts of a job', () => {
     const next = nextSteps(await read('j'), clock.now(), settings);
     expect(facts).toContain('checkpoint 2 is saved: the next attempt continues from there');
     expect(facts).toContain('progress: {"done":3}');
-    expect(next[0]?.says).toContain('sees the cancellation in the reply to its next heartbeat');
+    expect(next[0]?.message).toContain('sees the cancellation in the reply to its next heartbeat');
   });
 });

@@ -44,15 +44,15 @@ describe('a job that goes on', () => {
   });
 
   it('says what it waits for, and how it ended', () => {
-    const says = (more: Partial<JobSummary>) => situationOf(job(more), NOW, (owner) => owner);
-    expect(says({ status: 'pending' })).toBe('waiting for a worker');
-    expect(says({ status: 'pending', notBefore: NOW + 5_000, lastError: 'Error: 503' })).toBe(
+    const message = (more: Partial<JobSummary>) => situationOf(job(more), NOW, (owner) => owner);
+    expect(message({ status: 'pending' })).toBe('waiting for a worker');
+    expect(message({ status: 'pending', notBefore: NOW + 5_000, lastError: 'Error: 503' })).toBe(
       'Error: 503 · due in 5 s',
     );
-    expect(says({ status: 'failed', failure: 'quarantined', lastError: 'crashed: exit 1' })).toBe(
+    expect(message({ status: 'failed', failure: 'quarantined', lastError: 'crashed: exit 1' })).toBe(
       'quarantined · crashed: exit 1',
     );
-    expect(says({ status: 'failed', failure: 'nonRetryable', lastError: 'NonRetryableError: no' })).toBe(
+    expect(message({ status: 'failed', failure: 'nonRetryable', lastError: 'NonRetryableError: no' })).toBe(
       'not retried · NonRetryableError: no',
     );
   });

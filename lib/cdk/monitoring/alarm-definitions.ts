@@ -52,21 +52,21 @@ function jobAlarms(
     JobsFailed: {
       title: 'jobs failed',
       first: 'ls --status failed',
-      says: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
+      description: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
       metric: metered.metricJobsFailed(perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
     Crashes: {
       title: 'workers or handlers crash',
       first: 'ls --status quarantined',
-      says: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
+      description: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
       metric: metered.metricJobsCrashed(perFiveMinutes),
       threshold: crashAlarmThreshold,
     },
     Reclaims: {
       title: 'jobs were reclaimed',
       first: 'stats --workers',
-      says: `${atLeast(reclaimAlarmThreshold, 'job')} lost the worker within 5 minutes, and went to the next one when the lease lapsed.`,
+      description: `${atLeast(reclaimAlarmThreshold, 'job')} lost the worker within 5 minutes, and went to the next one when the lease lapsed.`,
       metric: metered.metricJobsReclaimed(perFiveMinutes),
       threshold: reclaimAlarmThreshold,
     },
@@ -81,14 +81,14 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
       title: 'the table or the queue cannot be used',
       first: 'doctor',
       pages: true,
-      says: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
+      description: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
       metric: metered.metricStoreFailures(perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
     },
     Throttled: {
       title: 'DynamoDB throttles',
       first: 'stats',
-      says: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
+      description: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
       metric: metered.metricRequestsThrottled(perFiveMinutes),
       threshold: throttleAlarmThreshold,
       periods: 2,
@@ -97,7 +97,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
       title: 'messages go back to the queue',
       first: 'doctor',
       pages: true,
-      says: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
+      description: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
       metric: metered.metricMessagesReturned(perFiveMinutes),
       threshold: returnedAlarmThreshold,
     },
@@ -110,7 +110,7 @@ const queueAge = (
 ): AlarmDefinition => ({
   title: 'jobs wait too long',
   first: 'stats',
-  says: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
+  description: `The oldest message has waited for ${queueAgeAlarmThreshold.toHumanString()} or more.`,
   metric: queue.metricApproximateAgeOfOldestMessage({ period: FIVE_MINUTES, statistic: Stats.MAXIMUM }),
   threshold: queueAgeAlarmThreshold.toSeconds(),
 });
@@ -126,7 +126,7 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
     DeadLetters: {
       title: 'dead letters stay',
       first: 'ls --dlq',
-      says: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      description: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
       // SQS reports each metric only while it has such messages.
       metric: new MathExpression({
         expression: 'FILL(waiting, 0) + FILL(taken, 0)',
@@ -165,7 +165,7 @@ const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> =
     title: 'the worker function fails',
     first: 'doctor',
     pages: true,
-    says: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+    description: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
     metric: worker.metricErrors({ period: FIVE_MINUTES }),
     threshold: 1,
   },
@@ -178,7 +178,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       title: 'the reaper is silent',
       first: 'doctor',
       pages: true,
-      says: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and jobs whose time has come are not started.`,
+      description: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and jobs whose time has come are not started.`,
       // SQS publishes metrics only some time after first use, so a new deployment stays quiet until reapers have run.
       metric: new MathExpression({
         expression: 'IF(queue >= 0, FILL(sweeps, 0))',
@@ -202,14 +202,14 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
     ReaperLate: {
       title: 'the reaper is late',
       first: 'doctor --sweep --dry-run',
-      says: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
+      description: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
       metric: metered.metricReaperLate({ period: FIVE_MINUTES }),
       threshold: 2,
     },
     ClockUnsound: {
       title: 'a clock is wrong',
       first: 'doctor',
-      says: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
+      description: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
       // Only such a process reports its offset.
       metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
       threshold: 1,
@@ -224,7 +224,7 @@ function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, Al
       title: 'recurring jobs are not started',
       first: 'schedules',
       pages: true,
-      says: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
+      description: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
       metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({
         period: FIVE_MINUTES,
         statistic: Stats.MAXIMUM,

@@ -35,7 +35,7 @@ export function createAlarms(
   const alarms = Object.entries(definitions).map(([id, definition]): [string, Alarm] => {
     const alarm = new Alarm(home, id, {
       alarmName: `${serviceName}: ${definition.title}${definition.pool === undefined ? '' : `: pool ${definition.pool}`}`,
-      alarmDescription: `${definition.says} First: leasehold ${definition.first} --service ${serviceName}. Runbook: ${runbookUrl}#${definition.title.toLowerCase().replaceAll(' ', '-')}`,
+      alarmDescription: `${definition.description} First: leasehold ${definition.first} --service ${serviceName}. Runbook: ${runbookUrl}#${definition.title.toLowerCase().replaceAll(' ', '-')}`,
       metric: definition.metric,
       threshold: definition.threshold,
       comparisonOperator: definition.comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -24,7 +24,7 @@ export function moreAlarms({
     ReaperDropped: {
       title: 'reapers are not started',
       first: 'doctor',
-      says: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
+      description: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
       metric: new MathExpression({
         expression: 'FILL(late, 0) + FILL(loop, 0)',
         usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },
@@ -37,7 +37,7 @@ export function moreAlarms({
     ReclaimDelay: {
       title: 'a reclaim was late',
       first: 'doctor --sweep --dry-run',
-      says: `A dead worker's job was reclaimed later than ${reclaimDelayBound(settings) / 1000} s after its lease ended, which the settings promise.`,
+      description: `A dead worker's job was reclaimed later than ${reclaimDelayBound(settings) / 1000} s after its lease ended, which the settings promise.`,
       metric: metered.metricReclaimDelay({ ...perFiveMinutes, statistic: Stats.MAXIMUM }),
       threshold: reclaimDelayBound(settings),
       comparison: ComparisonOperator.GREATER_THAN_THRESHOLD,
@@ -45,14 +45,14 @@ export function moreAlarms({
     ReaperErrors: {
       title: 'the reaper function fails',
       first: 'doctor',
-      says: 'Two or more invocations of the reaper failed within 5 minutes.',
+      description: 'Two or more invocations of the reaper failed within 5 minutes.',
       metric: functions.reaper.metricErrors(perFiveMinutes),
       threshold: 2,
     },
     TableThrottled: {
       title: 'DynamoDB counts throttles',
       first: 'stats',
-      says: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
+      description: 'Reads or writes of the table or its index have been throttled for 10 minutes.',
       metric: new MathExpression({
         expression: 'FILL(tableWrites, 0) + FILL(tableReads, 0) + FILL(indexWrites, 0) + FILL(indexReads, 0)',
         usingMetrics: {
@@ -74,7 +74,7 @@ const workerThrottled = (worker: LambdaFunction): Record<string, AlarmDefinition
   WorkerThrottled: {
     title: 'the worker function is not started',
     first: 'doctor',
-    says: 'Lambda has refused invocations of the worker function for 10 minutes: no concurrency is left for it.',
+    description: 'Lambda has refused invocations of the worker function for 10 minutes: no concurrency is left for it.',
     metric: worker.metricThrottles({ period: FIVE_MINUTES }),
     threshold: 1,
     periods: 2,

@@ -29,7 +29,7 @@ function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
   return {
     title: 'jobs wait and none is started',
     first: 'doctor',
-    says: `Messages have been in the queue for ${minutes} minutes, and no job was started: the worker function is not invoked, or cannot claim.`,
+    description: `Messages have been in the queue for ${minutes} minutes, and no job was started: the worker function is not invoked, or cannot claim.`,
     metric: new MathExpression({
       expression: 'IF(FILL(age, 0) > 0 AND FILL(claimed, 0) == 0, 1, 0)',
       usingMetrics: {
@@ -51,7 +51,7 @@ const nobodyReceives = (
 ): AlarmDefinition => ({
   title: 'jobs wait and no worker takes them',
   first: 'doctor',
-  says: 'Messages have waited for 10 minutes, and none was received.',
+  description: 'Messages have waited for 10 minutes, and none was received.',
   // SQS reports no receives for a queue that is not polled.
   metric: new MathExpression({
     expression: 'IF(FILL(waiting, 0) > 0 AND FILL(received, 0) == 0, 1, 0)',

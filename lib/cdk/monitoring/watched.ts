@@ -27,7 +27,7 @@ export interface AlarmDefinition {
   readonly title: string;
   /** Follows the title in the name of a pool's alarm. */
   readonly pool?: string;
-  readonly says: string;
+  readonly description: string;
   /** The command that an operator runs first, without `leasehold`. */
   readonly first: string;
   readonly metric: IMetric;

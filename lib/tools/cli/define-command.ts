@@ -19,9 +19,9 @@ export const withWide = (command: Command): Command =>
   command.option('--wide', 'cut nothing and leave no column out, however wide the lines get');
 
 export function withSystem(command: Command): Command {
-  const option = (flags: string, says: string) =>
+  const option = (flags: string, message: string) =>
     command.addOption(
-      new Option(flags, says).helpGroup('System (default: the environment, then a local stack):'),
+      new Option(flags, message).helpGroup('System (default: the environment, then a local stack):'),
     );
   option(
     '--service <name>',

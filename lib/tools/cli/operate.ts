@@ -18,7 +18,7 @@ export interface Operated {
   readonly jobId: string;
   readonly outcome: 'written' | 'refused' | 'absent' | 'failed';
   readonly status?: Job['status'];
-  readonly says: string;
+  readonly message: string;
 }
 
 export interface Verb {
@@ -59,18 +59,18 @@ async function operateOn(system: System, jobId: string, verb: Verb): Promise<Ope
   try {
     const result = await (verb.apply ?? ((id) => actOnJob(system, id, verb.act)))(jobId);
     if (result.outcome === 'absent')
-      return { jobId, outcome: 'absent', says: (await unknownJob(system, jobId)).message };
+      return { jobId, outcome: 'absent', message: (await unknownJob(system, jobId)).message };
     const { outcome, job, hintFailed } = result;
     return {
       jobId,
       outcome,
       status: job.status,
-      says: outcome === 'refused' ? whyRefused(verb.act, job) : verb.done(job) + unsent(hintFailed),
+      message: outcome === 'refused' ? whyRefused(verb.act, job) : verb.done(job) + unsent(hintFailed),
     };
   } catch (error) {
     // An unreadable row concerns this job only; an unreachable store concerns all.
     if (!concernsOneRow(error)) throw error;
-    return { jobId, outcome: 'failed', says: (error as Error).message };
+    return { jobId, outcome: 'failed', message: (error as Error).message };
   }
 }
 
@@ -107,11 +107,11 @@ export async function sendHints(system: System, output: Output, hints: readonly 
 export function reportOperated(output: Output, results: readonly Operated[]): ExitCode {
   output.json({ results });
   const { colours } = output;
-  for (const { jobId, outcome, status, says } of results) {
-    if (outcome === 'written') output.say(`${colours.green('✓')} `, `${jobId}  ${says}`);
+  for (const { jobId, outcome, status, message } of results) {
+    if (outcome === 'written') output.say(`${colours.green('✓')} `, `${jobId}  ${message}`);
     else if (!output.isJson)
       output.note(
-        `${colours.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colours)}: `}${says}`,
+        `${colours.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colours)}: `}${message}`,
       );
   }
   return results.every((result) => result.outcome === 'written') ? exitCodes.ok : exitCodes.refused;

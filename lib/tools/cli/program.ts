@@ -60,9 +60,9 @@ export async function createProgram(
     const command =
       entry === called
         ? (await entry.load()).createCommand(context)
-        : new Command(entry.name).description(entry.says);
+        : new Command(entry.name).description(entry.summary);
     if (entry.alias !== undefined) command.alias(entry.alias);
-    program.addCommand(inheriting(command.summary(entry.says).helpGroup(entry.group), program));
+    program.addCommand(inheriting(command.summary(entry.summary).helpGroup(entry.group), program));
   }
   if (args[0] === COMPLETE) {
     const { default: tab } = await import('@bomb.sh/tab/commander');

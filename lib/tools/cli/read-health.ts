@@ -38,10 +38,10 @@ const marks = {
 };
 
 /** The verdict, and what to do about each reason. */
-export function tellHealth(output: Output, { state, says, reasons }: Health): void {
+export function tellHealth(output: Output, { state, message, reasons }: Health): void {
   const { colours } = output;
-  output.say(`${marks[state](colours)} `, says, colours.bold);
-  for (const { state: of, says: why, next } of reasons) {
+  output.say(`${marks[state](colours)} `, message, colours.bold);
+  for (const { state: of, message: why, next } of reasons) {
     if (of !== state) output.say('  ', `also ${of}: ${why}`);
     output.say(`  ${colours.dim('→')} `, next, colours.dim);
   }

@@ -59,8 +59,8 @@ export async function reviveMany(
   const refused = results.filter((result) => result.outcome !== 'written');
   output.json({ revived, refused, interrupted: terminal.interrupted.aborted });
   output.line(`${output.colours.green('revived')} ${counted(revived, 'job')}`);
-  for (const { jobId, says } of refused)
-    if (!output.isJson) output.note(`${output.colours.red('✗')} ${jobId}  ${says}`);
+  for (const { jobId, message } of refused)
+    if (!output.isJson) output.note(`${output.colours.red('✗')} ${jobId}  ${message}`);
   if (terminal.interrupted.aborted)
     output.note(`Interrupted: ${counted(chosen.length - results.length, 'job')} left unchanged.`);
   return refused.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;

@@ -53,8 +53,8 @@ function tell({ job, events, facts, next }: Story, now: number, output: Output, 
     output.say(
       `${colours.cyan('→')} `,
       step.at === undefined
-        ? step.says
-        : `${colours.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.says}`,
+        ? step.message
+        : `${colours.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.message}`,
     );
 }
 
@@ -78,8 +78,8 @@ function tellEvents(events: readonly TimelineEvent[], now: number, output: Outpu
     const mark = `${formatTime(event.at, terminal)}  ${age}  ${attempt}  `;
     // The lines above and the last attempt already tell why it failed.
     const told = inOneLine(event.kind === 'finished' ? { ...event, text: undefined } : event);
-    const says = isWide ? told : withShortOwner(told, event.by);
-    output.say(mark, says, (text) => paint(event.kind, text, colours));
+    const message = isWide ? told : withShortOwner(told, event.by);
+    output.say(mark, message, (text) => paint(event.kind, text, colours));
   }
 }
 

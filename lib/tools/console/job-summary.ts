@@ -81,7 +81,7 @@ export function summaryOfEntry(entry: LeaseEntry, now: number, seen?: JobSummary
 
 /** The end of the last attempt, because the row's error may be older. */
 function lastWordsOf(job: Job): string | undefined {
-  const ending = isFinished(job) ? undefined : lastEnding(job)?.says;
+  const ending = isFinished(job) ? undefined : lastEnding(job)?.message;
   return ending ?? (job.lastError === LEASE_EXPIRED ? 'worker lost' : job.lastError);
 }
 

@@ -22,13 +22,13 @@ export interface HealthReason {
   readonly code: HealthCode;
   readonly state: Exclude<HealthState, 'healthy'>;
   /** Lower case, without a full stop. */
-  readonly says: string;
+  readonly message: string;
   readonly next: string;
 }
 
 export const reason = (
   code: HealthCode,
   state: HealthReason['state'],
-  says: string,
+  message: string,
   next: string,
-): HealthReason => ({ code, state, says, next });
+): HealthReason => ({ code, state, message, next });

@@ -56,7 +56,7 @@ export interface LastHour {
 export interface Health {
   readonly state: HealthState;
   /** `healthy`, or `down because …`. */
-  readonly says: string;
+  readonly message: string;
   /** The worst first. */
   readonly reasons: readonly HealthReason[];
 }
@@ -80,8 +80,8 @@ export function healthOf(signs: HealthSigns, settings: Bounds): Health {
     ...typeReasons(signs),
   ].sort((a, b) => Number(b.state === 'down') - Number(a.state === 'down'));
   const state = reasons[0]?.state ?? 'healthy';
-  const of = reasons.filter((reason) => reason.state === state).map(({ says }) => says);
-  return { state, says: of.length === 0 ? state : `${state} because ${of.join('; ')}`, reasons };
+  const of = reasons.filter((reason) => reason.state === state).map(({ message }) => message);
+  return { state, message: of.length === 0 ? state : `${state} because ${of.join('; ')}`, reasons };
 }
 
 function reaperReasons(signs: HealthSigns, settings: Bounds): HealthReason[] {

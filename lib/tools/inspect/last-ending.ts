@@ -3,7 +3,7 @@ import { isCrash, type Job, LEASE_EXPIRED, type PastClaim } from '../../protocol
 export interface LastEnding {
   readonly attempt: number;
   /** One line. */
-  readonly says: string;
+  readonly message: string;
   /** The attempt that left the row's error; differs where the last attempt ended without one. */
   readonly errorOf: number;
 }
@@ -15,7 +15,7 @@ export function lastEnding(job: Job): LastEnding | undefined {
   if (last === undefined) return undefined;
   return {
     attempt: last.attempt,
-    says: endingOf(last, job.lastError),
+    message: endingOf(last, job.lastError),
     errorOf: ended.findLast((claim) => leavesError(claim))?.attempt ?? last.attempt,
   };
 }

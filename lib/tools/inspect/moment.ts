@@ -43,12 +43,12 @@ export const endingKinds: Readonly<Record<ClaimEnd, MomentKind>> = {
   crashed: 'crashed',
 };
 
-export function inOneLine(moment: Moment & { readonly says: string }): string {
+export function inOneLine(moment: Moment & { readonly message: string }): string {
   const [text = ''] = (moment.text ?? '').split('\n');
   const cause = causeOfCrash(text);
   const again =
     moment.ranAgainMs === undefined ? '' : `; ran again after ${formatDuration(moment.ranAgainMs)}`;
-  return `${moment.says}${cause === '' ? '' : `: ${cause}`}${again}`;
+  return `${moment.message}${cause === '' ? '' : `: ${cause}`}${again}`;
 }
 
 export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>> = {

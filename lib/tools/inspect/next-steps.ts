@@ -31,7 +31,7 @@ export interface NextStep {
     | 'nextHint';
   /** Undefined if it is not tied to a time. */
   readonly at?: number;
-  readonly says: string;
+  readonly message: string;
 }
 
 /** What happens to the job without intervention. */
@@ -45,8 +45,8 @@ export function nextSteps(job: Job, now: number, settings: Settings, wait: Wait 
     case 'failed':
     case 'cancelled':
       return [
-        { what: 'nothing', says: nextOfFinished(job) },
-        { what: 'removal', at: job.expiresAt * 1000, says: 'DynamoDB removes the row some time after' },
+        { what: 'nothing', message: nextOfFinished(job) },
+        { what: 'removal', at: job.expiresAt * 1000, message: 'DynamoDB removes the row some time after' },
       ];
   }
 }
@@ -71,10 +71,10 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
   const then: NextStep = {
     what: 'recovered',
     at: by,
-    says: `if the worker is dead, the reaper has acted by then: ${verdictOf(job, lapse, settings)}`,
+    message: `if the worker is dead, the reaper has acted by then: ${verdictOf(job, lapse, settings)}`,
   };
   const cancel: NextStep[] = job.cancelRequested
-    ? [{ what: 'cancelSeen', says: 'the worker sees the cancellation in the reply to its next heartbeat' }]
+    ? [{ what: 'cancelSeen', message: 'the worker sees the cancellation in the reply to its next heartbeat' }]
     : [];
   if (now < job.leaseUntil)
     return [
@@ -82,14 +82,14 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
       {
         what: 'leaseEnd',
         at: job.leaseUntil,
-        says: 'its lease ends, unless a heartbeat renews it before then',
+        message: 'its lease ends, unless a heartbeat renews it before then',
       },
       then,
     ];
   if (now < by)
     return [
       ...cancel,
-      { what: 'reclaimable', at: lapse, says: 'its lease has ended; the reaper may reclaim it' },
+      { what: 'reclaimable', at: lapse, message: 'its lease has ended; the reaper may reclaim it' },
       then,
     ];
   return [
@@ -97,7 +97,7 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
     {
       what: 'overdue',
       at: by,
-      says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+      message: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
     },
   ];
 }
@@ -108,18 +108,18 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings, wait: W
       {
         what: 'cancelled',
         at: job.leaseUntil,
-        says: 'it is cancelled by whoever handles it next, at the latest by the reaper',
+        message: 'it is cancelled by whoever handles it next, at the latest by the reaper',
       },
     ];
   const due: NextStep[] =
-    now < job.notBefore ? [{ what: 'due', at: job.notBefore, says: 'it becomes due' }] : [];
+    now < job.notBefore ? [{ what: 'due', at: job.notBefore, message: 'it becomes due' }] : [];
   if (job.dispatches === 0 && now < job.leaseUntil)
     return [
       ...due,
       {
         what: 'dispatch',
         at: job.leaseUntil,
-        says: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
+        message: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
       },
     ];
   const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, skewMs: 0, graceMs: 0 });
@@ -129,16 +129,16 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings, wait: W
     job.waitsFor === undefined
       ? {
           what: 'claim',
-          says: `a worker${poolOf(wait)} claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
+          message: `a worker${poolOf(wait)} claims it as soon as it receives its hint from the queue (sent ${times(job.dispatches)})`,
         }
       : {
           what: 'parked',
-          says: `it ${tellWait(job.waitsFor, wait, now)}${wait.pool === undefined ? '' : ` (${tellPool(wait.pool)})`}`,
+          message: `it ${tellWait(job.waitsFor, wait, now)}${wait.pool === undefined ? '' : ` (${tellPool(wait.pool)})`}`,
         },
     {
       what: isOverdue ? 'overdue' : 'nextHint',
       at: job.leaseUntil,
-      says: isOverdue
+      message: isOverdue
         ? "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now"
         : 'if no worker has claimed it, the reaper sends another hint',
     },

@@ -6,7 +6,7 @@ import { defined } from '../../wire/defined.ts';
 import { endingKinds, type Moment, type MomentKind, sentences } from './moment.ts';
 
 export interface TimelineEvent extends Moment {
-  readonly says: string;
+  readonly message: string;
 }
 
 /** The row and the event bus report the same event within this time. */
@@ -19,8 +19,8 @@ export function timelineOf(job: Job, seen: readonly Moment[] = []): TimelineEven
   return events.map((event) => beforeDeath(event, events)).sort(compareEvents);
 }
 
-const event = (moment: Moment, says = sentences[moment.kind](moment)): TimelineEvent =>
-  defined({ ...moment, says }) as TimelineEvent;
+const event = (moment: Moment, message = sentences[moment.kind](moment)): TimelineEvent =>
+  defined({ ...moment, message }) as TimelineEvent;
 
 function toldByRow(job: Job): TimelineEvent[] {
   const begun = new Map(job.claims.map(({ attempt, from }) => [attempt, from]));

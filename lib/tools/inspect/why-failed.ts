@@ -8,7 +8,7 @@ export type FailureKind = 'rejected' | 'quarantined' | 'nonRetryable' | 'attempt
 /** Why a job failed for good, and what to do about it. */
 export interface WhyFailed {
   readonly kind: FailureKind;
-  readonly says: string;
+  readonly message: string;
   readonly advice: string;
 }
 
@@ -35,13 +35,13 @@ export function whyFailed(job: Job): WhyFailed | undefined {
     case 'rejected':
       return {
         kind,
-        says: 'Rejected: the message cannot be run',
+        message: 'Rejected: the message cannot be run',
         advice: 'Have its producer send a valid message. This one cannot be revived.',
       };
     case 'quarantined':
       return {
         kind,
-        says: lostTooOften(job)
+        message: lostTooOften(job)
           ? `Quarantined: its host was lost ${times(job.lapses)} (maxLapses, maxAttempts)`
           : `Quarantined: it crashed ${times(job.crashes)}, and ${job.maxCrashes} is the limit (maxCrashes)`,
         advice: `${remedyFor(job)}, then revive it.`,
@@ -49,19 +49,19 @@ export function whyFailed(job: Job): WhyFailed | undefined {
     case 'nonRetryable':
       return {
         kind,
-        says: 'Not retried: its handler threw a NonRetryableError, or one of its kind',
+        message: 'Not retried: its handler threw a NonRetryableError, or one of its kind',
         advice: 'Another attempt gives the same error. Mend its cause or the data first, then revive it.',
       };
     case 'attemptsUsedUp':
       return {
         kind,
-        says: `Attempts used up: ${job.errors + job.crashes} of ${job.maxAttempts} ended by errors or crashes (maxAttempts)`,
+        message: `Attempts used up: ${job.errors + job.crashes} of ${job.maxAttempts} ended by errors or crashes (maxAttempts)`,
         advice: `${remedyFor(job)}, then revive it: it gets new attempts.`,
       };
     case 'other':
       return {
         kind,
-        says: 'Failed before its attempts were used up',
+        message: 'Failed before its attempts were used up',
         advice: 'The error says which limit it met. Mend that, then revive it.',
       };
   }

@@ -23,16 +23,16 @@ const codes = (over: Partial<HealthSigns>) => of(over).reasons.map(({ code }) =>
 
 describe('the verdict', () => {
   it('is healthy while messages are taken, sweeps are on time and jobs succeed', () => {
-    expect(of({})).toStrictEqual({ state: 'healthy', says: 'healthy', reasons: [] });
+    expect(of({})).toStrictEqual({ state: 'healthy', message: 'healthy', reasons: [] });
   });
 
   it('is down when messages have waited a minute and no worker takes them', () => {
     const idle = { running: count(0), queue: queue(501) };
     expect(of({ ...idle, untakenMs: 60_000 })).toMatchObject({
       state: 'down',
-      says: 'down because 501 messages wait, and no worker takes them',
+      message: 'down because 501 messages wait, and no worker takes them',
     });
-    expect(of({ ...idle, oldestMessageMs: 125_000 }).says).toBe(
+    expect(of({ ...idle, oldestMessageMs: 125_000 }).message).toBe(
       'down because 501 messages wait, the oldest for 2 min 5 s, and no worker takes them',
     );
   });
@@ -53,7 +53,7 @@ describe('the verdict', () => {
 
   it('names saturation when every worker is busy and messages grow old', () => {
     const full = { queue: queue(40, 10), workers: { busy: 10, all: 10 }, oldestMessageMs: 60_000 };
-    expect(of(full).says).toBe(
+    expect(of(full).message).toBe(
       'degraded because 40 messages wait, the oldest for 1 min, and all 10 workers are busy',
     );
     expect(codes({ ...full, oldestMessageMs: 59_999 })).toEqual([]);
@@ -90,7 +90,7 @@ describe('the verdict', () => {
   it('puts what is down before what is degraded, and names only the worst', () => {
     const health = of({ lastHour: { throttled: 1 }, reaper: { wakeAt: NOW - 3_600_000 } });
     expect(health.reasons.map(({ state }) => state)).toEqual(['down', 'degraded']);
-    expect(health.says).toBe('down because no reaper has swept for 1 h; one is started every 1 min');
+    expect(health.message).toBe('down because no reaper has swept for 1 h; one is started every 1 min');
   });
 });
 
@@ -145,7 +145,7 @@ describe('pools', () => {
 
   it('are judged one by one: another pool that works does not hide one that nobody works', () => {
     const stuck = pool({ queue: queue(7), untakenMs: 60_000 });
-    expect(of({ queue: queue(0, 3), pools: [idle, stuck] }).says).toBe(
+    expect(of({ queue: queue(0, 3), pools: [idle, stuck] }).message).toBe(
       "down because 7 messages wait in pool 'render', and no worker takes them",
     );
     expect(codes({ pools: [idle, pool({ queue: queue(7), running: count(1) })] })).toEqual([]);
@@ -166,7 +166,7 @@ describe('pools', () => {
   });
 
   it('whose queue does not exist cannot be sent to', () => {
-    expect(of({ pools: [idle, pool({ isAbsent: true, queue: undefined })] }).says).toBe(
+    expect(of({ pools: [idle, pool({ isAbsent: true, queue: undefined })] }).message).toBe(
       "down because pool 'render' has no queue: Render does not exist, so no job of type render can be sent",
     );
   });
@@ -206,7 +206,7 @@ describe('limits and pauses', () => {
     const parked = { ...none, all: count(12), paused };
     expect(of({ parked: { ...parked, paused: paused.slice(0, 1) } })).toMatchObject({
       state: 'degraded',
-      says: 'degraded because type a was paused 2 h ago; 3 of its jobs wait',
+      message: 'degraded because type a was paused 2 h ago; 3 of its jobs wait',
       reasons: [{ code: 'typePaused', next: "'leasehold resume a' lets them run" }],
     });
     expect(strip(parked)).toMatchObject({

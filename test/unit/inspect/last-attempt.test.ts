@@ -24,7 +24,7 @@ describe('how the last attempt ended', () => {
     });
     expect(lastEnding(job)).toEqual({
       attempt: 2,
-      says: 'released at a deadline or shutdown, not charged',
+      message: 'released at a deadline or shutdown, not charged',
       errorOf: 1,
     });
   });
@@ -44,9 +44,9 @@ describe('how the last attempt ended', () => {
       'ran out of invocation time without storing a new checkpoint',
     ],
     ['takenBack', undefined, 'taken back by an operator, not charged'],
-  ])('is told of %s by %s', (outcome, cause, says) => {
+  ])('is told of %s by %s', (outcome, cause, message) => {
     const job = pending({ attempt: 1, lastError: cause, ...claim(1, outcome, cause) });
-    expect(lastEnding(job)?.says).toBe(says);
+    expect(lastEnding(job)?.message).toBe(message);
   });
 
   it('is the one before, while the job runs', () => {
@@ -54,7 +54,7 @@ describe('how the last attempt ended', () => {
       ...{ status: 'running', leaseShard: 'r0', attempt: 2, lastError: 'crashed: boom' },
       ...claim(1, 'crashed', 'crashed: boom'),
     });
-    expect(lastEnding(job)).toMatchObject({ attempt: 1, says: 'crashed: boom' });
+    expect(lastEnding(job)).toMatchObject({ attempt: 1, message: 'crashed: boom' });
   });
 
   it('is unknown before the first attempt has ended', () => {
@@ -96,7 +96,7 @@ describe('what to do about a failure', () => {
     const job = parseJob(
       finishedRow('a', 'failed', { crashes: 3, lastError: 'crashed: out of memory (heap)' }),
     );
-    expect(nextSteps(job, 0, settings)[0]?.says).toMatch(
+    expect(nextSteps(job, 0, settings)[0]?.message).toMatch(
       /^nothing until you act. Give it more memory .*; then run 'leasehold revive a'$/,
     );
   });

@@ -39,38 +39,38 @@ describe('the story of a job', () => {
       claim03: claim(3, 'retried'),
     });
     expect(events).toStrictEqual([
-      { at: 100, kind: 'created', says: "first seen as a 'report' job" },
-      { at: 1_000, kind: 'claimed', attempt: 1, by: 'w/1', says: 'claimed by w/1' },
+      { at: 100, kind: 'created', message: "first seen as a 'report' job" },
+      { at: 1_000, kind: 'claimed', attempt: 1, by: 'w/1', message: 'claimed by w/1' },
       {
         at: 1_500,
         kind: 'reclaimed',
         attempt: 1,
         ranAgainMs: 500,
-        says: 'its lease lapsed; the reaper reclaimed the job',
+        message: 'its lease lapsed; the reaper reclaimed the job',
       },
       {
         at: 1_500,
         kind: 'fenced',
         attempt: 1,
         by: 'w/1',
-        says: 'fenced: whatever w/1 still writes is refused',
+        message: 'fenced: whatever w/1 still writes is refused',
       },
-      { at: 2_000, kind: 'claimed', attempt: 2, by: 'w/2', says: 'claimed by w/2' },
+      { at: 2_000, kind: 'claimed', attempt: 2, by: 'w/2', message: 'claimed by w/2' },
       {
         at: 2_500,
         kind: 'released',
         attempt: 2,
-        says: 'released by its worker (deadline or shutdown)',
+        message: 'released by its worker (deadline or shutdown)',
       },
-      { at: 3_000, kind: 'claimed', attempt: 3, by: 'w/3', says: 'claimed by w/3' },
+      { at: 3_000, kind: 'claimed', attempt: 3, by: 'w/3', message: 'claimed by w/3' },
       {
         at: 3_500,
         kind: 'retried',
         attempt: 3,
-        says: 'its handler threw; the job will be retried',
+        message: 'its handler threw; the job will be retried',
       },
-      { at: 60_000, kind: 'claimed', attempt: 4, by: 'w/1', says: 'claimed by w/1' },
-      { at: 70_000, kind: 'heartbeat', attempt: 4, by: 'w/1', says: 'last heartbeat of w/1' },
+      { at: 60_000, kind: 'claimed', attempt: 4, by: 'w/1', message: 'claimed by w/1' },
+      { at: 70_000, kind: 'heartbeat', attempt: 4, by: 'w/1', message: 'last heartbeat of w/1' },
     ]);
     expect(facts).toEqual([
       'claimed 4 times; since it was created or last revived, 1 ended by errors, 1 by crashes, 0 by lost hosts, 1 released',
@@ -124,8 +124,8 @@ describe('the story of a job', () => {
 
   it('gives a cause where one is known', () => {
     const last = (over: Record<string, unknown>) => {
-      const { says, text } = told(over).events.at(-1) ?? {};
-      return [says, text];
+      const { message, text } = told(over).events.at(-1) ?? {};
+      return [message, text];
     };
     const retried = { claim01: claim(1, 'retried') };
     expect(last({ ...retried, lastError: 'boom' })).toEqual([
@@ -151,26 +151,26 @@ describe('what happens next, word for word', () => {
   const removed = {
     what: 'removal',
     at: 2_000_000_000_000,
-    says: 'DynamoDB removes the row some time after',
+    message: 'DynamoDB removes the row some time after',
   };
   const dead = {
     what: 'recovered',
     at: 222_500,
-    says: 'if the worker is dead, the reaper has acted by then: given to the next worker (lapse 1 of 5)',
+    message: 'if the worker is dead, the reaper has acted by then: given to the next worker (lapse 1 of 5)',
   };
 
   it('to a finished job', () => {
-    const revive = { what: 'nothing', says: "nothing, until an operator runs 'leasehold revive j1'" };
-    expect(next({ status: 'done' }, 0)).toEqual([{ what: 'nothing', says: 'nothing: it is done' }, removed]);
+    const revive = { what: 'nothing', message: "nothing, until an operator runs 'leasehold revive j1'" };
+    expect(next({ status: 'done' }, 0)).toEqual([{ what: 'nothing', message: 'nothing: it is done' }, removed]);
     expect(next({ status: 'failed' }, 0)).toEqual([
       {
         what: 'nothing',
-        says: "nothing until you act. Mend what the error names; then run 'leasehold revive j1'",
+        message: "nothing until you act. Mend what the error names; then run 'leasehold revive j1'",
       },
       removed,
     ]);
     expect(next({ status: 'cancelled' }, 0)).toEqual([revive, removed]);
-    expect(next({ status: 'done', crashes: 2 }, 0)[0]?.says).toBe(
+    expect(next({ status: 'done', crashes: 2 }, 0)[0]?.message).toBe(
       'nothing: it is done, although it crashed 2 times',
     );
   });
@@ -179,12 +179,12 @@ describe('what happens next, word for word', () => {
     const ends = {
       what: 'leaseEnd',
       at: 100_000,
-      says: 'its lease ends, unless a heartbeat renews it before then',
+      message: 'its lease ends, unless a heartbeat renews it before then',
     };
     const ended = {
       what: 'reclaimable',
       at: 102_000,
-      says: 'its lease has ended; the reaper may reclaim it',
+      message: 'its lease has ended; the reaper may reclaim it',
     };
     expect(next(running, 99_999)).toEqual([ends, dead]);
     expect(next(running, 100_000)).toEqual([ended, dead]);
@@ -193,21 +193,21 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 222_500,
-        says: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+        message: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });
 
   it('to a pending job, to the tick', () => {
-    const due = { what: 'due', at: 50, says: 'it becomes due' };
+    const due = { what: 'due', at: 50, message: 'it becomes due' };
     const claims = {
       what: 'claim',
-      says: 'a worker claims it as soon as it receives its hint from the queue (sent once)',
+      message: 'a worker claims it as soon as it receives its hint from the queue (sent once)',
     };
     const hints = {
       what: 'nextHint',
       at: 100_000,
-      says: 'if no worker has claimed it, the reaper sends another hint',
+      message: 'if no worker has claimed it, the reaper sends another hint',
     };
     expect(next({ notBefore: 50 }, 49)).toEqual([due, claims, hints]);
     expect(next({ notBefore: 50 }, 50)).toEqual([claims, hints]);
@@ -217,7 +217,7 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 100_000,
-        says: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+        message: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });

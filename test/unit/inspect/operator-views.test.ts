@@ -95,7 +95,7 @@ describe('the timeline of a job', () => {
   const told = (over: Record<string, unknown>) => {
     const job = parseJob(row({ createdAt: 1, ...over }));
     const events = timelineOf(job).map(
-      ({ kind, says, text }) => `${kind}: ${says}${text === undefined ? '' : `: ${text}`}`,
+      ({ kind, message, text }) => `${kind}: ${message}${text === undefined ? '' : `: ${text}`}`,
     );
     return { events, facts: tellFacts(factsOf(job), job.status).join(' | ') };
   };

@@ -41,14 +41,14 @@ describe('a timeline with what was seen', () => {
         attempt: 1,
         text: '250 ms after',
         ranAgainMs: 1_000,
-        says: 'its lease lapsed; the reaper reclaimed the job',
+        message: 'its lease lapsed; the reaper reclaimed the job',
       },
     ]);
   });
 
   it('finds the attempt of a moment whose onlooker did not know it', () => {
     const [killed] = timelineOf(job, [{ at: 2_000, kind: 'killed' }]).filter(({ kind }) => kind === 'killed');
-    expect(killed).toEqual({ at: 2_000, kind: 'killed', attempt: 1, says: 'its worker was killed' });
+    expect(killed).toEqual({ at: 2_000, kind: 'killed', attempt: 1, message: 'its worker was killed' });
   });
 
   it('puts a checkpoint that was seen after its worker’s death before it', () => {
@@ -111,7 +111,7 @@ describe('the page of a job whose lease has ended', () => {
     expect(next[0]).toEqual({
       what: 'reclaimable',
       at: 38_000,
-      says: 'its lease has ended; the reaper may reclaim it',
+      message: 'its lease has ended; the reaper may reclaim it',
     });
   });
 

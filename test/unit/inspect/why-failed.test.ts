@@ -26,7 +26,7 @@ describe('why a job failed', () => {
   ])('is told as %s by its counts: %o', (kind, over) => {
     expect(of(over)).toMatchObject({
       kind,
-      says: expect.stringMatching(/^[A-Z]/),
+      message: expect.stringMatching(/^[A-Z]/),
       advice: expect.stringMatching(/\.$/),
     });
   });

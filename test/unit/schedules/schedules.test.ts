@@ -127,10 +127,10 @@ describe('a schedule that cannot be', () => {
     [{ ...good, lateAfterMs: 1 }, /'lateAfterMs' is 1; it must be a whole number from 60000 to 86400000/],
     [{ ...good, tz: 'UTC' }, /unknown key 'tz'.*Allowed: cron, rate, timeZone/],
     ['0 3 * * ? *', /it must be an object with 'cron' or 'rate'/],
-  ])('%o is refused with its value, what is allowed and what to do', (schedule, says) => {
+  ])('%o is refused with its value, what is allowed and what to do', (schedule, message) => {
     const found = problems(schedule);
     expect(found).toHaveLength(1);
-    expect(found[0]).toMatch(says);
+    expect(found[0]).toMatch(message);
     expect(found[0]).toMatch(/^schedule 'nightly'/);
   });
 

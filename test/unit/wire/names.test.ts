@@ -53,9 +53,9 @@ describe('names that both sides share', () => {
 
   it('says of every metric what it counts', () => {
     expect([METRIC_NAMESPACE, METRIC_DIMENSION]).toEqual(['Leasehold', 'service']);
-    for (const [name, { description: says }] of Object.entries(metrics)) {
+    for (const [name, { description: message }] of Object.entries(metrics)) {
       expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
-      expect(says.length).toBeGreaterThan(10);
+      expect(message.length).toBeGreaterThan(10);
     }
   });
 });

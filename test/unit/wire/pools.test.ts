@@ -38,8 +38,8 @@ describe('pools', () => {
       { a: pool(...Array.from({ length: 100 }, (_, n) => `a-rather-long-type-${n}`)) },
       'at most 2048 are allowed. Use fewer pools or types',
     ],
-  ])('are refused: %s', (_, given, says) => {
-    expect(parsePools(JSON.stringify(given)).problems).toEqual([expect.stringContaining(says)]);
+  ])('are refused: %s', (_, given, message) => {
+    expect(parsePools(JSON.stringify(given)).problems).toEqual([expect.stringContaining(message)]);
   });
 
   it.each(['nonsense', '[1]', '{"a":{}}', 'null'])('are refused where they cannot be read: %s', (text) => {

@@ -95,7 +95,7 @@ async function send(
   const known = options.force ? undefined : await usedId(system, options.jobId);
   const sent = known ?? (await sendOne(context, system, type, value, fields, options.force));
   const { jobId } = sent;
-  if (known !== undefined) output.note(known.says);
+  if (known !== undefined) output.note(known.message);
   if (options.wait !== true) {
     output.json(sent);
     output.line(
@@ -122,7 +122,7 @@ async function usedId(system: System, jobId: string | undefined) {
   const job = jobId === undefined ? undefined : await system.store.read(jobId);
   if (job === undefined) return undefined;
   const { type, status } = job;
-  return { outcome: 'known', jobId: job.jobId, type, status, says: saysOf(job) };
+  return { outcome: 'known', jobId: job.jobId, type, status, message: saysOf(job) };
 }
 
 function saysOf(job: Job): string {

@@ -34,7 +34,7 @@ async function checkPool(
 ): Promise<Finding[]> {
   try {
     const findings = checkQueue(await describeQueue(sqs, queueUrl), deadLetters, settings);
-    return findings.map((finding) => ({ ...finding, says: `pool '${name}': ${finding.says}` }));
+    return findings.map((finding) => ({ ...finding, message: `pool '${name}': ${finding.message}` }));
   } catch (error) {
     if (!isAbsentQueue(error)) throw error;
     return [

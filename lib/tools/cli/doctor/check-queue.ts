@@ -16,13 +16,13 @@ export function checkQueue(
       ? [problem('the queue is a FIFO queue, which cannot delay single messages', 'use a standard queue')]
       : []),
     ...[...deliveryProblems(queue, settings), ...deadLetterProblems(queue, deadLetters, settings)]
-      .filter((says) => says !== undefined)
-      .map((says) => problem(says, DEPLOY)),
+      .filter((message) => message !== undefined)
+      .map((message) => problem(message, DEPLOY)),
     ...checkPolicy(queue),
   ];
 }
 
-const when = (isWrong: boolean, says: string): string | undefined => (isWrong ? says : undefined);
+const when = (isWrong: boolean, message: string): string | undefined => (isWrong ? message : undefined);
 
 function deliveryProblems(queue: QueueDescription, settings: Settings) {
   const { visibilityTimeoutMs, retentionMs, maxMessageBytes } = queue;

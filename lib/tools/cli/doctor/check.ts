@@ -3,7 +3,7 @@ import type { RowWrite } from '../../../protocol/writes/row-write.ts';
 
 export interface Finding {
   readonly severity: 'problem' | 'warning';
-  readonly says: string;
+  readonly message: string;
   /** What the operator should do, or what --repair would do. */
   readonly next: string;
   readonly jobId?: string;
@@ -36,5 +36,5 @@ export async function runCheck(
   }
 }
 
-export const problem = (says: string, next: string): Finding => ({ severity: 'problem', says, next });
-export const warning = (says: string, next: string): Finding => ({ severity: 'warning', says, next });
+export const problem = (message: string, next: string): Finding => ({ severity: 'problem', message, next });
+export const warning = (message: string, next: string): Finding => ({ severity: 'warning', message, next });

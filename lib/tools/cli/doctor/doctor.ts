@@ -135,7 +135,7 @@ function tell(output: Output, result: CheckResult, repairs: boolean): void {
   for (const finding of findings.slice(0, TOLD)) {
     const mark = finding.severity === 'problem' ? colours.red('problem') : colours.yellow('warning');
     const next = isRepairable(finding) && !repairs ? `--repair would ${finding.next}` : finding.next;
-    output.say(`  ${mark} `, finding.says);
+    output.say(`  ${mark} `, finding.message);
     output.say(`          ${colours.dim('→')} `, next, colours.dim);
   }
   if (findings.length > TOLD)
@@ -182,9 +182,9 @@ async function repair(
   if (first.some((finding) => finding.repair.dispatch !== undefined)) system.queueUrl();
   if (!(await confirmed(terminal, `Repair ${counted(first.length, 'row')}?`, options))) return undefined;
   const repaired = await repairRows(system, output, first);
-  for (const { jobId, outcome, says } of repaired)
+  for (const { jobId, outcome, message } of repaired)
     output.line(
-      `${outcome === 'repaired' ? output.colours.green('repaired') : output.colours.yellow(outcome)} ${jobId}  ${says}`,
+      `${outcome === 'repaired' ? output.colours.green('repaired') : output.colours.yellow(outcome)} ${jobId}  ${message}`,
     );
   return repaired;
 }

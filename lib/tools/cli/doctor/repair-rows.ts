@@ -9,7 +9,7 @@ export interface Repaired {
   readonly jobId: string;
   /** `moved`: the row changed after the check and stays as it is. */
   readonly outcome: 'repaired' | 'moved' | 'failed';
-  readonly says: string;
+  readonly message: string;
 }
 
 type Repairable = Finding & { readonly jobId: string; readonly repair: Repair };
@@ -33,15 +33,15 @@ export async function repairRows(
         hints.push({ jobId, type: repair.type, dispatch: repair.dispatch });
       results.push(
         applied
-          ? { finding, jobId, outcome: 'repaired', says: next }
-          : { finding, jobId, outcome: 'moved', says: 'changed since it was checked; left as it is' },
+          ? { finding, jobId, outcome: 'repaired', message: next }
+          : { finding, jobId, outcome: 'moved', message: 'changed since it was checked; left as it is' },
       );
     } catch (error) {
       results.push({
         finding,
         jobId,
         outcome: 'failed',
-        says: error instanceof Error ? error.message : String(error),
+        message: error instanceof Error ? error.message : String(error),
       });
     }
   }

@@ -22,8 +22,8 @@ const ownKeys = (row: Row): boolean => typeof row.jobId === 'string' && /[:#]/.t
 const isUnfinished = (row: Row): boolean => row.status === 'pending' || row.status === 'running';
 const FINISHED: readonly unknown[] = ['done', 'failed', 'cancelled'];
 const named = (row: Row): string => String(row.jobId);
-const wrong = (row: Row, says: string, next: string, repair?: Repair): Finding => ({
-  ...problem(says, next),
+const wrong = (row: Row, message: string, next: string, repair?: Repair): Finding => ({
+  ...problem(message, next),
   jobId: named(row),
   repair,
 });
@@ -50,7 +50,7 @@ const runningWithoutLease: RowCheck = (row, context) => {
 const unseenByTheIndex: RowCheck = (row, context) => {
   if (!isUnfinished(row) || runningWithoutLease(row, context) !== undefined) return undefined;
   const partitions = allShards(context.settings.shards)[row.status === 'running' ? 'running' : 'pending'];
-  const says =
+  const message =
     typeof row.leaseUntil !== 'number'
       ? `'${named(row)}' is pending without 'leaseUntil': it is in no index`
       : typeof row.leaseShard !== 'string'
@@ -58,10 +58,10 @@ const unseenByTheIndex: RowCheck = (row, context) => {
         : partitions.includes(row.leaseShard)
           ? undefined
           : `'${named(row)}' is ${row.status} in partition '${row.leaseShard}', which no sweep reads for ${row.status} jobs (${partitions[0]} to ${partitions.at(-1)})`;
-  if (says === undefined) return undefined;
+  if (message === undefined) return undefined;
   return wrong(
     row,
-    says,
+    message,
     'make it pending in its own partition and send a hint',
     toPendingRepair(row, context),
   );
@@ -141,7 +141,7 @@ const unreadable: RowCheck = (row, context) => {
       ? {
           severity: 'problem',
           jobId: job.jobId,
-          says: `'${job.jobId}' expires at ${job.expiresAt}, which looks like milliseconds; DynamoDB expects seconds and would never remove the row`,
+          message: `'${job.jobId}' expires at ${job.expiresAt}, which looks like milliseconds; DynamoDB expects seconds and would never remove the row`,
           next: 'convert it to seconds',
           repair: attributesRepair(row, { expiresAt: Math.ceil(job.expiresAt / 1000) }, context),
         }
@@ -152,7 +152,7 @@ const unreadable: RowCheck = (row, context) => {
     return {
       severity: 'problem',
       jobId: named(row),
-      says: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
+      message: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
       next:
         repaired === undefined
           ? 'fail it, and keep what it holds'
@@ -218,7 +218,7 @@ const ofNewerVersion: RowCheck = (row) =>
     ? {
         severity: 'warning',
         jobId: named(row),
-        says: `'${named(row)}' has format ${String(row.format)}, which this version does not know; it is left alone`,
+        message: `'${named(row)}' has format ${String(row.format)}, which this version does not know; it is left alone`,
         next: 'use the version that wrote it, or a newer one',
       }
     : undefined;

@@ -15,7 +15,7 @@ export function checkSettings(variables: Readonly<Record<string, string | undefi
     return [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return error.problems.map((says) => problem(says, 'correct the setting in the stack and deploy'));
+    return error.problems.map((message) => problem(message, 'correct the setting in the stack and deploy'));
   }
 }
 

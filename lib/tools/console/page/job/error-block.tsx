@@ -3,21 +3,21 @@ import { CopyButton } from '../copy.tsx';
 
 /** `caused by` starts another part. */
 interface ErrorPart {
-  readonly says: string;
+  readonly headline: string;
   readonly frames: readonly string[];
 }
 
 function partsOf(text: string): ErrorPart[] {
-  const parts: { says: string[]; frames: string[] }[] = [];
+  const parts: { headline: string[]; frames: string[] }[] = [];
   for (const line of text.split('\n')) {
     const isFrame = /^\s+at /.test(line);
     const last = parts.at(-1);
     if (last === undefined || line.startsWith('caused by ') || (!isFrame && last.frames.length > 0))
-      parts.push({ says: isFrame ? [] : [line], frames: isFrame ? [line.trim()] : [] });
+      parts.push({ headline: isFrame ? [] : [line], frames: isFrame ? [line.trim()] : [] });
     else if (isFrame) last.frames.push(line.trim());
-    else last.says.push(line);
+    else last.headline.push(line);
   }
-  return parts.map(({ says, frames }) => ({ says: says.join('\n'), frames }));
+  return parts.map(({ headline, frames }) => ({ headline: headline.join('\n'), frames }));
 }
 
 /** Library and Node frames are rarely where to look first. */
@@ -33,7 +33,7 @@ export function ErrorBlock(props: {
   return (
     <section class="failure" data-is-end={failure !== undefined} aria-labelledby="failure-title">
       <header>
-        <h3 id="failure-title">{failure?.says ?? title}</h3>
+        <h3 id="failure-title">{failure?.message ?? title}</h3>
         <CopyButton text={text} what="the error" />
       </header>
       {partsOf(text).map((part, i) => (
@@ -44,10 +44,10 @@ export function ErrorBlock(props: {
   );
 }
 
-function ErrorPartView({ part: { says, frames } }: { readonly part: ErrorPart }) {
+function ErrorPartView({ part: { headline, frames } }: { readonly part: ErrorPart }) {
   return (
     <>
-      {says !== '' && <p class="error-says">{says}</p>}
+      {headline !== '' && <p class="error-headline">{headline}</p>}
       {frames.length > 0 && (
         <details class="stack">
           <summary>

@@ -165,14 +165,14 @@ function Status({ detail, now }: { readonly detail: JobDetail; readonly now: num
 function Next({ steps, now }: { readonly steps: readonly NextStep[]; readonly now: number }) {
   return (
     <ol class="next" aria-label="What happens next">
-      {steps.map(({ at, says }) => (
-        <li key={says}>
+      {steps.map(({ at, message }) => (
+        <li key={message}>
           {at !== undefined && (
             <time dateTime={new Date(at).toISOString()} title={dateAndTime(at)}>
               {formatAge(at, now)}
             </time>
           )}
-          {says}
+          {message}
         </li>
       ))}
     </ol>
@@ -215,7 +215,7 @@ const labels: Readonly<Record<JobAction, string>> = {
   takeBack: 'take back',
   revive: 'revive',
 };
-const says: Readonly<Record<JobAction, string>> = {
+const titles: Readonly<Record<JobAction, string>> = {
   cancel: 'End it; the worker of a running job is told with the reply to its next heartbeat',
   takeBack: 'Take it back from its worker and give it to the next',
   revive: 'Run it again, with new budgets',
@@ -233,7 +233,7 @@ function Actions({ detail, onDone }: { readonly detail: JobDetail; readonly onDo
           key={action}
           type="button"
           class={action === 'cancel' ? 'button danger' : 'button'}
-          title={says[action]}
+          title={titles[action]}
           disabled={!canAct || (action === 'cancel' && job.cancelRequested === true)}
           onClick={async () => {
             toast(await postJobAction(job.jobId, action));

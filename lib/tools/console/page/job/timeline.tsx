@@ -52,7 +52,7 @@ function EntryItem({ entry, start }: { readonly entry: TimelineEntry; readonly s
   const { event, lastAt } = entry;
   const { at, kind, attempt } = event;
   const text = kind === 'log' ? undefined : event.text;
-  const look = kind === 'finished' ? event.says : kind;
+  const look = kind === 'finished' ? event.message : kind;
   return (
     <li data-kind={look}>
       <time dateTime={new Date(at).toISOString()} title={timeOfDay(at)}>
@@ -76,5 +76,5 @@ function titleOf({ event, counts }: TimelineEntry): string {
       .filter((kind) => counts[kind] > 0)
       .map((kind) => counted(counts[kind], kind))
       .join(', ');
-  return event.kind === 'log' ? (event.text ?? '') : event.says;
+  return event.kind === 'log' ? (event.text ?? '') : event.message;
 }

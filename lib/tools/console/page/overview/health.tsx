@@ -30,9 +30,9 @@ export function Health() {
         </p>
         {health.reasons.length > 0 && (
           <ul>
-            {health.reasons.map(({ code, says, next, state: how }) => (
-              <li key={`${code} ${says}`} data-state={how}>
-                <span class="says">{says}</span> <span class="muted">→ {next}</span>
+            {health.reasons.map(({ code, message, next, state: how }) => (
+              <li key={`${code} ${message}`} data-state={how}>
+                <span class="reason">{message}</span> <span class="muted">→ {next}</span>
               </li>
             ))}
           </ul>

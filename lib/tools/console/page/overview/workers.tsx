@@ -106,15 +106,15 @@ function Actions({ worker: { pid, state }, guard }: LiveProps) {
   return (
     <span class="worker-actions">
       {state === 'paused' ? (
-        <Signal label="resume" name={`worker ${pid}`} says="Resume it (SIGCONT)" guard={guard}>
+        <Signal label="resume" name={`worker ${pid}`} title="Resume it (SIGCONT)" guard={guard}>
           {() => postWorkerAction(pid, 'resume')}
         </Signal>
       ) : (
-        <Signal label="pause" name={`worker ${pid}`} says="Pause it (SIGSTOP)" guard={guard}>
+        <Signal label="pause" name={`worker ${pid}`} title="Pause it (SIGSTOP)" guard={guard}>
           {() => postWorkerAction(pid, 'pause')}
         </Signal>
       )}
-      <Signal label="kill" name={`worker ${pid}`} says="Kill it and its cells (SIGKILL)" guard={guard}>
+      <Signal label="kill" name={`worker ${pid}`} title="Kill it and its cells (SIGKILL)" guard={guard}>
         {() => postWorkerAction(pid, 'kill')}
       </Signal>
     </span>
@@ -133,7 +133,7 @@ function Cells({ worker: { name, cells = [] }, guard }: LiveProps) {
             <Signal
               label="kill"
               name={`cell ${pid}`}
-              says="Kill this cell; its host runs its jobs again"
+              title="Kill this cell; its host runs its jobs again"
               guard={guard}
             >
               {() => postKillCell(pid)}
@@ -155,16 +155,16 @@ const idleText = (worker: WorkerSummary): string =>
 function Signal(props: {
   readonly label: 'kill' | 'pause' | 'resume';
   readonly name: string;
-  readonly says: string;
+  readonly title: string;
   readonly guard: Guard;
   readonly children: () => Promise<ActionReply>;
 }) {
-  const { label, name, says, guard, children: act } = props;
+  const { label, name, title, guard, children: act } = props;
   return (
     <button
       type="button"
       class={label === 'kill' ? 'button small danger' : 'button small'}
-      title={says}
+      title={title}
       aria-label={`${label} ${name}`}
       disabled={isCutOff()}
       onClick={(event) => void guard(event, act)}

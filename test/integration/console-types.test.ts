@@ -87,7 +87,9 @@ it('shows what is parked, and the place of a job', async () => {
       paused: [{ type: 'mail', waiting: { count: 1 } }],
     });
   const nextOf = async (jobId: string) =>
-    ((await (await stage.request(`/api/jobs/${jobId}`)).json()) as JobDetail).next.map(({ message }) => message);
+    ((await (await stage.request(`/api/jobs/${jobId}`)).json()) as JobDetail).next.map(
+      ({ message }) => message,
+    );
   expect(await nextOf('second')).toContain('it waits for 2 of 2 of tenant-7; 1 ahead');
   expect((await nextOf('letter')).join()).toContain('it waits because mail was paused');
 });

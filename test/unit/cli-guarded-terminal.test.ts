@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { guardedTerminal } from '../../lib/tools/cli/terminal/guarded-terminal.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
-import { createShow } from '../../lib/tools/dev/demo/show.ts';
+import { createPrinter } from '../../lib/tools/dev/demo/show.ts';
 import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/tools/dev/state-file.ts';
 import { runInProcess } from '../support/cli.ts';
 
@@ -54,7 +54,7 @@ it('has control characters spelled out in what `dev` tells of jobs, too', () => 
     isTTY: false,
     write: (text: string) => written.push(text),
   } as unknown as NodeJS.WriteStream;
-  createShow(output).say('job failed: \u001b]0;owned\u0007\u001b[2J');
+  createPrinter(output)('job failed: \u001b]0;owned\u0007\u001b[2J');
   expect(written.join('')).toContain('job failed: \\u001b]0;owned\\u0007\\u001b[2J');
 });
 

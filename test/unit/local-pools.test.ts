@@ -46,7 +46,9 @@ describe('the pools of a local stack', () => {
     const pools = Object.entries(types).map(
       ([name, each]) => [name, { types: each, compute: 'lambda' }] as const,
     );
-    expect(localPoolProblems(Object.fromEntries(pools), 'jobs.ts')).toEqual([expect.stringContaining(message)]);
+    expect(localPoolProblems(Object.fromEntries(pools), 'jobs.ts')).toEqual([
+      expect.stringContaining(message),
+    ]);
   });
 
   it('are refused with another kind of compute', () => {

@@ -165,7 +165,8 @@ const workerErrors = (worker: LambdaFunction): Record<string, AlarmDefinition> =
     title: 'the worker function fails',
     first: 'doctor',
     pages: true,
-    description: 'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
+    description:
+      'An invocation of the worker function failed. Handlers that throw or crash do not show here.',
     metric: worker.metricErrors({ period: FIVE_MINUTES }),
     threshold: 1,
   },

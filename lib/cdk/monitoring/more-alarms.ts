@@ -24,7 +24,8 @@ export function moreAlarms({
     ReaperDropped: {
       title: 'reapers are not started',
       first: 'doctor',
-      description: 'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
+      description:
+        'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
       metric: new MathExpression({
         expression: 'FILL(late, 0) + FILL(loop, 0)',
         usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },
@@ -74,7 +75,8 @@ const workerThrottled = (worker: LambdaFunction): Record<string, AlarmDefinition
   WorkerThrottled: {
     title: 'the worker function is not started',
     first: 'doctor',
-    description: 'Lambda has refused invocations of the worker function for 10 minutes: no concurrency is left for it.',
+    description:
+      'Lambda has refused invocations of the worker function for 10 minutes: no concurrency is left for it.',
     metric: worker.metricThrottles({ period: FIVE_MINUTES }),
     threshold: 1,
     periods: 2,

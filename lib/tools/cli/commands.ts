@@ -99,7 +99,11 @@ export const commands: readonly CommandEntry[] = [
       load: () => import('./init/init.ts'),
     },
     { name: 'dev', summary: 'run the whole system on this machine', load: () => import('./commands/dev.ts') },
-    { name: 'work', summary: 'run a worker process, for containers', load: () => import('./commands/work.ts') },
+    {
+      name: 'work',
+      summary: 'run a worker process, for containers',
+      load: () => import('./commands/work.ts'),
+    },
     {
       name: 'completion',
       summary: 'print a script for Tab completion in your shell',

@@ -8,7 +8,7 @@ import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import type { System } from './system/system.ts';
 import { confirmed } from './terminal/confirmed.ts';
 import { firstLine, type Output } from './terminal/output.ts';
-import { createProgressBar } from './terminal/progress-bar.ts';
+import { createProgress } from './terminal/progress.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 interface DeadLetterOptions {
@@ -127,7 +127,7 @@ async function move(terminal: Terminal, system: System, output: Output, url: str
   const { clock, interrupted } = terminal;
   const from = system.queueAt(url);
   const to = system.queue();
-  const progress = createProgressBar(terminal, output, 'sending again');
+  const progress = createProgress(terminal, output, 'sending again');
   const started = clock.monotonic();
   const failures: string[] = [];
   let moved = 0;

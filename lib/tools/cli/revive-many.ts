@@ -9,7 +9,7 @@ import { type Operated, operate, sendHints } from './operate.ts';
 import type { System } from './system/system.ts';
 import { confirmed } from './terminal/confirmed.ts';
 import { firstLine, type Output } from './terminal/output.ts';
-import { createProgressBar } from './terminal/progress-bar.ts';
+import { createProgress } from './terminal/progress.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseInstant } from './terminal/time.ts';
 
@@ -139,7 +139,7 @@ async function reviveAll(
   { rate, now }: ReviveManyOptions,
 ): Promise<Operated[]> {
   const { clock, interrupted } = terminal;
-  const progress = createProgressBar(terminal, output, 'reviving', chosen.length);
+  const progress = createProgress(terminal, output, 'reviving', chosen.length);
   const results: Operated[] = [];
   const from = clock.monotonic();
   for (let i = 0; i < chosen.length && !interrupted.aborted; i += GROUP) {

@@ -7,7 +7,7 @@ import { checkJobs } from './check-jobs.ts';
 import { type ExitCode, exitCodes } from './cli-error.ts';
 import type { System } from './system/system.ts';
 import type { Output } from './terminal/output.ts';
-import { createProgressBar } from './terminal/progress-bar.ts';
+import { createProgress } from './terminal/progress.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** Enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
@@ -34,7 +34,7 @@ export async function sendLines(
   given: { readonly type: string | undefined; readonly fields: object; readonly force: boolean | undefined },
 ): Promise<ExitCode> {
   const tally: SendTally = { sent: 0, failures: [] };
-  const progress = createProgressBar(terminal, output, 'sending');
+  const progress = createProgress(terminal, output, 'sending');
   const queue = system.queue();
   let chunk: { line: number; body: string; type: string; payload: string }[] = [];
   const flush = async () => {

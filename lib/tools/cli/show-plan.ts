@@ -5,7 +5,6 @@ import type { LeaseChoice } from '../plan/lease-trade.ts';
 import type { Plan, PlanSettings, Workload } from '../plan/plan.ts';
 import type { Prices } from '../plan/prices.ts';
 import type { Output } from './terminal/output.ts';
-import { plotCurve } from './terminal/plot-curve.ts';
 import type { Cell } from './terminal/text-table.ts';
 
 interface Shown {
@@ -13,7 +12,6 @@ interface Shown {
   readonly settings: PlanSettings;
   readonly plan: Plan;
   readonly choices: readonly LeaseChoice[];
-  readonly curve: readonly LeaseChoice[];
   readonly prices: Prices;
 }
 
@@ -21,7 +19,6 @@ export function showPlan(output: Output, shown: Shown): void {
   showFigures(output, shown);
   showCosts(output, shown);
   showTrade(output, shown);
-  showCurve(output, shown);
 }
 
 const round = (value: number): string =>
@@ -126,17 +123,4 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
       ].map((text): Cell => [text, paint]);
     }),
   });
-}
-
-function showCurve(output: Output, { plan, curve }: Shown): void {
-  const { colours } = output;
-  const pointOf = (of: Plan) => ({ x: of.recovery.usualMs, y: of.dollars.coordination });
-  output.line();
-  output.line(colours.bold('Coordination a month, against recovery after a worker’s death (◆ this plan)'));
-  for (const line of plotCurve(
-    curve.map((each) => pointOf(each.plan)),
-    pointOf(plan),
-    output.width,
-  ))
-    output.line(line);
 }

@@ -21,12 +21,12 @@ import { consoleWorkers } from './console-workers.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
 import { demoSettings } from './demo/settings.ts';
-import { createShow, introduction, summary } from './demo/show.ts';
+import { createPrinter, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { type AwsOfHandlers, localEnvironment } from './local-environment.ts';
 import { type LocalPools, unknownTypeProblems } from './local-pools.ts';
 import { localPorts, rememberPorts } from './local-ports.ts';
-import { rowWithReason, speechOf } from './speech.ts';
+import { logLineOf, rowWithReason } from './log-lines.ts';
 import { type LocalStack, startLocalStack } from './stack.ts';
 import { DATA_OWNER_FILE, otherStackIn, takeDataFolder, writeStateFile } from './state-file.ts';
 import { watchJobs } from './watch-jobs.ts';
@@ -81,7 +81,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   const stop = () => (isUp && ++presses === 1 ? stopping.abort() : process.exit(INTERRUPTED));
   const stopListening = onStopSignals(SIGNALS, stop);
   options.signal?.addEventListener('abort', () => stopping.abort());
-  const show = createShow(output);
+  const print = createPrinter(output);
   const ends: (() => unknown)[] = [];
   try {
     refuseSecond(directory);
@@ -112,15 +112,14 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       if (options.quiet && event.kind !== 'problem') return;
       const row = rowWithReason(event);
       const job = row === undefined ? undefined : await parts.store.read(row).catch(() => undefined);
-      const said = speechOf(event, job?.lastError);
-      if (said !== undefined && !stopping.signal.aborted) show.say(said);
+      const line = logLineOf(event, job?.lastError);
+      if (line !== undefined && !stopping.signal.aborted) print(line);
     });
     output.write(`${introduction(stack, parts.console.url, { ...options, types })}\n`);
-    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, show.say, parts.writeState));
+    if (jobs !== undefined) ends.push(watchJobs(stack, jobs, print, parts.writeState));
     let code = 0;
     if (demo) {
-      const report = await firstMinute(stack, parts, show, stopping.signal, ends);
-      show.endBars();
+      const report = await firstMinute(stack, parts, print, stopping.signal, ends);
       if (!stopping.signal.aborted) output.write(`${summary(report, performance.timeOrigin)}\n`);
       if (options.once && !report.isAsExpected) code = 1;
     }
@@ -133,7 +132,6 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     }
     return code;
   } finally {
-    show.endBars();
     for (const end of ends.reverse()) await end();
     stopListening();
   }
@@ -261,12 +259,11 @@ async function openParts(
 async function firstMinute(
   stack: LocalStack,
   { store, queue }: Parts,
-  show: ReturnType<typeof createShow>,
+  print: (line: string) => void,
   signal: AbortSignal,
   ends: (() => unknown)[],
 ): Promise<Report> {
   const service = await startFlakyService();
   ends.push(service.stop);
-  const { scene: onScene, say } = show;
-  return runFirstMinute({ stack, store, queue, signal, serviceUrl: service.url, onScene, say });
+  return runFirstMinute({ stack, store, queue, signal, serviceUrl: service.url, print });
 }

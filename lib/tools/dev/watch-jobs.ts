@@ -9,7 +9,7 @@ const SETTLE_MS = 200;
 export function watchJobs(
   stack: LocalStack,
   jobs: string,
-  say: (line: string) => void,
+  print: (line: string) => void,
   onReload: () => void,
 ): () => void {
   const watching = new AbortController();
@@ -20,11 +20,11 @@ export function watchJobs(
     try {
       stack.schedule((await stack.reload()).schedules);
       onReload();
-      say(`${jobs} changed: new jobs run with it`);
+      print(`${jobs} changed: new jobs run with it`);
       isBroken = false;
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error));
-      say(`${jobs} cannot be loaded: jobs run with its last version until you save one that can be`);
+      print(error instanceof Error ? error.message : String(error));
+      print(`${jobs} cannot be loaded: jobs run with its last version until you save one that can be`);
     }
   };
   // A file that broke the module may not be one of its sources yet.

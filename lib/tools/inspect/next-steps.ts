@@ -97,7 +97,8 @@ function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextSt
     {
       what: 'overdue',
       at: by,
-      message: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+      message:
+        "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
     },
   ];
 }

@@ -1,6 +1,5 @@
 import { beatIntervalMs } from '../../settings/heartbeat-timing.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { declarations } from '../../settings/settings.ts';
 import type { Watching } from './operations-bill.ts';
 import { type Plan, type PlanSettings, planFor, type Workload } from './plan.ts';
 import type { Prices } from './prices.ts';
@@ -28,20 +27,5 @@ export function leaseChoices(
   return leases.map((leaseMs) => {
     const chosen = withLease(settings, leaseMs);
     return { leaseMs, heartbeatMs: chosen.heartbeatMs, plan: planFor(workload, chosen, prices, watching) };
-  });
-}
-
-/** Plot points on a logarithmic axis over the allowed leases. */
-export function leaseCurve(
-  workload: Workload,
-  settings: PlanSettings,
-  prices: Prices,
-  points: number,
-): LeaseChoice[] {
-  const { min, max } = declarations.leaseMs;
-  return Array.from({ length: points }, (_, i) => {
-    const leaseMs = Math.round(min * (max / min) ** (i / (points - 1)));
-    const chosen = withLease(settings, leaseMs);
-    return { leaseMs, heartbeatMs: chosen.heartbeatMs, plan: planFor(workload, chosen, prices) };
   });
 }

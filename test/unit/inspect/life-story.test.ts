@@ -161,7 +161,10 @@ describe('what happens next, word for word', () => {
 
   it('to a finished job', () => {
     const revive = { what: 'nothing', message: "nothing, until an operator runs 'leasehold revive j1'" };
-    expect(next({ status: 'done' }, 0)).toEqual([{ what: 'nothing', message: 'nothing: it is done' }, removed]);
+    expect(next({ status: 'done' }, 0)).toEqual([
+      { what: 'nothing', message: 'nothing: it is done' },
+      removed,
+    ]);
     expect(next({ status: 'failed' }, 0)).toEqual([
       {
         what: 'nothing',
@@ -193,7 +196,8 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 222_500,
-        message: "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+        message:
+          "OVERDUE: the reaper should have reclaimed it by then. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });
@@ -217,7 +221,8 @@ describe('what happens next, word for word', () => {
       {
         what: 'overdue',
         at: 100_000,
-        message: "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
+        message:
+          "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
   });

@@ -4,7 +4,7 @@ import { limitsFromEnvironment, settingsFromEnvironment } from '../../../setting
 import { resolveSettings } from '../../../settings/settings.ts';
 import { defined } from '../../../wire/defined.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
-import { type LeaseChoice, leaseChoices, leaseCurve, withLease } from '../../plan/lease-trade.ts';
+import { type LeaseChoice, leaseChoices, withLease } from '../../plan/lease-trade.ts';
 import { type PlanSettings, planFor, type Workload } from '../../plan/plan.ts';
 import { listPrices, type Prices } from '../../plan/prices.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
@@ -43,9 +43,6 @@ interface PlanOptions {
   readonly prices?: string;
   readonly json?: boolean;
 }
-
-/** More than a plot's columns, so that none stays empty. */
-const POINTS = 240;
 
 export function createCommand(context: CliContext): Command {
   const bytes = numberOption(0, 262_144);
@@ -105,8 +102,7 @@ function plan(
   const planned = planFor(workload, settings, prices, options);
   const choices = leaseChoices(workload, settings, prices, options);
   output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
-  const curve = leaseCurve(workload, settings, prices, POINTS);
-  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, curve, prices });
+  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, prices });
 }
 
 const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: LeaseChoice) => ({

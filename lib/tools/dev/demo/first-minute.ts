@@ -13,17 +13,6 @@ interface PlannedJob {
   readonly ends: 'done' | 'failed';
 }
 
-export interface Scene {
-  readonly sent: number;
-  readonly ended: number;
-  /** Progress of the job whose worker is killed. */
-  readonly steps: number;
-  readonly stepsOf: number;
-  /** Workers killed so far by the poison job. */
-  readonly crashes: number;
-  readonly crashesOf: number;
-}
-
 export interface Report {
   readonly jobs: readonly (PlannedJob & { readonly job: Job | undefined; readonly isAsExpected: boolean })[];
   readonly isAsExpected: boolean;
@@ -44,8 +33,7 @@ export interface FirstMinuteOptions {
   readonly queue: Pick<JobQueue, 'sendJobs'>;
   readonly serviceUrl: string;
   readonly signal: AbortSignal;
-  readonly onScene: (scene: Scene) => void;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 const STEPS = 12;
@@ -81,7 +69,7 @@ function planJobs(serviceUrl: string): readonly PlannedJob[] {
 }
 
 export async function runFirstMinute(options: FirstMinuteOptions): Promise<Report> {
-  const { store, queue, signal, say } = options;
+  const { store, queue, signal, print } = options;
   const plans = planJobs(options.serviceUrl);
   const [long, poison] = ['slow-steps', 'poison'].map((type) => plans.find((plan) => plan.type === type)) as [
     PlannedJob,
@@ -90,11 +78,11 @@ export async function runFirstMinute(options: FirstMinuteOptions): Promise<Repor
   await queue.sendJobs(
     plans.map(({ jobId, type, payload }) => ({ body: jobBody(type, payload, { jobId }) })),
   );
-  say(`${plans.length} jobs sent`);
+  print(`${plans.length} jobs sent`);
 
   const rows = new Map<string, Job | undefined>();
   let killed: { readonly pid: number; readonly at: number } | undefined;
-  const narrate = createNarrator(say, long.jobId, poison.jobId);
+  const narrate = createNarrator(print, long.jobId, poison.jobId);
   const giveUpAt = Date.now() + GIVE_UP_MS;
   while (!signal.aborted && Date.now() < giveUpAt) {
     const open = plans.filter(({ jobId }) => !isEnded(rows.get(jobId)));
@@ -102,13 +90,6 @@ export async function runFirstMinute(options: FirstMinuteOptions): Promise<Repor
     await Promise.all(open.map(async ({ jobId }) => rows.set(jobId, await store.read(jobId))));
     killed ??= killWorkerOf(options.stack, rows.get(long.jobId));
     narrate(rows, killed?.pid);
-    options.onScene({
-      sent: plans.length,
-      ended: plans.filter(({ jobId }) => isEnded(rows.get(jobId))).length,
-      ...stepsOf(rows.get(long.jobId)),
-      crashes: rows.get(poison.jobId)?.crashes ?? 0,
-      crashesOf: options.stack.settings.maxCrashes,
-    });
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
   }
   return reportOf(plans, rows, long.jobId, poison.jobId, killed);
@@ -116,26 +97,23 @@ export async function runFirstMinute(options: FirstMinuteOptions): Promise<Repor
 
 const isEnded = (job: Job | undefined): boolean => job !== undefined && isFinished(job);
 
-function stepsOf(job: Job | undefined): Pick<Scene, 'steps' | 'stepsOf'> {
-  const place = job?.checkpoint as { readonly step?: number } | undefined;
-  return { steps: job?.status === 'done' ? STEPS : (place?.step ?? 0), stepsOf: STEPS };
-}
+const stepsOf = (job: Job): number => (job.checkpoint as { readonly step?: number } | undefined)?.step ?? 0;
 
 /** Kills the long job's worker once it has checkpoints to lose; undefined until then. */
 function killWorkerOf(stack: LocalStack, job: Job | undefined) {
-  if (job?.status !== 'running' || stepsOf(job).steps < KILLED_AFTER) return undefined;
+  if (job?.status !== 'running' || stepsOf(job) < KILLED_AFTER) return undefined;
   const worker = stack.workers().find(({ event }) => jobIdsOf(event).includes(job.jobId));
   if (worker === undefined || !stack.signal(worker.pid, 'kill')) return undefined;
   return { pid: worker.pid, at: Date.now() };
 }
 
 /** Tells each part of the story once. */
-function createNarrator(say: (line: string) => void, long: string, poison: string) {
-  const told = new Set<string>();
+function createNarrator(print: (line: string) => void, long: string, poison: string) {
+  const printed = new Set<string>();
   const once = (key: string, isSo: boolean, line: string) => {
-    if (!isSo || told.has(key)) return;
-    told.add(key);
-    say(line);
+    if (!isSo || printed.has(key)) return;
+    printed.add(key);
+    print(line);
   };
   return (rows: ReadonlyMap<string, Job | undefined>, killedPid: number | undefined) => {
     const job = rows.get(long);

@@ -1,4 +1,3 @@
-import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { JobTypeSample } from '../../bundle/read-jobs-module.ts';
 import { printable } from '../../inspect/printable.ts';
@@ -6,63 +5,17 @@ import { commandLine, workLine } from '../command-line.ts';
 import type { DevOptions } from '../dev.ts';
 import type { AwsOfHandlers } from '../local-environment.ts';
 import type { LocalStack } from '../stack.ts';
-import type { Report, Scene } from './first-minute.ts';
+import type { Report } from './first-minute.ts';
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const MARK = '·';
 
-export function createShow(output: NodeJS.WriteStream) {
+/** Prints lines with the time since the start. */
+export function createPrinter(output: NodeJS.WriteStream): (line: string) => void {
   const started = performance.now();
-  const stamped = (line: string) =>
-    `${pc.dim(seconds(performance.now() - started).padStart(7))}  ${printable(line, pc.isColorSupported)}`;
-  // Created with the first scene, because bars hold lines back until they are drawn.
-  let bars: ReturnType<typeof createBars> | undefined;
-  return {
-    say(line: string): void {
-      if (bars === undefined) output.write(`${stamped(line)}\n`);
-      else bars.log(`${stamped(line)}\n`);
-    },
-    scene(scene: Scene): void {
-      if (output.isTTY) bars ??= createBars(output);
-      bars?.scene(scene);
-    },
-    endBars(): void {
-      bars?.stop();
-      bars = undefined;
-    },
-  };
-}
-
-function createBars(output: NodeJS.WriteStream) {
-  const multi = new MultiBar(
-    {
-      stream: output,
-      format: `  {name} ${pc.cyan('{bar}')} {value}/{total} {unit}`,
-      barCompleteChar: '━',
-      barIncompleteChar: '─',
-      barsize: 32,
-      hideCursor: true,
-      clearOnComplete: true,
-      emptyOnZero: true,
-      gracefulExit: false,
-      fps: 10,
-    },
-    undefined,
-  );
-  const shown = new Map<string, SingleBar>();
-  const set = (name: string, unit: string, value: number, total: number) => {
-    const bar = shown.get(name) ?? multi.create(total, 0, { name: name.padEnd(12), unit });
-    shown.set(name, bar);
-    bar.update(value);
-  };
-  return {
-    log: (line: string) => multi.log(line),
-    stop: () => multi.stop(),
-    scene(scene: Scene) {
-      set('all jobs', 'ended', scene.ended, scene.sent);
-      set('long-report', 'steps', scene.steps, scene.stepsOf);
-      set('poison', 'cells killed', scene.crashes, scene.crashesOf);
-    },
+  return (line) => {
+    const at = pc.dim(seconds(performance.now() - started).padStart(7));
+    output.write(`${at}  ${printable(line, pc.isColorSupported)}\n`);
   };
 }
 

@@ -37,7 +37,7 @@ export function rowWithReason(event: StackEvent): string | undefined {
 const isRejection = (message: string): boolean => message.startsWith('message rejected');
 
 /** Undefined for events not worth a line. */
-export function speechOf(event: StackEvent, reason?: string): string | undefined {
+export function logLineOf(event: StackEvent, reason?: string): string | undefined {
   if (event.kind === 'problem') return pc.red(event.message);
   if (event.kind === 'bus')
     return busLine(event.event.name, { ...event.event.detail, ...defined({ lastError: reason }) });

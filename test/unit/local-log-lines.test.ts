@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readOutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
-import { rowWithReason, speechOf } from '../../lib/tools/dev/speech.ts';
+import { logLineOf, rowWithReason } from '../../lib/tools/dev/log-lines.ts';
 import type { StackEvent } from '../../lib/tools/dev/stack.ts';
 
 const job = { jobId: 'a', type: 'count', attempt: 2 };
@@ -9,12 +9,14 @@ const job = { jobId: 'a', type: 'count', attempt: 2 };
 /** What is said of something that a worker prints, without colours. */
 const ofOutput = (text: string) => {
   const line = readOutputLine(text, 0);
-  return plain(speechOf({ kind: 'output', functionName: 'leasehold-worker', line } as StackEvent, 'no type'));
+  return plain(
+    logLineOf({ kind: 'output', functionName: 'leasehold-worker', line } as StackEvent, 'no type'),
+  );
 };
 const ofLog = (message: string, fields: object, level = 'WARN') =>
   ofOutput(JSON.stringify({ level, message, ...fields }));
 const ofBus = (name: string, detail: object) =>
-  plain(speechOf({ kind: 'bus', event: { name, detail: { ...job, ...detail } } } as StackEvent));
+  plain(logLineOf({ kind: 'bus', event: { name, detail: { ...job, ...detail } } } as StackEvent));
 const plain = (said: string | undefined) => said && stripVTControlCharacters(said);
 
 it('says something of whatever a handler prints or puts on the bus', () => {

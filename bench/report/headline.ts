@@ -3,7 +3,7 @@ import { duration, figure, ratio, table } from './markdown.ts';
 import { earlierLease, type Results, titleOf } from './results.ts';
 import { pointOf } from './throughput.ts';
 
-/** One figure of Leasehold's beside the best of the peers'. */
+/** One figure of Leasehold's next to the best peer's. */
 interface Headline {
   readonly what: string;
   readonly part: PartName;
@@ -31,7 +31,7 @@ const ORDER = ['better', 'equal', 'worse'] as const;
 /** The figures that a reader wants first, and how far each is from the best peer's. */
 export const headlineSection = (results: Results): string =>
   table(
-    ['what', 'Leasehold', 'best peer', 'which', 'Leasehold to it', 'Leasehold is'],
+    ['what', 'Leasehold', 'best peer', 'which', 'ratio', 'Leasehold is'],
     compared(results).map(({ what, ours, best, which, verdict, told = figure }) => [
       ...[what, told(ours), told(best), which, ratio(ours, best), verdict],
     ]),
@@ -105,12 +105,12 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
   const told = duration;
   return [
     lower(
-      'a job kills the process that its handler runs in: until it runs again',
+      'a job kills its process: until it runs again',
       { ...crashed, Celery: killedCelery?.median },
       { part: 'cells', ours: cell, told, isFirst: true },
     ),
     higher(
-      'nine neighbours of a job that kills its process: how many get done',
+      'nine neighbors of a job that kills its process: how many finish',
       of(poison, (each) => each.neighbours.done),
       { part: 'counts', isFirst: true },
     ),
@@ -139,33 +139,33 @@ function afterFaults({ faults, hung }: Results): Headline[] {
       { part, told, isFirst: true },
     ),
     lower(
-      'fresh jobs in the two minutes after: median wait',
+      'new jobs in the next two minutes: median wait',
       of(faults, ({ everything: { fresh } }) => fresh?.medianMs),
       { part, told },
     ),
     lower(
-      'the same fleet, its store out of reach for 16 s: until all are done',
+      'the same, with the store unreachable for 16 s instead: until all are done',
       of(faults, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { part, told },
     ),
     higher(
-      'nine neighbours of a job that hangs: how many get done',
+      'nine neighbors of a job that hangs: how many finish',
       of(hung, ({ neighboursDone }) => neighboursDone),
       { part: 'hung' },
     ),
   ];
 }
 
-/** With the network in between. */
+/** With network latency. */
 function shortJobs({ atLatency }: Results): Headline[] {
   const wanted = (figureOf: 'jobsPerSecond' | 'cpuMsPerJob' | 'requestsPerJob') =>
     of(atLatency, (all) => pointOf(all, { concurrency: CONCURRENCY, step: AS_USUAL })?.[figureOf]?.median);
-  const at = `short jobs, ${CONCURRENCY} at once, with the network of a usual day`;
+  const at = `short jobs, concurrency ${CONCURRENCY}, typical network latency`;
   const part = 'latency';
   return [
     higher(`${at}: jobs/s of one process`, wanted('jobsPerSecond'), { part, isFirst: true }),
-    lower(`${at}: CPU ms a job`, wanted('cpuMsPerJob'), { part }),
-    lower(`${at}: requests a job`, wanted('requestsPerJob'), { part }),
+    lower(`${at}: CPU ms per job`, wanted('cpuMsPerJob'), { part }),
+    lower(`${at}: requests per job`, wanted('requestsPerJob'), { part }),
   ];
 }
 
@@ -174,17 +174,18 @@ function upkeep({ massReclaim, heartbeats }: Results): Headline[] {
     of(massReclaim, (sizes) => sizes.find(({ jobs }) => jobs === RECLAIMED)?.[value]?.median);
   return [
     higher(
-      `${RECLAIMED.toLocaleString('en-US')} lapsed jobs: reclaimed a second`,
+      `${RECLAIMED.toLocaleString('en-US')} lapsed jobs: reclaimed per second`,
       reclaims('jobsPerSecond'),
       {
         part: 'mass',
       },
     ),
-    lower('a healthy operation beside that: held up', reclaims('heldUpMs'), { part: 'mass', told: duration }),
+    lower('a healthy operation meanwhile: delayed by', reclaims('heldUpMs'), {
+      part: 'mass',
+      told: duration,
+    }),
     lower(
-      ['requests for the heartbeats of a running job, a minute', earlierLease(heartbeats)]
-        .filter(Boolean)
-        .join(', '),
+      ['heartbeat requests per running job and minute', earlierLease(heartbeats)].filter(Boolean).join(', '),
       of(heartbeats, (each) => (each.leaseRenewed ? each.heartbeatsPerJobMinute?.median : undefined)),
       { part: 'counts' },
     ),

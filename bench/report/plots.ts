@@ -31,7 +31,7 @@ export function plotsOf(results: Results): Record<string, string> {
   return Object.fromEntries(drawn.map(([name, svg]) => [`${name}.svg`, svg]));
 }
 
-/** What is rather looked at than read: how long a crash lasts, and how many jobs a second. */
+/** How long recovery takes, and how many jobs run per second. */
 function barsOf(results: Results): Record<string, Bars> {
   return { ...recoveryBars(results), ...throughputBars(results), ...fleetBars(results) };
 }
@@ -63,8 +63,8 @@ function throughputBars(results: Results): Record<string, Bars> {
   if (results.atLatency === undefined) return {};
   return {
     throughput: {
-      title: 'Short jobs a second, one process, 100 at once',
-      series: ['no network', 'a good day', 'a usual day'],
+      title: 'Short jobs per second, one process, 100 at once',
+      series: ['no latency', 'low latency', 'typical latency'],
       told: figure,
       groups: Object.entries(results.atLatency).map(([name, points]) => ({
         name: titleOf(results, name),
@@ -79,7 +79,7 @@ function fleetBars(results: Results): Record<string, Bars> {
   return {
     faults: {
       title: '40 jobs of 20 s on two processes: until all are done (logarithmic)',
-      series: ['everything is killed after 5 s', 'the store is out of reach for 16 s'],
+      series: ['everything is killed after 5 s', 'the store is unreachable for 16 s'],
       log: true,
       told: duration,
       groups: Object.entries(results.faults).map(([name, { everything, outage }]) => ({

@@ -30,10 +30,10 @@ function crashSection(results: Results): string {
   const earlier = earlierLease(results.crashDefault);
   const bound = recoveryBound(defaultSettings).usualMs;
   const note = earlier && [
-    `Leasehold's figure is of ${earlier}. With today's default of ${seconds(defaultSettings.leaseMs)} a job is reclaimed within ${seconds(bound)}, by formula.`,
+    `Leasehold was measured with ${earlier}. With today's default of ${seconds(defaultSettings.leaseMs)} a job is reclaimed within ${seconds(bound)}, by formula.`,
   ];
   const figures = table(
-    ['system', 'default settings', 'fast settings', 'fast, to Leasehold'],
+    ['system', 'default settings', 'fast settings', 'fast, relative to Leasehold'],
     (results.systems ?? []).map(({ name, title }) => {
       const fast = results.crashFast?.[name];
       return [
@@ -90,11 +90,11 @@ function faultsSection(results: Results): string {
   const drawn = table(
     [
       'system',
-      'everything is killed: all done after',
-      'fresh jobs started',
-      'their median wait',
+      'all killed: done after',
+      'new jobs started',
+      'median wait',
       'p95',
-      'outage: all done after',
+      'outage: done after',
       'most starts of one',
     ],
     rowsOf(results, results.faults, ({ everything, outage }, title) => [
@@ -114,7 +114,7 @@ const hungSection = (results: Results): string =>
   results.hung === undefined
     ? NOT_YET
     : table(
-        ['system', 'processes hung', 'neighbours done', 'fresh jobs started', 'the job', 'its starts'],
+        ['system', 'processes hung', 'neighbors done', 'new jobs started', 'the hung job', 'its starts'],
         rowsOf(results, results.hung, (value, title) => [
           title,
           value.processesHung === 0 ? '0 of 2' : `**${value.processesHung} of 2**`,
@@ -127,7 +127,7 @@ const hungSection = (results: Results): string =>
 
 const besideSection = ({ besideTrouble }: Results): string =>
   table(
-    ['beside', 'fresh jobs started', 'median wait', 'p95', 'marked jobs', 'processes hung'],
+    ['next to', 'new jobs started', 'median wait', 'p95', 'marked jobs', 'processes hung'],
     (besideTrouble ?? []).map((each) => [
       each.trouble,
       `${each.started} of ${each.of}`,
@@ -144,10 +144,10 @@ const poisonSection = (results: Results): string =>
       'system',
       'processes killed',
       'then',
-      'neighbours done',
+      'neighbors done',
       'failed',
       'unfinished',
-      'most starts of a neighbour',
+      'most starts of a neighbor',
     ],
     rowsOf(results, results.poison, (value, title) => [
       title,
@@ -164,9 +164,9 @@ const zombieSection = (results: Results): string =>
   table(
     [
       'system',
-      'ends the job under its successor',
+      'ends the job of its successor',
       'its result stays',
-      'its handler is told',
+      'its handler is notified',
       'job at the end',
     ],
     rowsOf(results, results.zombie, (value, title) => [
@@ -180,7 +180,7 @@ const zombieSection = (results: Results): string =>
 
 function outliveSection(results: Results): string {
   return table(
-    ['system', 'asleep: starts', 'job at the end', 'busy: starts', 'job at the end'],
+    ['system', 'sleeping: starts', 'job at the end', 'computing: starts', 'job at the end'],
     (results.systems ?? []).map(({ name, title }) => {
       const [asleep, busy] = [results.outliveSleep?.[name], results.outliveBurn?.[name]];
       return [

@@ -54,10 +54,10 @@ const massSection = (results: Results): string =>
   table(
     [
       'system',
-      '10,000 jobs: reclaimed a second',
-      'to Leasehold',
-      'bystander held up',
-      'the same with 30,000',
+      '10,000 jobs: reclaimed per second',
+      'relative to Leasehold',
+      'bystander delayed by',
+      'with 30,000 jobs',
     ],
     rowsOf(results, results.massReclaim, (sizes, title) => {
       const [some, many] = [10_000, 30_000].map((jobs) => sizes.find((each) => each.jobs === jobs));
@@ -84,11 +84,11 @@ function wholeMassSection(results: Results): string {
       spread(size.heldUpMs),
     ]),
   );
-  const head = ['system', 'jobs', 'jobs/s', 'requests a job', 'reaper CPU ms a job', 'reaper MB'];
-  return table([...head, 'bystander before, p99 ms', 'bystander held up, ms'], rows);
+  const head = ['system', 'jobs', 'jobs/s', 'requests per job', 'reaper CPU ms per job', 'reaper MB'];
+  return table([...head, 'bystander before, p99 ms', 'bystander delayed by, ms'], rows);
 }
 
-/** Next door and as on a usual day. */
+/** Without latency and with what production has. */
 function throughputSection(results: Results): string {
   if (results.atLatency === undefined) return NOT_YET;
   const of = (name: string, concurrency: number, step: number, profile?: Profile) =>
@@ -99,13 +99,13 @@ function throughputSection(results: Results): string {
   return table(
     [
       'system',
-      '10 at once, no network: jobs/s',
-      'usual day',
-      '100 at once, no network',
-      'usual day',
-      'to Leasehold',
-      'requests a job',
-      'CPU ms a job',
+      '10 at once, no latency: jobs/s',
+      'typical latency',
+      '100 at once, no latency',
+      'typical latency',
+      'relative to Leasehold',
+      'requests per job',
+      'CPU ms per job',
       'default settings: jobs/s',
     ],
     Object.keys(results.atLatency).map((name) => [
@@ -142,18 +142,25 @@ function latencySection(results: Results): string {
         }),
     ),
   );
-  const head = ['system', 'concurrency', 'latency', 'jobs/s', 'to its own without', 'to Leasehold'];
-  return table([...head, 'requests a job', 'CPU ms a job'], rows);
+  const head = [
+    'system',
+    'concurrency',
+    'latency',
+    'jobs/s',
+    'relative to no latency',
+    'relative to Leasehold',
+  ];
+  return table([...head, 'requests per job', 'CPU ms per job'], rows);
 }
 
 function heartbeatSection(results: Results): string {
   const earlier = earlierLease(results.heartbeats);
   const { leaseMs, heartbeatMs } = defaultSettings;
   const note = earlier && [
-    `Leasehold's figures are of ${earlier}. With today's default of ${leaseMs / 1000} s each job beats every ${heartbeatMs / 1000} s.`,
+    `Leasehold was measured with ${earlier}. With today's default of ${leaseMs / 1000} s each job beats every ${heartbeatMs / 1000} s.`,
   ];
   const figures = table(
-    ['system', 'lease renewed', 'heartbeats a job and minute', 'all requests a job and minute'],
+    ['system', 'lease renewed', 'heartbeats per job and minute', 'all requests per job and minute'],
     rowsOf(results, results.heartbeats, (value, title) => [
       title,
       value.leaseRenewed ? 'yes' : 'no',

@@ -15,7 +15,7 @@ const rowsOf = (results: Results) =>
     .map((line) => line.slice(2, -2).split(' | '));
 
 describe('the headlines', () => {
-  it('set each figure beside the best peer’s, whichever way is better', () => {
+  it('set each figure next to the best peer’s, whichever way is better', () => {
     const rows = rowsOf({
       crashDefault: { leasehold: crash(30_000), slow: crash(60_000), quick: crash(20_000) },
       atLatency: { leasehold: [point(2, 500)], slow: [point(2, 250)], quick: [point(2, 1000)] },
@@ -34,7 +34,7 @@ describe('the headlines', () => {
     expect(rows.map((row) => row.at(-1))).toEqual(['better', 'worse']);
   });
 
-  it('take the throughput with the network of a usual day', () => {
+  it('take the throughput at typical latency', () => {
     const rows = rowsOf({
       atLatency: { leasehold: [point(0, 1), point(2, 3)], peer: [point(0, 1), point(2, 3)] },
     });

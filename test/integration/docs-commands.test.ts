@@ -35,6 +35,7 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^MAIL_URL=\S+ npx leasehold dev /, 'test/integration/cli-dev.test.ts'],
   [/^(\w+=\S+ )?npx cdk (bootstrap|deploy|destroy)|^npm run deploy$|^aws |^export /, 'an account'],
   [/^npx leasehold work /, 'test/integration/cli-dev.test.ts'],
+  [/^npx leasehold dev src\/jobs\.ts --pool /, 'test/e2e/local-pools.test.ts'],
   [/^npx leasehold console$/, 'an account'],
   [/^leasehold doctor$/, 'test/integration/cli-mend.test.ts'],
   [

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { defineJob, NonRetryableError } from '../../lib/index.ts';
 import { testJob } from '../../lib/testing/index.ts';
 
-/** Stands for the mail service. */
+/** A stand-in for the mail service. */
 const outbox: string[] = [];
 
 const sendNewsletter = defineJob({
@@ -11,7 +11,7 @@ const sendNewsletter = defineJob({
   payload: z.object({ readers: z.array(z.string()) }),
   checkpoint: z.object({ sent: z.int() }),
   async run({ payload, checkpoint }, { signal, save }) {
-    if (payload.readers.length === 0) throw new NonRetryableError('nobody to write to');
+    if (payload.readers.length === 0) throw new NonRetryableError('the newsletter has no readers');
     for (let sent = checkpoint?.sent ?? 0; sent < payload.readers.length; sent++) {
       signal.throwIfAborted();
       outbox.push(payload.readers[sent] ?? '');
@@ -22,7 +22,7 @@ const sendNewsletter = defineJob({
 });
 
 describe('send-newsletter', () => {
-  it('writes to every reader once, though its worker dies on the way', async () => {
+  it('writes to every reader once, even if its worker dies', async () => {
     const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid', 'dot'] });
 
     expect(await job.run({ fault: 'hostDies', after: 2 })).toBe('crashed');
@@ -33,17 +33,17 @@ describe('send-newsletter', () => {
     expect(outbox).toEqual(['ada', 'ben', 'cid', 'dot']);
   });
 
-  it('goes on in the next invocation when time runs out, for nothing', async () => {
+  it('continues in the next invocation when time runs out, uncharged', async () => {
     const job = testJob(sendNewsletter, { readers: ['ada', 'ben', 'cid'] });
 
     expect(await job.run({ fault: 'deadline', after: 1 })).toBe('released');
     expect(await job.finish()).toMatchObject({ attempt: 2, errors: 0, crashes: 0 });
   });
 
-  it('is not tried again without readers', async () => {
+  it('is not retried without readers', async () => {
     const finished = await testJob(sendNewsletter, { readers: [] }).finish();
 
     expect(finished).toMatchObject({ status: 'failed', attempt: 1 });
-    expect(finished.lastError).toContain('nobody to write to');
+    expect(finished.lastError).toContain('the newsletter has no readers');
   });
 });

@@ -3,7 +3,7 @@ import { LeaseholdError } from '../wire/leasehold-error.ts';
 /** Why a handler's `AbortSignal` fired, distinguished by class: `signal.reason instanceof ShuttingDown`. Throw to stop. */
 export type AbortReason = LeaseLost | Cancelled | TimedOut | ShuttingDown;
 
-/** The lease is gone, and nothing that this run still writes counts. */
+/** The lease is gone, so this run can write nothing more. */
 export class LeaseLost extends LeaseholdError {
   static override readonly name: string = 'LeaseLost';
   static override readonly code = 'LEASE_LOST';
@@ -32,7 +32,7 @@ export class Cancelled extends LeaseholdError {
 
 export type TimeoutKind = 'overrun' | 'silent';
 
-/** The handler overstepped a limit of its type. */
+/** The handler exceeded a limit of its type. */
 export class TimedOut extends LeaseholdError {
   static override readonly name: string = 'TimedOut';
   static override readonly code = 'TIMED_OUT';

@@ -4,7 +4,7 @@ import type { Schema } from './define-job.ts';
 // Handlers may replace it.
 const { parse } = JSON;
 
-/** A schema refused a value. The message may quote the value, so only the row keeps it. */
+/** The message may quote the value, so only the row keeps it. */
 export class SchemaRefusedError extends LeaseholdError {
   static override readonly name: string = 'SchemaRefusedError';
   constructor(what: string, reason: string) {

@@ -12,7 +12,6 @@ import { createCrashThrottle } from './run/crash-throttle.ts';
 import { createHeartLoop } from './run/heart-loop.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
-/** Overrides for the AWS SDK's standard chain. */
 interface AwsAddress {
   readonly endpoint?: string;
   readonly region?: string;
@@ -31,7 +30,6 @@ export interface WorkerConnectOptions {
   readonly telemetry?: PowertoolsTelemetry;
 }
 
-/** Options of a worker that you assemble yourself. */
 export interface ComposeOptions extends HostOptions {
   readonly handlers: Handlers;
 }
@@ -46,7 +44,6 @@ export interface HostOptions extends WorkerConnectOptions {
 
 export type WorkerConnection = ReturnType<typeof connectWorker>;
 
-/** A worker's parts on AWS, with a `close()`. */
 export type ComposedWorker = WorkerConnection & WorkerParts;
 
 export function connectWorker(options: WorkerConnectOptions) {
@@ -65,11 +62,10 @@ export function connectWorker(options: WorkerConnectOptions) {
   };
 }
 
-/** Assembles a worker on AWS. */
 export const composeWorker = (options: ComposeOptions): ComposedWorker =>
   composeHost(options, (given) => createCells(options.handlers, given));
 
-/** Starts the cells first because they take longest to get ready. */
+/** Starts the cells first because they take longest. */
 export function composeHost(
   options: HostOptions,
   makeCells: (options: CellsOptions) => Cells,

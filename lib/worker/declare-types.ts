@@ -1,6 +1,6 @@
 import type { WorkerParts } from './worker-parts.ts';
 
-/** Tells operators which types there are, and which have a limit to change. Nothing is written if all are known. */
+/** Shows operators which types exist and which have a limit to change. */
 export async function declareTypes({ cells, control, telemetry }: WorkerParts): Promise<void> {
   const types = new Map(cells.types().map((type) => [type, cells.find(type)?.limit]));
   await control?.declare(types).catch((error: unknown) => {

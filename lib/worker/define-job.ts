@@ -21,7 +21,6 @@ type Json<Value> = Value extends JsonValue | undefined
       ? { [Key in keyof Value]: Json<Value[Key]> }
       : never;
 
-/** The schema of a type that has none. */
 type AnyJson = Schema<JsonValue | object | undefined, JsonValue>;
 
 /** The job that a handler runs. */
@@ -36,7 +35,6 @@ export interface HandlerJob<Payload = unknown, Checkpoint = unknown> {
   readonly crashes: number;
   readonly releases: number;
   readonly createdAt: number;
-  /** The last saved checkpoint. */
   readonly checkpoint: Checkpoint | undefined;
   /** Same in every attempt: pass it to services that deduplicate requests. */
   readonly idempotencyKey: string;
@@ -107,7 +105,7 @@ export interface JobDefinition<
   ): Result;
 }
 
-/** Nothing more of a type whose handler returns JSON or nothing; otherwise an error at `run`. */
+/** A type error at `run` unless the handler returns JSON or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
 type JsonResult<Result> = [Result] extends [Json<Result> | void] ? unknown : { run(): Json<Result> };
 

@@ -26,7 +26,6 @@ const leaseParts = { ms: true, fixed: true } as const satisfies Record<
 >;
 const backoffParts = { baseMs: true, capMs: true } as const satisfies Record<keyof Backoff, true>;
 
-/** Problems that no settings could fix. */
 export function definitionProblems(definition: unknown): string[] {
   if (!isObject(definition))
     return [`a job type must be an object with type and run; it is ${quoted(definition)}`];
@@ -67,7 +66,7 @@ function group(name: string, value: unknown, known: object, example: string): st
   return unknownKeys(value, known, `${name}.`);
 }
 
-/** Without settings, as in a definition, checks only what no settings allow. */
+/** Without settings, checks only what no settings allow. */
 export function numberProblems(definition: JobOptions, settings?: Settings): string[] {
   const lease = isObject(definition.lease) ? definition.lease : undefined;
   const backoff = isObject(definition.backoff) ? definition.backoff : undefined;

@@ -8,7 +8,7 @@ const UNREADABLE = 'thrown value: unreadable';
 
 export const describeError = (thrown: unknown): string => readOr(UNREADABLE, () => describe(thrown, 0));
 
-/** Even reading a thrown value can throw, by a getter or a proxy. */
+/** Even reading a thrown value can throw, from a getter or a proxy. */
 export function readOr<Value>(orElse: Value, read: () => Value): Value {
   try {
     return read();
@@ -29,7 +29,6 @@ function describe(thrown: unknown, depth: number): string {
   return `${headline}${frames}${cause}`;
 }
 
-/** Instead of an error's text. */
 export const SEE_LAST_ERROR = "see the job's lastError";
 
 /** Schema errors can quote the payload, which is never logged. */

@@ -6,7 +6,6 @@ interface GathererOptions {
   readonly full: number;
   readonly ready: () => number;
   readonly waitMs: (ageMs: number) => number;
-  /** Must handle its own failures. */
   readonly send: (count: number) => Promise<unknown>;
 }
 
@@ -24,7 +23,6 @@ export function createGatherer({ clock, full, ready, waitMs, send }: GathererOpt
     });
     pending.add(batch);
   };
-  /** Call when something arrived or became sendable. */
   const look = (): void => {
     for (;;) {
       const count = Math.min(full, ready());
@@ -52,7 +50,6 @@ export function createGatherer({ clock, full, ready, waitMs, send }: GathererOpt
     underWay: (): number => pending.size,
     lookWithin: alarm.within,
     stop: alarm.stop,
-    /** Sends everything that is ready, then waits for the replies. */
     async settle(): Promise<void> {
       for (let count = ready(); count > 0; count = ready()) start(Math.min(full, count));
       await quiet();

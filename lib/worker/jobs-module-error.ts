@@ -4,14 +4,13 @@ import { type ErrorCause, LeaseholdError } from '../wire/leasehold-error.ts';
 export class JobsModuleError extends LeaseholdError {
   static override readonly name: string = 'JobsModuleError';
   readonly file: string;
-  /** Without the file. */
   readonly problem: string;
 
   constructor(file: string, problem: string, options?: ErrorCause) {
     super('JOBS_MODULE', `jobs module ${file}: ${problem}`, options);
     this.file = file;
     this.problem = problem;
-    // It has the module's own; this one would only name files of this package.
+    // The cause has the useful stack; this one names only files of this package.
     this.stack = `${this.name}: ${this.message}`;
   }
 }

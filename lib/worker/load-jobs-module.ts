@@ -10,7 +10,6 @@ const LOAD_WITHIN_MS = 30_000;
 export const jobsModuleUrl = (jobs: string | URL): URL =>
   typeof jobs === 'string' && !jobs.startsWith('file:') ? pathToFileURL(resolve(jobs)) : new URL(jobs);
 
-/** Imports a jobs module and returns its registry. */
 export async function loadJobsModule(
   jobs: string | URL,
   { withinMs = LOAD_WITHIN_MS }: { readonly withinMs?: number } = {},
@@ -77,7 +76,6 @@ function registryIn(module: object, file: string): Registry {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Ends where Node and this file begin. */
 const stackOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   const lines = (thrown.stack ?? `${thrown.name}: ${thrown.message}`).split('\n');

@@ -19,12 +19,9 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
 }
 
 export interface RegistryOptions {
-  /** Flushes a tracing layer. Called before a worker process stops, and on Lambda before each invocation ends, because a freeze may follow. */
+  /** Flushes a tracing layer before a worker process stops and before each Lambda invocation ends, because a freeze may follow. */
   readonly flush?: () => Promise<void>;
-  /**
-   * Called around each run of a handler, in the process that runs it: for tracing, metrics, or a context of your own. It must call
-   * `run` once and return what that returns. @default - handlers are called directly
-   */
+  /** Wraps each handler run, for tracing, metrics or context. Must call `run` once and return its result. @default - not wrapped */
   readonly around?: (job: HandlerJob, run: () => Promise<unknown>) => Promise<unknown>;
 }
 
@@ -90,7 +87,6 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
   return { [REGISTRY]: true, definitions, find: (type) => byType.get(type), flush };
 }
 
-/** The handler's own error passes through, and so does its result. */
 const surrounded = (definition: JobDefinition, around: RegistryOptions['around']): JobDefinition =>
   around === undefined
     ? definition
@@ -99,7 +95,6 @@ const surrounded = (definition: JobDefinition, around: RegistryOptions['around']
 export const isRegistry = (value: unknown): value is Registry =>
   typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;
 
-/** The limits of one type, with the settings' defaults filled in. */
 export interface TypeTerms {
   readonly leaseMs: number;
   readonly fixedLease: boolean;
@@ -131,7 +126,7 @@ export function termsOf(definition: JobOptions | undefined, settings: Settings):
 
 type NamedOptions = JobOptions & { readonly type: string };
 
-/** Problems that only the settings show, such as a lease shorter than `minLeaseMs`. */
+/** Problems that only the settings reveal, such as a lease shorter than `minLeaseMs`. */
 export function checkTypes(types: readonly NamedOptions[], settings: Settings): void {
   const problems = types.flatMap((options) =>
     numberProblems(options, settings).map((problem) => `type '${options.type}': ${problem}`),

@@ -2,10 +2,7 @@ import type { Attributes, ContextManager, Link, Span, SpanContext, TracerProvide
 import { isTraceparent, type TraceContext } from '../wire/trace.ts';
 import { readOr } from './describe-error.ts';
 
-/**
- * Where all copies of @opentelemetry/api 1.x in a process share what the application registered. Read without the package, because a
- * bundle may have a copy that no import of ours would reach, and without one there is nothing to load.
- */
+/** Where all copies of @opentelemetry/api 1.x share what the application registered; a bundle may contain a copy we cannot import. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 const ACTIVE_SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
 
@@ -19,7 +16,6 @@ const KINDS = { send: PRODUCER, receive: CLIENT, process: CONSUMER, settle: CLIE
 
 interface Described {
   readonly operation: keyof typeof KINDS;
-  /** Also the first word of the span's name. */
   readonly name: 'send' | 'claim' | 'run' | 'end';
   readonly job: {
     readonly type?: string;
@@ -27,7 +23,6 @@ interface Described {
     readonly attempt?: number;
     readonly trace?: TraceContext;
   };
-  /** Of a batch. */
   readonly count?: number;
   /** @default - now */
   readonly startedAt?: number;
@@ -39,17 +34,15 @@ interface Failure {
 }
 
 interface OpenSpan {
-  /** Makes it the active span. */
   within<Result>(run: () => Result): Result;
   end(failure?: Failure, attributes?: Attributes): void;
 }
 
 const NO_SPAN: OpenSpan = { within: (run) => run(), end() {} };
 
-/** A span of the application's OpenTelemetry SDK; without one, nothing. A broken SDK breaks no job. */
+/** Uses the application's OpenTelemetry SDK, if any. A broken SDK must not fail a job. */
 export const openSpan = (described: Described): OpenSpan => readOr(NO_SPAN, () => open(described));
 
-/** For what is over. */
 export const recordSpan = (described: Described, failure?: Failure, attributes?: Attributes): void =>
   openSpan(described).end(failure, attributes);
 
@@ -89,7 +82,6 @@ function open({ operation, name, job, count, startedAt }: Described): OpenSpan {
   };
 }
 
-/** Of the active span, for jobs that are sent inside it. */
 export const activeTraceparent = (): string | undefined =>
   readOr(undefined, () => {
     const active = spanContextOf(registered()?.context.active().getValue(ACTIVE_SPAN));
@@ -99,7 +91,7 @@ export const activeTraceparent = (): string | undefined =>
     return isTraceparent(traceparent) ? traceparent : undefined;
   });
 
-/** Without a context manager nothing could nest. */
+/** Without a context manager, spans cannot nest. */
 function registered(): { readonly trace: TracerProvider; readonly context: ContextManager } | undefined {
   const shared = globalThis as { [REGISTERED]?: { trace?: TracerProvider; context?: ContextManager } };
   const { trace, context } = shared[REGISTERED] ?? {};
@@ -114,7 +106,7 @@ function parseTraceparent(traceparent: string | undefined): SpanContext | undefi
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }
 
-/** The SDK asks a remote parent only for its context. */
+/** The SDK reads only the context of a remote parent. */
 const remote = (context: SpanContext): Pick<Span, 'spanContext' | 'isRecording'> => ({
   spanContext: () => context,
   isRecording: () => false,

@@ -4,19 +4,18 @@ import { declarations } from '../settings/settings.ts';
 import { SchemaRefusedError } from './check-schema.ts';
 import { describeError, loggableError, readOr } from './describe-error.ts';
 
-/** A thrown error as data, because the error object cannot leave its cell. */
+/** Data, because an error object cannot leave its cell. */
 export interface Thrown {
   readonly text: string;
   readonly loggable: string;
   readonly retryable: boolean;
   /** The text may quote the payload, so events show `loggable` instead. */
   readonly quotesPayload?: boolean;
-  /** The delay that the handler or its type chose. */
   readonly retryAfterMs?: number;
 }
 
 export const MAX_ERROR_BYTES = 16 * 1024;
-/** Compared by code because a handler may be built with another copy of this package. */
+/** Compared by code, because a handler may be built with another copy of this package. */
 const NON_RETRYABLE = 'NON_RETRYABLE';
 
 /** `chosenWait` is the type's backoff function, which may throw. */
@@ -30,7 +29,7 @@ export const thrownBy = (error: unknown, chosenWait?: () => unknown): Thrown => 
   ),
 });
 
-/** Undefined for anything but a wait, which is at most as long as the settings allow. */
+/** Undefined for invalid waits; capped by the settings. */
 export const retryWaitOf = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0
     ? Math.min(Math.ceil(value), declarations.backoffCapMs.max)

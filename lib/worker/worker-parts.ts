@@ -6,7 +6,7 @@ import type { Cells } from './cells/cells.ts';
 import type { CrashThrottle } from './run/crash-throttle.ts';
 import type { Heart } from './run/heart-loop.ts';
 
-/** The parts of a worker, the same on Lambda, in a process and in tests. */
+/** The same on Lambda, in a process and in tests. */
 export interface WorkerParts {
   readonly settings: Settings;
   readonly clock: Clock;
@@ -23,11 +23,10 @@ export interface WorkerParts {
   readonly routing?: Routing;
   /** @default - nothing is paused and no limit changed */
   readonly control?: ControlReader;
-  /** First part of the owner of each claim. */
   readonly worker: string;
 }
 
 export interface ClockCheck {
-  /** Compares clocks if they were not compared since the last step, or differed. Unknown is not sound. */
+  /** Compares clocks if not done since the last step, or if they differed. Unknown is not sound. */
   isSound(): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 
-/** What a host passes to a cell at its start, in the variable that marks a process as a cell. */
+/** Passed to a cell at its start, in the variable that marks a process as a cell. */
 export interface CellOrders {
   /** Absent if the program itself contains the registry. */
   readonly jobs?: string;

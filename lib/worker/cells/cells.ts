@@ -8,7 +8,6 @@ import type { Thrown } from '../thrown.ts';
 
 /** Where handlers run: in child processes, or in the host with `isolation: 'none'`. */
 export interface Cells {
-  /** Rejects if the jobs module cannot be loaded. */
   ready(): Promise<void>;
   /** A cell can take a job now. */
   isReady(): boolean;
@@ -18,7 +17,7 @@ export interface Cells {
   /** Undefined for unknown types. */
   find(type: string): JobOptions | undefined;
   start(work: Work): Run;
-  /** Resolves when no cell is being killed: Lambda would freeze it and thaw it inside the next job. */
+  /** Resolves when no cell is being killed: Lambda would freeze the kill and resume it during the next job. */
   quiet(): Promise<void>;
   /** From now on, no job is charged for a cell's end. */
   drain(): void;
@@ -39,22 +38,17 @@ export interface CellsOptions {
 export interface Work {
   readonly job: RunningJob;
   readonly lease: LeaseClock;
-  /** How long the handler may block the event loop. */
   readonly maxStallMs: number;
-  /** Minimum interval between writes of progress alone. */
   readonly progressIntervalMs: number;
-  /** After an unexplained death: how many such jobs may share a cell; 1 means alone in a fresh one. */
+  /** After an unexplained death: how many such jobs may share a cell. */
   readonly maxInCell?: number;
   /** Not charged for an error in a broken cell, but only once, or a job that breaks cells would never end. */
   readonly isExcusable?: boolean;
   readonly origin?: Origin;
-  /** Fenced by the claim. */
   save(kept: Kept): Promise<'written' | 'lost'>;
-  /** Called for all progress, stored or not. */
   onProgress(): void;
 }
 
-/** Where a job's message came from, for logs and traces. */
 export interface Origin {
   readonly requestId?: string;
   readonly traceId?: string;
@@ -68,18 +62,15 @@ export interface Kept {
 
 export interface Run {
   readonly end: Promise<RunEnd>;
-  /** Fires the handler's signal. */
   abort(reason: AbortReason): void;
   /** Kills the cell of a handler that ignores its signal. */
   kill(): void;
 }
 
-/** The result is JSON text. */
 export type HandlerEnd =
   | {
       readonly kind: 'returned';
       readonly result?: string;
-      /** The last one, if it is not stored. */
       readonly progress?: string;
     }
   | { readonly kind: 'threw'; readonly error: Thrown };
@@ -87,7 +78,6 @@ export type HandlerEnd =
 export type RunEnd =
   | HandlerEnd
   | ({ readonly kind: 'died' } & Death)
-  /** No cell can run it, now or soon; it never started. */
   | { readonly kind: 'unplaced'; readonly cause: string };
 
 export interface Death {

@@ -6,7 +6,7 @@ import { loggableError, readOr } from '../describe-error.ts';
 import { retryWaitOf } from '../thrown.ts';
 import type { HandlerEnd, Kept, Origin } from './cells.ts';
 
-/** Batched, because sends are expensive. The host trusts no message: user code may have sent it. */
+/** Batched, because sends are expensive. The host does not trust messages, since user code may have sent them. */
 export type ToCell =
   | RunMessage
   /** The reason is in shared memory. */
@@ -42,7 +42,6 @@ export type SaveOutcome = 'written' | 'lost' | { readonly failed: string };
 export type FromCell =
   | { readonly kind: 'ready'; readonly types: readonly ({ readonly type: string } & JobOptions)[] }
   | { readonly kind: 'ended'; readonly run: number; readonly end: HandlerEnd }
-  /** Revoked before it started. */
   | { readonly kind: 'unstarted'; readonly run: number }
   | ({ readonly kind: 'save'; readonly run: number } & Kept)
   /** A handler left the process broken for the next one. */
@@ -58,7 +57,6 @@ const MAX_TYPES = 10_000;
 type Fields = Readonly<Record<string, unknown>>;
 type TypeFields = Fields & { readonly type: string } & JobOptions;
 
-/** Drops everything that is not a message. */
 export function readFromCell(received: unknown, limits: ChannelLimits): FromCell[] {
   if (!Array.isArray(received)) return [];
   return received.map((each) => readOne(fieldsOf(each), limits)).filter((message) => message !== undefined);
@@ -103,7 +101,7 @@ function readEnd(end: Fields, limits: ChannelLimits): HandlerEnd | undefined {
 }
 
 const NOT_JSON = loggableError(new NotJsonError('result', undefined));
-/** For example after user code replaced `JSON.stringify`; if dropped, the run would never end. */
+/** Dropping an unreadable result, for example after user code replaced `JSON.stringify`, would leave the run open forever. */
 const UNREADABLE_RESULT: HandlerEnd = {
   kind: 'threw',
   error: { text: NOT_JSON, loggable: NOT_JSON, retryable: true },

@@ -6,7 +6,6 @@ import type { Cells, CellsOptions } from './cells.ts';
 import { forkCells } from './host/fork-cells.ts';
 import { createNoCells } from './no-cells.ts';
 
-/** A jobs module's path, or a registry and the program that contains it. */
 export type Handlers =
   | { readonly jobs: string | URL }
   | { readonly registry: Registry; readonly program?: string };

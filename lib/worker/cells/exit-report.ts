@@ -7,11 +7,9 @@ const { stringify } = JSON;
 export const REPORT_DESCRIPTOR = 5;
 export const REPORT_BYTES = 8 * 1024;
 
-/** What a cell reports as it dies. */
 export interface ExitReport {
   readonly origin?: string;
   readonly error?: string;
-  /** Why V8 gave up. */
   readonly fatal?: string;
   /** An uncaught exception that a listener survived. */
   readonly survived?: string;
@@ -24,12 +22,11 @@ export function createExitReporter(descriptor = REPORT_DESCRIPTOR) {
   let isWritten = false;
   const writeText = (text: string) => writeSync(descriptor, `${text}\0`, 0);
   return {
-    /** Only the first report counts; later ones are consequences. */
+    /** Later reports are consequences of the first. */
     write(report: ExitReport & { readonly jobId?: string; readonly code?: number }): void {
       if (!isWritten) writeText(cutToBytes(stringify(report), REPORT_BYTES - 1));
       isWritten = true;
     },
-    /** The process survived. */
     clear(): void {
       isWritten = false;
       writeText('');
@@ -37,7 +34,7 @@ export function createExitReporter(descriptor = REPORT_DESCRIPTOR) {
   };
 }
 
-/** V8's fatal errors go to the same file. Not set by Node options, which child processes would inherit. */
+/** Not set by Node options, which child processes would inherit. */
 export function reportFatalErrors(): void {
   const { report, platform } = process;
   if (report === undefined) return;

@@ -6,7 +6,7 @@ import { jobDataOf } from './channel.ts';
 
 const LEFT_BEHIND = 'handler ignored its signal and was left behind';
 
-/** Handlers in their host, for tests and small functions: a handler that exits or blocks takes its host down. */
+/** For tests and small functions: a handler that exits or blocks affects its host. */
 export function createNoCells(
   options: Pick<CellsOptions, 'settings' | 'clock' | 'telemetry'> & {
     readonly registry: Registry | (() => Promise<Registry>);
@@ -39,7 +39,7 @@ export function createNoCells(
     return {
       end: Promise.race<RunEnd>([handler.end, abandoned.promise]),
       abort: handler.abort,
-      // Cannot be killed: it runs on, and its writes are fenced.
+      // It cannot be killed, but its later writes are fenced.
       kill: () => abandoned.resolve({ kind: 'died', cause: LEFT_BEHIND, crashedAlone: false }),
     };
   };

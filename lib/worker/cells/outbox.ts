@@ -1,6 +1,6 @@
 export type Outbox<Message> = ReturnType<typeof createOutbox<Message>>;
 
-/** Sends all messages of one event-loop turn together, because sends are expensive. */
+/** One send per event-loop turn, because sends are expensive. */
 export function createOutbox<Message>(
   sendBatch: (messages: readonly Message[]) => void,
   defer: (run: () => void) => void,

@@ -6,7 +6,6 @@ export interface RunGrant {
   /** See `stopNumberOf`; 0 for none. */
   readonly stop: number;
   readonly limitMs: number;
-  /** The earlier of the two counts. */
   readonly endsAt: ClockReading;
 }
 
@@ -18,7 +17,6 @@ export interface SharedBytes {
 export const SHARED_DESCRIPTOR = 4;
 /** Six numbers between two copies of the version. */
 const RECORD_BYTES = 64;
-/** Two records per run; later runs reuse slots. */
 export const SHARED_BYTES = 2001 * RECORD_BYTES;
 const MOST_LOOKS = 100;
 
@@ -28,7 +26,7 @@ const begunRecord = (slot: number) => 2 * slot + 2;
 
 export type SharedMemory = ReturnType<typeof createSharedMemory>;
 
-/** Read without messages, so a handler that computes for minutes sees its lease. Each record has one writer. */
+/** Read without messages, so that a handler that blocks its event loop sees its lease. Each record has one writer. */
 export function createSharedMemory(bytes: SharedBytes) {
   const numbers = new Float64Array(RECORD_BYTES / Float64Array.BYTES_PER_ELEMENT);
   const buffer = new Uint8Array(numbers.buffer);
@@ -49,20 +47,18 @@ export function createSharedMemory(bytes: SharedBytes) {
   };
 
   return {
-    /** Host to cell. */
     grant: (slot: number, { run, stop, limitMs, endsAt }: RunGrant): void =>
       write(grantRecord(slot), run, stop, limitMs, endsAt.wall, endsAt.monotonic),
     granted(slot: number): RunGrant {
       const [, run = 0, stop = 0, limitMs = 0, wall = 0, monotonic = 0] = read(grantRecord(slot));
       return { run, stop, limitMs, endsAt: { wall, monotonic } };
     },
-    /** Cell to host: the run started and reported progress this often. */
     begin: (slot: number, run: number, progress = 0): void => write(begunRecord(slot), run, progress),
     begun(slot: number): { readonly run: number; readonly progress: number } {
       const [, run = 0, progress = 0] = read(begunRecord(slot));
       return { run, progress };
     },
-    /** Cell to host: rises while the event loop turns. */
+    /** Rises while the event loop turns. */
     beat: (pulse: number): void => write(pulseRecord, pulse),
     pulse: (): number => read(pulseRecord)[1] ?? 0,
   };

@@ -1,6 +1,6 @@
 import { type AbortReason, Cancelled, LeaseLost, ShuttingDown, TimedOut } from '../abort-reasons.ts';
 
-/** Numbered from 1; only a host and its cells exchange the numbers. */
+/** From 1; used only between a host and its cells. */
 const reasons: readonly ((limitMs: number) => AbortReason)[] = [
   () => new LeaseLost('refused'),
   () => new LeaseLost('ended'),
@@ -17,7 +17,7 @@ export const WITHDRAWN = -1;
 
 export const limitOf = (reason: AbortReason): number => (reason instanceof TimedOut ? reason.limitMs : 0);
 
-/** Reasons are recognized by their texts, which all differ. */
+/** Their texts all differ. */
 export const stopNumberOf = (reason: AbortReason): number =>
   1 + reasons.findIndex((make) => make(limitOf(reason)).message === reason.message);
 

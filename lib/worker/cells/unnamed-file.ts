@@ -2,7 +2,7 @@ import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Filled with zeros at once: a host that fails to write on a full disk later would end with all its jobs. */
+/** Filled with zeros at once, because a failed write on a full disk later would crash the host with all its jobs. */
 export function openUnnamedFile(bytes: number, folders: readonly string[] = [tmpdir(), '/dev/shm']): number {
   const [folder = '', ...others] = folders;
   try {

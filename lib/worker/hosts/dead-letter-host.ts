@@ -13,7 +13,7 @@ export type DeadLetterOptions = Partial<WorkerConnectOptions> & {
   readonly parts?: Pick<WorkerConnection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
 };
 
-/** The dead-letter queue's handler: stores jobs that were never claimed as rows, which the reaper dispatches again. */
+/** Handles the dead-letter queue: stores jobs that were never claimed as rows, which the reaper dispatches. */
 export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHandler {
   const parts =
     options.parts ??

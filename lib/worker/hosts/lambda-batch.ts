@@ -7,12 +7,11 @@ import { backoffSeconds } from '../intake/open-message.ts';
 import type { RunBounds } from '../run/supervise.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** Time reserved for answering SQS before Lambda ends the invocation. */
 const LAST_MOMENT_MS = 500;
 
 type Messages = readonly ReceivedMessage[];
 
-/** Runs the jobs of an invocation within its time. Returns the messages that SQS must deliver again. */
+/** Returns the messages that SQS must deliver again. */
 export function createBatchRunner(parts: WorkerParts) {
   const { clock, settings, telemetry, heart, cells } = parts;
   const { deadlineMarginMs, batchConcurrency } = settings;
@@ -46,7 +45,7 @@ export function createBatchRunner(parts: WorkerParts) {
       if (next.kind === 'claimed') await engine.run(next, bounds);
     };
     const lane = async (): Promise<void> => {
-      // Later jobs need time to make progress before they are released.
+      // Later jobs need time to make progress before their release.
       for (
         let bounds = firstStart;
         remainingMs() > deadlineMarginMs * (bounds === firstStart ? 1 : 2);
@@ -60,11 +59,11 @@ export function createBatchRunner(parts: WorkerParts) {
     const runAll = async (): Promise<void> => {
       await Promise.all(Array.from({ length: Math.min(batchConcurrency, messages.length) }, lane));
       exits.return(waiting, 0);
-      // Lambda may freeze the process next, and a dying cell would thaw inside the next job.
+      // Lambda may freeze the process next, which would delay a kill until the next job.
       await Promise.all([exits.settle(), heart.quiet(), engine.quiet(), cells.quiet()]);
     };
 
-    // Jobs of handlers that ignore their signal are released after half of the margin.
+    // Handlers that ignore their signal have half of the margin.
     const lastMoment = until(Math.min(LAST_MOMENT_MS, deadlineMarginMs / 4)).catch(() => {});
     await Promise.race([runAll(), lastMoment]).finally(() => over.abort());
     if (open.size > 0) telemetry.count('MessagesReturned', open.size);

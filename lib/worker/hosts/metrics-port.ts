@@ -4,7 +4,6 @@ import { type MetricName, metrics } from '../../wire/metrics.ts';
 /** Readings whose latest value counts; other gauges are durations, which are summed up. */
 const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset'];
 
-/** Counts what a worker reports since it started, in the format of Prometheus. */
 export function createMetricsPage(service: string) {
   const values = new Map<MetricName, { sum: number; readings: number }>();
   const add = (metric: MetricName, value: number) => {
@@ -12,7 +11,6 @@ export function createMetricsPage(service: string) {
     values.set(metric, { sum: states.includes(metric) ? value : sum + value, readings: readings + 1 });
   };
   return {
-    /** The same telemetry, counted here as well. */
     counting: (telemetry: PowertoolsTelemetry): PowertoolsTelemetry => ({
       ...telemetry,
       count(metric, value = 1) {

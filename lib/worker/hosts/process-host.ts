@@ -10,15 +10,13 @@ import { gatherCompletions } from '../run/gather-completions.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { onStopSignals } from './stop-signals.ts';
 
-/** Options of a worker process. */
 export interface WorkerProcessOptions {
   readonly parts: WorkerParts;
   readonly reaper?: EmbeddedReaper;
-  /** Rejects when no request can ever succeed, such as without a region. @default - not checked */
+  /** Rejects if no request can ever succeed, for example without a region. @default - not checked */
   readonly reachable?: Promise<unknown>;
-  /** Where the container may be scaled in, given the age of its oldest job. @default - not protected */
+  /** For containers that may be scaled in. @default - not protected */
   readonly protect?: (longestRunMs: () => number) => { stop(): Promise<void> };
-  /** Flushes metrics. */
   readonly flush?: () => void;
   /** Drain on SIGTERM and SIGINT; a second signal releases running jobs at once. @default true */
   readonly signals?: boolean;
@@ -30,7 +28,6 @@ export interface WorkerProcess {
   stop(options?: { readonly graceMs?: number }): Promise<void>;
   /** Resolves once stopped; rejects if the jobs module or the table cannot be used. */
   readonly stopped: Promise<void>;
-  /** Number of running jobs. */
   readonly running: number;
   /** True while a cell is ready, the clock is sound and the last poll was answered. */
   isHealthy(): boolean;

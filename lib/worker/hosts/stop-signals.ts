@@ -1,7 +1,6 @@
-/** Shorter than anyone presses Ctrl-C twice. */
 const ECHO_MS = 300;
 
-/** npm forwards Ctrl-C to its child, so the same key press can arrive twice; it counts once. */
+/** npm forwards Ctrl-C to its child, so the same key press can arrive twice within 300 ms. */
 export function onStopSignals(signals: readonly NodeJS.Signals[], stop: () => void): () => void {
   let heardAt = Number.NEGATIVE_INFINITY;
   const hear = () => {

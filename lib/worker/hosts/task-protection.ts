@@ -9,18 +9,16 @@ const CLEARED_AFTER_MS = 60_000;
 const ANSWER_MS = 5000;
 
 export interface ProtectionOptions {
-  /** Address of the ECS agent. */
   readonly agentUri: string;
   /** Longest protection without a pause. */
   readonly minutes: number;
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'warn'>;
-  /** Age of the oldest running job, 0 if none runs. */
   readonly longestRunMs: () => number;
 }
 
 /**
- * Asks ECS not to scale in a container with a long job. Without an answer the job is only handed over, so a failure is logged once:
+ * Protection is optional, so failures are logged once:
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-scale-in-protection-endpoint.html
  */
 export function protectTask(options: ProtectionOptions): { stop(): Promise<void> } {

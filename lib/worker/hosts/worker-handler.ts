@@ -14,7 +14,7 @@ type WorkerHandlerOptions = LambdaHostOptions & {
   readonly program?: string;
 };
 
-/** The handler of your own worker Lambda. Call it at the module's top level: its cell runs the same module. */
+/** The handler of a custom worker Lambda. Call it at the module's top level: its cell runs the same module. */
 export function createWorkerHandler(registry: Registry, options: WorkerHandlerOptions = {}): SqsHandler {
   const orders = takeOrders();
   if (orders !== undefined) {

@@ -2,7 +2,7 @@ import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
 import type { ClockCheck } from '../worker-parts.ts';
 
-/** An outage causes many checks; one log line a minute is enough. */
+/** An outage causes many checks. */
 const WARNED_EVERY_MS = 60_000;
 
 /** A guard that distrusts the clock or saw it step needs a fresh reply. */
@@ -10,7 +10,6 @@ export function createClockCheck(options: {
   readonly guard: ClockGuard;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly telemetry: Pick<Telemetry, 'gauge' | 'warn'>;
-  /** Any DynamoDB request will do. */
   readonly askTheTime: () => Promise<unknown>;
 }): ClockCheck {
   const { guard, clock, telemetry, askTheTime } = options;
@@ -43,5 +42,4 @@ export function createClockCheck(options: {
   };
 }
 
-/** For tests and engines that share this machine's clock. */
 export const trustTheClock: ClockCheck = { isSound: async () => true };

@@ -29,13 +29,11 @@ type Claimed = ({ readonly kind: 'claimed' } & ClaimedJob) | Settled | Returned;
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** What every host does with messages: open, claim, run. */
 export function createEngine(parts: WorkerParts) {
   const runner = createClaimRunner(parts);
   const limits = createLimitGate(parts);
   const { settings, clock, random, store, telemetry, cells } = parts;
 
-  /** What the store was last asked for in vain. */
   let unanswered: string | undefined;
 
   const failed = (message: ReceivedMessage, error: unknown): Returned => {
@@ -43,7 +41,7 @@ export function createEngine(parts: WorkerParts) {
     return returned(message, error);
   };
 
-  /** Whether messages may be received: each delivery counts, so an outage is found over by asking the store. */
+  /** Each delivery counts, so ask the store, not the queue, whether an outage is over. */
   const isReachable = async (): Promise<boolean> => {
     if (unanswered === undefined) return true;
     const isOver = await store.read(unanswered).then(
@@ -67,7 +65,7 @@ export function createEngine(parts: WorkerParts) {
     return { ...(await store.releaseUnknown(job.jobId, owner, dispatch)), dispatch };
   };
 
-  /** The claim may still have been on its way. Another worker may meanwhile have deleted the message of a held job. */
+  /** The claim may have been on its way, and another worker may have deleted the message of a held job. */
   const releaseLate = async (owner: string, claimable: Claimable): Promise<void> => {
     const { job, type, key } = claimable;
     try {
@@ -79,7 +77,7 @@ export function createEngine(parts: WorkerParts) {
     }
   };
 
-  /** The claim may have succeeded: release it, or else its lease lapses. */
+  /** The claim may have succeeded. If the release fails too, its lease lapses. */
   const unknown = async (owner: string, claimable: Claimable, error: unknown): Promise<Claimed> => {
     const { job, message } = claimable;
     telemetry.error('claim failed', error, { jobId: job.jobId });
@@ -148,7 +146,6 @@ export function createEngine(parts: WorkerParts) {
     }
   };
 
-  /** Claims jobs together, up to 25 in a request. */
   const claim = async (opened: readonly Claimable[]): Promise<readonly Claimed[]> => {
     if (!(await parts.clockCheck.isSound())) return opened.map(({ message }) => returned(message));
     const verdicts = new Map<Claimable, Claimed>();
@@ -181,7 +178,7 @@ export function createEngine(parts: WorkerParts) {
   return { ...runner, claim, quiet, open, isReachable };
 }
 
-/** After most refusals the message can go, because the row is safe. */
+/** After most refusals the row is safe and the message can go. */
 async function interpretReply(
   parts: WorkerParts,
   runner: Pick<ClaimRunner, 'publish' | 'dataMissing'>,
@@ -211,7 +208,7 @@ async function interpretReply(
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: claimable.job.jobId });
       telemetry.count('RowsTooNew');
-      // Raises an alarm: such jobs wait for the newer version.
+      // Raises an alarm, because such jobs wait for the newer version.
       telemetry.count('StoreFailures');
       return SETTLED;
     case 'absent':

@@ -11,11 +11,10 @@ type Runner = Pick<WorkerParts, 'cells' | 'routing'>;
 const isOfMyPool = ({ routing }: Runner, type: string): boolean =>
   routing === undefined || poolOf(routing.pools, type) === routing.pool;
 
-/** A worker claims only what it has a handler for and what its pool runs. */
 export const runsType = (parts: Runner, type: string): boolean =>
   isOfMyPool(parts, type) && parts.cells.find(type) !== undefined;
 
-/** A new job becomes a row whose hint goes to the right queue, so no budget is charged for a wrong one. */
+/** As a row, whose hint goes to the right queue, so that the wrong queue costs no budget. */
 export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, job: NewJob): Promise<void> {
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), clock.now(), settings);
@@ -24,7 +23,7 @@ export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, j
   if (kept.outcome === 'written') await sendHint(parts, { ...job, forwarded: true }, dispatch);
 }
 
-/** Only once: where workers disagree about pools, the row's dispatch lease brings the job back after the deploy. */
+/** Only once: where workers disagree about pools, the dispatch lease brings the job back after the deploy. */
 export async function forwardHint(
   parts: WorkerParts,
   hint: {

@@ -13,7 +13,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import { type Claimable, SETTLED, type Settled } from './open-message.ts';
 
 const CONTROL_AGE_MS = 10_000;
-/** Of a paused type; hints that `resume` sends come later than that. */
+/** Hints that `resume` sends come later than that. */
 const PAUSED_AGE_MS = 1000;
 const CHECK_EVERY_MS = 5000;
 const MOST_REMEMBERED = 1000;
@@ -23,7 +23,7 @@ interface Looked {
   readonly group: Group;
 }
 
-/** Keeps jobs of full limits and paused types out of the claims, as pending rows that wait. */
+/** Parks jobs of full limits and paused types as pending rows. */
 export function createLimitGate(parts: WorkerParts) {
   const { settings, clock, store, cells, telemetry } = parts;
   const never = new AbortController().signal;
@@ -83,11 +83,10 @@ export function createLimitGate(parts: WorkerParts) {
     await park(claimable, row, groups[part] as string);
   };
 
-  /** A full group may hold places whose jobs ended without leaving. */
+  /** A full group may count jobs that ended without leaving. */
   const checked = async (group: Group, state: GroupState): Promise<GroupState> => {
     const now = clock.monotonic();
     if (now - (checkedAt.get(group.name) ?? Number.NEGATIVE_INFINITY) < CHECK_EVERY_MS) return state;
-    // Forgetting them all costs a check of each, and keys may be many.
     if (checkedAt.size >= MOST_REMEMBERED) checkedAt.clear();
     checkedAt.set(group.name, now);
     let after = state;
@@ -111,7 +110,7 @@ export function createLimitGate(parts: WorkerParts) {
     await passOn(parts, name, () => store.leave({ group: name, limit, jobId, attempt }));
   };
 
-  /** All groups, and the rows of all hints, in one request; full groups are checked. */
+  /** In one request. */
   const readAll = async (paused: readonly Claimable[], limited: readonly Looked[]) => {
     const byName = new Map(limited.map(({ group }) => [group.name, group]));
     const hinted = [...paused, ...limited.map(({ claimable }) => claimable)].filter(isHint);
@@ -126,7 +125,7 @@ export function createLimitGate(parts: WorkerParts) {
   };
 
   return {
-    /** Sorts out what must not be claimed. Types without a limit cost nothing. */
+    /** Types without a limit cost nothing. */
     async look(claimables: readonly Claimable[]): Promise<{
       readonly kept: ReadonlyMap<Claimable, Settled>;
       readonly groups: ReadonlyMap<Claimable, Group>;
@@ -165,7 +164,7 @@ export function createLimitGate(parts: WorkerParts) {
       return { kept, groups };
     },
 
-    /** A claimed job may run only once it has a place; otherwise it is parked. */
+    /** A claimed job without a place is parked. */
     async admit(claimed: ClaimedJob): Promise<ClaimedJob | undefined> {
       const { job } = claimed;
       const group = groupOf(job.type, job.key, known);

@@ -2,12 +2,12 @@ import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { createGatherer } from '../gatherer.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** Limit of an SQS batch. */
+/** SQS batch limit. */
 const MOST_DELETIONS = 10;
-/** A message deleted too late is recognized on redelivery. */
+/** Waits to fill a batch; a message deleted too late is recognized on redelivery. */
 const DELETE_WINDOW_MS = 50;
 
-/** Deletes or returns messages, best effort: SQS redelivers what fails. */
+/** Best effort: SQS redelivers what fails. */
 export function createMessageExits({ queue, telemetry, clock }: WorkerParts) {
   const bestEffort = async (failure: string, count: number, act: Promise<void>): Promise<void> => {
     await act.catch((error: unknown) => telemetry.error(failure, error, { count }));

@@ -8,7 +8,6 @@ import { forwardHint, forwardJob, runsType } from './forward-message.ts';
 import { readMessage } from './read-message.ts';
 import { dropLateTick, rejectMessage } from './reject-message.ts';
 
-/** A message whose job must be claimed. */
 export interface Claimable {
   readonly kind: 'claimable';
   readonly message: ReceivedMessage;
@@ -20,9 +19,7 @@ export interface Claimable {
   readonly dueAt?: number;
 }
 
-/** The row is safe, so the message can be deleted. */
 export type Settled = { readonly kind: 'settled' };
-/** The message goes back to the queue for a while. */
 export type Returned = { readonly kind: 'returned'; readonly delaySeconds: number };
 
 export type Opened = Claimable | Settled | Returned;
@@ -30,12 +27,11 @@ export type Opened = Claimable | Settled | Returned;
 export const SETTLED: Settled = { kind: 'settled' };
 /** Ten deliveries, after which a message is a dead letter, last a quarter of an hour. */
 const LONGEST_RETURN_SECONDS = 300;
-/** A process notices an outage by its first message, and then receives nothing until it is over. */
+/** A process notices an outage by its first message, then stops receiving. */
 const OUTAGE_RETURN_SECONDS = 5;
-/** More deliveries mean that many processes notice by the same message, or that only writes fail. */
+/** More deliveries mean that many processes saw the same message, or that only writes fail. */
 const SHORT_RETURNS = 3;
 
-/** Messages return after 2, 4, 8 … seconds. */
 export const backoffSeconds = ({ receiveCount }: ReceivedMessage): number =>
   Math.min(LONGEST_RETURN_SECONDS, 2 ** Math.max(1, receiveCount));
 
@@ -47,18 +43,16 @@ export const returned = (message: ReceivedMessage, error?: unknown): Returned =>
   };
 };
 
-/** Leaves types in the queue while their cells keep dying. */
 export function throttledType(
   { crashThrottle }: Pick<WorkerParts, 'crashThrottle'>,
   { type, message }: Pick<Claimable, 'type' | 'message'>,
 ): Returned | undefined {
   const holdsMs = type === undefined ? 0 : crashThrottle.typePausedMs(type);
   if (holdsMs === 0) return undefined;
-  // Each host of a fleet may hold the type, and each delivery counts.
+  // Each host of a fleet may be holding the type, and each delivery counts.
   return { kind: 'returned', delaySeconds: Math.max(Math.ceil(holdsMs / 1000), backoffSeconds(message)) };
 }
 
-/** Handles bad and scheduled messages at once; the others need a claim. */
 export async function openMessage(parts: WorkerParts, message: ReceivedMessage): Promise<Opened> {
   const optionsOf = (type: string) => (runsType(parts, type) ? parts.cells.find(type) : undefined);
   const read = readMessage(message, parts, optionsOf);
@@ -75,7 +69,7 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
   const type = read.kind === 'hint' ? read.type : read.job.type;
   const isForeign = type !== undefined && !runsType(parts, type);
   if (read.kind !== 'later' && isForeign) {
-    // A fast clock would keep the job from the workers of its pool until its own time.
+    // A fast clock would keep the job from its pool's workers until its start time.
     if (!(await parts.clockCheck.isSound())) return returned(message);
     if (read.kind === 'new') await forwardJob(parts, message, read.job);
     else await forwardHint(parts, { ...read.job, type, key: read.key, forwarded: read.forwarded });

@@ -8,47 +8,37 @@ const MAX_MESSAGES = 10;
 const LONGEST_POLL_MS = 20_000;
 /** Short, so that an empty or unresponsive queue is noticed soon. */
 const BACKLOG_POLL_SECONDS = 1;
-/** Free slots wait this long for others, so that messages are received and claimed together. */
+/** Free slots wait this long for others, so that claims share requests. */
 const GATHER_MS = 10;
-/** How often a host that may not take jobs checks again. */
 const HELD_UP_MS = 250;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5000;
-/** Messages received ahead, per slot. */
 const AHEAD = 3;
-/** Nothing is received ahead unless a whole poll's slots become free within this time. */
+/** Receive ahead only if a whole poll's slots become free within this time. */
 const WITHIN_MS = 250;
 
 interface PollsOptions {
   readonly parts: WorkerParts;
   readonly slots: Slots;
-  /** False during an outage of the store. */
   readonly isReachable: () => Promise<boolean>;
-  /** Received but not being claimed yet. */
   readonly inHand: () => number;
   readonly take: (messages: readonly ReceivedMessage[]) => void;
   /** Stops polling; messages already on their way are still taken. */
   readonly draining: AbortSignal;
-  /** Aborts polls. */
   readonly hurry: AbortSignal;
 }
 
-/**
- * One long poll while the queue is empty, more in parallel while polls come back full. Receives only what can run
- * soon, because each delivery counts.
- */
+/** Receives only what can run soon, because each delivery counts. */
 export function createPolls(options: PollsOptions) {
   const { parts, slots, isReachable, inHand, take, draining, hurry } = options;
   const { settings, clock, queue, telemetry, cells, crashThrottle, clockCheck } = parts;
   // A poll must end well within the shutdown grace period.
   const waitSeconds = Math.ceil(Math.min(LONGEST_POLL_MS, settings.shutdownGraceMs / 2 + 1) / 1000);
-  /** Messages that make a poll worth its request. */
+  /** Fewer messages are not worth a request. */
   const full = Math.min(MAX_MESSAGES, slots.limit);
-  /** Messages that pending polls may bring. */
   let asked = 0;
-  /** Parallel polls allowed; doubles with each full poll. */
+  /** Doubles with each full poll. */
   let allowed = 1;
-  /** Recent duration of a full poll. */
   let pollMs = 0;
   let pauseMs = FIRST_PAUSE_MS;
   let pauses = 0;
@@ -124,7 +114,7 @@ export function createPolls(options: PollsOptions) {
     ready,
     waitMs: (ageMs) => (slots.taken === 0 ? 0 : GATHER_MS - ageMs),
     async send(count) {
-      // Slots freed per millisecond fall as time passes: what was ready a moment ago may count as none by now.
+      // The estimate falls as time passes and may be 0 by now.
       const max = Math.max(count, ready());
       asked += max;
       const isIdle = gatherer.underWay() === 0 && !isBacklog();
@@ -136,9 +126,7 @@ export function createPolls(options: PollsOptions) {
 
   return {
     isBacklog,
-    /** The last poll was answered. */
     isPolling: () => isPolling,
-    /** Polls if there is room. */
     consider: gatherer.look,
     lastPolls: gatherer.quiet,
   };

@@ -14,7 +14,6 @@ import type { WorkerParts } from '../worker-parts.ts';
 
 const MAX_RAW_BYTES = 64 * 1024;
 
-/** What a message asks for. */
 export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
@@ -26,12 +25,12 @@ export type ReadMessage =
       readonly key?: string;
     }
   | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
-  /** A schedule's tick that came too late to make a job. */
+  /** A scheduled job whose start time is too long ago. */
   | { readonly kind: 'late'; readonly jobId: string; readonly byMs: number };
 
 type ReceivedText = Pick<ReceivedMessage, 'messageId' | 'body' | 'sentAt' | 'trace'>;
 
-/** Reads an untrusted message; rejects it with a reason if it cannot run. */
+/** Untrusted. */
 export function readMessage(
   message: ReceivedText,
   { settings, clock }: Pick<WorkerParts, 'settings' | 'clock'>,
@@ -58,7 +57,7 @@ export function readMessage(
 const lateAtOf = ({ at, lateAfterMs }: Tick, { rowRetentionMs }: Settings): number =>
   at + Math.min(lateAfterMs, rowRetentionMs);
 
-/** Fills in the type's limits; those of an unknown type are left to the first claim. */
+/** The limits of an unknown type are left to the first claim. */
 export function newJob(
   message: JobMessage,
   { messageId, trace }: Pick<ReceivedMessage, 'messageId' | 'trace'>,

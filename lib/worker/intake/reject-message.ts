@@ -10,11 +10,11 @@ export function dropLateTick(
   telemetry.warn('the tick of a schedule came too late, and does not run', { jobId, byMs });
 }
 
-/** A tick may have waited for its limit, or while its type was paused. */
+/** A tick may have waited for a limit or a paused type. */
 export const isLateTick = ({ lateAt, claims }: RunningJob, now: number): boolean =>
   lateAt !== undefined && now > lateAt && claims.every(({ outcome }) => outcome === 'parked');
 
-/** Keeps a message that cannot run as a failed row, for its producer to find. */
+/** Keeps a message that cannot run as a failed row. */
 export async function rejectMessage(
   { store, telemetry }: Pick<WorkerParts, 'store' | 'telemetry'>,
   rejected: RejectedMessage,

@@ -1,21 +1,19 @@
 import type { Clock } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 
-/** Completions that may pile up beyond the slots, so that a hanging store is not sent jobs without end. */
+/** Caps pending completions, so that a store outage does not pile up jobs. */
 const ENDING_BEYOND_SLOTS = 25;
-/** Measuring window. */
 const PACE_MS = 200;
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** Concurrency slots. A slot is free once its handler returned, while its completion is still being stored. */
+/** A slot is free once its handler returned, while its completion is still being stored. */
 export function createSlots(clock: Clock, limit: number, onFree: () => void) {
   const most = 2 * limit + ENDING_BEYOND_SLOTS;
   let running = 0;
   let ending = 0;
   // A `Promise.race` would leak into every longer-lived job.
   let waiting: (() => void)[] = [];
-  /** In the order of their start. */
   const starts = new Set<{ readonly at: number }>();
   const pace = createPace(clock);
 
@@ -37,7 +35,6 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
 
   return {
     limit,
-    /** Claimed, running or ending. */
     get taken() {
       return running + ending;
     },
@@ -45,12 +42,10 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
     take(count: number): void {
       running += count;
     },
-    /** A claim failed. */
     unclaimed(): void {
       freed();
       ended();
     },
-    /** Frees the slot when the job calls `returned`, at the latest when it ends. */
     run(job: (returned: () => void) => Promise<unknown>): void {
       let isReturned = false;
       const start = { at: clock.monotonic() };
@@ -71,13 +66,11 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
           ended();
         });
     },
-    /** Age of the oldest job, 0 without any. */
     longestRunMs(): number {
       for (const { at } of starts) return clock.monotonic() - at;
       return 0;
     },
     freedPerMs: pace.perMs,
-    /** False if jobs remain after the wait. */
     async empty(withinMs: number, signal?: AbortSignal): Promise<boolean> {
       const until = clock.monotonic() + withinMs;
       while (running + ending > 0 && clock.monotonic() < until && !signal?.aborted)
@@ -87,7 +80,6 @@ export function createSlots(clock: Clock, limit: number, onFree: () => void) {
   };
 }
 
-/** Counts in two half windows and drops the older one. */
 function createPace(clock: Clock) {
   let from = clock.monotonic();
   let elder = 0;

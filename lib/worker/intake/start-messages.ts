@@ -8,11 +8,11 @@ import { createMessageExits } from './message-exits.ts';
 import type { Claimable } from './open-message.ts';
 import type { Slots } from './slots.ts';
 
-/** Limit of a DynamoDB batch. */
+/** DynamoDB batch limit. */
 const MOST_CLAIMS = 25;
-/** How long a message with a free slot waits for others, while more are coming. */
+/** How long a message with a free slot waits for more. */
 const GATHER_MS = 10;
-/** Without a slot for this long, a message goes back for other workers. */
+/** Without a slot for this long, a message returns to the queue for other workers. */
 const PATIENCE_MS = 1000;
 
 interface Waiting {
@@ -26,11 +26,10 @@ interface TakerOptions {
   readonly slots: Slots;
   readonly bounds: RunBounds;
   readonly isBacklog: () => boolean;
-  /** Called when messages left without using a slot. */
   readonly onRoom: () => void;
 }
 
-/** Claims a received job only when a slot is free to run it at once. */
+/** Claims a received job only when a slot can run it at once. */
 export function createMessageTaker({ parts, engine, slots, bounds, isBacklog, onRoom }: TakerOptions) {
   const { clock, cells, crashThrottle, telemetry } = parts;
   const exits = createMessageExits(parts);
@@ -86,7 +85,6 @@ export function createMessageTaker({ parts, engine, slots, bounds, isBacklog, on
     send: claim,
   });
 
-  /** Call when slots become free. */
   const claimMore = (): void => {
     if (!mayClaim()) giveUp(waiting.splice(0));
     claims.look();
@@ -106,7 +104,6 @@ export function createMessageTaker({ parts, engine, slots, bounds, isBacklog, on
 
   return {
     claimMore,
-    /** Received but not being claimed yet. */
     inHand: (): number => opening + waiting.length,
     take(messages: readonly ReceivedMessage[]): void {
       if (draining.signal.aborted) exits.return(messages, 0);
@@ -116,7 +113,6 @@ export function createMessageTaker({ parts, engine, slots, bounds, isBacklog, on
           opened.add(opens);
         }
     },
-    /** Returns all unclaimed messages; resolves when pending claims have started. */
     async drain(): Promise<void> {
       draining.abort('draining');
       patience.stop();

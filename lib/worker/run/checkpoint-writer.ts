@@ -5,7 +5,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import type { HeldClaim } from './held-claim.ts';
 import { retryUntilLeaseEnds } from './retry-until-lease-ends.ts';
 
-/** The handler's fenced writes; updates the job's counts from the row. */
+/** Updates the job's counts from the row. */
 export function createCheckpointWriter(
   parts: Pick<WorkerParts, 'store' | 'telemetry' | 'clock' | 'random'>,
   { job, claim, lease }: Pick<HeldClaim, 'job' | 'claim' | 'lease'>,
@@ -39,7 +39,7 @@ export function createCheckpointWriter(
     return 'lost';
   };
 
-  /** An unanswered write may have changed the counts, so read them instead of charging twice. */
+  /** An unanswered write may have changed the counts. Reading them avoids charging twice. */
   const readCounts = async (): Promise<void> => {
     const row = await retryUntilLeaseEnds(parts, { job, lease }, () => store.read(job.jobId));
     if (row?.status !== 'running' || !isSame(claimOf(row), claim)) return;
@@ -54,7 +54,6 @@ export function createCheckpointWriter(
       return writing;
     },
     progressed: () => stored !== checkpointAtClaim,
-    /** Waits for pending writes and for certainty about the row. */
     async close(): Promise<void> {
       await pending;
       if (isUnknown && lease.isHeld()) await readCounts();

@@ -28,7 +28,7 @@ interface FinalEnd {
 
 export type ClaimEndings = ReturnType<typeof createClaimEndings>;
 
-/** Retries to store a handler's outcome for one lease past its end, or finished work would run again. */
+/** Stores an outcome until one lease past the end, because lost work would run again. */
 export function createClaimEndings(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
   const { store, cells, clock, random, settings, telemetry } = parts;
 

@@ -15,12 +15,12 @@ const newRecord = (): CrashRecord => ({ typeOfJob: new Map(), pauses: 0, until: 
 
 export type CrashThrottle = ReturnType<typeof createCrashThrottle>;
 
-/** Stops claiming while jobs alone in their cells keep killing them, so that a bad deploy fails no backlog. */
+/** Stops claiming after repeated crashes of jobs alone in their cells, so that a bad deploy does not fail a backlog. */
 export function createCrashThrottle(clock: Clock, telemetry: Pick<Telemetry, 'count' | 'error'>) {
   const types = new Map<string, CrashRecord>();
   let host = newRecord();
 
-  /** After a pause, one more crash starts one twice as long, until a job succeeds. */
+  /** Each further crash doubles the pause until a job succeeds. */
   const pause = (record: CrashRecord, what: string): void => {
     const pauseMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** record.pauses);
     record.pauses += 1;
@@ -37,7 +37,6 @@ export function createCrashThrottle(clock: Clock, telemetry: Pick<Telemetry, 'co
       types.delete(type);
       if (host.typeOfJob.size > 0 || host.pauses > 0) host = newRecord();
     },
-    /** A fresh cell died while running only this job. */
     recordCrash({ jobId, type }: { readonly jobId: string; readonly type: string }): void {
       const own = types.get(type) ?? newRecord();
       types.set(type, own);

@@ -1,7 +1,7 @@
 import type { Clock, FencedOutcome, JobStore } from '../../protocol/ports.ts';
 import { createGatherer } from '../gatherer.ts';
 
-/** Limit of a DynamoDB batch. */
+/** DynamoDB batch limit. */
 const FULL = 25;
 const WINDOW_MS = 5;
 /** A hanging store must not hold completions longer. */
@@ -12,7 +12,7 @@ interface WaitingCompletion {
   readonly settle: (outcome: Awaited<ReturnType<JobStore['completeMany']>>[number]) => void;
 }
 
-/** Batches the completions of jobs that end at about the same time; each row keeps its own condition and verdict. */
+/** Each row keeps its own condition and verdict. */
 export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const waiting: WaitingCompletion[] = [];
   const requests = createGatherer({

@@ -7,21 +7,19 @@ import { type ClockReading, type LeaseClock, readClock } from './lease-clock.ts'
 
 /** Beats due within 5% of their interval are sent together. */
 const TOGETHER = 0.05;
-/** Limit of a DynamoDB batch. */
+/** DynamoDB batch limit. */
 const FULL = 25;
-/** Per claim; the SDK already retries, so more would only burden a struggling store. */
+/** The SDK already retries; more would burden a struggling store. */
 const MOST_UNDER_WAY = 2;
 
 export interface HeldLease {
   readonly claim: Claim;
   readonly leaseMs: number;
-  /** Before jitter. */
   readonly intervalMs: number;
   readonly lease: Pick<LeaseClock, 'renew' | 'refuse' | 'isHeld' | 'hasEnded' | 'sinceRenewalMs'>;
   readonly onReport: (report: HeartReport) => void;
 }
 
-/** `refused`: another worker holds the lease. */
 export type HeartReport = 'refused' | 'cancelRequested';
 
 export type Heart = ReturnType<typeof createHeartLoop>;
@@ -31,7 +29,6 @@ interface HeartLoopOptions {
   readonly random: Random;
   readonly store: Pick<JobStore, 'heartbeat' | 'heartbeatMany'>;
   readonly clockCheck: ClockCheck;
-  /** Called when a beat fails for any reason but a lost lease. */
   readonly onFailure: (claim: Claim, error: unknown) => void;
 }
 
@@ -40,7 +37,6 @@ interface Beating {
   underWay: number;
   /** Monotonic. */
   dueAt: number;
-  /** Earliest time to join others' beats. */
   joinsAt: number;
 }
 
@@ -50,7 +46,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 const repeatedAfterMs = ({ intervalMs }: HeldLease): number => intervalMs * BEAT_REPEATED_AFTER;
 
-/** Heartbeats from the host's event loop, which no handler can block. */
+/** Runs in the host, where no handler can block it. */
 export function createHeartLoop({ clock, random, store, clockCheck, onFailure }: HeartLoopOptions) {
   const beating = new Map<string, Beating>();
 
@@ -125,7 +121,7 @@ export function createHeartLoop({ clock, random, store, clockCheck, onFailure }:
   const beatDue = async (): Promise<void> => {
     const now = clock.monotonic();
     const due = [...beating.values()].filter(({ joinsAt }) => joinsAt <= now);
-    // After the lease ends the worker has fenced itself; a beat could only revive a claim that no one runs.
+    // The worker has fenced itself, so a beat could only revive a claim that no one runs.
     for (const each of due) if (!each.held.lease.isHeld()) forget(each);
     const alive = due.filter((each) => !isStopped(each));
     const batches: Promise<void>[] = [];
@@ -147,7 +143,6 @@ export function createHeartLoop({ clock, random, store, clockCheck, onFailure }:
   });
 
   return {
-    /** Beats until the claim is stopped, refused or past its end. */
     start(held: HeldLease): void {
       const each: Beating = { held, underWay: 0, dueAt: NEVER, joinsAt: NEVER };
       beating.set(held.claim.owner, each);

@@ -10,11 +10,9 @@ export interface HeldClaim {
   /** Monotonic. */
   readonly startedAt: number;
   readonly stopping: AbortSignal;
-  /** The limit in which the job has a place. */
   readonly group?: Group;
 }
 
-/** The lease runs from when the claim was sent. */
 export const holdClaim = (
   clock: Clock,
   job: RunningJob,

@@ -12,10 +12,7 @@ export const readClock = (clock: Clock): ClockReading => ({
 
 export type LeaseClock = ReturnType<typeof createLeaseClock>;
 
-/**
- * A lease's remaining time, counted from the moment its claim or last beat was sent. The clock that has advanced
- * further decides: the wall clock runs during sleep, and the monotonic one cannot be set back.
- */
+/** The clock that has advanced further decides: the wall clock runs during sleep, and the monotonic one cannot be set back. */
 export function createLeaseClock(clock: Clock, sentAt: ClockReading, leaseMs: number) {
   let grantedAt = sentAt;
   let state: 'held' | 'refused' | 'ended' = 'held';
@@ -29,23 +26,19 @@ export function createLeaseClock(clock: Clock, sentAt: ClockReading, leaseMs: nu
   return {
     sinceRenewalMs,
     remainingMs,
-    /** Ignored if a later beat already counts. */
     renew(beatSentAt: ClockReading): void {
       if (beatSentAt.monotonic < grantedAt.monotonic) return;
       grantedAt = beatSentAt;
       onRenewal?.();
     },
-    /** The earlier of the two counts. */
     endsAt: (): ClockReading => ({
       wall: grantedAt.wall + leaseMs,
       monotonic: grantedAt.monotonic + leaseMs,
     }),
     isHeld: (): boolean => state === 'held' && remainingMs() > 0,
-    /** A write showed that another worker holds the lease. */
     refuse(): void {
       if (state === 'held') state = 'refused';
     },
-    /** From now on, late replies are ignored. */
     end(): void {
       state = 'ended';
     },

@@ -5,7 +5,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 
 type Parts = Pick<WorkerParts, 'store' | 'queue' | 'telemetry'>;
 
-/** Looks for a successor while the job's end is being stored, then frees the place for it. */
+/** Looks for a successor while the job's end is being stored. */
 export function prepareLeave(parts: Parts, group: Group): (claim: Claim) => Promise<void> {
   const waiting = parts.store.waiting(group.name, group.limit).catch(() => undefined);
   return async ({ jobId, attempt }) =>
@@ -14,7 +14,7 @@ export function prepareLeave(parts: Parts, group: Group): (claim: Claim) => Prom
     );
 }
 
-/** A failure delays no job's end: the next job that finds the group full checks it. */
+/** A failure is harmless: the next job that finds the group full checks it. */
 export async function passOn(
   { queue, telemetry }: Parts,
   group: string,

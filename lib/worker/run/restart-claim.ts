@@ -11,15 +11,14 @@ export type AfterDeath =
   | { readonly kind: 'again'; readonly held: HeldClaim }
   | { readonly kind: 'ended'; readonly ending: Ending };
 
-/** The first death costs no wait; this one is for the second, and doubles. */
+/** The wait after the second death; doubles. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
 
-/** Decides and stores what happens after a cell's death while the lease is still held. */
 export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
   const { store, clock, clockCheck, random, settings, telemetry, cells, crashThrottle } = parts;
 
-  /** `deaths` counts this and earlier ones without progress in between. */
+  /** `deaths` counts consecutive ones without progress. */
   const afterDeath = async (held: HeldClaim, death: Death, deaths: number): Promise<AfterDeath> => {
     const { job, stopping } = held;
     const diedAt = clock.now();
@@ -50,7 +49,6 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
     return ended(ending);
   };
 
-  /** Ends this claim and makes the next in one write. */
   const restart = async (held: HeldClaim, next: Parameters<typeof store.restart>[1]): Promise<AfterDeath> => {
     const sentAt = { latest: readClock(clock) };
     const restarting = async () => {

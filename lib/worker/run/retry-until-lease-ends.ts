@@ -1,7 +1,6 @@
 import type { WorkerParts } from '../worker-parts.ts';
 import { type HeldClaim, nameOf } from './held-claim.ts';
 
-/** Doubles with each retry. */
 const REPEAT_MS = 100;
 const LONGEST_REPEAT_MS = 2000;
 
@@ -11,7 +10,7 @@ export const oneMoreLease =
   (): number =>
     stopping.aborted ? 0 : job.leaseMs;
 
-/** Retries until the store answers or time runs out; undefined if it never answered. */
+/** Undefined if the store never answered. */
 export async function retryUntilLeaseEnds<Answer>(
   { clock, random, telemetry }: Pick<WorkerParts, 'clock' | 'random' | 'telemetry'>,
   { job, lease }: Pick<HeldClaim, 'job' | 'lease'>,

@@ -17,9 +17,7 @@ import { createClaimWatch } from './watch-claim.ts';
 
 export interface ClaimedJob {
   readonly job: RunningJob;
-  /** The lease runs from here. */
   readonly sentAt: ClockReading;
-  /** The limit in which the job has a place. */
   readonly group?: Group;
 }
 
@@ -29,7 +27,6 @@ const deathOf = ({ outcome, reason }: Supervised): Death | undefined =>
 
 export type ClaimRunner = ReturnType<typeof createClaimRunner>;
 
-/** Runs claimed jobs under their leases and stores how they ended. */
 export function createClaimRunner(parts: WorkerParts) {
   const { clock, telemetry, cells, crashThrottle, settings } = parts;
   // Events never delay a job: its row is already written.
@@ -101,7 +98,7 @@ export function createClaimRunner(parts: WorkerParts) {
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    // A late reply may have renewed the lease; then the job need not wait for its end.
+    // A late reply may have renewed the lease, and then the job need not wait for its end.
     if (lost) return held.lease.isHeld() ? endings.release(held, 'shutdown', progressed) : 'lost';
     if (reason instanceof Cancelled) return endings.cancel(held);
     if (outcome.kind === 'unplaced') return endings.release(held, 'shutdown', progressed);
@@ -129,7 +126,7 @@ export function createClaimRunner(parts: WorkerParts) {
       telemetry.info('run ended', { ...nameOf(claimed.job), outcome: ending, durationMs });
       return ending;
     },
-    /** Without a run: its cancellation was requested. */
+    /** For a job whose cancellation was requested before it ran. */
     async cancel({ job, sentAt, group }: ClaimedJob): Promise<void> {
       const held = holdClaim(clock, job, sentAt, new AbortController().signal, group);
       await endings.cancel(held);

@@ -2,7 +2,7 @@ import type { Dispatch } from '../../protocol/decisions/dispatch.ts';
 import type { Hint } from '../../protocol/ports.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 
-/** The reaper resends a hint that fails, when the queue's lease lapses. */
+/** Best effort: the reaper resends the hint when the dispatch lease lapses. */
 export async function sendHint(
   { queue, telemetry }: Pick<WorkerParts, 'queue' | 'telemetry'>,
   { jobId, type, key, forwarded }: Omit<Hint, 'delaySeconds'>,

@@ -12,9 +12,7 @@ import type { createClaimWatch } from './watch-claim.ts';
 const OVER = 'over';
 
 export interface RunBounds {
-  /** Aborts with a `ShuttingDown` when the job must be released. */
   readonly stopping: AbortSignal;
-  /** How long a handler may take to stop. */
   readonly releaseWithinMs: number;
   readonly origin?: Origin;
 }
@@ -22,11 +20,9 @@ export interface RunBounds {
 export interface Supervised {
   readonly outcome: RunEnd;
   readonly reason: AbortReason | undefined;
-  /** The run stored a new checkpoint. */
   readonly progressed: boolean;
 }
 
-/** Runs a handler under heartbeats until it ends or its lease, a limit, an operator or the host stops it. */
 export async function supervise(
   parts: WorkerParts & { readonly watchClaim: ReturnType<typeof createClaimWatch> },
   held: HeldClaim,
@@ -42,7 +38,7 @@ export async function supervise(
   let reason: AbortReason | undefined;
   let run: Run | undefined;
   const abort = (given: AbortReason) => {
-    // A lost lease overrides other reasons: this worker may no longer act on them.
+    // A lost lease overrides other reasons, because this worker may no longer act on them.
     if (reason !== undefined && !(given instanceof LeaseLost)) return;
     reason = given;
     if (run !== undefined) stopRun(run, given);
@@ -85,13 +81,12 @@ export async function supervise(
     unwatch();
     heart.stop(claim);
   });
-  // The cell watches the lease itself, so its handler may stop before this host notices.
+  // The cell checks the lease too, so its handler may stop before this host notices.
   if (outcome.kind === 'threw' && !lease.isHeld()) reason ??= new LeaseLost('lapsed');
   await writer.close();
   return { outcome, reason, progressed: writer.progressed() };
 }
 
-/** Kills the cell of a handler that ignores its signal, sooner when the host is stopping. */
 async function killIfItStays(
   { clock, settings }: WorkerParts,
   run: Run,

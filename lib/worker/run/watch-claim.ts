@@ -4,25 +4,22 @@ import { createAlarm } from '../alarm.ts';
 import type { TypeTerms } from '../registry.ts';
 import type { LeaseClock } from './lease-clock.ts';
 
-/** The wall clock can be set while no timer is due. */
+/** The wall clock can change between timers. */
 const LOOK_MS = 1000;
-/** A limit itself is still allowed. */
+/** A limit is inclusive. */
 const PAST = 1;
 
 interface WatchedClaim {
   readonly lease: LeaseClock;
   readonly limits: Pick<TypeTerms, 'maxRunMs' | 'progressTimeoutMs'>;
-  /** Monotonic. */
   readonly startedAt: number;
   readonly abort: (reason: AbortReason) => void;
 }
 
-/** Aborts runs when their lease ends or they exceed a limit. */
 export function createClaimWatch(clock: Clock) {
   const watched = new Set<WatchedClaim>();
   const timedOut = new WeakSet<WatchedClaim>();
 
-  /** Milliseconds until the next check, if one is needed. */
   const look = (claim: WatchedClaim): number | undefined => {
     const { lease, limits, startedAt, abort } = claim;
     if (!lease.isHeld()) {
@@ -52,7 +49,6 @@ export function createClaimWatch(clock: Clock) {
     if (ms !== undefined) alarm.within(ms);
   };
 
-  /** Returns a function that ends the watch. */
   return (claim: WatchedClaim): (() => void) => {
     watched.add(claim);
     lookAgainAfter(look(claim));

@@ -11,14 +11,9 @@ export interface CellChannel extends Outbox<FromCell> {
 }
 
 /** Takes over the channel, so that code loaded later cannot use it by accident. */
-export function takeChannel(listener: {
-  onMessage(message: ToCell): void;
-  /** Called before the process ends with its channel. */
-  onClosed(): void;
-}): CellChannel {
+export function takeChannel(listener: { onMessage(message: ToCell): void; onClosed(): void }): CellChannel {
   const sendToHost = process.send?.bind(process) as Sender | undefined;
   if (sendToHost === undefined) throw new Error('a cell is started by its host, with a channel to it');
-  // Without a host, this cell is about to end.
   const { send, flush } = createOutbox<FromCell>((batch) => sendToHost(batch, () => {}), setImmediate);
   const onMessage = (messages: unknown) => (messages as readonly ToCell[]).forEach(listener.onMessage);
   // Without a host, no lease here is renewed.
@@ -38,7 +33,7 @@ export function takeChannel(listener: {
   return { send, flush, listen };
 }
 
-/** Includes everything the cell has started, because a cell leads its process group. */
+/** Includes everything the cell started, because a cell leads its process group. */
 function endGroup(): void {
   try {
     process.kill(-process.pid, 'SIGKILL');

@@ -6,7 +6,7 @@ async function main(): Promise<void> {
   if (orders?.jobs === undefined)
     throw new Error('this program is started by a worker; run `leasehold work <jobs module>`');
   const { jobs, compileCache } = orders;
-  // First of all, so that later cells need not compile again.
+  // First, so that later cells need not compile again.
   if (compileCache !== undefined) enableCompileCache(compileCache);
   const { runCell } = await import('./run-cell.ts');
   const { loadJobsModule } = await import('../../load-jobs-module.ts');

@@ -7,7 +7,6 @@ import type { ExactSignal, HandlerRun } from './run-handler.ts';
 
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes one update at a time; newer values replace waiting ones. */
 export function createJobContext(
   options: HandlerRun,
   signal: ExactSignal,
@@ -55,7 +54,6 @@ export function createJobContext(
     throw reason;
   };
 
-  /** One write at a time; later ones share the next. */
   let underWay: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
   const send = (): Promise<void> => {
@@ -97,7 +95,7 @@ export function createJobContext(
         error: (message, error, fields) => log.error(message, error, withName(fields)),
       },
     },
-    /** Nothing is stored from now on; resolves after pending writes, to the last progress if it is not stored. */
+    /** Resolves after pending writes, to the last progress if it is not stored. */
     async close() {
       closed = true;
       await underWay.catch(() => {});

@@ -11,7 +11,7 @@ import type { JobData } from '../channel.ts';
 const { stringify } = JSON;
 const SystemDate = Date;
 
-/** The job whose code runs now, as far as Node knows. Used only for log lines. */
+/** For log lines only: the job whose code runs now, as far as Node knows. */
 export const currentJob = new AsyncLocalStorage<Origin & Pick<JobData, 'jobId' | 'type' | 'attempt'>>();
 
 const STDOUT = 1;
@@ -105,7 +105,6 @@ function errorFields(error: unknown) {
   }
 }
 
-/** Omits values that cannot be printed. */
 function textOf(args: readonly unknown[]): string {
   try {
     return format(...args);

@@ -12,13 +12,11 @@ const SAMPLE = { text: 'a', list: [1, null] };
 const SAMPLE_TEXT = stringify(SAMPLE);
 
 export interface Probe {
-  /** Sets a timer that must fire soon. */
   beat(): void;
   /** After a failure, also checks what many handlers tolerate. */
   fault(hasFailed?: boolean): string | undefined;
 }
 
-/** Finds damage that a handler left for the next one. */
 export function createProbe(): Probe {
   let hasFired = false;
   let unfired = 0;
@@ -56,7 +54,6 @@ export function createProbe(): Probe {
 
 function maxDescriptors(): number | undefined {
   if (process.platform !== 'linux') return undefined;
-  // Throws if no descriptor is left, which is reported as well.
   const [, most] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
   return most === undefined ? undefined : Number(most);
 }

@@ -18,7 +18,6 @@ import { serveHost } from './serve-host.ts';
 /** Makes the kernel kill a cell before its host. */
 const FIRST_TO_GO = '1000';
 
-/** Turns this process into a cell. */
 export function runCell(
   orders: CellOrders,
   load: () => Promise<Registry>,
@@ -67,9 +66,9 @@ export function runCell(
 const UNLOADABLE = 78;
 
 function prepareProcess(exitReporter: ExitReporter, channel: CellChannel): void {
-  // Meant for the host, which stops its cells itself.
+  // The host stops its cells itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  // Without a listener, a handler that prints would die of a log reader that is gone.
+  // Without a listener, a handler that prints would fail once the log reader is gone.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   let survived: string | undefined;
   process.on('uncaughtExceptionMonitor', (thrown, origin) => {
@@ -96,7 +95,6 @@ function prepareProcess(exitReporter: ExitReporter, channel: CellChannel): void 
   }
 }
 
-/** All but the code. */
 const optionsOf = ({ run: _, payload: _payload, checkpoint: _checkpoint, ...options }: JobDefinition) => ({
   ...options,
   backoff: typeof options.backoff === 'function' ? undefined : options.backoff,

@@ -17,14 +17,12 @@ export interface HandlerRun {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Telemetry, 'info' | 'warn' | 'error'>;
   readonly limits: Pick<Settings, 'maxCheckpointBytes' | 'maxResultBytes'>;
-  /** Minimum interval between writes of progress alone. */
   readonly progressIntervalMs: number;
   reasonNow(): AbortReason | undefined;
   save(kept: Kept): Promise<'written' | 'lost'>;
   onProgress(): void;
 }
 
-/** Runs one handler, in a cell or in its host. */
 export function startHandler(run: HandlerRun) {
   const signal = createExactSignal(run.reasonNow);
   const { context, close } = createJobContext(run, signal);
@@ -52,7 +50,6 @@ export function startHandler(run: HandlerRun) {
   return { end, abort: signal.abort, look: signal.look };
 }
 
-/** What may be logged: the name of the error, a colon, and its message. */
 const failureOf = (loggable: string) => ({
   type: /^\w+(?=: )/.exec(loggable)?.[0] ?? '_OTHER',
   message: loggable,
@@ -77,7 +74,7 @@ async function handlerJobOf({ definition, job }: HandlerRun): Promise<HandlerJob
 
 export type ExactSignal = ReturnType<typeof createExactSignal>;
 
-/** Reads the lease itself, so that a handler which computed for minutes without reading messages sees the truth. @internal */
+/** Reads the lease itself, so that a handler that blocks its event loop sees the current state. @internal */
 export function createExactSignal(reasonNow: () => AbortReason | undefined) {
   const controller = new AbortController();
   const { signal } = controller;

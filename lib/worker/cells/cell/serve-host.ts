@@ -46,7 +46,7 @@ export function serveHost(options: ServeOptions) {
 
   const start = (message: RunMessage) => {
     const { run, slot, job } = message;
-    // Begin before reading the grant; the host revokes before reading this, so at least one sees the other.
+    // Begin before reading the grant. The host revokes before reading this, so at least one of them sees the other.
     shared.begin(slot, run);
     const granted = shared.granted(slot);
     if (granted.run !== run || granted.stop !== 0) return channel.send({ kind: 'unstarted', run });
@@ -108,7 +108,7 @@ export function serveHost(options: ServeOptions) {
 
   return {
     onMessage,
-    /** A suspended host sends no messages, so check leases here, and the health of the process. */
+    /** A suspended host sends no messages, so this checks the leases here. */
     look() {
       probe.beat();
       lookAtHealth(false);

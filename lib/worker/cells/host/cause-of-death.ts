@@ -5,7 +5,6 @@ export type KilledFor = 'ignored signal' | 'stalled' | 'loading' | 'memory' | 'c
 export interface CellExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It could not be started. */
   readonly error?: string;
 }
 
@@ -23,7 +22,6 @@ const OURS: Readonly<Record<KilledFor, string>> = {
   closing: 'ended with its host',
 };
 
-/** Explains a death; `show` prints the first line. */
 export function explainDeath(known: {
   readonly ending: CellExit;
   readonly killedFor?: KilledFor;
@@ -56,7 +54,7 @@ export function explainDeath(known: {
   return `a handler, or what it called, ended the process with exit code ${ending.code}${before}`;
 }
 
-/** V8 leaves a report, `process.abort()` an exit report; without either it was native code or lack of memory. */
+/** V8 leaves a report, `process.abort()` an exit report. Without either it was native code or lack of memory. */
 function explainAbort(report: ExitReport | undefined, share: number): string {
   if (report?.origin === 'abort') return 'aborted by process.abort()';
   if (report?.fatal !== undefined)

@@ -9,11 +9,9 @@ import { createReadiness } from './readiness.ts';
 import { createRunQueue } from './run-queue.ts';
 
 export interface CellPoolOptions extends CellsOptions {
-  /** Throws if the process cannot be started. */
   readonly launch: (orders: CellOrders) => CellProcess;
   /** Absent if the cell's program contains the registry. */
   readonly jobs?: string;
-  /** For errors about loading. */
   readonly source: string;
   readonly processors: number;
   readonly memoryBytes: number;
@@ -21,14 +19,12 @@ export interface CellPoolOptions extends CellsOptions {
   /** @default 35 s */
   readonly loadWithinMs?: number;
   readonly timers?: Timers;
-  /** Called when the last cell is gone. */
   onClosed?(): void;
 }
 
 export interface Timers {
-  /** Returns a stop function. Ticks missed while the host was suspended are skipped. */
+  /** Skips ticks missed while the host was suspended. */
   every(ms: number, run: () => void): () => void;
-  /** Runs after the current code. */
   defer(run: () => void): void;
 }
 
@@ -42,12 +38,10 @@ const nodeTimers: Timers = {
 
 const TICK_MS = 250;
 const LEAST_TICK_MS = 20;
-/** Precision of stall detection. */
 const TICKS_PER_STALL = 8;
 /** Jobs isolated after one death need two. */
 const LEAST_EXTRA_CELLS = 2;
 
-/** The cells of one host. */
 export function createCellPool(options: CellPoolOptions): Cells {
   const { clock, telemetry, settings, cells: target, concurrency, timers = nodeTimers } = options;
   const tickMs = Math.max(
@@ -58,7 +52,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
   const readiness = createReadiness(options);
   const queue = createRunQueue(clock, () => assign());
   const cells = new Set<Cell>();
-  /** Ready for the next death, because starting a cell takes long. */
+  /** Started ahead, because starting a cell takes long. */
   let spare: Cell | undefined;
   const onGone: (() => void)[] = [];
   let ids = 0;
@@ -74,7 +68,6 @@ export function createCellPool(options: CellPoolOptions): Cells {
   const isReady = () => count((cell) => cell.isReady()) > 0;
   const isUsable = () => !isClosed && !isDraining && !readiness.isHopeless();
   const starting = () => count((cell) => !cell.isEnding() && !cell.isReady());
-  /** Takes jobs that are not isolated. */
   const isShared = (cell: Cell): boolean =>
     !cell.isEnding() && !cell.isRetired() && cell !== spare && !hasMarked(cell);
   const room = () =>
@@ -99,10 +92,9 @@ export function createCellPool(options: CellPoolOptions): Cells {
     else stopTicks = void stopTicks?.();
   };
 
-  /** Places waiting runs and starts cells for the rest. */
   const assign = (): void => {
     if (isClosed) return;
-    // One at a time unless jobs wait, so that an isolated job does not share the processor with a needless start.
+    // One at a time unless jobs wait, so that an isolated job does not share the processor with a start.
     const hasBeenReady = readiness.hasBeenReady();
     const isWell = readiness.isWell();
     const mayStart = isWell && !(hasBeenReady && starting() > 0);
@@ -127,7 +119,6 @@ export function createCellPool(options: CellPoolOptions): Cells {
     return chosen;
   };
 
-  /** Undefined if there are too many or the start failed. */
   const spawn = (): Cell | undefined => {
     const extra = cells.size - target;
     if (extra >= LEAST_EXTRA_CELLS && (extra > concurrency || room() === 0)) return undefined;
@@ -172,7 +163,7 @@ export function createCellPool(options: CellPoolOptions): Cells {
     if (isIdle() && cell.isWorn()) cell.kill('closing');
     assign();
     if (!isIdle()) return;
-    // Counts only cells that can serve now: others may never be ready, or be stuck.
+    // Counts only cells that can serve now; others may be stuck or never become ready.
     if (count((other) => other !== cell && isShared(other) && other.canServe()) < target) return;
     cell.kill('closing');
     assign();

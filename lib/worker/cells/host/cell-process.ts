@@ -20,12 +20,9 @@ export interface CellProcess {
   readonly shared: SharedMemory;
   exitReport(): ExitReport | undefined;
   send(messages: readonly ToCell[]): void;
-  /** Kills it with everything it started; a no-op if it is gone. */
   end(): void;
-  /** Undefined if the system does not report it. */
   memory(): number | undefined;
   onMessage(listener: (received: unknown) => void): void;
-  /** Called once. */
   onExit(listener: (ending: CellExit) => void): void;
   /** Resolves when no more messages can arrive. */
   readonly disconnected: Promise<void>;
@@ -36,7 +33,7 @@ export interface CellProgram {
   readonly file: string;
   readonly execArgv: readonly string[];
   readonly compileCache?: string;
-  /** For the files that host and cell share. @default - the temporary folder or shared memory */
+  /** For files shared by host and cell. @default - the temporary folder or shared memory */
   readonly folders?: readonly string[];
 }
 
@@ -58,7 +55,7 @@ export function launchCell(program: CellProgram, orders: CellOrders, guard?: Gua
     stdio[SHARED_DESCRIPTOR] = shared;
     stdio[REPORT_DESCRIPTOR] = report;
     const child = fork(program.file, {
-      // Its own process group: it is killed with its children, and Ctrl-C reaches only the host.
+      // In a separate process group, so that its children die with it and Ctrl-C reaches only the host.
       detached: true,
       serialization: 'advanced',
       execArgv: [...program.execArgv],
@@ -111,7 +108,7 @@ function endGroup(pid: number): void {
     }
 }
 
-/** Kills `detached` children of a dead cell, found by their environment. */
+/** Finds `detached` children of a dead cell by their environment. */
 function endStrays(mark: string): void {
   for (const pid of existsSync('/proc') ? readdirSync('/proc') : [])
     try {

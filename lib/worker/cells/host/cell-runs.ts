@@ -9,7 +9,6 @@ export interface CellRun {
   readonly slot: number;
   readonly work: Work;
   readonly settle: (end: RunEnd | 'unstarted') => void;
-  /** Since it was sent to the cell. */
   ticks: number;
   started: boolean;
   progress: number;
@@ -19,7 +18,6 @@ export interface CellRun {
   limitMs: number;
 }
 
-/** The runs of one cell; each has a slot in shared memory. */
 export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => void) {
   const all = new Map<number, CellRun>();
   const takenSlots: boolean[] = [];
@@ -27,7 +25,6 @@ export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => 
   const grant = ({ run, slot, work, stop, limitMs }: CellRun): void =>
     shared.grant(slot, { run, stop, limitMs, endsAt: work.lease.endsAt() });
 
-  /** Writes nothing, because the cell already knows. */
   const leave = (number: number, end: RunEnd | 'unstarted'): void => {
     const run = all.get(number);
     if (run === undefined) return;
@@ -52,7 +49,6 @@ export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => 
       const { origin, progressIntervalMs } = work;
       send({ kind: 'run', run: number, slot, progressIntervalMs, ...origin, job: jobDataOf(work.job) });
     },
-    /** Only valid for a revoked run. */
     leaveUnstarted(number: number): void {
       if (all.get(number)?.stop !== 0) leave(number, 'unstarted');
     },
@@ -64,7 +60,6 @@ export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => 
       grant(run);
       send({ kind: 'abort', run: number });
     },
-    /** Revokes a run; true if it had not started. */
     revokeUnstarted(number: number): boolean {
       const run = all.get(number);
       if (run === undefined) return false;
@@ -76,7 +71,7 @@ export function createCellRuns(shared: SharedMemory, send: (message: ToCell) => 
     },
     async save({ run: number, checkpoint, progress }: Extract<FromCell, { kind: 'save' }>): Promise<void> {
       const run = all.get(number);
-      // More than one at a time means that user code sent it.
+      // A second one at the same time was sent by user code.
       if (run === undefined || run.saving) return;
       run.saving = true;
       const outcome = await run.work

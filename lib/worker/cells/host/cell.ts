@@ -15,12 +15,9 @@ interface CellOptions
     Pick<Timers, 'defer'> {
   readonly id: number;
   readonly process: CellProcess;
-  /** How often the cell signals that its event loop turns. */
   readonly pulseMs: number;
   onReady(types: readonly ({ readonly type: string } & JobOptions)[]): void;
-  /** A run ended, or the cell takes no more. */
   onFreed(): void;
-  /** Handlers fail here but not in other cells. */
   standsOut(): boolean;
   onDead(death: CellDeath): void;
 }
@@ -29,7 +26,6 @@ export interface CellDeath {
   readonly cause: string;
   readonly killedFor?: KilledFor;
   readonly wasReady: boolean;
-  /** The cause is what its jobs module threw. */
   readonly hasThrown: boolean;
   readonly ageMs: number;
   readonly runs: readonly CellRun[];
@@ -38,11 +34,10 @@ export interface CellDeath {
 /** A result may arrive between exit and the end of the channel. */
 const LAST_MESSAGES_MS = 250;
 const FLUSH_MS = 1000;
-/** A cell this late gets no work. */
 const LATE_TICKS = 3;
-/** Longer than a cell's own limit, because a blocked cell cannot count. */
+/** Longer than a cell's limit, because a blocked cell cannot enforce it. */
 const LOAD_WITHIN_MS = 35_000;
-/** A run that has not started by then moves to another cell. */
+/** After this, a run that has not started moves to another cell. */
 const UNSTARTED_MS = 1000;
 /** Memory shares above which a cell is killed, or replaced when idle. */
 const TOO_MUCH = 0.95;
@@ -65,7 +60,6 @@ export function createCell(options: CellOptions) {
   let wasDeaf = false;
   let used = 0;
   let recentEnds: RecentEnds = [];
-  /** Consecutive ticks with an overdue start and no message. */
   let unheard = 0;
   let fault: string | undefined;
   let killedFor: KilledFor | undefined;
@@ -77,16 +71,15 @@ export function createCell(options: CellOptions) {
   let flushing = { turn: 0, isOver: () => {} };
 
   const isReady = () => wasReady && !isEnding;
-  /** Ends with its current runs. */
   const isRetired = () => fault !== undefined;
 
   const readMemory = (): void => {
     memoryReadAt = clock.monotonic();
-    // A process that just ended reports none; its last value explains the end.
+    // A process that just ended reports none, and its last value explains the end.
     memory = process.memory() || memory;
   };
 
-  /** At most a pulse old, because jobs that end between ticks leave memory behind. */
+  /** Read anew, because jobs that end between ticks leave memory behind. */
   const currentMemory = (): number => {
     if (clock.monotonic() - memoryReadAt >= pulseMs && !isDead) readMemory();
     return memory;
@@ -173,7 +166,7 @@ export function createCell(options: CellOptions) {
     options.onDead({ cause, killedFor, wasReady, hasThrown, ageMs, runs: [...runs.values()] });
   };
 
-  /** A live cell without a channel cannot report results, so its jobs would never end. */
+  /** Without a channel, a cell cannot report results, so its jobs would never end. */
   const endIfDeaf = async (): Promise<void> => {
     if (!hasExited) await clock.sleep(LAST_MESSAGES_MS);
     if (hasExited) return;
@@ -197,10 +190,8 @@ export function createCell(options: CellOptions) {
     isRetired,
     isEnding: () => isEnding,
     canServe: () => isReady() && !isRetired() && missedPulses < LATE_TICKS,
-    /** Should be replaced once idle. */
     isWorn: () => isRetired() || currentMemory() > memoryBytes * MUCH || keepsFailing(recentEnds),
     needsTicks: () => runs.size > 0 || missedPulses > 0 || isEnding || !wasReady,
-    /** Number of jobs so far. */
     used: () => used,
     memory: currentMemory,
     recentEnds: () => recentEnds,
@@ -219,7 +210,6 @@ export function createCell(options: CellOptions) {
       await waitAtMost(FLUSH_MS, flushed.promise, clock);
     },
     kill,
-    /** Kills a stuck or oversized cell, and moves jobs that it does not start. */
     tick(): void {
       if (isDead) return;
       const last = pulse;

@@ -34,13 +34,13 @@ export function forkCells(
   });
 }
 
-/** True where everything ends with the host: on Lambda, or as a container's first process. */
+/** On Lambda, or as a container's first process, everything ends with the host. */
 const isLastResort = (): boolean =>
   process.pid === 1 || (isLambda() && process.env[WANTS_GUARD] === undefined);
 const isLambda = (): boolean => process.env.AWS_LAMBDA_RUNTIME_API !== undefined;
 /** Set by emulations of Lambda. */
 const WANTS_GUARD = '__LEASEHOLD_GUARD';
 
-/** Private to this user and removed with the host; without it every cell compiles again. */
+/** Removed with the host; without it, every cell compiles again. */
 const createCompileCache = (): string | undefined =>
   readOr(undefined, () => mkdtempSync(join(tmpdir(), 'leasehold-cells-')));

@@ -20,7 +20,6 @@ grep -ls -- "$2" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do kill -
 
 export type Guard = ReturnType<typeof startGuard>;
 
-/** Kills cells whose host was killed, and removes their folder. */
 export function startGuard(folder = '') {
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'sh', folder, FAMILY], {
     detached: true,

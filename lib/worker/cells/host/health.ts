@@ -4,7 +4,6 @@ const LEAST_FAILURES = 5;
 const SHARE = 0.5;
 const TIMES = 4;
 
-/** The last ends of a cell's handlers, true for a failure. */
 export type RecentEnds = readonly boolean[];
 
 export const withEnd = (ends: RecentEnds, hasFailed: boolean): RecentEnds =>

@@ -6,7 +6,7 @@ import { readOr } from '../../describe-error.ts';
 const MIB = 1024 * 1024;
 const PAGE = 4096;
 const LAMBDA_HOST_BYTES = 110 * MIB;
-/** Measured in a container of 512 MB: up to 170 MiB with a hundred jobs of 20 KB. V8 takes more where there is more. @internal */
+/** Measured in a 512 MB container: up to 170 MiB with a hundred jobs of 20 KB. V8 uses more where it can. @internal */
 export const PROCESS_HOST_BYTES = 200 * MIB;
 /** A loaded, idle cell. */
 const LEAST_CELL_BYTES = 64 * MIB;
@@ -16,7 +16,7 @@ const HEAP_SHARE = 0.75;
 export const defaultCells = (concurrency: number): number =>
   Math.max(1, Math.min(availableParallelism(), concurrency));
 
-/** Limit of the function, container or machine, less the host's share. */
+/** The limit of the function, container or machine, less the host's share. */
 export function memoryForCells(environment: NodeJS.ProcessEnv = process.env): number {
   const lambdaMb = Number(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE);
   const constrained = process.constrainedMemory();
@@ -36,7 +36,7 @@ export function roomForCells(bytes: number, cells: readonly number[]): number {
   return Math.max(0, Math.floor(free / Math.max(LEAST_CELL_BYTES, ...sizes)));
 }
 
-/** Without debugger ports, heap sizes and watchers, which make no sense in a cell. */
+/** Omits debugger ports, heap sizes and watchers. */
 export function cellExecArgv(
   hostArgv: readonly string[],
   memoryBytes: number,

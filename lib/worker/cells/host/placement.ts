@@ -4,7 +4,6 @@ import type { Cell } from './cell.ts';
 type Placeable = Pick<Work, 'maxInCell'>;
 type Place = Pick<Cell, 'canServe' | 'used' | 'runs'>;
 
-/** A cell with isolated jobs takes no others. */
 export function hasMarked({ runs }: Place): boolean {
   // Isolated jobs share cells only with each other, so one is enough.
   const [first] = runs.values();
@@ -39,7 +38,6 @@ export function cellFor<Some extends Place>(
   return best;
 }
 
-/** Cells needed for runs that found no room. */
 export function cellsWanted(waiting: readonly Placeable[]): number {
   const marked = waiting.filter(({ maxInCell }) => maxInCell !== undefined);
   const forMarked = marked.reduce((sum, { maxInCell = 1 }) => sum + 1 / maxInCell, 0);

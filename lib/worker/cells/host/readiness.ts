@@ -8,10 +8,8 @@ import { checkTypes } from '../../registry.ts';
 const TRIES = 3;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-/** What a module threw, and where. */
 const SHOWN_LINES = 3;
 
-/** Whether cells can start at all, and which job types they know. */
 export function createReadiness(options: {
   readonly telemetry: Telemetry;
   readonly settings: Settings;
@@ -25,10 +23,8 @@ export function createReadiness(options: {
   let hasBeenReady = false;
   return {
     types,
-    /** Rejects if there will be no ready cell. */
     first: first.promise,
     hasBeenReady: () => hasBeenReady,
-    /** The last cell to start got ready. */
     isWell: () => failures === 0,
     isHopeless: () => failures >= TRIES,
     /** False if the cell's types contradict the settings. */

@@ -13,7 +13,6 @@ interface Waiting {
 
 const PATIENCE_MS = 30_000;
 
-/** Runs that wait for a cell. */
 export function createRunQueue(clock: Clock, onWaiting: () => void) {
   let waiting: readonly Waiting[] = [];
   let runs = 0;
@@ -29,7 +28,6 @@ export function createRunQueue(clock: Clock, onWaiting: () => void) {
   };
 
   return {
-    /** In order. */
     jobs: (): readonly Work[] => waiting.map(({ work }) => work),
     place(cellFor: (work: Work) => Cell | undefined): void {
       if (waiting.length === 0) return;
@@ -53,7 +51,7 @@ export function createRunQueue(clock: Clock, onWaiting: () => void) {
         cell = undefined;
         if (end !== 'unstarted') ended.resolve(end);
         else if (aborted !== undefined) ended.resolve({ kind: 'threw', error: thrownBy(aborted) });
-        // Not started, so it can move silently.
+        // It has not started, so it can move without notice.
         else wait();
       };
       const wait = (): void =>
@@ -62,7 +60,7 @@ export function createRunQueue(clock: Clock, onWaiting: () => void) {
           since: clock.monotonic(),
           begin(chosen) {
             cell = chosen;
-            // A new number per cell, because the previous cell may still read the old message.
+            // A new number for each cell, because the previous cell may still read the old message.
             run = ++runs;
             chosen.run(run, work, settle);
           },
@@ -78,7 +76,7 @@ export function createRunQueue(clock: Clock, onWaiting: () => void) {
         end: ended.promise,
         abort(reason) {
           aborted = reason;
-          // A waiting job has no cell that could tell it to stop.
+          // A waiting job has no cell to stop it.
           if (cell === undefined) leave('unstarted');
           else cell.abort(run, reason);
         },

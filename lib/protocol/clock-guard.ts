@@ -5,7 +5,7 @@ export interface ClockGuard {
   observe(reply: { readonly tookMs: number; readonly receivedAt: number; readonly date: string }): void;
   /** Undefined before the first usable reply and after a clock step. */
   offset(): ClockOffset | undefined;
-  /** Whether this process may claim and reap; an unknown offset counts as sound, a stepped clock does not. */
+  /** Whether this process may claim and reap. An unknown offset counts as sound, a stepped clock does not. */
   isSound(): boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ClockOffset {
 }
 
 const HALF_A_SECOND = 500;
-/** After this time a less certain reply may replace the measurement, because clocks drift. */
+/** Clocks drift, so after this time a less certain reply may replace the measurement. */
 const TRUSTED_FOR_MS = 30_000;
 
 export function createClockGuard(options: {
@@ -26,7 +26,7 @@ export function createClockGuard(options: {
 }): ClockGuard {
   const { skewMs, clock } = options;
   let best: ClockOffset | undefined;
-  /** Lead of the wall clock over the monotonic one when measured; a change means a step or a suspended machine. */
+  /** Lead of the wall clock over the monotonic one; a change means a step or a suspended machine. */
   let ahead = 0;
   const aheadNow = () => clock.now() - clock.monotonic();
   const hasStepped = () => best !== undefined && Math.abs(aheadNow() - ahead) > skewMs / 4;

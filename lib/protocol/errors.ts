@@ -83,7 +83,7 @@ export const missingPermission = (error: unknown): string | undefined =>
 
 const NEVER_RIGHT = ['CredentialsProviderError', 'UnrecognizedClientException', 'ResourceNotFoundException'];
 
-/** Whether a request failed for a reason that no wait mends: no region, no credentials, or no such table. */
+/** Whether waiting cannot help: no region, no credentials, or no such table. */
 export function isMisconfigured(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -110,7 +110,7 @@ export class StoreUnavailableError extends LeaseholdError {
   }
 }
 
-/** Whether the store is out of reach. A refusal for lack of a permission is an answer. */
+/** A missing permission is an answer, not an outage. */
 export const isOutage = (error: unknown): boolean =>
   error instanceof StoreUnavailableError && missingPermission(error.cause) === undefined;
 

@@ -2,10 +2,10 @@ import type { LeaseholdEvent } from '../wire/events.ts';
 import type { Clock, Events, Telemetry } from './ports.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
-/** Publishes events in the background; beyond a bounded backlog, events are dropped and their number is logged. */
+/** Publishes in the background; drops and counts events beyond a bounded backlog. */
 export interface EventOutlet {
   publish(events: readonly LeaseholdEvent[]): void;
-  /** Waits a few seconds at most for the backlog; call it before the process may freeze. */
+  /** Waits a few seconds at most; call it before the process may freeze. */
   settle(): Promise<void>;
 }
 

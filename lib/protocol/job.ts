@@ -2,7 +2,7 @@ import type { JsonValue } from '../wire/message.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { DataName } from './rows/data-pointer.ts';
 
-/** `pending` is leased to the queue, `running` to one claim; of the finished ones, `revive` reopens the last two. */
+/** `pending` is leased to the queue, `running` to one claim. `revive` reopens `failed` and `cancelled` jobs. */
 export type JobStatus = 'pending' | 'running' | 'done' | 'failed' | 'cancelled';
 
 const UNFINISHED: readonly JobStatus[] = ['pending', 'running'];
@@ -25,7 +25,6 @@ export interface PastClaim {
   readonly from: number;
   readonly to: number;
   readonly outcome: ClaimEnd;
-  /** First line of the error, shortened. */
   readonly cause?: string;
 }
 
@@ -44,14 +43,13 @@ export interface ClaimCounts {
   /** Number of claims; never falls, so it serves as the fencing token. */
   readonly attempt: number;
   readonly errors: number;
-  /** Handler deaths that the host observed. */
   readonly crashes: number;
   /** Leases that ended without a report from the host. */
   readonly lapses: number;
   readonly releases: number;
 }
 
-/** The limits that a job type may set; a row written without knowing the type lacks them until its first claim. */
+/** A row written without knowing the type lacks them until its first claim. */
 export interface TypeLimits extends Budgets {
   readonly leaseMs: number;
 }
@@ -59,11 +57,10 @@ export interface TypeLimits extends Budgets {
 export interface JobCore extends ClaimCounts {
   readonly jobId: string;
   readonly type: string;
-  /** From the message; a limit per key counts by it. */
+  /** From the message; limits per key use it. */
   readonly key?: string;
-  /** Epoch ms. A tick of a schedule that has not started by then is cancelled. */
+  /** Epoch ms. A tick that has not started by then is cancelled. */
   readonly lateAt?: number;
-  /** The limit that its last claim counted towards. */
   readonly group?: string;
   readonly leaseShard: string;
   readonly createdAt: number;
@@ -76,11 +73,11 @@ export interface JobCore extends ClaimCounts {
   readonly lastError?: string;
   readonly cancelRequested: boolean;
   readonly trace?: TraceContext;
-  /** Attributes stored in data rows that were not read or are gone; an error then has only its head. */
+  /** Attributes in data rows that were not read or are gone; an error then has only its head. */
   readonly externalFields: readonly DataName[];
   /** Oldest first. */
   readonly claims: readonly PastClaim[];
-  /** Oldest first; `acted` counts all of them. */
+  /** `acted` counts those that were dropped, too. */
   readonly acts: readonly OperatorAct[];
   readonly acted: number;
 }
@@ -91,7 +88,7 @@ export interface PendingJob extends JobCore, Partial<TypeLimits> {
   readonly notBefore: number;
   readonly dispatches: number;
   readonly leaseOwner?: string;
-  /** While parked: the limit or pause that it waits for, and since when. */
+  /** The limit or pause that a parked job waits for, and since when. */
   readonly waitsFor?: string;
   readonly waitsSince?: number;
 }
@@ -123,7 +120,6 @@ interface DoneJob extends Finished, TypeLimits {
 
 export interface FailedJob extends Finished, TypeLimits {
   readonly status: 'failed';
-  /** Set when the row holds a rejected message. */
   readonly rawMessage?: { readonly text: string; readonly bytes: number; readonly sha256: string };
 }
 
@@ -157,22 +153,19 @@ export interface RunningEntry extends EntryCore, TypeLimits {
 /** An entry of the `byLease` index, from which alone the reaper decides. */
 export type LeaseEntry = PendingEntry | RunningEntry;
 
-/** The row as the claim saw it, to decide inline storage and to detect progress. */
+/** Decides inline storage and detects progress. */
 export interface RowAtClaim {
   readonly createdAt: number;
-  /** Without checkpoint and progress. */
   readonly bytes: number;
   readonly checkpoint?: string;
   readonly checkpointBytes: number;
   readonly progressBytes: number;
-  /** Keys of the data rows it points to. */
   readonly pointsTo: { readonly checkpoint?: string; readonly progress?: string };
   readonly crashes: number;
   readonly lapses: number;
   readonly releases: number;
 }
 
-/** Every write of a worker names its claim. */
 export interface Claim {
   readonly jobId: string;
   readonly owner: string;

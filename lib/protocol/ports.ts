@@ -26,7 +26,7 @@ export interface Clock {
 export interface Random {
   /** In [0, 1). */
   next(): number;
-  /** A short string that no other call in any process returns. */
+  /** Unique across processes. */
   unique(): string;
 }
 
@@ -40,7 +40,6 @@ export interface Table {
   read(jobId: string): Promise<Row | undefined>;
   /** Strongly consistent, 100 rows per request; results keep the order. */
   readMany(jobIds: readonly string[]): Promise<(Row | undefined)[]>;
-  /** One page of one index partition, in key order. */
   query(request: IndexQuery): Promise<IndexPage>;
   /** Counts keys in (after, upTo], up to `atMost`; the cursor of an incomplete count continues it. */
   count(request: CountQuery): Promise<{ readonly count: number; readonly cursor?: Cursor }>;
@@ -85,7 +84,6 @@ export type HeartbeatOutcome =
 
 type RestartOutcome =
   | { readonly outcome: 'restarted'; readonly job: RunningJob }
-  /** Granted, then failed for good because its payload or checkpoint is gone. */
   | { readonly outcome: 'withoutData'; readonly job: RunningJob; readonly error: MissingDataError }
   /** Still mine, but an operator requested cancellation. */
   | { readonly outcome: 'cancelRequested' }
@@ -93,45 +91,40 @@ type RestartOutcome =
 
 export type ReapOutcome =
   | { readonly outcome: 'written' }
-  /** A stale index read or a rival reaper. */
+  /** A stale index read, or another reaper was faster. */
   | { readonly outcome: 'moved' }
-  /** A newer version wrote the row. */
   | { readonly outcome: 'newer'; readonly error: NewerFormatError }
   | { readonly outcome: 'failed'; readonly error: Error };
 
 export type OperatorOutcome =
   | { readonly outcome: 'written'; readonly job: Job }
   | { readonly outcome: 'absent' }
-  /** The job's status does not allow this verb. */
   | { readonly outcome: 'refused'; readonly job: Job };
 
-/** A claim by a job message, or by a hint that names a row. */
 export interface ClaimRequest {
   readonly job: NewJob | { readonly jobId: string };
   readonly owner: string;
-  /** The message was received before, so its row may exist and is tried first. */
+  /** Received before, so its row may exist and is tried first. */
   readonly redelivered?: boolean;
-  /** Used where neither the row nor the message sets a limit. @default - the settings' own */
   readonly typeLimits?: TypeLimits;
-  /** The limit that it counts towards. */
   readonly group?: string;
 }
 
-/** The life of a job: each verb is one conditional write that recognizes its own success after a lost reply. */
+/** The life of a job. Each verb is one conditional write that recognizes its own success after a lost reply. */
 export interface JobStore extends LimitStore {
   claim(request: ClaimRequest): Promise<ClaimOutcome>;
-  /** Sends up to 25 claims per request; outcomes keep the order. */
+  /** Up to 25 per request; outcomes keep the order. */
   claimMany(
     requests: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
-  /** Stores a job for later, unless it has a row. `redelivered`: received before, so check for a row before writing data. */
+  /** Does nothing if the job has a row. With `redelivered`, checks for a row before writing data. */
   schedule(
     job: NewJob,
     dispatch: Dispatch,
     options?: { readonly redelivered?: boolean; readonly waitsFor?: string },
   ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
-  /** Sends up to 25 heartbeats per request; outcomes keep the order. */
+  /** Up to 25 per request; outcomes keep the order. */
   heartbeatMany(
     beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
   ): Promise<(HeartbeatOutcome | { outcome: 'failed'; error: Error })[]>;
@@ -141,7 +134,7 @@ export interface JobStore extends LimitStore {
     kept: { seq: number; checkpoint?: JsonValue; progress?: JsonValue },
   ): Promise<CheckpointOutcome>;
   complete(claim: Claim, result?: JsonValue, progress?: JsonValue): Promise<FencedOutcome>;
-  /** Sends up to 25 completions per request. */
+  /** Up to 25 per request. */
   completeMany(
     ends: readonly { readonly claim: Claim; readonly result?: JsonValue; readonly progress?: JsonValue }[],
   ): Promise<(FencedOutcome | { outcome: 'failed'; error: Error })[]>;
@@ -149,7 +142,7 @@ export interface JobStore extends LimitStore {
     claim: Claim,
     next: { errors: number; lastError: string; dispatch: Dispatch },
   ): Promise<FencedOutcome>;
-  /** Pass `crashes` and `releases` where they, not errors, are the reason. */
+  /** Pass `crashes` and `releases` if they, not errors, are the reason. */
   fail(
     claim: Claim,
     end: { errors: number; crashes?: number; releases?: number; lastError: string },
@@ -173,15 +166,13 @@ export interface JobStore extends LimitStore {
   /** Releases a claim whose reply was lost, if it was granted. */
   releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
   cancelRunning(claim: Claim): Promise<FencedOutcome>;
-  /** Stores a message that cannot be run. */
   reject(message: RejectedMessage): Promise<{ readonly outcome: 'written'; readonly row: string }>;
   reap(entry: LeaseEntry, action: ReapAction): Promise<ReapOutcome>;
-  /** Sends up to 25 verdicts per request. */
+  /** Up to 25 per request. */
   reapMany(verdicts: readonly { entry: LeaseEntry; action: ReapAction }[]): Promise<ReapOutcome[]>;
   cancel(jobId: string): Promise<OperatorOutcome>;
-  /** Runs a failed or cancelled job again, at its original time if still ahead, or immediately with `now`. */
+  /** Runs a failed or cancelled job again, at its original time if that is still ahead, or immediately with `now`. */
   revive(jobId: string, options?: { readonly now?: boolean }): Promise<OperatorOutcome>;
-  /** Takes a running job from its worker. */
   takeBack(jobId: string): Promise<OperatorOutcome>;
   /** Strongly consistent; treats rows past their retention as absent. */
   read(jobId: string): Promise<Job | undefined>;
@@ -189,11 +180,9 @@ export interface JobStore extends LimitStore {
 
 export interface Hint {
   readonly jobId: string;
-  /** Chooses the queue. */
   readonly type?: string;
   readonly key?: string;
   readonly delaySeconds: number;
-  /** Sent by a worker that does not run the type. */
   readonly forwarded?: boolean;
 }
 
@@ -203,28 +192,23 @@ export interface ReceivedMessage {
   readonly body: string;
   readonly sentAt: number;
   readonly receiveCount: number;
-  /** From the message attributes. */
   readonly trace?: TraceContext;
 }
 
 interface HintsSent {
   readonly sent: number;
-  /** Job ids. */
   readonly failed: readonly string[];
-  /** Why the first one failed. */
   readonly reason?: string;
 }
 
 export interface JobQueue {
-  /** Sends 10 hints per request and retries failed ones. */
+  /** 10 per request; retries failed ones. */
   sendHints(hints: readonly Hint[]): Promise<HintsSent>;
-  /** Sends 10 messages per request and retries failed ones. */
+  /** 10 per request; retries failed ones. */
   sendJobs(
     bodies: readonly {
       readonly body: string;
-      /** Chooses the queue. */
       readonly type?: string;
-      /** As in the body. */
       readonly key?: string;
       readonly delaySeconds?: number;
       readonly awsTraceHeader?: string;
@@ -244,7 +228,7 @@ export interface JobQueue {
   ): Promise<void>;
 }
 
-/** The queue whose messages start the next reaper. */
+/** Its messages start the next reaper. */
 export interface WakeQueue {
   send(token: string, delaySeconds: number): Promise<void>;
 }
@@ -254,7 +238,7 @@ export type SentMessage =
   | {
       readonly outcome: 'failed';
       readonly reason: string;
-      /** Set if the queue did not answer at all. */
+      /** The queue did not answer at all. */
       readonly error?: QueueUnavailableError;
     };
 
@@ -264,15 +248,12 @@ export interface Telemetry {
   error(message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
   count(metric: MetricName, value?: number): void;
   gauge(metric: MetricName, value: number): void;
-  /** Absent where no metrics are published. */
   countThrottled?(limit: string, requests: number): void;
-  /** Absent where nothing is measured per job type. */
   timeOfType?(metric: TypeMetricName, type: string, ms: number): void;
-  /** Absent where pools do not scale. */
   gaugeOfPool?(metric: PoolMetricName, pool: string, value: number): void;
 }
 
-/** Best effort: failures are logged, and nothing waits for them. */
+/** Best effort: failures are logged and delay nothing. */
 export interface Events {
   publish(events: readonly LeaseholdEvent[]): Promise<void>;
 }

@@ -5,9 +5,7 @@ import type { controlTransitions, limitTransitions } from './limits/limit-transi
 export interface Transition {
   readonly by: 'worker' | 'reaper' | 'operator' | 'doctor';
   readonly from: readonly (JobStatus | 'absent')[];
-  /** `same`: the job keeps its status. */
   readonly to: JobStatus | 'same';
-  /** Shown in the docs. */
   readonly when: string;
   /** How the writer recognizes its own success after a lost reply. */
   readonly proof: string;

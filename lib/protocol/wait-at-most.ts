@@ -3,7 +3,7 @@ import type { Clock } from './ports.ts';
 /** The longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The promise's value, or undefined once the time is up or the signal fires; the promise itself goes on. */
+/** Undefined once time is up or the signal fires; the promise continues. */
 export async function waitAtMost<T>(
   ms: number,
   promise: Promise<T>,

@@ -1,4 +1,4 @@
-/** Exponential backoff with full jitter, so that jobs that failed together do not retry together. */
+/** Full jitter, so that jobs that failed together do not retry together. */
 export interface Backoff {
   readonly baseMs: number;
   readonly capMs: number;

@@ -5,21 +5,18 @@ type ClaimRefusal =
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'finished'; readonly job: Job }
   | { readonly outcome: 'cancelled'; readonly job: Job }
-  /** Another claim has the lease, live or lapsed: only the reaper reclaims. */
   | { readonly outcome: 'held'; readonly job: RunningJob }
   | { readonly outcome: 'notYet'; readonly job: Job; readonly notBefore: number }
-  /** Pending with a cancellation request, which the caller carries out. */
+  /** Pending; the caller carries out the cancellation. */
   | { readonly outcome: 'cancelRequested'; readonly job: PendingJob }
   /** The row changed between the write and the read; its next hint will retry. */
   | { readonly outcome: 'contended'; readonly job: Job }
-  /** Granted, then failed for good because its payload or checkpoint is gone. */
   | { readonly outcome: 'withoutData'; readonly job: RunningJob; readonly error: MissingDataError }
-  /** A newer version wrote the row. */
   | { readonly outcome: 'newer'; readonly error: NewerFormatError };
 
 export type ClaimOutcome = { readonly outcome: 'claimed'; readonly job: RunningJob } | ClaimRefusal;
 
-/** Explains a refused claim from the current row; a lease that is already mine means a lost reply. */
+/** A lease that is already mine means a lost reply. */
 export function decideClaim(
   job: Job | undefined,
   mine: { readonly owner: string; readonly now: number; readonly skewMs: number },

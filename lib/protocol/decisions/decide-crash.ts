@@ -12,7 +12,7 @@ export type CrashVerdict =
       readonly reason?: string;
     };
 
-/** Charges the crash to the job, or counts it as a release when the job is not to blame. */
+/** Charges the crash to the job, or counts it as a release if the job is not to blame. */
 export function decideCrash(
   job: ClaimCounts & Budgets,
   context: {

@@ -17,7 +17,6 @@ export function decideFailure(
     readonly random: number;
     readonly retryable: boolean;
     readonly backoff: Backoff;
-    /** The handler's choice, instead of `backoff`. */
     readonly waitMs?: number;
     readonly settings: DispatchSettings;
   },
@@ -40,7 +39,7 @@ export type ReleaseVerdict =
 
 const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
 
-/** A deadline release without a new checkpoint counts as an error; otherwise the job could be released forever. */
+/** A deadline release without a new checkpoint counts as an error, or the job could be released forever. */
 export function decideRelease(
   job: Spent,
   context: {

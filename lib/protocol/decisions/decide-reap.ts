@@ -4,7 +4,6 @@ import { type Dispatch, type DispatchSettings, planDispatch, planRedispatch } fr
 
 export type ReapVerdict =
   | { readonly kind: 'leave'; readonly lapsesAt: number }
-  /** The job goes to the next worker, or fails after too many lapses. */
   | {
       readonly kind: 'reclaim';
       readonly lapses: number;
@@ -17,35 +16,34 @@ export type ReapVerdict =
 
 export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'graceMs' | 'maxLapses'>;
 
-/** When the reaper may act; a queue lease needs no skew or grace because an early claim is accepted. */
+/** A queue lease needs no skew or grace, because an early claim is accepted. */
 export const lapsesAt = (
   entry: Pick<LeaseEntry, 'status' | 'leaseUntil'>,
   settings: Pick<Settings, 'skewMs' | 'graceMs'>,
 ): number => entry.leaseUntil + (entry.status === 'running' ? settings.skewMs + settings.graceMs : 0);
 
-/** Lapses at which a job is quarantined; a job with one attempt never reruns after a lapse. */
+/** A job with one attempt never reruns after a lapse. */
 export const lapseLimit = (
   { maxAttempts = Number.POSITIVE_INFINITY }: Pick<LeaseEntry, 'maxAttempts'>,
   { maxLapses }: Pick<Settings, 'maxLapses'>,
 ): number => Math.min(maxLapses, maxAttempts);
 
-/** Cap on the wait after the second lapse (or two leases, if shorter); doubles with each further lapse. */
+/** Cap on the wait after the second lapse; doubles with each further lapse. */
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 15 * 60_000;
 
-/** From the second lapse on, jobs lost together wait for different times, so that a host killer meets new neighbors. */
+/** Spreads jobs that were lost together, so that one that kills its host meets new neighbors. */
 function reclaimWaitMs({ lapses: before, leaseMs }: RunningEntry, random: number): number {
   if (before === 0) return 0;
   const longest = Math.min(FIRST_WAIT_MS, 2 * leaseMs) * 2 ** (before - 1);
   return Math.floor(random * Math.min(LONGEST_WAIT_MS, longest));
 }
 
-/** Decides from the index entry alone; the write checks that the entry is still current. */
+/** Uses the index entry alone; the write checks that the entry is still current. */
 export function decideReap(
   entry: LeaseEntry,
   context: {
     readonly now: number;
-    /** In [0, 1). */
     readonly random: number;
     readonly settings: ReapSettings;
   },

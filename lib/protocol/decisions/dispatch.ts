@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { isPauseGroup } from '../../wire/limits.ts';
 import { MAX_HINT_DELAY_MS } from '../../wire/queues.ts';
 
-/** How a pending job reaches its next worker: by a hint in the queue, or by the reaper once it is due. */
+/** How a pending job reaches its next worker: by a hint in the queue, or by the reaper once due. */
 export interface Dispatch {
   readonly notBefore: number;
   /** End of the queue's lease, when the reaper acts on an unclaimed job. */
@@ -20,7 +20,7 @@ export type DispatchSettings = Pick<Settings, 'dispatchLeaseMs' | 'dispatchLease
 /** EventBridge Scheduler is precise to 60 s. */
 const TICK_JITTER_MS = 60_000;
 
-/** The reaper hints two ticks ahead, with the rest as message delay, so that a once-a-minute look is on time. */
+/** Two ticks ahead, with the rest as message delay, so that a sweep once a minute is on time. */
 const dispatchedAheadMs = ({ reaperIntervalMs }: DispatchSettings): number =>
   Math.min(2 * reaperIntervalMs + TICK_JITTER_MS, MAX_HINT_DELAY_MS);
 
@@ -37,20 +37,19 @@ export function planDispatch(now: number, notBefore: number, settings: DispatchS
   };
 }
 
-/** Delays the job so that a frozen worker's repeated claim, stamped with its first send time, comes too early. */
+/** Delayed, so that a frozen worker's repeated claim, stamped with its first send time, comes too early. */
 export const planTakeBack = (
   startedAt: number,
   now: number,
   settings: DispatchSettings & Pick<Settings, 'skewMs'>,
 ): Dispatch => planDispatch(now, startedAt + 2 * settings.skewMs + 1, settings);
 
-/** A place may have become free unnoticed, so a parked job looks again at least this often. */
+/** A place may become free unnoticed, so a parked job checks at least this often. */
 const MAX_PARKED_LEASE_MS = 5 * 60_000;
 const PAUSED_LEASE_MS = 4 * 3_600_000;
-/** By then the index shows the job, and each end has either handed its place over or left it free. */
+/** By then the index shows the job, and its place is handed over or free. */
 const PARKED_HINT_SECONDS = 2;
 
-/** Keeps a job pending until the limit or pause that it waits for lets it go. */
 export const planPark = (
   now: number,
   { waitsFor, notBefore = now }: { readonly waitsFor: string; readonly notBefore?: number },
@@ -65,7 +64,7 @@ export const planPark = (
 const parkedLeaseMs = (dispatches: number, { dispatchLeaseMs }: DispatchSettings): number =>
   Math.min(dispatchLeaseMs * 2 ** dispatches, MAX_PARKED_LEASE_MS);
 
-/** The queue's lease doubles each time, so that a backlog does not multiply its messages. */
+/** The dispatch lease doubles each time, so that a backlog does not multiply its messages. */
 export function planRedispatch(
   now: number,
   entry: { readonly notBefore: number; readonly dispatches: number; readonly waitsFor?: string },

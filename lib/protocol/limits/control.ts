@@ -4,13 +4,11 @@ import type { Clock, Table } from '../ports.ts';
 import { rowIsAbsent } from '../writes/clauses.ts';
 import { memberPath, type Row, type RowWrite } from '../writes/row-write.ts';
 
-/** What operators changed without a deploy, and what they may change. */
 export interface Control {
-  /** Types that start no job, and since when. */
   readonly paused: ReadonlyMap<string, number>;
-  /** By type, or by type and key with a colon between them. */
+  /** By type, or by `type:key`. */
   readonly limits: ReadonlyMap<string, number>;
-  /** What workers run, with the limits of the definitions; empty until the first worker has started. */
+  /** Empty until the first worker has started. */
   readonly types: KnownTypes;
 }
 
@@ -19,9 +17,8 @@ export type KnownTypes = ReadonlyMap<string, Limit | undefined>;
 export const noControl: Control = { paused: new Map(), limits: new Map(), types: new Map() };
 
 export interface ControlReader {
-  /** The control row as it was read at most this long ago. */
+  /** At most this old. */
   current(maxAgeMs: number): Promise<Control>;
-  /** Names the worker's types. One write where the row does not have them yet. */
   declare(types: KnownTypes): Promise<void>;
 }
 
@@ -37,14 +34,12 @@ export const parseControl = (row: Row | undefined): Control => ({
   types: new Map(Object.entries((row?.types ?? {}) as Row).map(([type, limit]) => [type, limitIn(limit)])),
 });
 
-/** A type without a limit is stored with 0. */
 function limitIn(value: unknown): Limit | undefined {
   const perKey = (value as { perKey?: unknown } | null)?.perKey;
   if (isLimitNumber(perKey)) return { perKey };
   return isLimitNumber(value) ? value : undefined;
 }
 
-/** The limit that counts for the type, or for a key of it. Undefined for a type without one. */
 export function limitOf({ limits, types }: Control, type: string, key?: string): number | undefined {
   const defined = types.get(type);
   const changed = (key === undefined ? undefined : limits.get(`${type}:${key}`)) ?? limits.get(type);
@@ -103,7 +98,7 @@ const openControlWrite: RowWrite = {
   returns: 'nothing',
 };
 
-/** One change; without a value, the control is removed. */
+/** Without a value, the control is removed. */
 export interface ControlChange {
   readonly map: 'paused' | 'limits';
   readonly key: string;

@@ -7,14 +7,13 @@ export type LookVerdict =
   /** The row is safe, and its next hint will come. */
   | { readonly kind: 'drop' }
   | { readonly kind: 'park' }
-  /** The job will not use its place now: pass it on. */
   | { readonly kind: 'leave'; readonly attempt: number };
 
 const CLAIM: LookVerdict = { kind: 'claim' };
 const DROP: LookVerdict = { kind: 'drop' };
 const PARK: LookVerdict = { kind: 'park' };
 
-/** Decides whether a job in hand may be claimed; `isHint` says that its row was looked for. */
+/** `isHint` says that the row was read. */
 export function decideLook(
   { jobId, isHint, row }: { readonly jobId: string; readonly isHint: boolean; readonly row?: Row },
   group: Group,
@@ -22,7 +21,7 @@ export function decideLook(
   context: {
     readonly now: number;
     readonly skewMs: number;
-    /** Places that jobs in the same hand will take. */
+    /** Places that jobs in the same batch will take. */
     readonly taken: number;
   },
 ): LookVerdict {
@@ -32,7 +31,7 @@ export function decideLook(
   if (row?.status === 'running') return DROP;
   if (row?.status !== 'pending' || Number(row.notBefore) > context.now + context.skewMs)
     return entry === undefined ? DROP : { kind: 'leave', attempt: Number(row?.attempt ?? entry) };
-  // The claim itself ends a job that is to be cancelled.
+  // The claim itself ends a job with a cancellation request.
   if (entry !== undefined || hasRoom || row.cancelRequested === true) return CLAIM;
   const { waitsFor } = row;
   return typeof waitsFor === 'string' && !isPauseGroup(waitsFor) ? DROP : PARK;

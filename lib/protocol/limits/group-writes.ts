@@ -6,7 +6,6 @@ const entryOf = (jobId: string): string => memberPath('members', jobId);
 
 const hasNoEntry = (jobId: string): Clause => ({ attribute: entryOf(jobId), is: 'absent' });
 
-/** An entry of an older attempt, or a reservation. */
 const entryIsNotAbove = (jobId: string, attempt: number): Clause => ({
   attribute: entryOf(jobId),
   is: 'atMost',
@@ -31,11 +30,11 @@ export interface Admission {
 }
 
 interface Kept {
-  /** Epoch seconds, beyond the longest run. */
+  /** Epoch seconds, later than the longest run. */
   readonly expiresAt: number;
 }
 
-/** The first admission; a key of a map can be set only once the map is there. */
+/** DynamoDB cannot set a key of a missing map. */
 export const openGroupWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
@@ -48,7 +47,7 @@ export const openGroupWrite = (
   returns: 'nothing',
 });
 
-/** A job that has an entry replaces it, so that no late write of an earlier attempt can remove it. */
+/** Replaces the job's entry, so that no late write of an earlier attempt can remove it. */
 export const admitWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
@@ -61,7 +60,7 @@ export const admitWrite = (
   returns: 'nothing',
 });
 
-/** Frees the place, and reserves it for `next` in the same write. */
+/** Reserves the place for `next` in the same write. */
 export const leaveWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
@@ -88,7 +87,7 @@ export const reserveWrite = ({ name, limit }: Group, jobIds: readonly string[], 
   returns: 'nothing',
 });
 
-/** Only entries that are as read: a job that was admitted meanwhile keeps its place. */
+/** Only unchanged entries, so that a job admitted meanwhile keeps its place. */
 export const evictWrite = (group: string, entries: Members): RowWrite => ({
   transition: 'evict',
   jobId: group,

@@ -1,26 +1,24 @@
 import type { Row } from '../writes/row-write.ts';
 
-/** A limit as it stands for one type, or for one key of it. */
 export interface Group {
-  /** Key of its row. */
   readonly name: string;
   readonly limit: number;
 }
 
-/** Entries by job id: the attempt that was admitted, or minus the time at which a place was reserved. */
+/** By job id: the admitted attempt, or the negated time of a reservation. */
 export type Members = Readonly<Record<string, number>>;
 
 export interface GroupState {
   readonly members: Members;
-  /** As the last admission knew it. */
+  /** As of the last admission. */
   readonly limit?: number;
 }
 
-/** Undefined also for an id such as 'constructor', which every object seems to have. */
+/** Own properties only: an id may be 'constructor'. */
 export const entryIn = (members: Members, jobId: string): number | undefined =>
   Object.hasOwn(members, jobId) ? members[jobId] : undefined;
 
-/** A reservation that was not used by then is void. */
+/** Unused reservations expire. */
 const RESERVED_MS = 60_000;
 
 export function parseGroup(row: Row | undefined): GroupState {
@@ -35,7 +33,7 @@ export function parseGroup(row: Row | undefined): GroupState {
 
 export const roomIn = ({ members }: GroupState, limit: number): number => limit - Object.keys(members).length;
 
-/** Entries whose jobs no longer need their place, with the numbers by which to remove them. */
+/** Entries whose jobs no longer need their place. */
 export function staleEntries(
   members: Members,
   rows: ReadonlyMap<string, Row>,
@@ -50,7 +48,7 @@ export function staleEntries(
   );
 }
 
-/** Runs, whoever the owner is, or was released or reclaimed and its hint is on the way. */
+/** Running, or released or reclaimed with a hint on the way. */
 function needsPlace(row: Row | undefined, now: number, skewMs: number): boolean {
   if (row?.status === 'running') return true;
   return (

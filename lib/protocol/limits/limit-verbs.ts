@@ -17,7 +17,7 @@ import { parkClaimWrite, parkWrite } from './park-writes.ts';
 
 /** A row must outlive every run that has a place on it; each admission renews it. */
 const KEPT_MS = 2 * declarations.maxRunMs.max;
-/** Rivals change the group between a look and a write; after this many, the waiting jobs' own hints do the rest. */
+/** The group may change between a read and a write. After this many, the waiting jobs' hints do the rest. */
 const FILL_ATTEMPTS = 3;
 
 export function limitVerbs(parts: StoreParts): LimitStore {
@@ -28,7 +28,6 @@ export function limitVerbs(parts: StoreParts): LimitStore {
     return rows.map(({ jobId }) => String(jobId));
   };
 
-  /** Reserves all room with one write. */
   const fill = async (group: Group, seen: GroupState, candidates: readonly string[]) => {
     let state = seen;
     for (let attempt = 1; attempt <= FILL_ATTEMPTS; attempt++) {

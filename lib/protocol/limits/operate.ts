@@ -6,23 +6,22 @@ interface Parts {
   readonly table: Pick<Table, 'apply' | 'query'>;
   readonly queue: Pick<JobQueue, 'sendHints'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The operator. */
   readonly by: string;
 }
 
-/** By then every worker has read that the type is no longer paused. */
+/** By then every worker knows that the type has resumed. */
 const RESUMED_HINT_SECONDS = 2;
-/** The limit of a worker's memory of the controls. */
+/** Workers cache the controls this long. */
 const CHANGED_HINT_SECONDS = 10;
 const PAGE = 500;
 
-/** From the next look at the controls on, at most 10 s later, jobs of the type are parked; running ones go on. */
+/** Within 10 s, jobs of the type are parked; running ones continue. */
 export const pauseType = (
   { table, clock, by }: Pick<Parts, 'table' | 'clock' | 'by'>,
   type: string,
 ): Promise<void> => changeControl(table, { map: 'paused', key: type, value: clock.now(), by });
 
-/** Sends a hint to every parked job. May be repeated; a job whose hint is lost waits for up to 4 hours. */
+/** Hints every parked job, and may be repeated. A job whose hint is lost waits for up to 4 hours. */
 export async function resumeType({ table, queue, by }: Parts, type: string): Promise<number> {
   await changeControl(table, { map: 'paused', key: type, by });
   let hinted = 0;
@@ -45,7 +44,7 @@ export async function resumeType({ table, queue, by }: Parts, type: string): Pro
   return hinted;
 }
 
-/** Undefined returns to the type's own limit. The oldest waiting jobs look again, in case there is room now. */
+/** Undefined restores the type's default. The oldest waiting jobs are hinted, in case there is room now. */
 export async function changeLimit(
   { table, queue, by }: Parts,
   { type, key, limit }: { readonly type: string; readonly key?: string; readonly limit?: number },

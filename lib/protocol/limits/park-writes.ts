@@ -4,18 +4,16 @@ import { attemptIs, formatIsKnown, leaseEndsAt, statusIs } from '../writes/claus
 import type { RowWrite } from '../writes/row-write.ts';
 import { byHolder, claimEnded, pendingAttributes, type WriteContext } from '../writes/worker-writes.ts';
 
-/** What a parked job waits for, and when its next hint is due. */
 export interface Parking {
   readonly waitsFor: string;
   readonly dispatch: Dispatch;
 }
 
-/** A pending row as it was read. */
 export interface SeenPending {
   readonly jobId: string;
   readonly attempt: number;
   readonly leaseUntil: number;
-  /** A job that waited already keeps its turn. */
+  /** A job that waited already keeps its place in line. */
   readonly waitsSince?: number;
 }
 

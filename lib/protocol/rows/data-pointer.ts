@@ -1,17 +1,16 @@
 import type { JsonValue } from '../../wire/message.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/** Replaces a text that is too large for the job's row; an attribute holds either the text or its pointer. */
+/** Replaces a text that is too large for the job's row. */
 export interface DataPointer extends Partial<DataVersion> {
   /** Key of the data row after `<jobId>#`; further parts end in `~1`, `~2` and so on. */
   readonly in: string;
   readonly parts: number;
   readonly bytes: number;
-  /** The beginning of an error's text. */
   readonly head?: string;
 }
 
-/** Orders the texts that replace each other in one data row: the writing claim, and the text's number within it. */
+/** Orders the texts of one data row: the writing claim, and the text's number within it. */
 export interface DataVersion {
   readonly attempt: number;
   readonly seq: number;
@@ -24,7 +23,6 @@ export const storedValue = (text: StoredText): JsonValue => text as JsonValue;
 export const stored = (texts: Readonly<Record<string, StoredText | undefined>>) =>
   texts as Readonly<Record<string, JsonValue | undefined>>;
 
-/** The attributes that may point to data rows, and the letter in their keys. */
 export const dataKinds = {
   payload: 'p',
   checkpoint: 'c',
@@ -36,7 +34,7 @@ export const dataKinds = {
 export type DataName = keyof typeof dataKinds;
 export const dataNames = Object.keys(dataKinds) as DataName[];
 
-/** Rows above this size move texts to data rows: one write unit, with a margin. */
+/** Larger rows move texts to data rows: one write unit, with a margin. */
 export const MAX_INLINE_ROW_BYTES = 1_000;
 
 /** Below DynamoDB's limit of 400 KiB, with room for the longest key. */
@@ -45,7 +43,7 @@ const MAX_PART_BYTES = 380 * 1024;
 const DAY = 86_400_000;
 /** Data outlives its row's retention by this much, to cover the wait for a claim. */
 export const DATA_SPARE_MS = 60 * DAY;
-/** At a claim, data must outlive the retention by the longest run (`maxRunMs`). */
+/** At a claim, data must outlive the retention by the longest run. */
 export const CLAIMED_DATA_SPARE_MS = 30 * DAY;
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -72,13 +70,12 @@ export const dataKeys = (jobId: string, pointer: DataPointer): string[] =>
 export const dataKey = (jobId: string, place: string, part: number): string =>
   `${jobId}#${place}${part === 0 ? '' : `~${part}`}`;
 
-/** The job id in a data row's key; undefined for other keys. */
 export const ownerOfData = (key: string): string | undefined => {
   const at = key.indexOf('#');
   return at === -1 ? undefined : key.slice(0, at);
 };
 
-/** Splits the text into row-sized parts, never inside a character. */
+/** Never splits a character. */
 export function partsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const parts: string[] = [];

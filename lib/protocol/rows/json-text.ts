@@ -16,12 +16,12 @@ export function toJsonText(what: string, value: unknown, limit: number): string 
   return text;
 }
 
-/** Cuts the text between characters and marks the cut; lone surrogates become replacement characters. */
+/** Cuts between characters; lone surrogates become replacement characters. */
 export function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return bytes.toString();
   const mark = '… (cut)';
-  // A cut through a character leaves a trailing replacement character, which is dropped.
+  // A cut through a character leaves a replacement character, which is dropped.
   return (
     bytes
       .subarray(0, limit - Buffer.byteLength(mark))
@@ -36,5 +36,5 @@ export const shortenedError = (error: string): string => cutToBytes(error, MAX_E
 
 const CAUSE_BYTES = 120;
 
-/** Short enough for ten of them to fit on a row. */
+/** Ten of them fit on a row. */
 export const shortCause = (error: string): string => cutToBytes(error.split('\n', 1)[0] ?? '', CAUSE_BYTES);

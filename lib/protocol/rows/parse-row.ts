@@ -20,7 +20,6 @@ const ACT_ATTRIBUTES = Array.from({ length: ACT_RING_SIZE }, (_, slot) => actAtt
 /** Never shown in errors and logs. */
 const PRIVATE = new Set(['payload', 'checkpoint', 'progress', 'result', 'rawText']);
 
-/** Throws a BadRowError for attributes that are missing or have the wrong type. */
 class RowReader {
   readonly row: Row;
   readonly jobId: string;
@@ -176,7 +175,6 @@ const parseTypeLimits = (read: RowReader): TypeLimits => ({
   maxCrashes: read.number('maxCrashes'),
 });
 
-/** A row that was never claimed may lack them. */
 const parseOptionalTypeLimits = (read: RowReader): Partial<TypeLimits> =>
   defined({
     leaseMs: read.optionalNumber('leaseMs'),
@@ -230,7 +228,7 @@ function parseRawMessage(read: RowReader) {
   return { rawMessage: { text, bytes: read.number('rawBytes'), sha256: read.text('rawSha256') } };
 }
 
-/** History is informational: unreadable entries are skipped rather than failing the job. */
+/** History is informational, so unreadable entries are skipped. */
 const ringIn = <T>(row: Row, names: readonly string[], isEntry: (value: Row) => boolean): T[] =>
   names.map((name) => row[name]).filter((value): value is T => isObject(value) && isEntry(value));
 

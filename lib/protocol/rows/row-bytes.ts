@@ -3,7 +3,7 @@ import type { Row } from '../writes/row-write.ts';
 /** DynamoDB's overhead for a map or list, and for each member. */
 const NESTING_BYTES = 3;
 
-/** The row's size as DynamoDB counts it. */
+/** As DynamoDB counts it. */
 export function rowBytes(row: Row): number {
   let sum = 0;
   for (const name of Object.keys(row)) sum += attributeBytes(name, row[name]);

@@ -3,17 +3,16 @@ import { allShards } from '../shards.ts';
 import type { Row } from '../writes/row-write.ts';
 import { mergedShards, type Place } from './merged-shards.ts';
 
-/** The error text is only in the job's row: copying it would make the index expensive. */
+/** Omits the error text, which would make the index expensive. */
 export interface FailureEntry {
   readonly jobId: string;
   readonly type: string;
   readonly attempt: number;
   readonly failedAt: number;
-  /** As indexed. */
   readonly row: Row;
 }
 
-/** Newest first. Cost grows with the entries read, so filtering by type is left to the caller. */
+/** Newest first. Cost grows with the entries read, so the caller filters by type. */
 export async function* allFailures(
   table: Pick<Table, 'query'>,
   request: {

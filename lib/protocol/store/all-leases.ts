@@ -4,12 +4,11 @@ import type { Table } from '../ports.ts';
 import { parseLeaseEntry } from '../rows/parse-row.ts';
 import { mergedShards, type Place, type ShardsRequest } from './merged-shards.ts';
 
-/** An index entry, or a leased row that cannot be parsed. */
 export type FoundLease =
   | { readonly entry: LeaseEntry; readonly place: Place }
   | { readonly bad: BadRowError; readonly place?: undefined; readonly entry?: undefined };
 
-/** Merges the shards, soonest lease end first. */
+/** Soonest lease end first. */
 export async function* allLeases(
   table: Pick<Table, 'query'>,
   request: Omit<ShardsRequest, 'newestFirst'>,

@@ -26,7 +26,7 @@ export function checkpointVerb({ data, settings, context, fenced }: StoreParts):
     const state = stateOf(claim);
     const { jobId, attempt } = claim;
     const counts = forgiven(claim, state, values.checkpoint);
-    // Slots are taken before the first request, in the order of the numbers.
+    // In the order of the numbers.
     const texts = KEPT.flatMap((name) => {
       const value = values[name];
       if (value === undefined) return [];

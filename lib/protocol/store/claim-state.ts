@@ -8,12 +8,10 @@ const USUAL_ROW_BYTES = 550;
 
 type KeptName = 'checkpoint' | 'progress';
 
-/** The store's knowledge of a claim's row, beyond what the claim found. */
 export class ClaimState {
   readonly #bytes: Record<KeptName, number>;
   readonly #rest: number;
   readonly #slots: Record<KeptName, Slots | undefined>;
-  /** Whether its crashes are already forgiven. */
   hasProgressed = false;
 
   constructor({ attempt, rowAtClaim }: Claim) {
@@ -43,7 +41,6 @@ export class ClaimState {
     return slot;
   }
 
-  /** Records that the row holds this text or points to the slot. */
   wrote(name: KeptName, value: unknown, slot?: Slots): void {
     this.#bytes[name] = attributeBytes(name, value);
     if (slot !== undefined) this.#slots[name] = settledAt(this.#slots[name], slot);

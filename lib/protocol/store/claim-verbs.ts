@@ -31,11 +31,10 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
     if (!isNew(job) || isSmall(write)) return interpretReply(parts, await table.apply(write), request);
     const { jobId, payload: text } = job;
     if (request.redelivered === true) {
-      // Redelivered: its data may be stored already, and only the row tells.
+      // Its data may be stored already, and only the row shows that.
       const outcome = await interpretReply(parts, await table.apply(writeFor({ jobId }, request)), request);
       if (outcome.outcome !== 'absent') return outcome;
     }
-    // A payload that is too large for the row goes to a data row first.
     const payload = await data.put({ jobId, name: 'payload', text });
     const result = await table.apply(writeFor({ ...job, payload }, request));
     return interpretReply(parts, result, request, new Map([[payload.in, text]]));

@@ -27,15 +27,13 @@ export interface KeptText {
   readonly text: string;
   /** Part of the key, for people who read the table. */
   readonly attempt?: number;
-  /** The earliest start of the job. */
   readonly notBefore?: number;
 }
 
-/** The row with texts instead of pointers. */
 export interface ResolvedRow {
   readonly row: Row;
   readonly missing: readonly DataName[];
-  /** Keys of data that could expire before the job finishes. */
+  /** Data that could expire before the job finishes. */
   readonly expiring: readonly string[];
 }
 
@@ -69,7 +67,7 @@ export function createDataRows(options: {
   };
   const plannedAnew = (kept: KeptText) => planned(kept, newPlace(kept.name, kept.attempt));
 
-  // A refusal means a repeat of this write, or a newer text in the slot: then the pointer is refused as well.
+  // A refusal means a repeat or a newer text in the slot, and then the pointer is refused as well.
   const written = async ({ writes, pointer }: ReturnType<typeof planned>): Promise<DataPointer> => {
     await inParallel(writes, PARTS_AT_ONCE, async (each) => void (await table.apply(each)));
     return pointer;
@@ -78,10 +76,9 @@ export function createDataRows(options: {
   return {
     newPlace,
     put: async (kept: KeptText) => written(plannedAnew(kept)),
-    /** Overwrites the older text in a slot. */
     replace: (kept: KeptText, place: string, version: DataVersion) => written(planned(kept, place, version)),
 
-    /** An error takes the place of a failed text. */
+    /** An error replaces a failed text. */
     async putMany(kept: readonly KeptText[]): Promise<(DataPointer | Error)[]> {
       const plans = kept.map(plannedAnew);
       const results = await table.applyMany(plans.flatMap(({ writes }) => writes));
@@ -93,7 +90,7 @@ export function createDataRows(options: {
       });
     },
 
-    /** Reads all data in one request, except texts in `payloadCache`, keyed by place. */
+    /** One request for all data, except texts in `payloadCache`, keyed by place. */
     async resolve(
       row: Row,
       names: readonly DataName[] = dataNames,
@@ -118,7 +115,7 @@ export function createDataRows(options: {
       return { row: { ...row, ...Object.fromEntries(found) }, missing, expiring };
     },
 
-    /** Renews the expiry. Best effort: the next claim repeats it. */
+    /** Best effort: the next claim repeats it. */
     async extend(keys: readonly string[]): Promise<void> {
       const expiresAt = expiryFrom(clock.now());
       await inParallel(keys, PARTS_AT_ONCE, async (key) => {

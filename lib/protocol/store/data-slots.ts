@@ -3,9 +3,7 @@ const SLOTS = 8;
 /** Claims with their own slots; with 8 slots each, a job has at most 80 data rows of a kind. */
 const CLAIMS = 10;
 
-/** The slots of one claim for one kind of text. */
 export interface Slots {
-  /** Prefix of the keys. */
   readonly place: string;
   readonly taken: number;
   /** The job's row points to this text (counted from 0) or a later one. */
@@ -27,7 +25,7 @@ export function firstSlots(
   return { place, taken: settled + 1, settled: Math.max(0, settled) };
 }
 
-/** Never takes a slot that the row may point to; when none is free, the slots move to a new place. */
+/** Skips slots that the row may point to; when none is free, the slots move to a new place. */
 export function takeSlot(slots: Slots | undefined, newPlace: () => string, size = SLOTS): Slots {
   const isFree = slots !== undefined && slots.taken - slots.settled < size;
   const { place, taken, settled } = isFree ? slots : { place: newPlace(), taken: 0, settled: 0 };

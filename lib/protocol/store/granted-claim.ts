@@ -8,10 +8,9 @@ import type { Row } from '../writes/row-write.ts';
 import { failWrite } from '../writes/worker-writes.ts';
 import type { StoreParts } from './store-parts.ts';
 
-/** A job cannot run without these. */
 const NEEDED: readonly DataName[] = ['payload', 'checkpoint'];
 
-/** Loads a granted job's data, and fails the job for good if any is gone. */
+/** Fails the job for good if any of its data is gone. */
 export async function grantedClaim(
   parts: StoreParts,
   row: Row,
@@ -37,7 +36,6 @@ async function failWithoutData(
   return outcome === 'written' ? { outcome: 'withoutData', job, error } : { outcome: 'held', job };
 }
 
-/** `row` is as stored, `whole` has its data resolved. */
 const rowAtClaimOf = (row: Row, whole: Row): RowAtClaim => {
   const checkpointBytes = attributeBytes('checkpoint', row.checkpoint);
   const progressBytes = attributeBytes('progress', row.progress);

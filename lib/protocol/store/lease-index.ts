@@ -9,7 +9,7 @@ export interface LeasePage {
   readonly cursor?: Cursor;
 }
 
-/** Eventually consistent, so a write based on an entry must name what the entry showed. */
+/** Eventually consistent, so a write based on an entry must name the entry's values. */
 export async function readLeases(
   table: Table,
   { shard, ...rest }: Pick<IndexQuery, 'limit' | 'upTo' | 'cursor'> & { readonly shard: string },

@@ -1,7 +1,7 @@
 import type { Cursor, IndexQuery, Table } from '../ports.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/** A resume point: everything before `at` was read; at `at` itself, each shard up to the job named here. */
+/** A resume point: everything before `at` was read; at `at`, each shard up to the job named here. */
 export interface Place {
   readonly at: number;
   readonly upTo: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ interface Lane {
   isOpen: boolean;
 }
 
-/** Merges shards in index order, reading only as far as the list is consumed. */
+/** Reads only as far as the list is consumed. */
 export async function* mergedShards(
   table: Pick<Table, 'query'>,
   { shards, pageSize, from, ...range }: ShardsRequest,
@@ -74,5 +74,4 @@ const beginningAt = (at: number, range: Pick<IndexQuery, 'after' | 'upTo' | 'new
     ? { ...range, upTo: Math.min(at, range.upTo ?? at) }
     : { ...range, after: Math.max(at - 1, range.after ?? 0) };
 
-/** Only for a lane with entries left. */
 const headOf = (lane: Lane): number => Number((lane.rows[lane.next] as Row).leaseUntil);

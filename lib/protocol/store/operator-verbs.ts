@@ -36,7 +36,7 @@ export function operatorVerbs(parts: StoreParts): Pick<JobStore, 'cancel' | 'rev
   };
 }
 
-/** Reads, then writes only if nothing changed; retries once if the job moved meanwhile. */
+/** Retries once if the job changed meanwhile. */
 async function actOnJob(
   parts: StoreParts,
   jobId: string,

@@ -4,13 +4,12 @@ import type { Clock, Table } from '../ports.ts';
 import { type NextSweep, raiseShardsWrite, scheduleNextWrite } from '../writes/reaper-row-writes.ts';
 import type { Row } from '../writes/row-write.ts';
 
-/** The reapers' agreement on who sweeps next. It only saves work: sweeps are correct with any number of reapers. */
+/** The next sweep and its holder. It only saves work: sweeps are correct with any number of reapers. */
 export interface ReaperRow
   extends Partial<Pick<NextSweep, 'wake' | 'wakeAt' | 'holder'>>,
     Pick<NextSweep, 'term' | 'gaugedAt' | 'wholeAt'> {
   /** The highest number of shards ever used. */
   readonly shards: number;
-  /** When the last sweep ended. */
   readonly ledAt?: number;
 }
 
@@ -19,7 +18,7 @@ interface Parts {
   readonly settings: { readonly shards: number };
 }
 
-/** Also raises the stored number of shards to the configured one. */
+/** Raises the stored number of shards to the configured one. */
 export async function readReaperRow({ table, settings }: Parts): Promise<ReaperRow> {
   const row = parseReaperRow(await table.read(LEADER_KEY));
   if (row.shards > 0 && row.shards < settings.shards) await table.apply(raiseShardsWrite(settings.shards));

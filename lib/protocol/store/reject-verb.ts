@@ -12,7 +12,6 @@ export const rejectVerb =
     for (const name of names) {
       const write = rejectWrite({ ...message, reason: shortenedError(message.reason) }, name, context());
       const { applied, row } = await table.apply(write);
-      // A redelivery of a stored message.
       if (applied || row?.messageId === message.messageId)
         return { outcome: 'written', row: badMessageKey(name) };
     }

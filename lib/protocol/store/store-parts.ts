@@ -11,11 +11,11 @@ export interface JobStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly settings: Settings;
-  /** Worker, reaper or operator; part of every row's `changedBy`. */
+  /** Worker, reaper or operator, for `changedBy`. */
   readonly actor: string;
 }
 
-/** Whether the row shows that a refused write was applied earlier and only its reply was lost. */
+/** Whether a refused write was applied earlier and only its reply was lost. */
 export type Proof = (row: Row, write: RowWrite) => boolean;
 
 const changedByThisCall: Proof = (row, write) => row.changedBy === write.set.changedBy;
@@ -30,7 +30,6 @@ export function createStoreParts(options: JobStoreOptions) {
     random,
     settings,
     data: createDataRows(options),
-    /** Fresh for every write. */
     context: (): WriteContext => {
       const now = clock.now();
       const expiresAt = Math.ceil((now + settings.rowRetentionMs) / 1000);
@@ -52,7 +51,7 @@ export const wasApplied = (
 ): result is WriteResult & { readonly row: Row } =>
   result.applied || (result.row !== undefined && proof(result.row, write));
 
-/** The row only explains the refusal, so an unreadable row does not change it. */
+/** An unreadable row does not change the refusal. */
 export function lost(row: Row | undefined): { readonly outcome: 'lost'; readonly job?: Job } {
   try {
     return row === undefined ? { outcome: 'lost' } : { outcome: 'lost', job: parseJob(row) };

@@ -46,7 +46,7 @@ type WorkerVerb =
 const LONGEST_INLINE_ERROR = 250;
 const WITH_DATA_AT_ONCE = 8;
 
-/** Also proves an earlier call: an end is offered until it is answered, and others may have changed the row since. */
+/** Also proves an earlier call, because an outcome is retried and others may have changed the row since. */
 const hasEnded =
   ({ owner, attempt }: Claim, outcome: ClaimEnd): Proof =>
   (row) => {

@@ -26,10 +26,10 @@ export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'd
 
 export const cancelIsRequested: Clause = equal('cancelRequested', true);
 
-/** `isNotToBeCancelled` in a form that PartiQL can express; refuses a row without the attribute. */
+/** PartiQL cannot express `isNotToBeCancelled`. Refuses a row without the attribute. */
 export const cancelIsNotRequested: Clause = equal('cancelRequested', false);
 
-/** A retry after a lost reply must not claim again a job that has come back to the queue since. */
+/** A retry after a lost reply must not claim a job that has returned to the queue since. */
 export const wasNeverMine = (owner: string): Clause => ({
   attribute: 'leaseOwner',
   is: 'differs',
@@ -70,6 +70,5 @@ export const lapsesAre = (lapses: number): Clause => equal('lapses', lapses);
 
 export const checkpointIsNewer = (seq: number): Clause => below('checkpointSeq', seq);
 
-/** A row without operator acts has no count. */
 export const actedIs = (acted: number): Clause =>
   acted === 0 ? { attribute: 'acted', is: 'absent' } : equal('acted', acted);

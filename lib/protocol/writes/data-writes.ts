@@ -9,7 +9,7 @@ export interface DataPart {
   readonly expiresAt: number;
 }
 
-/** Unversioned keys are used once; a versioned text replaces only older ones, so late repeats do no harm. */
+/** Unversioned keys are used once. A versioned text replaces only older ones, so late repeats do no harm. */
 export const putDataWrite = ({ key, text, expiresAt }: DataPart, version?: DataVersion): RowWrite => ({
   transition: 'putData',
   jobId: key,
@@ -23,7 +23,7 @@ const versionIsOlder = ({ attempt, seq }: DataVersion): readonly (readonly Claus
   [attemptIs(attempt), { attribute: 'seq', is: 'below', value: seq }],
 ];
 
-/** Needs no fence: it changes no text. */
+/** Needs no fence, because it changes no text. */
 export const extendDataWrite = (key: string, expiresAt: number): RowWrite => ({
   transition: 'extendData',
   jobId: key,

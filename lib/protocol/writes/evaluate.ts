@@ -47,7 +47,7 @@ export function rowAfter(write: RowWrite, before: Row | undefined): Row {
   return after;
 }
 
-/** DynamoDB refuses to set a key of a map that is not there. */
+/** DynamoDB cannot set a key of a missing map. */
 function change(row: Record<string, unknown>, write: RowWrite, attribute: string, value: unknown): void {
   const [name, key] = pathOf(attribute);
   if (key === undefined) {

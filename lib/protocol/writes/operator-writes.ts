@@ -13,7 +13,7 @@ import {
   type WriteContext,
 } from './worker-writes.ts';
 
-/** Status and attempt can recur (cancel, then revive); the count of acts stops a late repeat from acting twice. */
+/** Status and attempt can recur (cancel, then revive), so the count of acts refuses a late repeat. */
 const asRead = (job: Job): readonly Clause[] => {
   const seen = [statusIs(job.status), attemptIs(job.attempt), actedIs(job.acted)];
   switch (job.status) {
@@ -26,7 +26,7 @@ const asRead = (job: Job): readonly Clause[] => {
   }
 };
 
-/** The act's number is part of the condition, so no act overwrites another. */
+/** The condition names the act's number, so no act overwrites another. */
 const byOperator = (
   job: Job,
   act: OperatorAct['act'],
@@ -44,7 +44,7 @@ const byOperator = (
   returns: 'row' as const,
 });
 
-/** Ends a pending job; the worker of a running one learns of it from its next heartbeat. */
+/** A running job's worker sees the request at its next heartbeat. */
 export const cancelWrite = (
   job: Job & { readonly status: 'pending' | 'running' },
   at: WriteContext,
@@ -57,7 +57,7 @@ export const cancelWrite = (
       }
     : { ...byOperator(job, 'cancel', { cancelRequested: true }, at), transition: 'requestCancel' };
 
-/** All counters but `attempt` start at 0 again: old claims must stay fenced. */
+/** `attempt` keeps its value, so that old claims stay fenced. */
 export const reviveWrite = (
   job: Job & { readonly status: 'failed' | 'cancelled' },
   dispatch: Dispatch,
@@ -81,15 +81,14 @@ export const takeBackWrite = (job: RunningJob, dispatch: Dispatch, at: WriteCont
   return {
     ...byOperator(job, 'takeBack', set, at),
     transition: 'takeBack',
-    // Added on the server: a checkpoint may have turned crashes and lapses into releases since the read.
+    // Added by DynamoDB, because a checkpoint may have turned crashes and lapses into releases since the read.
     sum: { releases: { of: 'releases', otherwise: 0, plus: 1 } },
   };
 };
 
-/** A message that cannot be run, stored apart from job rows for its producer to find. */
+/** Stored apart from job rows for its producer to find. */
 export interface RejectedMessage {
   readonly messageId: string;
-  /** The id it names, if legal. */
   readonly jobId?: string;
   readonly reason: string;
   readonly text: string;
@@ -99,12 +98,7 @@ export interface RejectedMessage {
 
 export const badMessageKey = (name: string): string => `${BAD_MESSAGE_PREFIX}${name}`;
 
-export const rejectWrite = (
-  message: RejectedMessage,
-  /** The job id that it named, or its own. */
-  name: string,
-  at: WriteContext,
-): RowWrite => ({
+export const rejectWrite = (message: RejectedMessage, name: string, at: WriteContext): RowWrite => ({
   transition: 'reject',
   jobId: badMessageKey(name),
   when: [[rowIsAbsent]],

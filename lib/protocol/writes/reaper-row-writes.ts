@@ -2,18 +2,15 @@ import { LEADER_KEY } from '../../wire/table.ts';
 import type { TransitionName } from '../transitions.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 
-/** What one sweep leaves for the next. */
 export interface NextSweep {
-  /** Token of the one message that starts the sweep; reapers started by any other stop after one read. */
+  /** Token of the message that starts the sweep; reapers started by others stop after one read. */
   readonly wake: string;
   /** A sweep that begins much later was missed. */
   readonly wakeAt: number;
-  /** Who made the promise, and how often that has changed. */
+  /** The promising reaper, and how often it has changed. */
   readonly holder: string;
   readonly term: number;
-  /** When live leases were last counted. */
   readonly gaugedAt: number;
-  /** When pending jobs were last read. */
   readonly wholeAt: number;
 }
 
@@ -24,7 +21,7 @@ const toLeader = (
   rest?: Partial<RowWrite>,
 ): RowWrite => ({ transition, jobId: LEADER_KEY, when: [when], set, returns: 'nothing', ...rest });
 
-/** Promises the next sweep, after its message was sent, unless another reaper has promised since `seen` was read. */
+/** Written after the message was sent; refused if another reaper has promised since `seen` was read. */
 export const scheduleNextWrite = (
   next: NextSweep,
   { seen, now, shards }: { readonly seen: string | undefined; readonly now: number; readonly shards: number },
@@ -36,13 +33,12 @@ export const scheduleNextWrite = (
   return toLeader('scheduleNext', [isAsSeen], { ...next, ledAt: now }, { keep: { shards } });
 };
 
-/** Postpones the promise while its reaper is at work, so that no other considers it broken. */
+/** Postpones the promise while its reaper is working, so that no other considers it broken. */
 export const renewWakeWrite = (wake: string, wakeAt: number): RowWrite => {
   const isThisWake: Clause = { attribute: 'wake', is: 'equal', value: wake };
   return toLeader('renewWake', [isThisWake, { attribute: 'wakeAt', is: 'below', value: wakeAt }], { wakeAt });
 };
 
-/** Lets any reaper keep the promise at once. */
 export const releaseWakeWrite = (holder: string): RowWrite => {
   const isHolder: Clause = { attribute: 'holder', is: 'equal', value: holder };
   return toLeader('releaseWake', [isHolder], {}, { remove: ['holder'] });

@@ -12,7 +12,7 @@ import {
   type WriteContext,
 } from './worker-writes.ts';
 
-/** The doctor's writes apply only to rows unchanged since the scan; the status fences a live worker. */
+/** Each write applies only to a row unchanged since the scan; the status fences a live worker. */
 
 const FENCE = ['status', 'attempt', 'leaseUntil', 'changedBy'] as const;
 
@@ -39,7 +39,6 @@ const unchanged = (
   set: { ...write.set, changedBy },
 });
 
-/** Leaves the status alone. */
 export const repairWrite = (
   row: Row,
   set: Readonly<Record<string, string | number>>,
@@ -55,13 +54,12 @@ export const repairToPendingWrite = (row: Row, dispatch: Dispatch, context: Writ
     context,
   );
 
-/** Puts a failed row into the index, and takes any other finished row out of it. */
+/** Indexes a failed row; removes any other finished row from the index. */
 export const placeInIndexWrite = (row: Row, context: WriteContext): RowWrite =>
   row.status === 'failed'
     ? repairWrite(row, failedPlace(row, context.shards), context)
     : repairWrite(row, {}, context, ['leaseUntil']);
 
-/** Where the failing transition would have put the row. */
 const failedPlace = (row: Row, shards: number) =>
   failedAttributes(String(row.jobId).replace(BAD_MESSAGE_PREFIX, ''), Number(row.finishedAt), shards);
 

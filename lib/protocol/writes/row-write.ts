@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../wire/message.ts';
 import type { TransitionName } from '../transitions.ts';
 
-/** Names a key of a map in clauses, `set` and `remove`; job ids and attribute names cannot contain the separator. */
+/** Names a key of a map; job ids and attribute names cannot contain the separator. */
 export const memberPath = (map: string, key: string): string => `${map}#${key}`;
 
 export const pathOf = (attribute: string): readonly [name: string, key?: string] => {
@@ -9,16 +9,15 @@ export const pathOf = (attribute: string): readonly [name: string, key?: string]
   return at < 0 ? [attribute] : [attribute.slice(0, at), attribute.slice(at + 1)];
 };
 
-/** One write as data, rendered for UpdateItem and PartiQL and evaluated in memory: tests check the real condition. */
+/** One write as data, rendered for UpdateItem and PartiQL and evaluated in memory, so that tests check the real condition. */
 export interface RowWrite {
   readonly transition: TransitionName;
   readonly jobId: string;
-  /** Applies if every clause of at least one alternative holds. */
+  /** Holds if every clause of at least one alternative holds. */
   readonly when: readonly (readonly Clause[])[];
   readonly set: Readonly<Record<string, JsonValue>>;
-  /** Set only if absent. */
   readonly keep?: Readonly<Record<string, JsonValue>>;
-  /** Set to another attribute's value, or to `otherwise` if that is absent, plus a number. */
+  /** Another attribute's value, or `otherwise` if absent, plus a number. */
   readonly sum?: Readonly<Record<string, Sum>>;
   readonly remove?: readonly string[];
   /** Replies cost bytes and parsing. */
@@ -39,17 +38,14 @@ export type Clause =
     }
   /** A map with fewer keys; false if the attribute is absent. */
   | { readonly attribute: string; readonly is: 'sizeBelow'; readonly value: number }
-  /** Absent, or present with another value. */
   | { readonly attribute: string; readonly is: 'differs'; readonly value: string | number | boolean }
   | { readonly attribute: string; readonly is: 'absent' | 'present' };
 
 /** As stored; untrusted until `parseJob` has read it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A refusal carries the current row, if there is one. */
 export type WriteResult =
   | { readonly applied: true; readonly row: Row }
   | { readonly applied: false; readonly row: Row | undefined };
 
-/** A failed write does not affect the others of its batch. */
 export type BatchResult = WriteResult | { readonly applied: 'failed'; readonly error: Error };

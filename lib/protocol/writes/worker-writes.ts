@@ -24,12 +24,11 @@ import {
 } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 
-/** The job in a message; the first claim sets the limits that it omits. */
+/** The first claim sets the limits that it omits. */
 export interface NewJob extends Partial<TypeLimits> {
   readonly jobId: string;
   readonly type: string;
   readonly key?: string;
-  /** Epoch ms. A tick of a schedule that has not started by then is cancelled. */
   readonly lateAt?: number;
   readonly payload: string;
   readonly trace?: TraceContext;
@@ -41,11 +40,10 @@ export interface WriteContext {
   readonly changedBy: string;
   readonly now: number;
   readonly shards: number;
-  /** Epoch seconds: when TTL may remove a row that finishes now. */
+  /** Epoch seconds, for TTL. */
   readonly expiresAt: number;
 }
 
-/** A write that only the holder of the claim can make. */
 export const byHolder = (
   transition: TransitionName,
   claim: Claim,
@@ -82,18 +80,16 @@ const initialAttributes = (job: StoredJob, now: number) => ({
   ...defined({ key: job.key, lateAt: job.lateAt, ...job.trace }),
 });
 
-/** What only a parked job has; every write that ends pending removes it. */
+/** Every write that ends pending removes these. */
 export const WAITING = ['waitsFor', 'waitsSince'] as const;
 
-/** Grants the lease; for a hint (`jobId` only) the row must exist. */
+/** For a hint (`jobId` only) the row must exist. */
 export function claimWrite(
   request: {
     readonly job: StoredJob | { readonly jobId: string };
     readonly owner: string;
     readonly skewMs: number;
-    /** Used where neither the row nor the message sets a limit. */
     readonly typeLimits: TypeLimits;
-    /** The limit that it counts towards. */
     readonly group?: string;
   },
   { changedBy, now, shards }: WriteContext,
@@ -135,7 +131,6 @@ export const scheduleWrite = (
   job: StoredJob,
   dispatch: Dispatch,
   { changedBy, now, shards }: WriteContext,
-  /** The limit or pause for which it is parked at once. */
   waitsFor?: string,
 ): RowWrite => ({
   transition: 'schedule',
@@ -155,7 +150,7 @@ export const scheduleWrite = (
 export const heartbeatWrite = (claim: Claim, leaseUntil: number, at: WriteContext): RowWrite => {
   const when = [leaseEndsBefore(leaseUntil)];
   const set = { leaseUntil, heartbeatAt: at.now };
-  // Touching it brings it back in the reply, without the payload.
+  // Setting it returns it in the reply, without the payload.
   const keep = { cancelRequested: false };
   return byHolder('heartbeat', claim, { when, set, keep, returns: 'changed' }, at);
 };
@@ -173,7 +168,6 @@ export const checkpointWrite = (
     readonly seq: number;
     readonly checkpoint?: StoredText;
     readonly progress?: StoredText;
-    /** The first progress of a claim turns earlier crashes and lapses into releases. */
     readonly counts?: Pick<ClaimCounts, 'crashes' | 'lapses' | 'releases'>;
   },
   at: WriteContext,
@@ -256,7 +250,7 @@ export const failWrite = (
   return byHolder('fail', claim, { set }, at);
 };
 
-/** Ends a claim and begins the next in one write, because the host has held the lease throughout. */
+/** One write, because the host has held the lease throughout. */
 export const restartWrite = (
   claim: Claim,
   next: {
@@ -265,7 +259,7 @@ export const restartWrite = (
     readonly crashes: number;
     readonly releases: number;
     readonly lastError: StoredText;
-    /** When the cell died, so that the attempt excludes the wait before this write. */
+    /** Excludes the wait before this write from the attempt. */
     readonly diedAt: number;
   },
   at: WriteContext,
@@ -312,7 +306,7 @@ export const pendingAttributes = (jobId: string, dispatch: Dispatch, shards: num
   dispatches: dispatch.dispatches,
 });
 
-/** Failed jobs are indexed by failure time in separate shards that no sweep reads. */
+/** Indexed by failure time in separate shards that no sweep reads. */
 export const failedAttributes = (jobId: string, now: number, shards: number) => ({
   leaseShard: failedShard(jobId, shards),
   leaseUntil: now,
@@ -322,7 +316,6 @@ export const finishedAttributes = ({ now, expiresAt }: WriteContext) => ({ finis
 
 export const cancelledAttributes = (at: WriteContext) => ({ status: 'cancelled', ...finishedAttributes(at) });
 
-/** Keeps the first line of `cause`, shortened. */
 export const claimEnded = (claim: Claim, now: number, outcome: ClaimEnd, cause?: StoredText) => {
   const past: PastClaim = {
     attempt: claim.attempt,

@@ -234,4 +234,4 @@ const thousandHours = () =>
 
 /** The same figures where the cost page tells them. */
 export const furtherMillions = (): string =>
-  `Each further million adds ${formatDollars(furtherMillion(shortJobs))} besides compute one at a time on Lambda, ${formatDollars(furtherMillion(shortJobs, { batchSize: 10 }))} in batches of 10, ${formatDollars(furtherMillion(inProcess))} in a process.`;
+  `Besides compute, each further million adds ${formatDollars(furtherMillion(shortJobs))} one at a time on Lambda, ${formatDollars(furtherMillion(shortJobs, { batchSize: 10 }))} in batches of 10, and ${formatDollars(furtherMillion(inProcess))} in a process.`;

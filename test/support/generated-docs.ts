@@ -174,7 +174,7 @@ const escaped = (cell: string) => cell.replaceAll('|', '\\|');
 /** What storms of failures do to the keys of the index. */
 export const failureStormTable = (): string =>
   table(
-    ['failures', 'within', 'beside running jobs', 'shards', 'running key', 'pending key', 'failed key'],
+    ['failures', 'within', 'running jobs', 'shards', 'running key', 'pending key', 'failed key'],
     failureStorms.map(({ failures, withinMs, running, shards, r, q, f }) => [
       failures.toLocaleString('en'),
       `${withinMs / 60_000} min`,

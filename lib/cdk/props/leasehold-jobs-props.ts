@@ -86,7 +86,7 @@ export interface ResourceProps {
    */
   readonly workerDeployment?: ILambdaDeploymentConfig;
   /**
-   * The VPC of all functions. They need endpoints or a NAT gateway for DynamoDB, SQS and EventBridge.
+   * The VPC of all functions. They need endpoints or a NAT gateway for DynamoDB, SQS, and EventBridge.
    * @default - no VPC
    */
   readonly vpc?: IVpc;
@@ -97,12 +97,12 @@ export interface ResourceProps {
   /** Whether all functions use AWS's FIPS endpoints. @default false */
   readonly fips?: boolean;
   /**
-   * A standard queue that you have, for jobs. In the same stack it gets the visibility timeout, retention and dead-letter queue of a job
+   * A standard queue that you have, for jobs. In the same stack it gets the visibility timeout, retention, and dead-letter queue of a job
    * queue; for any other, synth says what to set.
    * @default - a new queue
    */
   readonly queue?: IQueue;
-  /** Encrypts the table, the job queue and the dead-letter queue. @default - AWS owned keys */
+  /** Encrypts the table, the job queue, and the dead-letter queue. @default - AWS owned keys */
   readonly encryptionKey?: IKey;
   /**
    * Encrypts the functions' logs. An imported key must allow `logs.<region>.amazonaws.com`.

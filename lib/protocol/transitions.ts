@@ -12,12 +12,12 @@ export interface Transition {
 }
 
 const CHANGED_BY = '`changedBy` is this call’s';
-const ENDED = 'the row remembers that this claim ended so';
-const MINE = 'lease is mine (owner and attempt)';
-const OBSERVED = 'attempt and lease end as observed';
+const ENDED = 'the row lists this end of the claim';
+const MINE = 'mine';
+const OBSERVED = 'attempt and lease as observed';
 /** Includes lapses, because a checkpoint forgives them without moving the lease. */
-const LAPSES_OBSERVED = 'attempt, lease end and lapses as observed';
-const AS_SCANNED = 'status, attempt, lease end and `changedBy` as the scan saw them';
+const LAPSES_OBSERVED = 'attempt, lease, and lapses as observed';
+const AS_SCANNED = 'status, attempt, lease, and `changedBy` as scanned';
 const ANY: readonly JobStatus[] = ['pending', 'running', 'done', 'failed', 'cancelled'];
 
 /** @internal */
@@ -26,28 +26,28 @@ export const jobTransitions = {
     by: 'worker',
     from: ['absent', 'pending'],
     to: 'running',
-    when: 'absent (with a job message, never by a hint), or pending, due and not to be cancelled; never mine before',
+    when: 'absent (only by a job message), or pending, due, and no cancellation requested; never mine before',
     proof: '`leaseOwner` is this claim’s',
   },
   schedule: {
     by: 'worker',
     from: ['absent'],
     to: 'pending',
-    when: 'no row yet; due later, or parked because its limit is full or its type paused',
+    when: 'no row yet; due later, or its limit is full, or its type is paused',
     proof: CHANGED_BY,
   },
   heartbeat: {
     by: 'worker',
     from: ['running'],
     to: 'running',
-    when: `${MINE}, lease ends earlier than the new end`,
+    when: `${MINE}, and the lease ends before the new end`,
     proof: 'mine, and the lease ends at the new end or later',
   },
   checkpoint: {
     by: 'worker',
     from: ['running'],
     to: 'running',
-    when: `${MINE}, sequence number is newer`,
+    when: `${MINE}, and the sequence number is newer`,
     proof: 'mine, and the sequence number is this one or newer',
   },
   complete: {
@@ -63,7 +63,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['running'],
     to: 'running',
-    when: `${MINE}, not to be cancelled; ends this claim and grants the next one`,
+    when: `${MINE}, and no cancellation requested; ends this claim and grants the next one`,
     proof: '`leaseOwner` is the next claim’s',
   },
   release: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: ENDED },
@@ -71,14 +71,14 @@ export const jobTransitions = {
     by: 'worker',
     from: ['running'],
     to: 'pending',
-    when: 'owner is this claim’s (its attempt is unknown: the reply never came)',
+    when: 'the owner is this claim’s; the attempt is unknown',
     proof: CHANGED_BY,
   },
   park: {
     by: 'worker',
     from: ['pending'],
     to: 'pending',
-    when: 'pending, attempt and lease end as read; its limit is full, or its type paused',
+    when: 'pending, attempt and lease as read; its limit is full, or its type is paused',
     proof: CHANGED_BY,
   },
   parkClaim: { by: 'worker', from: ['running'], to: 'pending', when: MINE, proof: ENDED },
@@ -86,7 +86,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['running'],
     to: 'cancelled',
-    when: `${MINE}, cancellation requested`,
+    when: `${MINE}, and cancellation requested`,
     proof: ENDED,
   },
   reclaim: { by: 'reaper', from: ['running'], to: 'pending', when: LAPSES_OBSERVED, proof: CHANGED_BY },
@@ -96,14 +96,14 @@ export const jobTransitions = {
     by: 'reaper',
     from: ['pending', 'running'],
     to: 'cancelled',
-    when: `${OBSERVED}, cancellation requested; also by a worker that tries to claim the pending job`,
+    when: `${OBSERVED}, and cancellation requested; also by a worker that claims the pending job`,
     proof: CHANGED_BY,
   },
   cancel: {
     by: 'operator',
     from: ['pending'],
     to: 'cancelled',
-    when: 'pending, attempt and lease end as read',
+    when: 'pending, attempt and lease as read',
     proof: CHANGED_BY,
   },
   requestCancel: {
@@ -124,35 +124,35 @@ export const jobTransitions = {
     by: 'operator',
     from: ['failed', 'cancelled'],
     to: 'pending',
-    when: 'status, attempt and time of finishing as read; due when it was to run, if that is still ahead and not overridden',
+    when: 'status, attempt, and time of finishing as read',
     proof: CHANGED_BY,
   },
   reject: {
     by: 'worker',
     from: ['absent'],
     to: 'failed',
-    when: 'no row yet under `bad:<job id that it named>`, else `bad:<message id>`',
+    when: 'no row yet under `bad:<job id>` or `bad:<message id>`',
     proof: 'the row is there',
   },
   repairToPending: {
     by: 'doctor',
     from: ['pending', 'running'],
     to: 'pending',
-    when: `${AS_SCANNED}, and no sweep could find the row`,
+    when: `${AS_SCANNED}; no sweep can find the row`,
     proof: CHANGED_BY,
   },
   repair: {
     by: 'doctor',
     from: ANY,
     to: 'same',
-    when: `${AS_SCANNED}, and so are the attributes that it changes: unreadable ones, the place in the index, or a hint that is due too late`,
+    when: `${AS_SCANNED}, and the attributes that it repairs`,
     proof: CHANGED_BY,
   },
   repairByFailing: {
     by: 'doctor',
     from: ANY,
     to: 'failed',
-    when: `${AS_SCANNED}, and the row could not be repaired`,
+    when: `${AS_SCANNED}; the row cannot be repaired`,
     proof: CHANGED_BY,
   },
 } as const satisfies Record<string, Transition>;
@@ -163,15 +163,15 @@ export interface OtherTransition {
   readonly proof: string;
 }
 
-export const SAID_AGAIN = 'applied again, to the same effect';
+export const SAID_AGAIN = 'applied again, with the same effect';
 
 /** @internal */
 export const leaderTransitions = {
   scheduleNext: {
-    when: 'the wake is the one that was read, or there is none',
+    when: 'the wake is as read, or there is none',
     proof: 'the wake is this call’s',
   },
-  renewWake: { when: 'the wake is the one that was read, and due earlier', proof: SAID_AGAIN },
+  renewWake: { when: 'the wake is as read, and due earlier', proof: SAID_AGAIN },
   releaseWake: { when: 'the promise is mine (holder)', proof: SAID_AGAIN },
   raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, OtherTransition>;

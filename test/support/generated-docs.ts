@@ -44,7 +44,7 @@ export function transitionTable(): string {
     proof,
   ]);
   return table(
-    ['transition', 'by', 'from → to', 'provided that', 'own success after a lost reply shows by'],
+    ['transition', 'by', 'from → to', 'provided that', 'after a lost reply, success shows by'],
     rows,
   );
 }

@@ -72,10 +72,14 @@ async function handlerJobOf({ definition, job }: HandlerRun): Promise<HandlerJob
   };
 }
 
-export type ExactSignal = ReturnType<typeof createExactSignal>;
+export interface ExactSignal {
+  readonly signal: AbortSignal;
+  look(): AbortReason | undefined;
+  abort(reason: AbortReason): void;
+}
 
 /** Reads the lease itself, so that a handler that blocks its event loop sees the current state. @internal */
-export function createExactSignal(reasonNow: () => AbortReason | undefined) {
+export function createExactSignal(reasonNow: () => AbortReason | undefined): ExactSignal {
   const controller = new AbortController();
   const { signal } = controller;
   let reason: AbortReason | undefined;

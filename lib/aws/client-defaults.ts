@@ -16,7 +16,6 @@ export function withoutLogger<T extends { readonly middlewareStack: { remove(nam
   return client;
 }
 
-/** Leaves unset values to the SDK's own chain. */
 export function clientConfig(
   environment: Readonly<Record<string, string | undefined>>,
   service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE' | 'SCHEDULER' | 'CLOUDWATCH',
@@ -35,6 +34,6 @@ export function clientConfig(
   });
 }
 
-/** Endpoint and credentials that the local stack gives to Leasehold's clients alone; none elsewhere. */
+/** Set by the local stack, for Leasehold's clients alone. */
 export const ownClientConfig = (service: 'DYNAMODB' | 'SQS' | 'EVENTBRIDGE') =>
   process.env[OWN_AWS_VARIABLE] ? clientConfig(ownAwsVariables(process.env), service) : {};

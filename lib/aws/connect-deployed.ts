@@ -8,14 +8,12 @@ import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry
 
 export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs' | 'polls'> {
   readonly configuration: Configuration;
-  /** Recorded in `changedBy`. */
   readonly actor: string;
   readonly telemetry?: PowertoolsTelemetry;
   /** @default - region and credentials of `dynamodb`, so that an assumed role reaches every client */
   readonly eventbridge?: EventBridgeClientConfig;
 }
 
-/** Connects with the logs, metrics and events that the settings ask for. */
 export function connectDeployed(options: ConnectDeployedOptions) {
   const { configuration, actor, dynamodb, sqs, polls } = options;
   const { settings, resources, routing } = configuration;

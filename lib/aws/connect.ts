@@ -24,24 +24,19 @@ export interface ConnectOptions {
   /** Polls need a longer client timeout. @default true */
   readonly polls?: boolean;
   readonly onStoreFailures?: (requests: number) => void;
-  /** Called for each throttled attempt. */
   readonly onThrottled?: OnThrottled;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-/** The table, store and queues of one system. */
 export interface Connection {
   readonly clock: Clock;
   readonly random: Random;
   readonly dynamoDb: DynamoDBClient;
   readonly sqs: SQSClient;
-  /** Reads the time from DynamoDB's replies. */
   readonly clockGuard: ClockGuard;
   readonly table: Table;
-  /** Rows record the actor in `changedBy`. */
   storeOf(actor: string, settings?: Settings): JobStore;
-  /** Jobs and hints of the pools' types are sent to their queues. */
   queueAt(queueUrl: string, routing?: Routing): JobQueue;
   close(): void;
 }

@@ -8,7 +8,6 @@ import {
 export interface DeployedSchedule {
   readonly name: string;
   readonly isEnabled: boolean;
-  /** cron(…) or rate(…). */
   readonly expression: string;
   readonly timeZone?: string;
   readonly input: string;
@@ -16,7 +15,7 @@ export interface DeployedSchedule {
   readonly createdAt: number;
 }
 
-/** One request per schedule, plus one per hundred. Undefined if there is no such group. */
+/** One request per schedule, plus one per hundred. Undefined without such a group. */
 export async function readDeployedSchedules(
   group: string,
   config: SchedulerClientConfig,

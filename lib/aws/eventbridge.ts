@@ -7,7 +7,7 @@ import type { Events, Telemetry } from '../protocol/ports.ts';
 import { EVENT_SOURCE } from '../wire/events.ts';
 import { ownClientConfig } from './client-defaults.ts';
 
-/** Limit of EventBridge. */
+/** EventBridge limit. */
 const MAX_ENTRIES = 10;
 const CONNECTION_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-scheduler';
 import { type Deployment, deploymentTags, poolsInTags, scheduleGroupOf } from '../wire/schedule-group.ts';
 
-/** Two requests. Undefined if no deployment in this account and region has this name. */
+/** Two requests. Undefined if this account and region has no such deployment. */
 export async function findDeployment(
   service: string,
   config: SchedulerClientConfig,

@@ -16,7 +16,7 @@ interface Span {
   readonly stepMs: number;
 }
 
-/** Asks CloudWatch, which bills by metric. Steps in which nothing was published have no reading. */
+/** CloudWatch bills by metric. Steps without data have no reading. */
 export async function readMetricData(
   config: CloudWatchClientConfig,
   questions: readonly MetricQuestion[],

@@ -7,14 +7,14 @@ import { queueMetric } from './sqs/queue-age.ts';
 export interface MetricHistoryOptions {
   readonly config: CloudWatchClientConfig;
   readonly clock: Pick<Clock, 'now'>;
-  /** The dimension of the deployment's own metrics; without it only the queue and Lambda are asked. */
+  /** The dimension of the deployment's metrics; without it, only the queue and Lambda are read. */
   readonly service?: string;
   readonly queueUrl?: string;
 }
 
 type Line = readonly (number | null)[];
 
-/** Counts per step, or the highest reading of a step; null where nothing was published. */
+/** Counts or highest readings per step; null where nothing was published. */
 interface MetricHistory {
   readonly from: number;
   readonly lines: Readonly<Record<string, Line>>;

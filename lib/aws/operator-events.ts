@@ -1,12 +1,9 @@
 import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import type { Events } from '../protocol/ports.ts';
 
-/** Where to publish events of operators and applications. */
 export interface OperatorEventsOptions {
   readonly bus: string;
-  /** The deployment's service name. */
   readonly service: string;
-  /** Called for events that could not be published. */
   readonly onProblem?: (problem: string) => void;
   /** @default - the AWS SDK's standard chain */
   readonly config?: EventBridgeClientConfig;

@@ -29,7 +29,7 @@ export interface PowertoolsTelemetry extends Telemetry {
   flush(): void;
 }
 
-/** A job must not fail because logging does. */
+/** Logging must never fail a job. */
 function harmlessly(tell: () => void): boolean {
   try {
     tell();
@@ -66,7 +66,7 @@ function atLevel(level: string | undefined, emitter: Metrics): Metrics {
   return emitter.addMetadata('level', level).addMetadata('timestamp', new Date().toISOString());
 }
 
-/** Powertools logs and EMF metrics, with the deployment as the dimension `service`. */
+/** With the deployment as the dimension `service`. */
 export function createPowertoolsTelemetry(options: {
   readonly serviceName: string;
   readonly logLevel?: Settings['logLevel'];
@@ -90,7 +90,6 @@ export function createPowertoolsTelemetry(options: {
   };
   const timeOfType: Telemetry['timeOfType'] = (metric, type, ms) =>
     addTo(TYPE_DIMENSION, type, (own) => void own.addMetric(metric, typeMetrics[metric].unit, ms));
-  /** Summed up to keep lines short. */
   const counts = new Map<MetricName, number>();
   const throttled = new Map<string, number>();
   const log = (level: 'info' | 'warn' | 'error', message: string, fields: () => LogAttributes) => {

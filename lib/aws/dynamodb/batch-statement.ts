@@ -14,11 +14,10 @@ const statementOf = (Statement: string, Parameters: AttributeValue[]) => ({
 export interface BatchedWrite {
   readonly write: RowWrite;
   readonly statement: BatchStatement;
-  /** If known in advance. */
   readonly row?: Row;
 }
 
-/** Undefined if engines disagree on the PartiQL. INSERT never overwrites, UPDATE never creates. */
+/** Undefined where engines differ on the PartiQL. INSERT never overwrites, UPDATE never creates. */
 export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite | undefined {
   if (write.when.some((all) => all.some(isRowAbsent))) {
     const row = rowAfter(write, undefined);

@@ -10,9 +10,9 @@ import type { BatchedWrite } from './batch-statement.ts';
 import { statementError, storeError } from './errors.ts';
 import type { SingleRows } from './single-rows.ts';
 
-/** Limit of DynamoDB. */
+/** DynamoDB limit. */
 const MAX_STATEMENTS = 25;
-/** Arrives well within the request timeout; a single statement may be larger. */
+/** Small enough to arrive within the request timeout; a single statement may be larger. */
 const MAX_CHARACTERS = 1024 * 1024;
 
 export function endOfRequest(batched: readonly BatchedWrite[], start: number): number {
@@ -31,7 +31,7 @@ const charactersOf = ({ statement }: BatchedWrite): number => {
   return sum;
 };
 
-/** Falls back to single rows for what a batch cannot decide. */
+/** Falls back to single rows where a batch is inconclusive. */
 export async function applyBatch(
   client: DynamoDBClient,
   rows: SingleRows,

@@ -10,9 +10,7 @@ const CONNECTION_TIMEOUT_MS = 1000;
 
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
-  /** Sees the time of every reply. */
   readonly clockGuard?: ClockGuard;
-  /** Called for each throttled attempt. */
   readonly onThrottled?: OnThrottled;
   readonly config?: DynamoDBClientConfig;
   readonly maxSockets?: number;
@@ -52,7 +50,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
   return client;
 }
 
-/** Needs its own configuration because the document client rejects a client with cached middleware. */
+/** The document client rejects a client with cached middleware. */
 export function documentClientOf(client: DynamoDBClient): DynamoDBDocumentClient {
   const config = { ...client.config, cacheMiddleware: false };
   const uncached: DynamoDBClient = Object.create(client, { config: { value: config } });

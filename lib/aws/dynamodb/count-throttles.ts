@@ -28,10 +28,9 @@ function leftUndone(output: object = {}, request: object): string[] {
   return table === undefined ? statements : [...statements, `UnprocessedKeys of ${table}`];
 }
 
-/** One reason for each throttled request or statement. */
 export type OnThrottled = (reasons: readonly string[]) => void;
 
-/** Reports every throttled attempt, even if the SDK's retry succeeds, as DynamoDB's own metric does. */
+/** Counts every throttled attempt, even if the SDK's retry succeeds, as DynamoDB's own metric does. */
 export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): void {
   client.middlewareStack.add(
     (next) => async (args) => {
@@ -50,10 +49,10 @@ export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): 
   );
 }
 
-/** How long a reason is not logged again: throttling comes in thousands. */
+/** Throttling comes in thousands. */
 const LOG_AGAIN_AFTER_MS = 60_000;
 
-/** Counts all throttles by reason, and logs each reason once a minute. */
+/** Logs each reason once a minute. */
 export function reportThrottles(
   telemetry: Pick<Telemetry, 'count' | 'countThrottled' | 'warn'>,
   clock: Pick<Clock, 'now'>,

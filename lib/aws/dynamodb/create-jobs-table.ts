@@ -27,7 +27,6 @@ export function jobsTableInput(tableName: string): CreateTableCommandInput {
   };
 }
 
-/** Keeps an existing table with its data. */
 export async function createJobsTable(client: DynamoDBClient, tableName: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand(jobsTableInput(tableName)));

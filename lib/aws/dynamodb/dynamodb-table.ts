@@ -14,7 +14,7 @@ import { createSingleRows } from './single-rows.ts';
 /** Fewer writes are faster as parallel updates. */
 const SMALLEST_BATCH = 3;
 
-/** Batches run one after another: each keeps the table busy for 25 rows. */
+/** Batches run one after another, because each keeps the table busy for 25 rows. */
 const SINGLES_AT_ONCE = 8;
 
 export interface DynamoDbTableOptions {
@@ -77,7 +77,7 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   };
 }
 
-/** Without a table name, all writes go alone. */
+/** Without a table name, no writes are batched. */
 function sortWrites(writes: readonly RowWrite[], tableName: string | undefined) {
   const batched: (BatchedWrite & { readonly place: number })[] = [];
   const single: number[] = [];

@@ -20,7 +20,6 @@ interface ThrottlingReason {
 
 interface Throttled extends Error {
   readonly ThrottlingReasons?: readonly ThrottlingReason[];
-  /** In `ThrottlingException`. */
   readonly throttlingReasons?: readonly ThrottlingReason[];
 }
 
@@ -44,7 +43,7 @@ export function throttleReason(error: unknown, table = 'the table'): string {
   return `${limit} of ${table}${/throughput for the table/i.test(message) ? '' : ' or an index'}`;
 }
 
-/** Limit of DynamoDB. */
+/** DynamoDB limit. */
 const MAX_ROW_BYTES = 400 * 1024;
 
 export interface StatementError {

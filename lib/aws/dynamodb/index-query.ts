@@ -3,7 +3,7 @@ import type { IndexQuery } from '../../protocol/ports.ts';
 import { byLease, byWait } from '../../wire/table.ts';
 import { toItem } from './attributes.ts';
 
-/** DynamoDB rejects a reversed range instead of finding nothing. */
+/** DynamoDB rejects a reversed range. */
 export const isEmptyRange = ({
   after = Number.NEGATIVE_INFINITY,
   upTo = Number.POSITIVE_INFINITY,

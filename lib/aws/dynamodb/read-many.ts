@@ -4,13 +4,13 @@ import { ThrottledError } from '../../protocol/errors.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { storeError } from './errors.ts';
 
-/** Limit of DynamoDB. */
+/** DynamoDB limit. */
 const MAX_READS = 100;
-/** For requests of which DynamoDB read nothing. */
+/** After a request of which DynamoDB read nothing. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 400;
 
-/** Consistent reads in the given order; repeats unprocessed keys. */
+/** Consistent, in the given order; repeats unprocessed keys. */
 export async function readMany(
   documents: DynamoDBDocumentClient,
   tableName: string,

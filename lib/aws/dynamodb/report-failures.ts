@@ -1,6 +1,6 @@
 import type { Table } from '../../protocol/ports.ts';
 
-/** Reports every request that still failed after the client's retries. */
+/** Counts requests that failed after the client's retries. */
 export function reportFailures(table: Table, failed: (requests: number) => void): Table {
   const reported =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>

@@ -35,7 +35,6 @@ export function createSingleRows(documents: DynamoDBDocumentClient, tableName: s
     read,
     apply,
     applySafely: (write: RowWrite): Promise<BatchResult> => apply(write).catch(failed),
-    /** Tells a refusal from a success of our own. */
     readRefusing: (jobId: string): Promise<BatchResult> =>
       read(jobId).then((row) => ({ applied: false, row }), failed),
   };

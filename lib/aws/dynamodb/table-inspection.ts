@@ -33,7 +33,7 @@ export function createTableInspection(options: {
   const { client, tableName: TableName } = options;
   const documents = documentClientOf(client);
   return {
-    /** Eventually consistent; every row passed costs its bytes, even if `status` filters it out. */
+    /** Eventually consistent; every row read costs its bytes, even if `status` filters it out. */
     async scan({
       cursor,
       limit,

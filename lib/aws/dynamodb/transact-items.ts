@@ -2,7 +2,6 @@ import type { RowWrite } from '../../protocol/writes/row-write.ts';
 import { toItem } from './attributes.ts';
 import { updateExpression } from './update-expression.ts';
 
-/** For the document client. */
 export const documentItems = (writes: readonly RowWrite[], tableName: string) =>
   writes.map((write) => {
     // A transaction returns no values.
@@ -10,7 +9,6 @@ export const documentItems = (writes: readonly RowWrite[], tableName: string) =>
     return { Update: update };
   });
 
-/** For the plain client. */
 export const transactItems = (writes: readonly RowWrite[], tableName: string) =>
   documentItems(writes, tableName).map(({ Update: update }) => ({
     Update: {

@@ -13,7 +13,7 @@ class Placeholders {
     return key === undefined ? `#${name}` : `#${name}.${this.#key(key)}`;
   }
 
-  /** Keys of maps, such as job ids, may contain characters that placeholders cannot. */
+  /** Map keys, such as job ids, may contain characters that placeholders cannot. */
   #key(key: string): string {
     const known = Object.keys(this.names).find((each) => each.startsWith('#k') && this.names[each] === key);
     const placeholder = known ?? `#k${Object.keys(this.names).length}`;
@@ -30,7 +30,7 @@ class Placeholders {
 
 const returnValues = { nothing: 'NONE', changed: 'UPDATED_NEW', row: 'ALL_NEW' } as const;
 
-/** One UpdateItem that returns the row if it is refused. */
+/** Returns the row if refused. */
 export function updateExpression(write: RowWrite, tableName: string) {
   const at = new Placeholders();
   const sets = [
@@ -57,7 +57,6 @@ export function updateExpression(write: RowWrite, tableName: string) {
   } satisfies UpdateCommandInput;
 }
 
-/** DynamoDB rejects a clause without actions. */
 const clauseOf = (keyword: string, actions: readonly string[]): string =>
   actions.length > 0 ? `${keyword} ${actions.join(', ')}` : '';
 

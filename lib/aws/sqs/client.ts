@@ -12,7 +12,6 @@ const SEND_ATTEMPTS = 2;
 
 export function createSqsClient(
   config: SQSClientConfig = {},
-  /** Receiving takes as long as a poll. */
   { polls = true }: { readonly polls?: boolean } = {},
 ): SQSClient {
   return withoutLogger(

@@ -12,7 +12,7 @@ export interface QueueAgeOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Age of a queue's oldest message, asked at most once a minute because CloudWatch bills per request. */
+/** At most one request a minute, because CloudWatch bills per request. */
 export function createQueueAge({ queueUrl, config, clock }: QueueAgeOptions) {
   const asked = new Map<string, { readonly at: number; readonly age: Promise<number | undefined> }>();
   return async (url = queueUrl): Promise<number | undefined> => {
@@ -42,7 +42,6 @@ async function askCloudWatch(
   return latest && latest * 1000;
 }
 
-/** The highest reading of a metric of the queue. */
 export const queueMetric = (id: string, MetricName: string, queueUrl: string): MetricQuestion => ({
   id,
   stat: 'Maximum',

@@ -4,7 +4,6 @@ import { QueueUnavailableError } from '../../protocol/errors.ts';
 /** Keeps CLI help and completion from loading an SDK. */
 const sdk = () => import('@aws-sdk/client-sqs');
 
-/** Counts are approximate. */
 export interface QueueDescription {
   readonly arn: string;
   readonly visible: number;
@@ -14,12 +13,10 @@ export interface QueueDescription {
   readonly retentionMs: number;
   readonly maxMessageBytes: number;
   readonly isFifo: boolean;
-  /** JSON. */
   readonly policy?: string;
   readonly redrive?: { readonly deadLetterArn: string; readonly maxReceiveCount: number };
 }
 
-/** Whether the failure of an inspection means that there is no such queue. */
 export const isAbsentQueue = (error: unknown): boolean =>
   error instanceof QueueUnavailableError &&
   error.cause instanceof Error &&
@@ -62,7 +59,6 @@ function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
   };
 }
 
-/** The queues whose messages end up in a dead-letter queue. */
 export async function sourceQueuesOf(client: SQSClient, deadLetterUrl: string): Promise<readonly string[]> {
   try {
     const { ListDeadLetterSourceQueuesCommand } = await sdk();

@@ -2,7 +2,7 @@ import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { Clock, SentMessage } from '../../protocol/ports.ts';
 
-/** Limits of SQS. */
+/** SQS limits. */
 export const MAX_ENTRIES = 10;
 const MAX_REQUEST_BYTES = 256 * 1024;
 /** Including retries of entries that SQS refused temporarily. */
@@ -16,7 +16,6 @@ export interface SqsQueueOptions {
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
-/** A queue to receive from, and where jobs of each type are sent. */
 export interface RoutedQueueOptions extends SqsQueueOptions {
   /** @default - `queueUrl` for all */
   readonly urlFor?: (type: string | undefined) => string;
@@ -35,7 +34,6 @@ interface OutgoingMessage {
 /** Final: the sender's fault, or no answer after the SDK's retries. */
 type Sending = SentMessage & { readonly isFinal?: boolean };
 
-/** Each to the queue of its type. */
 export async function sendRouted(
   { urlFor, ...to }: RoutedQueueOptions,
   messages: readonly OutgoingMessage[],
@@ -124,7 +122,6 @@ async function sendBatch(
   }
 }
 
-/** Splits by count and bytes, and sends several batches at once. */
 async function eachBatch(
   chosen: readonly number[],
   messages: readonly OutgoingMessage[],

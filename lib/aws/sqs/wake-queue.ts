@@ -2,7 +2,6 @@ import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { WakeQueue } from '../../protocol/ports.ts';
 
-/** Its messages start the next reaper. */
 export const createWakeQueue = (client: SQSClient, queueUrl: string): WakeQueue => ({
   async send(token, delaySeconds) {
     try {

@@ -5,7 +5,7 @@ import { publishLeadership, type ReapDeps, reap } from './reap.ts';
 
 /** A reaper inside a long-lived process. */
 export interface EmbeddedReaper {
-  /** Resolves once stopped; rejects if the first look finds no region, no credentials or no table. */
+  /** Resolves once stopped; rejects if the first sweep finds no region, no credentials or no table. */
   start(): Promise<void>;
   /** Resolves when no timer is left and the promise is released. */
   stop(): Promise<void>;
@@ -14,12 +14,12 @@ export interface EmbeddedReaper {
 const PAUSE_MS = 1000;
 /** Spreads takeovers by several processes. */
 const JITTER_MS = 2000;
-/** Longer than a sweep takes, with all that it may hold back. */
+/** Longer than any sweep takes. */
 const LOOK_MS = 110_000;
-/** A timer may fire this early by the wall clock, when the lease would still be live. */
+/** A timer may fire this early by the wall clock, while the lease is still live. */
 const TIMER_SLACK_MS = 20;
 
-/** Reaps while its process runs; of any number of processes, one holds the promise. */
+/** Sweeps while its process runs; only one of several processes holds the promise. */
 export function createEmbeddedReaper(deps: ReapDeps): EmbeddedReaper {
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
   return {

@@ -5,12 +5,12 @@ import type { ReaperDeps } from './deps.ts';
 import { LARGE_READS_AT_ONCE } from './sweep.ts';
 import type { SweepMemory } from './sweep-memory.ts';
 
-/** One request and about 33 read units per shard; beyond it the gauge is a lower bound. */
+/** One request and about 33 read units per shard; above it the gauge is a lower bound. */
 const LIVE_COUNTED_PER_SHARD = 1000;
-/** Counting costs by the number of running jobs. */
+/** The cost of counting rises with the number of running jobs. */
 const GAUGE_EVERY_MS = 5 * 60_000;
 
-/** Reports `LeasesLive` and returns when it last did; a shard that fit on its first page costs nothing. */
+/** Returns when `LeasesLive` was last reported; a shard that fit on its first page costs nothing. */
 export async function gaugeLiveLeases(
   { clock, table, telemetry, settings }: ReaperDeps,
   memory: SweepMemory,

@@ -2,7 +2,7 @@ import { hintsFor } from '../protocol/limits/reserved-hints.ts';
 import type { ReaperDeps } from './deps.ts';
 import type { Verdict } from './reap-writer.ts';
 
-/** Passes on the places of jobs that the reaper ended; a reclaimed job keeps its place for its next claim. */
+/** A reclaimed job keeps its place for its next claim. */
 export async function leaveGroups(
   { store, queue, telemetry }: ReaperDeps,
   written: readonly Verdict[],

@@ -31,7 +31,7 @@ export interface WriterContext {
 
 export type ReapWriter = ReturnType<typeof createReapWriter>;
 
-/** Writes lapsed entries of all shards in full batches, then sends their hints; holds a bounded number of entries. */
+/** Gathers entries of all shards into full batches, then sends their hints. */
 export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
   const { tally, memory } = context;
   const underWay = new Set<Promise<void>>();
@@ -56,7 +56,6 @@ export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
   };
 
   return {
-    /** True once the clock is unsound: nothing more is written. */
     hasStopped: (): boolean => stopped,
     async add(entries: readonly LeaseEntry[]): Promise<void> {
       buffer.push(...entries);
@@ -129,7 +128,7 @@ function count(
     telemetry.count('ReaperLate');
 }
 
-/** A hint that is not sent costs time, never a job: its row is found again when the queue's lease ends. */
+/** A lost hint costs time, never a job: the row is found again when its dispatch lease ends. */
 async function sendHints(
   { queue, clock }: ReaperDeps,
   tally: SweepTally,
@@ -153,7 +152,6 @@ async function sendHints(
   }
 }
 
-/** Whether a retry may succeed soon. */
 const isPassing = (error: Error): boolean =>
   error instanceof ThrottledError ||
   (error instanceof StoreUnavailableError &&

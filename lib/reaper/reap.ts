@@ -23,14 +23,14 @@ import {
 
 /** The dependencies of a reaper. */
 export interface ReapDeps extends ReaperDeps {
-  /** Holder of the promise: shared by all environments of one function, unique for each process. */
+  /** Shared by all environments of one function, unique for each process. */
   readonly name: string;
   readonly random: Pick<Random, 'next' | 'unique'>;
   /** Starts a function for the next sweep; optional for a process. */
   readonly wakeQueue?: WakeQueue;
 }
 
-/** The result of one look. */
+/** The result of one call of `reap`. */
 export interface ReapResult {
   readonly sweeps: number;
   readonly reclaimed: number;
@@ -40,11 +40,10 @@ export interface ReapResult {
   readonly ended: 'swept' | 'superseded' | 'unsound' | 'disabled';
   /** Undefined if another reaper holds the promise of the next sweep. */
   readonly term?: number;
-  /** Set if this reaper looks again by itself. */
   readonly nextAt?: number;
 }
 
-/** Limits of one look. */
+/** The limits of one call of `reap`. */
 export interface ReapBounds {
   /** No sweep and no page starts after this time. */
   readonly deadlineAt: number;
@@ -55,7 +54,7 @@ const NOTHING_DONE = { sweeps: 0, reclaimed: 0, quarantined: 0, redispatched: 0,
 const RENEWED_EVERY_MS = 4000;
 const RENEWED_BY_MS = 10_000;
 
-/** Sweeps if due, sends the next sweep's message, then promises it: after a crash, others keep the old promise. */
+/** Sweeps if due. Sends the next message before the promise, so that after a crash others keep the old promise. */
 export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds): Promise<ReapResult> {
   const { clock, settings, telemetry, clockGuard } = deps;
   if (!settings.reaperEnabled) {
@@ -71,7 +70,7 @@ export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds)
   const memory = createSweepMemory(deps);
   try {
     if (!(row instanceof Error)) return await keepPromise(deps, row, trigger, bounds, memory);
-    // Without the row no reaper knows whose turn it is: two sweeps are better than none.
+    // Without the row no reaper knows who should sweep, and two sweeps are better than none.
     await sweepUntilDone(deps, bounds, { memory });
     throw row;
   } finally {
@@ -109,7 +108,7 @@ async function keepPromise(
   const { totals, last } = await putOffWhile(work, deps, row);
   const gaugedAt = await gaugeLiveLeases(deps, memory, row);
   const wakeAt = planWake(last.result, { begunAt: last.begunAt, now: clock.now() }, settings);
-  // Another process may do better and takes over once the promise is late; a lone process goes on.
+  // Another process may do better and takes over once the promise is late; a lone process continues.
   if (trigger.kind === 'timer' && isStuck(last.result))
     return { ...totals, ended: 'swept', term: termOf(row, deps), nextAt: wakeAt };
   const promised = { wakeAt, gaugedAt, wholeAt: isWhole ? now : row.wholeAt };
@@ -120,7 +119,6 @@ async function keepPromise(
 const termOf = ({ holder, term }: ReaperRow, { name }: ReapDeps): number | undefined =>
   holder === name ? term : undefined;
 
-/** Sweeps until nothing is held back and no lapse is near. */
 async function sweepUntilDone(
   deps: ReapDeps,
   { deadlineAt, signal }: ReapBounds,
@@ -143,7 +141,7 @@ async function sweepUntilDone(
   }
 }
 
-/** Sends the message first, because a promise without one would start no reaper; returns the term if it stands. */
+/** The message goes first, because a promise without one would start no reaper. Returns the term if the promise stands. */
 async function promise(
   deps: ReapDeps,
   row: ReaperRow,
@@ -153,7 +151,7 @@ async function promise(
 ): Promise<number | undefined> {
   const { wakeQueue, random, clock, name, settings } = deps;
   const wake = random.unique();
-  // Counts only if the process cannot keep its promise.
+  // Used only if the process cannot keep its promise.
   const messageAt = promised.wakeAt + (trigger.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
   await wakeQueue?.send(wake, wakeDelaySeconds(messageAt, clock.now()));
   const isNew = row.holder !== name;
@@ -173,7 +171,7 @@ export function publishLeadership(
   outlet.publish([{ name: 'ReaperLeadershipChanged', detail: { leader, change, term, at: clock.now() } }]);
 }
 
-/** Postpones the promise during the work, so that no other reaper considers it broken. */
+/** Prevents other reapers from considering the promise broken during the work. */
 async function putOffWhile<T>(
   work: () => Promise<T>,
   { table, clock, telemetry }: ReapDeps,

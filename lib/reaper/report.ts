@@ -19,7 +19,6 @@ export function eventsOf(entry: LeaseEntry, action: ReapAction, at: number): Lea
   ];
 }
 
-/** Logs only sweeps that did or met something. */
 export function reportSweep(
   { telemetry }: Pick<ReaperDeps, 'telemetry'>,
   result: SweepResult,
@@ -32,12 +31,12 @@ export function reportSweep(
     JobsQuarantined: result.quarantined,
     JobsCancelled: result.cancelled,
     HintsSent: result.hintsSent,
-    // A job without a hint does not run, just like one whose row is unreadable.
+    // A job without a hint does not run, like one whose row is unreadable.
     StoreFailures: result.hintsFailed,
   } as const;
   for (const [metric, value] of Object.entries(counted))
     if (value > 0) telemetry.count(metric as keyof typeof counted, value);
-  // A metric that is always emitted costs money, so these are emitted only when they matter.
+  // Each emitted metric costs money.
   if (result.oldestLapsedMs > 0) telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
 
   const { nextLapseAt: _, skipped, ...counts } = result;

@@ -7,21 +7,18 @@ const noCounts = () => ({
   redispatched: 0,
   cancelled: 0,
   hintsSent: 0,
-  /** Hinted again when the queue's lease ends. */
+  /** Hinted again when the dispatch lease ends. */
   hintsFailed: 0,
-  /** Why lapsed entries were left behind. */
   skipped: {
-    /** A stale index read or a rival reaper. */
+    /** A stale index read, or another reaper was faster. */
     moved: 0,
     bad: 0,
     newer: 0,
-    /** Throttled, unanswered, or refused writes. */
     unwritten: 0,
-    /** Lapses beyond what one sweep moves; a lower bound. */
+    /** Beyond what one sweep moves; a lower bound. */
     overCap: 0,
     /** Failed in an earlier sweep of this invocation. */
     before: 0,
-    /** The clock was unsound or time was up. */
     stopped: 0,
   },
   errors: 0,
@@ -30,10 +27,8 @@ const noCounts = () => ({
 export type SweepCounts = ReturnType<typeof noCounts>;
 
 export interface SweepTally extends SweepCounts {
-  /** Lease end of the oldest lapsed entry left behind. */
   oldestLeft?: number;
   firstError?: Error;
-  /** Shards with a row that a retry may write. */
   readonly unwrittenShards: Set<string>;
 }
 

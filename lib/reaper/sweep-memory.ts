@@ -7,17 +7,16 @@ export interface ShardState {
   readonly nextCheckAt: number;
   /** Undefined if the last read failed. */
   readonly lookedAt?: number | undefined;
-  /** When the shard's soonest live lease lapses. */
   readonly nextLapseAt?: number;
   readonly live?: number | undefined;
-  /** Consecutive looks with a failed read or a write worth retrying. */
+  /** Consecutive reads or writes that failed and are worth retrying. */
   readonly failures: number;
 }
 
 /** Lasts for one invocation: the next one reads every shard and retries every row. */
 export interface SweepMemory {
   readonly shardStates: Map<string, ShardState>;
-  /** Rows that could not be moved, keyed by what was seen: a changed row is retried. */
+  /** Keyed by decision, so a changed row is retried. */
   readonly unmoved: Map<string, 'moved' | 'refused'>;
   readonly unreadable: Set<string>;
   /** Leases that ended earlier may have waited for the rate limit, not for the reaper. */

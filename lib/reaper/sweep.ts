@@ -20,28 +20,24 @@ import {
 
 /** What one sweep reads, and when it stops. */
 export interface SweepOptions {
-  /** The highest number of shards ever used, if above the settings'. */
+  /** The highest number of shards ever used, if above the setting. */
   readonly shards?: number;
-  /** From earlier sweeps of this invocation; without it, every shard is read and every row retried. */
+  /** From earlier sweeps of this invocation. */
   readonly memory?: SweepMemory;
-  /** Checked before every page. */
   readonly shouldStop?: () => boolean;
   /** Whether to read pending jobs, too. @default true */
   readonly isWhole?: boolean;
 }
 
-/** What one sweep did. */
+/** The result of one sweep. */
 export interface SweepResult extends SweepCounts {
   /** Every lapsed lease was read, and written unless its row forbids it. */
   readonly complete: boolean;
-  /** Something could not be read, or a failed write is worth a retry. */
+  /** A read failed, or a failed write is worth a retry. */
   readonly inTrouble: boolean;
-  /** The oldest read among the running shards. */
   readonly lookedAt: number;
   readonly durationMs: number;
-  /** Age of the oldest lapsed lease left behind, or 0. */
   readonly oldestLapsedMs: number;
-  /** When the soonest live lease of a running job lapses. */
   readonly nextLapseAt?: number;
 }
 
@@ -51,7 +47,7 @@ const PAGE_GROWTH = 4;
 const SHARDS_AT_ONCE = 32;
 /** Larger reads slow other users of the table. */
 export const LARGE_READS_AT_ONCE = 2;
-/** Limits a mass lapse for the same reason. */
+/** Writing more would slow other users of the table. */
 const MOVED_PER_SWEEP = 1000;
 
 interface Round extends WriterContext {
@@ -65,13 +61,12 @@ interface Look {
   readonly page: LeasePage;
   readonly limit: number;
   readonly lapsed: readonly LeaseEntry[];
-  /** The soonest live entry, if the page reached one. */
   readonly live: LeaseEntry | undefined;
   /** Set if one page holds the whole shard. */
   readonly liveCount: number | undefined;
 }
 
-/** Repairs all lapsed leases, running shards first; a fault in one row, batch or shard is left to a later sweep. */
+/** Handles all lapsed leases, running shards first; a fault in one row, batch or shard is left to a later sweep. */
 export async function sweep(deps: ReaperDeps, options: SweepOptions = {}): Promise<SweepResult> {
   const { clock, settings } = deps;
   const { isWhole = true, memory = createSweepMemory(deps), shouldStop = () => false } = options;
@@ -126,7 +121,7 @@ async function drain(looks: readonly Look[], most: number, deps: ReaperDeps, rou
   const lapsed = looks.filter((look) => look.lapsed.length > 0 || mayHoldMore(look));
   const quotas = shareOut(most, lapsed);
   const shardStates = new Map<string, Omit<ShardState, 'failures'>>();
-  // Shards without further pages come first: they must not wait behind a backlog.
+  // Shards without further pages must not wait behind a backlog.
   const inOrder = [...looks].sort((a, b) => Number(mayHoldMore(a)) - Number(mayHoldMore(b)));
   await inParallel(inOrder, LARGE_READS_AT_ONCE, async (look) => {
     const state = await drainShard(look, quotas.get(look) ?? 0, writer, deps, round);
@@ -139,7 +134,7 @@ async function drain(looks: readonly Look[], most: number, deps: ReaperDeps, rou
   }
 }
 
-/** Walks the shard up to its first live lease; undefined if a page could not be read. */
+/** Reads up to the first live lease; undefined if a page could not be read. */
 async function drainShard(
   look: Look,
   quota: number,
@@ -150,7 +145,6 @@ async function drainShard(
   let { page, lapsed, live, limit, readAt } = look;
   const again = { nextCheckAt: round.startedAt, lookedAt: readAt };
   let left = quota;
-  // The cursor is a position: entries behind it do not come again.
   for (;;) {
     await writer.add(lapsed.slice(0, left));
     if (lapsed.length > left) {
@@ -183,7 +177,7 @@ function shardStateOf(
 ): Omit<ShardState, 'failures'> {
   const unseen = look.shard.startsWith('r')
     ? longestPauseMs(settings)
-    : // Jobs that become pending later have a hint on the way, or are due beyond its longest delay.
+    : // Jobs that become pending later have a hint on the way, or are due after its longest delay.
       Math.min(settings.dispatchLeaseMs, MAX_HINT_DELAY_MS);
   const nextLapseAt = live && lapsesAt(live, settings);
   return {
@@ -229,7 +223,7 @@ async function readPage(
   }
 }
 
-/** Backs off from a failing shard while the others keep their pace. */
+/** A failing shard does not delay the others. */
 function noteFailure(
   shard: string,
   { clock, settings }: ReaperDeps,
@@ -262,7 +256,7 @@ function summarise(round: Round, durationMs: number, now: number): SweepResult {
   };
 }
 
-/** Splits the limit evenly, and gives the rest to shards with the oldest lapses. */
+/** Splits evenly, then gives the rest to shards with the oldest lapses. */
 function shareOut(most: number, looks: readonly Look[]): Map<Look, number> {
   if (!Number.isFinite(most)) return new Map(looks.map((look) => [look, most]));
   const each = Math.floor(most / Math.max(1, looks.length));

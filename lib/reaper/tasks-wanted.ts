@@ -3,7 +3,7 @@ import { allShards } from '../protocol/shards.ts';
 import { readLeases } from '../protocol/store/lease-index.ts';
 import { type Pools, poolOf } from '../wire/pools.ts';
 
-/** Bounds what a tick reads: about 30 read units a shard. */
+/** A tick reads up to about 30 read units a shard. */
 const MOST_PER_SHARD = 1000;
 
 export interface TasksWantedDeps {
@@ -11,14 +11,10 @@ export interface TasksWantedDeps {
   readonly shards: number;
   readonly pools: Pools;
   readonly telemetry: Telemetry;
-  /** Messages that wait in a queue. */
   visibleIn(queueUrl: string): Promise<number>;
 }
 
-/**
- * Publishes how many containers each pool needs for what waits and what runs. Messages alone would not do: a process deletes them
- * when it claims, so a busy pool has an empty queue.
- */
+/** Counts waiting and running jobs. Queue length alone misleads: a process deletes messages when it claims. */
 export async function publishTasksWanted(deps: TasksWantedDeps): Promise<void> {
   const { pools, telemetry, visibleIn } = deps;
   const scaled = Object.entries(pools).filter(([, { tasks }]) => tasks !== undefined);
@@ -28,14 +24,14 @@ export async function publishTasksWanted(deps: TasksWantedDeps): Promise<void> {
     await Promise.all(
       scaled.map(async ([name, { queueUrl, tasks: { max, concurrency } = NO_TASKS }]) => {
         const jobs = (await visibleIn(queueUrl)) + (running.byPool.get(name) ?? 0);
-        // Jobs beyond the first thousand of a shard may be this pool's.
+        // The rest of a large shard may be this pool's.
         const least = running.isComplete ? 0 : 1;
         const tasks = Math.min(max, Math.max(least, Math.ceil(jobs / concurrency)));
         telemetry.gaugeOfPool?.('TasksWanted', name, tasks);
       }),
     );
   } catch (error) {
-    // Missing data changes nothing.
+    // With missing data, pools keep their size.
     telemetry.error('pools keep their size: their jobs could not be counted', error);
   }
 }

@@ -5,12 +5,12 @@ import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import type { SweepResult } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 
-/** What makes a reaper look. */
+/** What starts a reaper. */
 export type Trigger =
   | { readonly kind: 'tick' }
-  /** Several messages may come in one batch; the row names the one that counts. */
+  /** Several messages may come in one batch; the row names the valid one. */
   | { readonly kind: 'wake'; readonly tokens: readonly string[] }
-  /** A process looks on its own; `jitterMs` spreads takeovers. */
+  /** `jitterMs` spreads takeovers. */
   | { readonly kind: 'timer'; readonly name: string; readonly jitterMs: number };
 
 /** `keeps`: sweeps and promises the next sweep. `helps`: only sweeps. `waits`: leaves both to the holder. */
@@ -18,11 +18,10 @@ type Part = 'keeps' | 'helps' | 'waits';
 
 type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs'>;
 
-/** Lapses this near are waited for, because a message takes about as long. */
+/** The reaper waits for lapses this near, because a message takes about as long. */
 const NEAR_MS = 2000;
-/** A promise this late is broken; SQS delivers within half a second, and long sweeps postpone theirs. */
+/** A promise this late is broken: SQS delivers within half a second, and long sweeps postpone theirs. */
 export const LATE_MS = 5000;
-/** Minimum pause after a sweep that could move nothing. */
 const PAUSE_AFTER_TROUBLE_MS = 5000;
 
 export const isMissed = (promisedAt: number | undefined, now: number): boolean =>
@@ -41,7 +40,7 @@ export function partOf(row: Promised, trigger: Trigger, now: number, settings: W
   }
 }
 
-/** When an idle process looks again: when the promise is due, or when its own turn comes. */
+/** For an idle process: when the promise is due, or when it may take over. */
 export function nextLookAt(
   row: Promised,
   trigger: Extract<Trigger, { kind: 'timer' }>,
@@ -64,11 +63,10 @@ function turnAt(
   return row.holder === name || row.holder === undefined ? due : due + LATE_MS + settings.skewMs + jitterMs;
 }
 
-/** Missing, or too far ahead to be real. */
 const isMissing = ({ wake, wakeAt }: Promised, now: number, settings: WakeSettings): boolean =>
   wake === undefined || wakeAt === undefined || wakeAt > now + longestPauseMs(settings) + LATE_MS;
 
-/** When the same reaper sweeps again before it promises; undefined when done. */
+/** Undefined when done. */
 export function lookAgainAt(
   result: SweepResult,
   { begunAt, now }: { readonly begunAt: number; readonly now: number },
@@ -96,6 +94,6 @@ export function planWake(
   return isStuck(result) ? Math.max(notBefore, now + PAUSE_AFTER_TROUBLE_MS) : notBefore;
 }
 
-/** Rounds up to whole seconds, because an early sweep finds the lease live. */
+/** Rounds up, because an early sweep finds the lease live. */
 export const wakeDelaySeconds = (wakeAt: number, now: number): number =>
   Math.ceil(Math.min(Math.max(0, wakeAt - now), MAX_HINT_DELAY_MS) / 1000);

@@ -33,7 +33,7 @@ export interface Configuration {
   readonly routing?: Routing;
 }
 
-/** All variables of a function, so that a missing one fails at synth. */
+/** A missing variable fails at synth. */
 export function toEnvironment({ resources, settings, routing }: Configuration): Record<string, string> {
   const resourceNames = Object.keys(resourceVariables) as (keyof Resources)[];
   return Object.fromEntries([
@@ -72,7 +72,6 @@ export const leaseholdVariables: readonly string[] = [
   SHORT_TIMES_VARIABLE,
 ];
 
-/** Only the settings given; unknown variables are refused. */
 function givenSettings(environment: Environment): Partial<Record<SettingName, unknown>> {
   const unknown = Object.keys(environment).filter(
     (name) => name.startsWith(VARIABLE_PREFIX) && !leaseholdVariables.includes(name),
@@ -105,7 +104,7 @@ export function configurationFromEnvironment(environment: Environment): Configur
 
 const processLimits = { healthPort: 65_535, protectMinutes: 2880 } as const;
 
-/** What a container whose command is fixed is told by its variables. */
+/** For containers whose command is fixed. */
 export function processOptionsFromEnvironment(
   environment: Environment,
 ): Partial<Record<keyof typeof processVariables, number>> {
@@ -123,7 +122,7 @@ export function processOptionsFromEnvironment(
   return options;
 }
 
-/** Undefined where there is one pool. */
+/** Undefined for a single pool. */
 export function routingFromEnvironment(environment: Environment): Routing | undefined {
   const text = environment[poolVariables.pools];
   const pool = environment[poolVariables.pool] || DEFAULT_POOL;

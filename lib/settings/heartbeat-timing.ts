@@ -1,4 +1,4 @@
-/** Heartbeats come up to this share early, which spreads those of jobs claimed together. */
+/** Early by up to this share, to spread heartbeats of jobs claimed together. */
 export const HEART_JITTER = 0.2;
 
 /** Before jitter: the setting for the default lease, a third of any other. */
@@ -7,10 +7,9 @@ export const beatIntervalMs = (
   usual: { readonly leaseMs: number; readonly heartbeatMs: number },
 ): number => (leaseMs === usual.leaseMs ? usual.heartbeatMs : Math.floor(leaseMs / 3));
 
-/** An unanswered heartbeat is repeated after this share of the interval. */
+/** Share of the interval after which an unanswered heartbeat is repeated. */
 export const BEAT_REPEATED_AFTER = 0.25;
 
-/** When the last heartbeat was sent, which set the lease's end. */
 export const lastBeatAt = (lease: { readonly leaseUntil: number; readonly leaseMs: number }): number =>
   lease.leaseUntil - lease.leaseMs;
 

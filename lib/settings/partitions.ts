@@ -3,7 +3,7 @@ import type { Settings } from './settings.ts';
 
 /** Write units per second of a new on-demand index: about four partitions. @internal */
 export const NEW_INDEX_WRITE_UNITS = 4000;
-/** Share of deployments that a statement must hold for, because key hashing is random. */
+/** Share of deployments for which a figure must hold, because key hashing is random. */
 const CERTAINTY = 0.9;
 /** Warms twice the load, because some partitions get more keys than others. */
 const WARM_FACTOR = 2;
@@ -35,7 +35,7 @@ function chanceOfAtMost(most: number, keys: number, partitions: number): number 
   return (ways[keys] ?? 0) / Math.exp(keys * Math.log(keys) - (logFactorial[keys] ?? 0) - keys);
 }
 
-/** Write units per second of an index before DynamoDB has split its hot partitions. */
+/** Before DynamoDB has split its hot partitions. */
 export const carriedAtOnce = (shards: number, indexUnits = NEW_INDEX_WRITE_UNITS): number => {
   const partitions = Math.max(1, Math.floor(indexUnits / PARTITION_WRITE_UNITS));
   return Math.min(
@@ -44,7 +44,7 @@ export const carriedAtOnce = (shards: number, indexUnits = NEW_INDEX_WRITE_UNITS
   );
 };
 
-/** Shards and warm throughput for a load that starts at once; undefined if the current ones suffice. */
+/** For a load that starts at once; undefined if the current values suffice. */
 export function warmingFor(
   s: Load & Pick<Settings, 'shards'>,
   indexUnits?: number,

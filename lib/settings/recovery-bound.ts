@@ -10,25 +10,24 @@ const WAKE_ALLOWANCE_MS = 1500;
 type Lapse = Pick<Settings, 'skewMs' | 'graceMs'>;
 type Looking = Pick<Settings, 'reaperIntervalMs' | 'minSweepIntervalMs'>;
 
-/** How long a lapsed lease may wait for the next look. */
 const untilLook = ({ reaperIntervalMs, minSweepIntervalMs }: Looking) => ({
   usual: Math.max(WAKE_ALLOWANCE_MS, minSweepIntervalMs) + SWEEP_ALLOWANCE_MS,
   worst: reaperIntervalMs + SCHEDULE_JITTER_MS + SWEEP_ALLOWANCE_MS,
 });
 
-/** The longest time in ms from a worker's death, right after a renewal, to the reclaim of its job. */
+/** From a worker's death, right after a renewal, to the reclaim of its job. */
 export function recoveryBound(settings: Pick<Settings, 'leaseMs'> & Lapse & Looking): RecoveryBound {
   const lapse = settings.leaseMs + settings.skewMs + settings.graceMs;
   const { usual, worst } = untilLook(settings);
   return { usualMs: lapse + usual, worstMs: lapse + worst };
 }
 
-/** The longest time in ms from a lease's end to the reclaim while the chain of wakes holds; bounds `ReclaimDelay`. */
+/** From a lease's end to the reclaim while the chain of wakes holds; bounds `ReclaimDelay`. */
 export const reclaimDelayBound = (settings: Lapse & Looking): number =>
   settings.skewMs + settings.graceMs + untilLook(settings).usual;
 
 export interface RecoveryBound {
-  /** While the chain of wakes holds, or a process watches. */
+  /** While the chain of wakes holds, or a process sweeps. */
   readonly usualMs: number;
   /** After a lost wake or a dead reaper, when the schedule starts another as late as it may. */
   readonly worstMs: number;

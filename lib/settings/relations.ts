@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** Write units per second of one partition: the limit of a shard, because DynamoDB never splits a time-sorted key. */
+/** Per second, the limit of a shard: DynamoDB never splits a time-sorted key. */
 export const PARTITION_WRITE_UNITS = 1000;
 const UNITS_PER_BEAT = 2;
 /** Of a claim and an end, for table and index each. @internal */

@@ -5,7 +5,7 @@ import { beatIntervalMs } from './heartbeat-timing.ts';
 import { brokenRelations } from './relations.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** Every setting, declared once for the stack, functions, local stack, CLI and docs. */
+/** Declared once for the stack, functions, local stack, CLI and docs. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -187,9 +187,7 @@ export const defaultSettings = Object.fromEntries(
   settingNames.map((name) => [name, declarations[name].default]),
 ) as Settings;
 
-/** How far ahead a message may schedule a job. */
 export const MAX_DELAY_MS = 365 * DAY;
-/** The longest lease that a job type or a message may request. */
 export const MAX_LEASE_MS = declarations.leaseMs.max;
 
 export interface SettingLimits {
@@ -211,7 +209,7 @@ export function resolveSettings(
         (name) =>
           `setting '${name}' is unknown.${didYouMean(name, settingNames)} Allowed: ${settingNames.join(', ')}`,
       ),
-    // Only given settings: a derived one is not the user's mistake.
+    // A derived setting is not the user's mistake.
     ...settingNames
       .filter((name) => Object.hasOwn(chosen, name))
       .flatMap((name) => problemsOf(name, settings, allowShortTimes)),

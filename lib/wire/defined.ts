@@ -4,7 +4,7 @@ type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** A copy without undefined values, for rows, environments, and objects spread over defaults, where keys count. */
+/** For rows, environments, and objects spread over defaults, where an undefined value would count. */
 export function defined<T extends object>(value: T): Defined<T> {
   const copy: Record<string, unknown> = {};
   // A loop, because every row write runs this.
@@ -15,7 +15,7 @@ export function defined<T extends object>(value: T): Defined<T> {
   return copy as Defined<T>;
 }
 
-/** Assigning `__proto__` would set the prototype; here it is a key like any other. */
+/** Assigning `__proto__` would set the prototype. */
 export function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
   if (name !== '__proto__') target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });

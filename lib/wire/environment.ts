@@ -1,4 +1,4 @@
-/** Variables that name resources; for settings see `settingVariable`. */
+/** For settings see `settingVariable`. */
 export const resourceVariables = {
   tableName: 'LEASEHOLD_TABLE_NAME',
   queueUrl: 'LEASEHOLD_QUEUE_URL',
@@ -6,10 +6,10 @@ export const resourceVariables = {
   eventBusName: 'LEASEHOLD_EVENT_BUS_NAME',
 } as const;
 
-/** Set where a stack has pools: all but the default one, and the pool of this worker. */
+/** All pools but the default one, and the pool of this worker. */
 export const poolVariables = { pools: 'LEASEHOLD_POOLS', pool: 'LEASEHOLD_POOL' } as const;
 
-/** Options of a worker process in a container whose command is fixed. */
+/** For containers whose command is fixed. */
 export const processVariables = {
   healthPort: 'LEASEHOLD_HEALTH_PORT',
   protectMinutes: 'LEASEHOLD_PROTECT_MINUTES',
@@ -18,13 +18,12 @@ export const processVariables = {
 /** Required by the reaper function, optional for a process. */
 export const reaperVariables = { wakeQueueUrl: 'LEASEHOLD_WAKE_QUEUE_URL' } as const;
 
-/** Set to `true` by the local stack and by tests to lift the lower limits of all times; refused on AWS. */
+/** Set to `true` by the local stack and by tests; refused on AWS. */
 export const SHORT_TIMES_VARIABLE = 'LEASEHOLD_ALLOW_SHORT_TIMES';
 
-/** Set by the local stack where handlers use the user's own AWS settings: the AWS variables of Leasehold's clients, as JSON. */
+/** JSON, set by the local stack where handlers use the user's own AWS settings. */
 export const OWN_AWS_VARIABLE = '__LEASEHOLD_AWS';
 
-/** The variables by which Leasehold's clients reach AWS. */
 export const ownAwsVariables = (
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> =>

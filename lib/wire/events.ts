@@ -9,7 +9,6 @@ type Value<Field> = Field extends { readonly enum: readonly (infer Each)[] }
     ? number
     : string;
 
-/** As the schemas declare them. */
 export type EventDetails = {
   [Name in keyof typeof eventFields]: {
     readonly [Field in Exclude<keyof (typeof eventFields)[Name], OptionalField>]: Value<

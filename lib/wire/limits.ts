@@ -1,4 +1,4 @@
-/** A limit's place is one entry of a row, so more would make each admission expensive. */
+/** Each place is an entry of one row, so more would make admissions expensive. */
 export const MAX_LIMIT = 100;
 
 /** Job ids cannot contain `:`, so a producer can never use these keys. */
@@ -6,7 +6,7 @@ const LIMIT_PREFIX = 'limit:';
 const PAUSE_PREFIX = 'pause:';
 export const CONTROL_KEY = 'control:types';
 
-/** Partitions over which the jobs of one paused type are spread. */
+/** Partitions for the jobs of one paused type. */
 const PAUSE_PARTS = 8;
 
 /** At most n at once of the type, or of each key of the type. */
@@ -15,7 +15,6 @@ export type Limit = number | { readonly perKey: number };
 export const isLimitNumber = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_LIMIT;
 
-/** The row that holds the places of a limit, and what its waiting jobs wait for. */
 export const limitGroup = (type: string, key?: string): string =>
   `${LIMIT_PREFIX}${type}${key === undefined ? '' : `:${key}`}`;
 
@@ -24,7 +23,6 @@ export const pauseGroups = (type: string): readonly string[] =>
 
 export const isPauseGroup = (group: string): boolean => group.startsWith(PAUSE_PREFIX);
 
-/** Neither part can contain a colon. */
 export const partsOfGroup = (group: string): { readonly type: string; readonly key?: string } => {
   const [, type = '', key] = group.split(':');
   return isPauseGroup(group) || key === undefined ? { type } : { type, key };

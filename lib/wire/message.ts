@@ -16,10 +16,10 @@ export interface JobMessage {
   readonly kind: 'job';
   /** Absent: the SQS message id becomes the job id. */
   readonly jobId?: string;
-  /** A tick of a schedule; its job id derives from schedule and time, so a tick makes at most one job. */
+  /** The job id derives from schedule and time, so a tick makes at most one job. */
   readonly tick?: Tick;
   readonly type: string;
-  /** The tenant, customer or resource that a limit per key counts by. */
+  /** A tenant, customer or resource, for limits per key. */
   readonly key?: string;
   /** JSON text, exactly as it will be stored. */
   readonly payload: string;
@@ -33,19 +33,17 @@ export interface JobMessage {
 
 export interface Tick {
   readonly schedule: string;
-  /** Scheduled time in epoch ms. */
   readonly at: number;
-  /** A tick received later makes no job. */
   readonly lateAfterMs: number;
 }
 
-/** Says that a row needs a worker; the row holds all data. */
+/** The row holds all data. */
 interface HintMessage {
   readonly kind: 'hint';
   readonly jobId: string;
   /** Lets a worker skip types it does not run, without reading the row. */
   readonly type?: string;
-  /** It was received from another queue, whose workers do not run its type. */
+  /** Came from another queue, whose workers do not run the type. */
   readonly forwarded?: boolean;
   /** Lets a worker read the job's limit together with its row. */
   readonly key?: string;
@@ -105,7 +103,7 @@ const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
 /** `Date.parse` alone would read '1' as the year 2001, and a time without a zone as local time. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** The SDK loses `__proto__` where it is the key of a map, as in the rows of limits. */
+/** The SDK loses a map key named `__proto__`. */
 const isName = (value: unknown, maxLength: number): value is string =>
   typeof value === 'string' && value.length <= maxLength && NAME.test(value) && value !== '__proto__';
 
@@ -120,11 +118,11 @@ export const KEY_RULE = `1 to ${MAX_KEY_LENGTH} characters of A-Z a-z 0-9 . _ -`
 export const isScheduleName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_SCHEDULE_LENGTH && NAME.test(value);
 
-/** Such as nightly.20270131T030000Z. */
+/** For example nightly.20270131T030000Z. */
 const tickId = ({ schedule, at }: Tick): string =>
   `${schedule}.${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}`;
 
-/** A value for an error message: short, on one line, never a whole payload. */
+/** For error messages: short, on one line, never a whole payload. */
 export function quoted(value: unknown): string {
   const text =
     typeof value === 'string'
@@ -137,18 +135,18 @@ export function quoted(value: unknown): string {
   return cut ? `${shown}… (${text.length} characters)` : shown;
 }
 
-/** For a function, a BigInt, a cycle, or too deep a value. */
+/** Handles functions, BigInts, cycles and deep values. */
 const describe = (value: unknown): string =>
   typeof value === 'object' ? 'an object that is not JSON' : String(value);
 
 export const hintBody = ({ jobId, type, key, forwarded }: Omit<HintMessage, 'kind'>): string =>
   JSON.stringify({ hint: jobId, type, key, forwarded });
 
-/** The body that a plain `SendMessage` from any language would carry. */
+/** What a plain `SendMessage` from any language would carry. */
 export const jobBody = (type: string, payload: unknown, options: SendOptions = {}): string =>
   JSON.stringify({ type, payload, ...options });
 
-/** Never throws: a bad message gets a reason that its producer can act on. `sentAt` anchors a relative delay. */
+/** Never throws: a bad message gets a reason for its producer. `sentAt` anchors a relative delay. */
 export function parseMessage(
   body: string,
   limits: MessageLimits,
@@ -244,7 +242,7 @@ function parseNewJob(
   };
 }
 
-/** Undefined if the value is not JSON, or is nested too deeply for the stack. */
+/** Undefined if the value is not JSON or is nested too deeply for the stack. */
 function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -298,7 +296,7 @@ function parseNumbers(given: Record<string, unknown>, limits: MessageLimits) {
   return values;
 }
 
-/** A tick that came early waits for its time, bounded like any other `notBefore`. */
+/** An early tick waits for its time. */
 function parseTick(
   given: Record<string, unknown>,
   times: { readonly now: number },

@@ -76,7 +76,7 @@ export const metrics = {
 
 export const TYPE_DIMENSION = 'type';
 
-/** `RequestsThrottled` is also counted by limit and resource, as long as there are any: $0.30 a month each. */
+/** `RequestsThrottled` by limit and resource, emitted only while there are any: $0.30 a month each. */
 export const LIMIT_DIMENSION = 'limit';
 
 /** Emitted only with the setting `metricsByType`, because each type costs extra. */

@@ -12,7 +12,6 @@ function nearest(name: string, known: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** " Did you mean 'x'?" or nothing. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return near === undefined ? '' : ` Did you mean '${near}'?`;

@@ -1,17 +1,17 @@
 import { isJobType, quoted } from './message.ts';
 
-/** Workers with their own queue that run some of the types; all other types are the default pool's. */
+/** The default pool runs all types that no pool lists. */
 interface Pool {
   readonly queueUrl: string;
   readonly types: readonly string[];
-  /** Where the reaper says how many containers the pool needs: the most, and how many jobs each runs. */
+  /** The reaper publishes how many containers the pool needs, at most `max`. */
   readonly tasks?: { readonly max: number; readonly concurrency: number };
 }
 
 /** By name, without the default pool. */
 export type Pools = Readonly<Record<string, Pool>>;
 
-/** Which pool a worker belongs to, and where the types of the others go. */
+/** A worker's pool, and the queues of other types. */
 export interface Routing {
   readonly pool: string;
   readonly pools: Pools;
@@ -25,17 +25,16 @@ const NAME = /^[a-z][a-z0-9-]{0,29}$/;
 export const poolOf = (pools: Pools, type: string): string =>
   Object.keys(pools).find((name) => pools[name]?.types.includes(type)) ?? DEFAULT_POOL;
 
-/** Rows know no pool: a message goes to the queue that its type has when it is sent. */
+/** Chosen when a message is sent, because rows store no pool. */
 export const queueUrlFor = (defaultQueueUrl: string, pools: Pools, type: string | undefined): string =>
   (type === undefined ? undefined : pools[poolOf(pools, type)]?.queueUrl) ?? defaultQueueUrl;
 
-/** The queue that a worker of the pool receives from. */
 export const ownQueueUrl = (defaultQueueUrl: string, { pool, pools }: Routing): string =>
   pools[pool]?.queueUrl ?? defaultQueueUrl;
 
 export const poolsText = (pools: Pools): string => JSON.stringify(pools);
 
-/** Reads the text of `poolsText`, which may come from a person. */
+/** The text of `poolsText`, which may be written by hand. */
 export function parsePools(text: string): { readonly pools: Pools; readonly problems: readonly string[] } {
   let pools: unknown;
   try {
@@ -59,7 +58,7 @@ const isPool = (pool: unknown): pool is Pool =>
   typeof (pool as Pool).queueUrl === 'string' &&
   Array.isArray((pool as Pool).types);
 
-/** What would send a job to two queues or to none. */
+/** A type must have exactly one queue. */
 export function poolProblems(pools: Pools): string[] {
   const problems: string[] = [];
   const poolsOf = new Map<string, string>();

@@ -2,9 +2,9 @@ const SECOND = 1000;
 
 /** Type, id, times and budgets around the payload. */
 const MESSAGE_ENVELOPE_BYTES = 4 * 1024;
-/** The longest delay of SQS; the reaper dispatches later jobs shortly before they are due. */
+/** SQS limit; the reaper dispatches later jobs shortly before they are due. */
 export const MAX_HINT_DELAY_MS = 900_000;
-/** The longest poll of SQS. */
+/** SQS limit. */
 const RECEIVE_WAIT_SECONDS = 20;
 /** Covers ten row writes. */
 export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
@@ -12,12 +12,12 @@ export const DEAD_LETTER_TIMEOUT_SECONDS = 30;
 const CONSUMER_TIMEOUTS = 6;
 export const DEAD_LETTER_BATCH_SIZE = 10;
 
-/** The next invocation continues a mass reclaim that takes longer. */
+/** A longer mass reclaim continues in the next invocation. */
 export const REAPER_TIMEOUT_SECONDS = 60;
 /** 0.29 of a core on Lambda: docs/internals/decisions/0024-memory-of-the-reaper.md */
 export const REAPER_MEMORY_MB = 512;
 export const WAKE_BATCH_SIZE = 10;
-/** Older wakes are useless: the schedule has started several reapers by then. */
+/** By then the schedule has started several reapers. */
 const WAKE_RETENTION_SECONDS = 300;
 
 interface DeliverySettings {
@@ -38,7 +38,7 @@ const TIMEOUT_SPARE_MS = 60 * SECOND;
 export const visibilityTimeoutMs = ({ functionTimeoutMs, batchWindowMs }: DeliverySettings): number =>
   functionTimeoutMs + batchWindowMs + Math.min(TIMEOUT_SPARE_MS, functionTimeoutMs / 2);
 
-/** SendMessage itself refuses a payload that a row could not store. */
+/** Sized so that SendMessage refuses a payload that a row could not store. */
 export const jobQueueAttributes = (settings: QueueSettings) => ({
   visibilityTimeoutSeconds: Math.ceil(visibilityTimeoutMs(settings) / SECOND),
   retentionSeconds: Math.ceil(settings.queueRetentionMs / SECOND),
@@ -52,7 +52,7 @@ export const deadLetterQueueAttributes = (settings: QueueSettings) => ({
   retentionSeconds: Math.ceil(settings.deadLetterRetentionMs / SECOND),
 });
 
-/** Lambda requires a visibility timeout of at least the function's; the schedule makes up for lost wakes. */
+/** Lambda requires a visibility timeout of at least the function's; the schedule replaces lost wakes. */
 export const wakeQueueAttributes = {
   visibilityTimeoutSeconds: REAPER_TIMEOUT_SECONDS,
   retentionSeconds: WAKE_RETENTION_SECONDS,

@@ -1,6 +1,6 @@
-/** Past claims on a row, in `claim00` … `claim09`: each replaces the one ten attempts earlier. */
+/** Past claims in `claim00` … `claim09`; each replaces the one ten attempts earlier. */
 export const CLAIM_RING_SIZE = 10;
-/** Operator acts on a row, in `act0` … `act3`. */
+/** Operator acts in `act0` … `act3`. */
 export const ACT_RING_SIZE = 4;
 
 /** Rows in another format are left alone. */
@@ -23,7 +23,7 @@ export interface IndexDefinition {
   readonly projects: readonly string[];
 }
 
-/** `r` and `q` shards hold running and pending jobs by the time to act, `f` shards failed ones by failure time. */
+/** `r` and `q` shards sort running and pending jobs by the time to act, `f` shards failed ones by failure time. */
 export const byLease = {
   name: 'byLease',
   partitionKey: { name: 'leaseShard', type: 'S' },
@@ -50,7 +50,7 @@ export const byLease = {
   ],
 } as const satisfies IndexDefinition;
 
-/** Jobs that wait for a limit or a pause, oldest first; separate, so that a burst of parking cannot throttle heartbeats. */
+/** Parked jobs, oldest first; a separate index, so that a burst of parking cannot throttle heartbeats. */
 export const byWait = {
   name: 'byWait',
   partitionKey: { name: 'waitsFor', type: 'S' },

@@ -9,7 +9,6 @@ export interface TraceContext {
 export const TRACEPARENT = 'traceparent';
 
 const VALID = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** Longer than any X-Ray header. */
 const LONGEST_HEADER = 500;
 const HEADER = /^[\x20-\x7e]+$/;
 

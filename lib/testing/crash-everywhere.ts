@@ -23,7 +23,7 @@ export interface CrashEverywhereOptions<
   readonly world: () => World;
   readonly job: (world: World) => JobDefinition<string, Payload, Checkpoint>;
   readonly payload: StandardSchemaV1.InferInput<Payload>;
-  /** Throws if the world is wrong once the job has finished. `crash` is undefined in the run without one. */
+  /** Throws if the world is wrong after the job finished. `crash` is undefined in the run without one. */
   readonly check: (
     world: World,
     finished: FinishedJob,
@@ -33,10 +33,7 @@ export interface CrashEverywhereOptions<
 
 const MOST_POINTS = 10_000;
 
-/**
- * Crashes the worker, then only the cell, at each await in turn, lets the job finish and checks the outcome. Returns
- * the crash points.
- */
+/** Crashes the worker, then only the cell, at each await, lets the job finish, checks the outcome, and returns the crash points. */
 export async function crashEverywhere<
   World extends object,
   Payload extends Schema,
@@ -95,7 +92,7 @@ async function runOnce<World extends object, Payload extends Schema, Checkpoint 
   return crashed;
 }
 
-/** Adds crash points around async calls, which the first run identifies by their promises. */
+/** The first run identifies calls by their promises. */
 function withCrashPoints<T extends object>(
   whole: T,
   name: string,

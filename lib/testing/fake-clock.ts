@@ -6,7 +6,6 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Sets the wall clock without letting time pass, as NTP would. */
   set(now: number): void;
-  /** Number of pending sleeps. */
   readonly sleepers: number;
 }
 
@@ -74,5 +73,4 @@ export function createFakeClock(start: number = FAKE_CLOCK_START): FakeClock {
   };
 }
 
-/** Lets woken code run until it waits again. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 import type { Cells, RunEnd } from '../worker/cells/cells.ts';
 
-/** Cells that can be killed, after which nothing they do has an effect. */
+/** Nothing a killed cell does has an effect. */
 export function killableCells(cells: Cells): { readonly cells: Cells; kill(): void } {
   const deaths = new Set<() => void>();
   return {

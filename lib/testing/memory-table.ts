@@ -72,7 +72,7 @@ export function pageOf(
   };
 }
 
-/** Only projected attributes, so that code fails here as it would on DynamoDB. */
+/** Only projected attributes, as on DynamoDB. */
 function projected(row: Row, { partitionKey, sortKey, projects }: IndexDefinition): Row {
   const carried: Record<string, unknown> = {};
   const carry = (name: string) => {

@@ -21,7 +21,7 @@ export type Fault = 'cellDies' | 'hostDies' | 'cancel' | 'loseLease' | 'deadline
 /** What goes wrong in a run, and when. */
 export interface RunOptions {
   readonly fault?: Fault;
-  /** Checkpoints stored before it happens. @default 0 */
+  /** Number of stored checkpoints before the fault. @default 0 */
   readonly after?: number;
 }
 
@@ -38,7 +38,6 @@ export interface TestedJob {
   row(): Promise<Job | undefined>;
   /** Stored checkpoints of all runs, in order. */
   readonly checkpoints: readonly JsonValue[];
-  /** The underlying clock, table, queue and telemetry. */
   readonly stack: TestStack;
 }
 
@@ -106,7 +105,6 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
   return { run, finish, row, checkpoints, stack };
 }
 
-/** Lets time pass and sweeps run until there is a message. */
 async function nextMessage(
   { queue, store, settings, clock, sweep }: TestStack,
   jobId: string,
@@ -124,7 +122,7 @@ async function nextMessage(
   return undefined;
 }
 
-/** The worker learns of it with its next heartbeat. */
+/** The worker sees it at its next heartbeat. */
 async function injectFault(
   fault: Exclude<Fault, 'cellDies' | 'hostDies'>,
   { store, queue, clock, settings }: TestStack,
@@ -162,7 +160,7 @@ async function deal(
   return engine.run(claimed, { stopping, releaseWithinMs: settings.deadlineMarginMs / 2 });
 }
 
-/** The handler hangs forever; its host first stores what was asked, then learns of the death. */
+/** The handler hangs forever; its host stores pending requests, then notices the death. */
 export const dieIn = async (where: 'handler' | 'store', worker: TestWorker): Promise<void> => {
   worker.killCell();
   if (where === 'handler') await new Promise(() => {});
@@ -179,7 +177,7 @@ const watched = (
   },
 });
 
-/** Reports each checkpoint before the handler learns that it is stored. */
+/** Reports each checkpoint before the handler's `save` resolves. */
 const watchedCheckpoints = (
   worker: TestWorker,
   checkpoints: JsonValue[],

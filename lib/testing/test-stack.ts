@@ -34,7 +34,7 @@ export interface TestStack {
 
 /** A test worker that can be cut off as if its machine had died. */
 export interface TestWorker extends WorkerParts {
-  /** From now on nothing it sends arrives, and no reply comes back. */
+  /** From now on no request or reply arrives. */
   cutOff(): void;
   /** Kills the cell; the worker reruns its jobs. */
   killCell(): void;
@@ -103,7 +103,7 @@ export function createTestStack(options: TestStackOptions = {}): TestStack {
   };
 }
 
-/** Calls never resolve once the line is cut. */
+/** Calls never resolve once cut off. */
 function severable<T extends object>(whole: T, line: { readonly isCut: boolean }): T {
   return new Proxy(whole, {
     get(target, name, receiver) {

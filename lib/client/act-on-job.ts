@@ -6,7 +6,7 @@ import { eventDetailOf } from '../wire/events.ts';
 
 export interface ActParts {
   readonly store: Pick<JobStore, 'cancel' | 'revive' | 'takeBack'>;
-  /** Called before anything is written: without a queue for its hint, no action starts. */
+  /** Called before any write: without a queue for its hint, no action starts. */
   queue(): Pick<JobQueue, 'sendHints'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly settings: Settings;
@@ -25,7 +25,6 @@ export type Acted = OperatorOutcome & {
   readonly hintFailed?: string;
 };
 
-/** One conditional write, then its hint. */
 export async function actOnJob(
   parts: ActParts,
   jobId: string,
@@ -42,7 +41,7 @@ export async function actOnJob(
   return failed.length === 0 ? outcome : { ...outcome, hintFailed: reason ?? 'no reason given' };
 }
 
-/** None for a job due later than SQS can delay; the reaper dispatches it. */
+/** The reaper dispatches a job due later than SQS can delay. */
 export const hintsFor = (outcome: OperatorOutcome, now: number): Hint[] =>
   outcome.outcome === 'written' && outcome.job.status === 'pending' && outcome.job.dispatches > 0
     ? [

@@ -6,7 +6,7 @@ import { isJobType, isKey, KEY_RULE } from '../wire/message.ts';
 import { type Registry, UnknownTypeError } from '../worker/registry.ts';
 import { BadRequestError } from './errors.ts';
 
-/** What an operator changes without a deploy. Absent limit: as the definition says. */
+/** Without a limit, the definition's applies. */
 export type TypeAct =
   | { readonly act: 'pause' | 'resume'; readonly type: string }
   | { readonly act: 'limit'; readonly type: string; readonly limit?: unknown; readonly key?: string };
@@ -14,18 +14,17 @@ export type TypeAct =
 export interface TypeActParts {
   readonly table: Pick<Table, 'read' | 'apply' | 'query'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The operator. */
   readonly by: string;
   /** @default - what the workers have declared */
   readonly registry?: Registry;
   queue(): Pick<JobQueue, 'sendHints'>;
 }
 
-/** Whether an act was refused, rather than that it failed. */
+/** Distinguishes a refusal from a failure. */
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof BadRequestError || error instanceof UnknownTypeError;
 
-/** The same for CLI, client and console. Returns how many waiting jobs got a hint. */
+/** Shared by CLI, client and console. Returns how many waiting jobs got a hint. */
 export async function actOnType(parts: TypeActParts, request: TypeAct): Promise<number> {
   const { table, clock, by, registry } = parts;
   const control = parseControl(await table.read(CONTROL_KEY));
@@ -46,7 +45,7 @@ export async function actOnType(parts: TypeActParts, request: TypeAct): Promise<
   }
 }
 
-/** Throws if the request would do nothing, or not what was meant. What was changed before can always be undone. */
+/** Throws if the request would do nothing, or something unintended. */
 function limitIn(request: TypeAct, { types, paused, limits }: Control): number | undefined {
   const { act, type } = request;
   if (!isJobType(type)) throw new BadRequestError('type', type, '1 to 100 characters of A-Z a-z 0-9 . _ -');
@@ -70,7 +69,7 @@ function limitIn(request: TypeAct, { types, paused, limits }: Control): number |
   return limit;
 }
 
-/** No worker has named its types before the first one has started. */
+/** No types are known before the first worker has started. */
 function checkKnown(types: KnownTypes, type: string): void {
   if (types.size > 0 && !types.has(type)) throw new UnknownTypeError(type, [...types.keys()].sort());
 }

@@ -7,7 +7,6 @@ import type { Routing } from '../wire/pools.ts';
 export interface ClientParts {
   readonly found: {
     readonly tableName: string;
-    /** Undefined if nothing can be sent. */
     readonly queueUrl?: string;
   };
   readonly table: Table;
@@ -15,10 +14,8 @@ export interface ClientParts {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly sqs: SQSClient;
-  /** Absent without pools. */
   readonly routing?: Routing;
   /** Age of the oldest message in milliseconds, if known. @default - of the default queue */
   queueAge(queueUrl?: string): Promise<number | undefined>;
-  /** Throws with a next step if no queue is configured. */
   queue(): JobQueue;
 }

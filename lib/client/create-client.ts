@@ -65,32 +65,29 @@ export interface JobList extends Partial<Omit<ListRequest, 'cursor'>> {
 
 /** Sends, finds, awaits and manages jobs. */
 export interface Client<R extends Registry = Registry> extends Producer<R> {
-  /** Reads a job. Without a row, returns what the queue or a rejected message tells. */
+  /** Reads a job. Without a row, returns what the queue or a rejected message shows. */
   get(jobId: string): Promise<JobRecord | UnknownJob>;
   /**
-   * Waits for the job's end and returns its result. Throws a `JobFailedError`, `JobCancelledError` or
-   * `WaitTimedOutError`. Also waits for jobs without a row. Reads at most 7 + timeout / 5 s times.
+   * Returns the job's result once it ends, or throws a `JobFailedError`, `JobCancelledError` or `WaitTimedOutError`.
+   * The job may still be queued.
    */
   waitFor<Type extends TypeIn<R> = TypeIn<R>>(
     job: string | Sent<Type>,
     options?: WaitOptions<Type>,
   ): Promise<ResultIn<R, Type>>;
-  /**
-   * Yields the job whenever its status, attempt or progress has changed, until it has ended. Looks as often as `waitFor`, and throws
-   * a `WaitTimedOutError` after the timeout.
-   */
+  /** Yields the job after each change of status, attempt or progress until it ends; throws a `WaitTimedOutError` like `waitFor`. */
   watch(job: string | Sent, options?: WaitOptions): AsyncIterable<JobRecord>;
   /** Lists jobs from the index. Throws a `ScanNeededError` with the price if that needs a scan. */
   list(request?: JobList): Promise<Listing>;
-  /** Ends a pending job, or tells the worker of a running one to stop. */
+  /** Ends a pending job, or asks the worker of a running one to stop. */
   cancel(jobId: string): Promise<JobRecord>;
   /** Runs a failed or cancelled job again with fresh budgets, not before its start time. */
   revive(jobId: string, options?: ReviveOptions): Promise<JobRecord>;
   /** Takes a running job from its worker for another one to run. */
   takeBack(jobId: string): Promise<JobRecord>;
-  /** Starts no more jobs of the type, from at most 10 s later on; running ones go on. */
+  /** Stops starting jobs of the type within 10 s; running ones continue. */
   pause(type: TypeIn<R>): Promise<void>;
-  /** Lets the jobs of a paused type run. May be repeated. Returns how many were waiting. */
+  /** Resumes a paused type and returns how many jobs were waiting. May be repeated. */
   resume(type: TypeIn<R>): Promise<number>;
   /** Changes how many jobs of a limited type, or of one key, run at once; `undefined` returns to the definition's. */
   limit(type: TypeIn<R>, limit: number | undefined, options?: { readonly key?: string }): Promise<void>;
@@ -212,7 +209,7 @@ function openParts<R extends Registry>(options: ClientOptions<R>, actor: string)
   };
 }
 
-/** Reads the reaper's shard count once; it never falls. */
+/** Read once, because the reaper's shard count never falls. */
 function whole<Parts extends ClientParts>(
   reading: Parts,
   storeFor: (settings: Settings) => ClientParts['store'],

@@ -1,7 +1,7 @@
 import type { Place } from '../protocol/store/merged-shards.ts';
 import { BadRequestError } from './errors.ts';
 
-/** Shells need no quoting for it. */
+/** Needs no quoting in a shell. */
 export const encodePlace = ({ at, upTo }: Place): string =>
   [String(at), ...Object.entries(upTo).map(([shard, jobId]) => `${shard}:${wordOf(jobId)}`)].join('/');
 

@@ -36,7 +36,7 @@ export interface EnqueuedItems {
   readonly clientRequestToken: string;
   /** Call after the transaction. The reaper replaces a lost hint. */
   sendHint(): Promise<{ readonly sent: boolean; readonly reason?: string }>;
-  /** Whether the transaction took effect; ask when DynamoDB refuses to repeat it. */
+  /** Whether the transaction took effect; ask if DynamoDB refuses to repeat it. */
   wasWritten(): Promise<boolean>;
 }
 
@@ -101,7 +101,6 @@ export async function enqueueItems(
   };
 }
 
-/** Records the store's own writes instead of sending them. */
 function recording(writes: RowWrite[]): Table {
   const refuse = async (): Promise<never> => {
     throw new EnqueueRefusedError('the store would read first; report this as a bug');

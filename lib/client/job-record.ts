@@ -2,7 +2,7 @@ import type { Job, JobStatus } from '../protocol/job.ts';
 import { defined } from '../wire/defined.ts';
 import type { JsonValue } from '../wire/message.ts';
 
-/** A job as an application sees it. `leasehold show --row` has the rest of its row. Times are epoch milliseconds. */
+/** A job as an application sees it; `leasehold show --row` prints the whole row. Times are epoch milliseconds. */
 export interface JobRecord {
   readonly jobId: string;
   readonly type: string;
@@ -14,13 +14,10 @@ export interface JobRecord {
   readonly progress?: JsonValue;
   /** How the last unsuccessful attempt ended. */
   readonly lastError?: string;
-  /** 0 before the first. */
   readonly attempt: number;
   readonly cancelRequested: boolean;
   readonly createdAt: number;
-  /** When a pending job is due. */
   readonly notBefore?: number;
-  /** Start of the last attempt. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
 }

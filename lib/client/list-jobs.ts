@@ -39,7 +39,7 @@ export interface Listing {
   readonly cursor?: string;
   /** Unreadable rows. */
   readonly bad: readonly string[];
-  /** Entries read. */
+  /** Number of entries read. */
   readonly looked: number;
 }
 
@@ -75,7 +75,6 @@ const PAGE = 200;
 /** Half a read unit, the least that a query costs. */
 const CHEAPEST_PAGE = 10;
 
-/** Where every entry is shown, each shard reads its share. */
 const pageSizeFor = ({ limit, types, owner, before, parked, key }: ListRequest, shards: number): number => {
   const isSifted = [types, owner, before, parked, key].some((filter) => filter !== undefined);
   const wanted = isSifted ? limit + 1 : Math.max(CHEAPEST_PAGE, Math.ceil((2 * (limit + 1)) / shards));
@@ -91,7 +90,7 @@ const isWanted = (job: ListedJob, request: FailedRequest): boolean =>
   (request.since === undefined || (job.since ?? 0) >= request.since) &&
   (request.onlyQuarantined !== true || job.quarantined === true);
 
-/** Matches a whole owner, or a worker in full or abbreviated as in listings. */
+/** A whole owner, or a worker in full or abbreviated as in listings. */
 function ownerMatches(owner: string | undefined, wanted: string): boolean {
   if (owner === undefined) return false;
   const [begins = '', ends = ''] = wanted.split('…', 2);
@@ -130,7 +129,6 @@ export async function listJobs(
   }
 }
 
-/** A job, and where a listing that stops before it continues. */
 interface Candidate<At> {
   readonly job: ListedJob;
   readonly at: At | undefined;
@@ -154,7 +152,6 @@ async function take<At>(
   return { jobs, looked };
 }
 
-/** Soonest lease end first. */
 async function listUnfinished(
   { table, settings }: ListParts,
   statuses: readonly ('pending' | 'running')[],
@@ -184,7 +181,7 @@ function listedLease(lease: LeaseEntry): ListedJob {
   return { jobId, type, status, attempt, key, waitsFor, since, lease, owner };
 }
 
-/** Newest first. Filters skip entries that are still read; errors come from the rows, 100 per request. */
+/** Newest first. Entries that filters skip are still read; errors come from the rows, 100 per request. */
 export async function listFailed({ table, settings }: ListParts, request: FailedRequest): Promise<Listing> {
   const { since, before } = request;
   const range = { shards: settings.shards, pageSize: pageSizeFor(request, settings.shards), since, before };
@@ -220,11 +217,11 @@ async function listByScan(
   return { ...(await take(candidates(), request, ({ jobId }) => encodeKey(String(jobId)))), bad: [] };
 }
 
-/** Only the beginning of an error that is stored elsewhere. */
+/** Only the beginning, if the rest is in a data row. */
 const errorIn = (kept: unknown): string | undefined =>
   isDataPointer(kept) ? kept.head : typeof kept === 'string' ? kept : undefined;
 
-/** Lenient: a listing shows what is there, `doctor` checks it. */
+/** Lenient, because `doctor` reports bad rows. */
 function listedRow(row: Row): ListedJob {
   const text = (name: string) => (typeof row[name] === 'string' ? (row[name] as string) : undefined);
   const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : undefined);

@@ -10,13 +10,12 @@ export interface UnknownJob {
   readonly jobId: string;
   /** Messages ahead of it; undefined if the queue is not accessible. */
   readonly queue?: QueueCounts & {
-    /** Reported by CloudWatch, a few minutes old; undefined if not accessible. */
+    /** From CloudWatch, a few minutes old; undefined if not accessible. */
     readonly oldestAgeMs?: number;
   };
   readonly message: string;
 }
 
-/** One read if there is a row. */
 export const lookUp = async (parts: LookUpParts, jobId: string): Promise<Job | UnknownJob> =>
   (await parts.store.read(jobId)) ?? unknownJob(parts, jobId);
 
@@ -40,7 +39,6 @@ function tellWaiting(queue: UnknownJob['queue']): string {
   return ` In the queue ${counted(visible, 'message')} wait, ${inFlight} are with workers, ${delayed} are delayed${oldest}.`;
 }
 
-/** The caller may lack access to the queue. */
 async function waitingIn({ found, sqs, queueAge }: UnknownParts): Promise<UnknownJob['queue']> {
   if (found.queueUrl === undefined) return undefined;
   try {

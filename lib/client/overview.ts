@@ -25,7 +25,7 @@ export interface Overview {
   /** Running with a lapsed lease, ready to be reclaimed. */
   readonly lapsed: Count;
   readonly pending: Count;
-  /** Pending past the queue's lease; the next sweep resends their hints. */
+  /** Pending past the dispatch lease; the next sweep resends their hints. */
   readonly overdue: Count;
   /** Earliest lease end among running jobs. */
   readonly soonestLeaseEnd?: number;
@@ -34,7 +34,7 @@ export interface Overview {
   readonly failed: Readonly<Record<string, Count>>;
   /** Jobs that wait for a limit or a paused type. */
   readonly parked: Parked;
-  /** Where there are several pools: the queue of each. */
+  /** The queue of each pool, if there are several. */
   readonly pools?: readonly PoolSigns[];
   readonly queue?: QueueCounts;
   readonly deadLetters?: QueueCounts;
@@ -43,24 +43,19 @@ export interface Overview {
 }
 
 interface ReaperState {
-  /** Undefined once released. */
   readonly holder?: string;
-  /** Number of holder changes. */
   readonly term: number;
-  /** Time of the next promised sweep. */
   readonly wakeAt?: number;
-  /** Time of the last sweep. */
   readonly ledAt?: number;
 }
 
 type OverviewParts = Pick<ClientParts, 'table' | 'settings' | 'found' | 'sqs' | 'routing' | 'queueAge'>;
 
 const PAGE = 10_000;
-/** Entries of each shard that are read, not only counted; a count costs as much. */
+/** Reading these costs no more than counting them. */
 const HEAD = 1_000;
 const FAILURES_A_PAGE = 1_000;
 
-/** `pagesEach` limits the cost of each count. */
 export async function readOverview(
   parts: OverviewParts,
   now: number,
@@ -103,7 +98,6 @@ export async function readOverview(
   };
 }
 
-/** The first entries of each shard, and the count of all. */
 async function readAndCount(table: Table, partitions: readonly string[], pages: number) {
   const shards = await Promise.all(
     partitions.map(async (partition) => {

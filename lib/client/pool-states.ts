@@ -5,7 +5,7 @@ import type { ClientParts } from './client-parts.ts';
 
 type PoolParts = Pick<ClientParts, 'found' | 'sqs' | 'routing' | 'queueAge'>;
 
-/** The queue of each pool, the default one first. `runningTypes` has one type for each running job. */
+/** The default pool first. `runningTypes` has one type for each running job. */
 export async function readPools(
   { found, sqs, routing, queueAge }: PoolParts,
   running: { readonly types: readonly string[]; readonly complete: boolean },

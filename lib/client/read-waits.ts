@@ -6,9 +6,9 @@ import { type Parked, parkedOf, type Wait } from '../tools/inspect/parked.ts';
 import { CONTROL_KEY, isPauseGroup, partsOfGroup, pauseGroups } from '../wire/limits.ts';
 import { ownQueueUrl, poolOf, type Routing } from '../wire/pools.ts';
 
-/** Bounds the price of a count: about 30 read units. */
+/** Limits a count to about 30 read units. */
 const MOST_AHEAD = 1000;
-/** What a paused type's parked jobs may cost to count, per partition. */
+/** Limits the cost of counting a paused type's jobs, per partition. */
 const MOST_PAUSED = 10_000;
 
 export interface WaitParts {
@@ -17,7 +17,7 @@ export interface WaitParts {
   readonly routing?: Routing;
 }
 
-/** Why a job waits. Reads nothing unless the job is parked, and then about three units. */
+/** Reads about three units if the job is parked, else none. */
 export async function readWait({ table, found, routing }: WaitParts, job: Job): Promise<Wait> {
   if (job.status !== 'pending') return {};
   const { waitsFor, waitsSince = 0, type, key } = job;
@@ -44,7 +44,7 @@ export async function readWait({ table, found, routing }: WaitParts, job: Job): 
   return { pool, place };
 }
 
-/** The groups as read, but jobs of paused types counted: their leases end last, so a first page has none of them. */
+/** Leases of paused jobs end last, so a first page has none and they need a count. */
 export async function readParked(
   table: Pick<Table, 'count'>,
   control: Control,

@@ -12,7 +12,7 @@ export interface ScanCost {
   readonly dollars: number;
 }
 
-/** From DynamoDB's last statistics; a local engine may know rows but not bytes. */
+/** From DynamoDB's last statistics; a local engine may not know bytes. */
 export async function scanCostOf({ inspection }: Pick<ClientParts, 'inspection'>): Promise<ScanCost> {
   const { rows, bytes } = await inspection.describe();
   const readUnits = scanReadUnits(bytes > 0 ? bytes : rows * MAX_INLINE_ROW_BYTES);

@@ -25,7 +25,6 @@ const LONGEST_PAUSE_MS = 5_000;
 
 type WaitParts = Pick<ClientParts, 'store' | 'found' | 'sqs' | 'queueAge'> & { readonly clock: Clock };
 
-/** Waits for the end of a job. */
 export async function waitForEnd(
   parts: WaitParts,
   jobId: string,
@@ -36,7 +35,6 @@ export async function waitForEnd(
   return last as FinishedJob;
 }
 
-/** The job whenever a look finds its status, attempt or progress changed, until it has ended. */
 export async function* watchJob(
   parts: WaitParts,
   jobId: string,
@@ -50,7 +48,7 @@ export async function* watchJob(
   }
 }
 
-/** Every look until the job has ended. Also looks without a row, because the message may still be queued. */
+/** Continues without a row, because the message may still be queued. */
 async function* looksAt(
   parts: WaitParts,
   jobId: string,

@@ -19,7 +19,6 @@ export class MessageRefusedError extends LeaseholdError {
 export interface CheckedMessage {
   readonly jobId: string;
   readonly body: string;
-  /** As the worker will parse it. */
   readonly message: JobMessage;
   readonly at: number;
   readonly awsTraceHeader?: string;
@@ -31,7 +30,6 @@ export interface MessageCheckParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Checks a job as its worker will. */
 export async function checkMessage(
   { registry, settings, clock }: MessageCheckParts,
   type: string,
@@ -54,7 +52,7 @@ export async function checkMessage(
   if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
   const { message } = parsed;
   if (message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
-  // Checks the JSON that will arrive, in which a Date is a string.
+  // A Date, for example, arrives as a string.
   const checked = definition && (await checkText(definition.payload, message.payload));
   if (checked?.ok === false) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);
   return { jobId, body, message, at, awsTraceHeader: trace?.awsTraceHeader };

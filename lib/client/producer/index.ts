@@ -65,10 +65,7 @@ export interface ProducerOptions<R extends Registry> extends AwsOptions {
   readonly clock?: Pick<Clock, 'now'>;
 }
 
-/**
- * Sends what a plain `SendMessage` would, typed and checked by the registry. The first `send` looks up the queue, so a build can
- * load the module without one.
- */
+/** Creates a typed producer. The first `send` looks up the queue, so a build can load the module without one. */
 export function createProducer<R extends Registry = Registry>(options: ProducerOptions<R> = {}): Producer<R> {
   const { registry, clock = systemClock } = options;
   const settings = senderSettings(options.settings);
@@ -110,7 +107,7 @@ export function createProducer<R extends Registry = Registry>(options: ProducerO
   };
 }
 
-/** The jobs carry the context of this span. Errors may quote a payload, so only their names are told. */
+/** Jobs carry this span's context. Errors may quote a payload, so the span records only their names. */
 async function traced<Result>(
   job: Parameters<typeof openSpan>[0]['job'],
   count: number | undefined,
@@ -127,7 +124,7 @@ async function traced<Result>(
   }
 }
 
-/** The name of a span has few values. */
+/** A span's name should have few values. */
 function onlyTypeIn(jobs: readonly { readonly type: string }[]): string | undefined {
   const [type, ...others] = new Set(jobs.map((job) => job.type));
   return others.length === 0 ? type : undefined;

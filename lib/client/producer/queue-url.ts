@@ -4,15 +4,14 @@ import { resourceVariables, settingVariable } from '../../wire/environment.ts';
 import { quoted } from '../../wire/message.ts';
 import type { Routing } from '../../wire/pools.ts';
 
-/** An empty variable is none. */
 export const queueUrlOf = (given: string | undefined): string | undefined =>
   given ?? (process.env[resourceVariables.queueUrl] || undefined);
 
-/** The environment's pools belong to its own queue; workers forward what is sent to another. */
+/** The environment's pools belong to its queue; workers forward messages sent to another. */
 export const routingOf = (given: string | undefined): Routing | undefined =>
   given === undefined ? routingFromEnvironment(process.env) : undefined;
 
-/** The environment's `fair` belongs to its queue; the other settings of a sender are only limits. */
+/** The environment's `fair` belongs to its queue; a sender's other settings are only limits. */
 export const senderSettings = (given: Settings | undefined): Settings =>
   given ?? { ...defaultSettings, fair: process.env[settingVariable('fair')] === 'true' };
 

@@ -6,7 +6,6 @@ export interface Cron {
   readonly hours: readonly number[];
   readonly months: readonly number[];
   readonly years: readonly number[];
-  /** Matching days, in order. */
   daysIn(year: number, month: number): readonly number[];
 }
 

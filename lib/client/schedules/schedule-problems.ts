@@ -16,7 +16,6 @@ const KEYS: readonly string[] = [
   'lateAfterMs',
 ] satisfies (keyof Schedule)[];
 
-/** Any tick, to check its message. */
 const SOME_TIME = 1_767_225_600_000;
 
 export function scheduleProblems(schedules: unknown, settings: Settings): string[] {
@@ -81,7 +80,7 @@ function cronProblems(cron: unknown, timeZone: string | undefined): string[] {
   return never ? [`'cron' is ${quoted(cron)}, a time that never comes; check day, month and year`] : [];
 }
 
-/** Uses the worker's own parser. */
+/** Uses the worker's parser. */
 function messageProblems(name: string, schedule: Schedule, settings: Settings): string[] {
   let body: string;
   try {

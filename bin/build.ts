@@ -18,15 +18,12 @@ import { nameSourcesFromPackage } from '../lib/tools/bundle/name-sources.ts';
 import { buildPage } from '../lib/tools/console/page-files.ts';
 import { buildBundles } from '../lib/tools/dev/bundles.ts';
 
-/**
- * Builds the published package: the sources as ES modules and as CommonJS, each with declarations; the functions bundled (Node
- * does not read TypeScript inside node_modules, and not every user has esbuild); and the console's page.
- */
+/** Bundles the functions, because Node does not read TypeScript in node_modules and not every user has esbuild. */
 const root = join(import.meta.dirname, '..');
 const out = resolve(process.argv[2] ?? join(root, 'dist'));
 
 rmSync(out, { recursive: true, force: true });
-// `npm test` checks the types, and the release workflow runs it before this.
+// `npm test` checks the types, and the release workflow runs it first.
 tsc(join(root, 'tsconfig.build.json'), out, '--noCheck');
 buildCommonJs(join(out, 'cjs'));
 await bundleMiddy(out, 'esm');
@@ -34,9 +31,9 @@ await bundleMiddy(join(out, 'cjs'), 'cjs');
 await bundleFunctions();
 await buildConsole();
 for (const program of ['bin/leasehold.js', 'rehearsal/main.js']) chmodSync(join(out, program), 0o755);
-// A command has no users of its types.
+// A command exports no types.
 for (const file of globSync(join(out, 'rehearsal', '*.d.ts'))) rmSync(file);
-// The command reads its version from here; a whole manifest beside the real one would confuse bundlers.
+// The command reads its version from here; a second full manifest would confuse bundlers.
 const { version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 writeFileSync(join(out, 'package.json'), `${JSON.stringify({ version, type })}\n`);
 
@@ -54,10 +51,7 @@ function tsc(project: string, target: string, ...options: readonly string[]): vo
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(['"]\.{1,2}\/[^'"]*)\.ts(['"])/g, '$1.js$2'));
 }
 
-/**
- * The same sources as CommonJS, for Jest and whatever else cannot `require` an ES module. tsc tells the two apart by the nearest
- * package.json, so it compiles a copy that has another one. Programs that are started by their path are always the ES modules.
- */
+/** For Jest and others that cannot `require` an ES module. tsc follows the nearest package.json, so it compiles a copy with another one. */
 function buildCommonJs(target: string): void {
   const copy = join(root, '.cache', `commonjs-${process.pid}`);
   const commonJs = '{ "type": "commonjs" }\n';
@@ -81,7 +75,7 @@ export const moduleExtension: string = '.js';
   }
 }
 
-/** middy has no CommonJS, and tools that turn our ES modules into CommonJS cannot load it either. */
+/** middy has no CommonJS, and tools that convert our ES modules cannot load it either. */
 async function bundleMiddy(folder: string, format: 'esm' | 'cjs'): Promise<void> {
   const file = join('lib', 'aws', 'lambda', 'middy');
   const outfile = join(folder, `${file}.js`);
@@ -90,7 +84,7 @@ async function bundleMiddy(folder: string, format: 'esm' | 'cjs'): Promise<void>
 
 async function bundleFunctions(): Promise<void> {
   const functions = readdirSync(join(root, 'functions'));
-  // The worker's host is the same for all; its cell is the demo of `leasehold dev`, with its schema library.
+  // All workers share the host; the cell is the demo of `leasehold dev`, with its schema library.
   const bundles = await buildBundles(functions, { jobs: join(root, 'examples', 'demo.ts') });
   for (const name of functions) {
     const target = join(out, 'functions', name);

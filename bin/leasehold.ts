@@ -10,12 +10,12 @@ try {
   process.exit(1);
 }
 
-// Halves the time that a command takes to start; Tab completion starts one at every press.
+// Halves the start time, which Tab completion needs at every press.
 try {
-  // In the home of the user who runs this: code in a shared temporary folder may be another user's.
+  // In the user's home, because code in a shared temporary folder may be another user's.
   module.enableCompileCache(join(userInfo().homedir, '.cache', 'leasehold'));
 } catch {
-  // A user without an entry among the system's users has no home.
+  // A user without an entry in the system has no home.
 }
 
 const { processTerminal } = await import('../lib/tools/cli/terminal/process-terminal.ts');

@@ -14,15 +14,14 @@ const actor = `reaper/${systemRandom.unique()}`;
 const aws = connectDeployed({ configuration, actor, polls: false });
 const deps: ReapDeps = {
   ...aws,
-  // Shared by all environments of the function: the lead does not change with each of them.
+  // Shared by all environments of the function, so that the holder stays the same.
   name: 'reaper function',
   wakeQueue: createWakeQueue(aws.sqs, wakeQueueFromEnvironment(process.env)),
 };
 
-/** What the last page of a sweep and the message to the next reaper may take. */
+/** Leaves time for the last page of a sweep and the message to the next reaper. */
 const MARGIN_MS = 10_000;
 
-/** Started by its schedule, or by the reaper before through the wake queue. */
 export const handler = middy<Partial<SQSEvent>, ReapResult>({ timeoutEarlyInMillis: 0 })
   .use(aws.telemetry.middleware)
   .handler(async (event, context) => {
@@ -43,7 +42,7 @@ const triggerOf = ({ Records }: Partial<SQSEvent>): Trigger =>
     ? { kind: 'tick' }
     : { kind: 'wake', tokens: Records.map(({ body }) => tokenIn(body)) };
 
-/** The token of a wake; any other message counts for nothing. */
+/** Other messages have no valid token. */
 function tokenIn(body: string): string {
   try {
     return String(JSON.parse(body)?.wake ?? '');

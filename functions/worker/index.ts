@@ -14,5 +14,4 @@ const createCells: (options: CellsOptions) => Cells = isIsolated
 const host = createLambdaHost(createCells);
 await host.ready;
 
-/** Keeps the leases of the jobs of the queue, which run in a cell. */
 export const { handler } = host;

@@ -126,7 +126,7 @@ describeOnOneEngine('what waits', (engine) => {
       const { stdout } = await system.run(['stats'], withPools(renderUrl));
       const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/ +/g, ' '));
       expect(lines).toContain('pool render 3 1 running, at most 20 containers of 4');
-      expect(lines).toContain('pool default 0 0 running, 0 in flight, 0 delayed');
+      expect(lines).toContain('pool default 0 0 running, a function or a process of your own');
       await park('render-0', limitGroup('render'), { type: 'render' });
       const shown = await system.run(['show', 'render-0'], { ...withPools(renderUrl), columns: 300 });
       expect(shown.stdout).toContain(`(pool 'render', queue ${renderUrl.split('/').at(-1)})`);

@@ -75,10 +75,15 @@ function parkedLines({ parked }: Overview, now: number, row: Row): string[] {
 const changeOf = ({ limit }: { readonly limit?: number }): string =>
   limit === undefined ? '' : `, at most ${limit} at once`;
 
-/** A container deletes messages when it claims, so none is in flight there. */
+/** Each part only where there is one: a container deletes messages when it claims, so none is in flight there. */
 function poolCells(pool: PoolSigns, { visible, inFlight, delayed }: QueueCounts): [string, string] {
-  const where = tellCompute(pool) || `${inFlight} in flight, ${delayed} delayed`;
-  return [visible.toLocaleString('en-US'), `${formatCount(pool.running)} running, ${where}`];
+  const parts = [
+    `${formatCount(pool.running)} running`,
+    ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
+    ...(delayed > 0 ? [`${delayed} delayed`] : []),
+    tellCompute(pool),
+  ];
+  return [visible.toLocaleString('en-US'), parts.join(', ')];
 }
 
 const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>

@@ -16,9 +16,11 @@ export interface PoolSigns extends QueueSigns {
   readonly isAbsent?: boolean;
 }
 
-/** Which compute, as far as the map of pools knows. */
+/** The map of pools knows only containers that the reaper scales. */
 export const tellCompute = ({ tasks }: Pick<PoolSigns, 'tasks'>): string =>
-  tasks === undefined ? '' : `at most ${counted(tasks.max, 'container')} of ${tasks.concurrency}`;
+  tasks === undefined
+    ? 'a function or a process of your own'
+    : `at most ${counted(tasks.max, 'container')} of ${tasks.concurrency}`;
 
 /** Workers poll without a pause, so a message waits this long only if none is free. */
 const UNTAKEN_MS = 10_000;

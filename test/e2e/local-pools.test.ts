@@ -113,6 +113,39 @@ describe('a local stack with a pool of functions and one of containers', () => {
   });
 });
 
+it('has a console that counts and judges the queue of each pool', async () => {
+  const local = await startLocalConsole({ pools, workers: 0 });
+  const { console, stack } = local;
+  const client = sqsClient(stack.endpoints.sqs, localEnvironment.clientConfig(stack.environment));
+  const send = (pool: keyof typeof pools, type: string) =>
+    client.send(
+      new SendMessageCommand({
+        QueueUrl: stack.routing?.pools[pool]?.queueUrl,
+        MessageBody: jobBody(type, null),
+      }),
+    );
+  try {
+    await Promise.all([
+      send('heavy', 'slow-steps'),
+      send('heavy', 'slow-steps'),
+      send('sums', 'count-primes'),
+    ]);
+    console.watcher.watched(1);
+    await expect.poll(() => console.watcher.figures().queue?.visible).toBe(3);
+    const { pools: seen = [] } = console.watcher.signs();
+    expect(seen.map(({ name, queue, untakenMs }) => [name, queue?.visible, untakenMs !== undefined])).toEqual(
+      [
+        ['default', 0, true],
+        ['sums', 1, true],
+        ['heavy', 2, true],
+      ],
+    );
+  } finally {
+    client.destroy();
+    await local.stop();
+  }
+});
+
 /** As the page's stream first tells them. */
 async function shownWorkers({ console }: LocalConsole): Promise<readonly WorkerSummary[]> {
   const reply = await fetch(`http://127.0.0.1:${console.port}/api/stream?token=${console.token}`);

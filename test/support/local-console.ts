@@ -1,9 +1,7 @@
 import { connect } from '../../lib/aws/connect.ts';
-import { createTableInspection } from '../../lib/aws/dynamodb/table-inspection.ts';
-import { describeQueue } from '../../lib/aws/sqs/queue-inspection.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { startConsole } from '../../lib/tools/console/start-console.ts';
-import { consoleWorkers } from '../../lib/tools/dev/console-workers.ts';
+import { localConsole } from '../../lib/tools/dev/local-console.ts';
 import { demoSettings } from '../../lib/tools/dev/demo/settings.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../lib/tools/dev/stack.ts';
@@ -17,7 +15,7 @@ export interface LocalConsole {
 }
 
 export async function startLocalConsole(
-  options: Pick<LocalStackOptions, 'pools'> = {},
+  options: Pick<LocalStackOptions, 'pools' | 'workers'> = {},
 ): Promise<LocalConsole> {
   const stack = await startLocalStack({
     ...options,
@@ -32,15 +30,8 @@ export async function startLocalConsole(
     dynamodb: { ...config, endpoint: endpoints.dynamodb },
     sqs: { ...config, endpoint: endpoints.sqs },
   });
-  const { table, clock } = aws;
   const store = aws.storeOf('test');
-  const console = await startConsole({
-    ...{ tableName, table, store, settings, clock },
-    queue: aws.queueAt(stack.queueUrl, stack.routing),
-    scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
-    queueDepth: () => describeQueue(aws.sqs, stack.queueUrl),
-    local: consoleWorkers(stack),
-  });
+  const console = await startConsole({ ...localConsole(stack, aws), store });
   return {
     ...{ stack, console, store },
     async stop() {

@@ -134,6 +134,18 @@ describe('what a console in an account reads', () => {
     expect(asked.query).toBe(before);
   });
 
+  it('counts the messages of all pools together', async () => {
+    const pool = (name: string, visible: number, delayed: number) => ({
+      ...{ name, queueUrl: name, types: [], running: { count: 0, complete: true } },
+      queue: { visible, inFlight: 1, delayed },
+    });
+    const absent = { ...pool('gone', 0, 0), queue: undefined, isAbsent: true };
+    const { watch } = await stage({
+      poolsOf: async () => [pool('default', 7, 0), pool('render', 3, 2), absent],
+    });
+    expect((await watch()).figures().queue).toEqual({ visible: 10, inFlight: 2, delayed: 2 });
+  });
+
   it('is told to be unknown where it fails: the queue alone, or everything', async () => {
     let isBroken = false;
     const { memory, watch, lookAfter } = await stage({

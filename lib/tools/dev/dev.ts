@@ -2,10 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { connect } from '../../aws/connect.ts';
-import { createTableInspection } from '../../aws/dynamodb/table-inspection.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
-import { describeQueue } from '../../aws/sqs/queue-inspection.ts';
-import { unknownJob } from '../../client/look-up.ts';
 import { allShards } from '../../protocol/shards.ts';
 import { allLeases } from '../../protocol/store/all-leases.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
@@ -17,7 +14,7 @@ import { type JobsModule, readJobsModule } from '../bundle/read-jobs-module.ts';
 import { startConsole } from '../console/start-console.ts';
 import { checkTools } from './check-tools.ts';
 import { commandLine, workLine } from './command-line.ts';
-import { consoleWorkers } from './console-workers.ts';
+import { localConsole } from './local-console.ts';
 import { type Report, runFirstMinute } from './demo/first-minute.ts';
 import { startFlakyService } from './demo/flaky-service.ts';
 import { demoSettings } from './demo/settings.ts';
@@ -216,26 +213,15 @@ async function openParts(
     sqs: { ...config, endpoint: endpoints.sqs },
   });
   ends.push(aws.close);
-  const { table, clock } = aws;
   const store = aws.storeOf('console');
-  const queue = aws.queueAt(queueUrl, stack.routing);
-  // Local engines do not report the age of messages.
-  const asked = { found: { tableName, queueUrl }, sqs: aws.sqs, queueAge: async () => undefined };
+  const view = localConsole(stack, aws);
   const page = await startConsole({
-    tableName,
-    table,
+    ...view,
     store,
-    settings,
-    clock,
-    queue,
     events: createOperatorEvents({
       ...{ bus: 'default', service: tableName },
       config: { ...config, endpoint: environment.AWS_ENDPOINT_URL_EVENTBRIDGE },
     }),
-    scan: createTableInspection({ client: aws.dynamoDb, tableName }).scan,
-    queueDepth: () => describeQueue(aws.sqs, queueUrl),
-    tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).message,
-    local: consoleWorkers(stack),
     send: () => sendLine(types),
     work: options.workers === 0 ? workLine : undefined,
     port: options.port,
@@ -253,7 +239,7 @@ async function openParts(
       schedules: stack.schedules(),
     });
   ends.push(writeState());
-  return { store, table, queue, console: page, writeState };
+  return { store, table: view.table, queue: view.queue, console: page, writeState };
 }
 
 async function firstMinute(

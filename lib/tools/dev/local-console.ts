@@ -1,6 +1,11 @@
+import type { connect } from '../../aws/connect.ts';
+import { createTableInspection } from '../../aws/dynamodb/table-inspection.ts';
+import { describeQueue } from '../../aws/sqs/queue-inspection.ts';
+import { unknownJob } from '../../client/look-up.ts';
+import { readPools } from '../../client/pool-states.ts';
 import { readJobsModule } from '../bundle/read-jobs-module.ts';
 import type { WorkerAction, WorkerSummary } from '../console/page-messages.ts';
-import type { LocalWorkers } from '../console/start-console.ts';
+import type { ConsoleOptions, LocalWorkers } from '../console/start-console.ts';
 import type { Watcher } from '../console/watch/watcher.ts';
 import type { Moment } from '../inspect/moment.ts';
 import type { BusEvent } from './event-bus.ts';
@@ -18,8 +23,29 @@ const CELLS_EVERY_MS = process.platform === 'linux' ? 500 : 3_000;
 /** Workers claim shortly after their invocation starts. */
 const CLAIM_MS = [40, 200];
 
+/** Local engines do not report the age of messages. */
+const queueAge = async () => undefined;
+
+/** What a console of the local stack reads and acts on. */
+export function localConsole(
+  stack: LocalStack,
+  { table, clock, dynamoDb, sqs, queueAt }: ReturnType<typeof connect>,
+) {
+  const { tableName, queueUrl, routing, settings } = stack;
+  const asked = { found: { tableName, queueUrl }, sqs, routing, queueAge };
+  return {
+    ...{ tableName, queueUrl, routing, settings, table, clock },
+    queue: queueAt(queueUrl, routing),
+    scan: createTableInspection({ client: dynamoDb, tableName }).scan,
+    queueDepth: () => describeQueue(sqs, queueUrl),
+    poolsOf: (running) => readPools(asked, running),
+    tellUnknown: async (jobId) => (await unknownJob(asked, jobId)).message,
+    local: consoleWorkers(stack),
+  } satisfies Partial<ConsoleOptions>;
+}
+
 /** Shows the local stack's processes in the console and lets it signal them. */
-export function consoleWorkers(stack: LocalStack): LocalWorkers {
+function consoleWorkers(stack: LocalStack): LocalWorkers {
   const { jobsBundle } = stack;
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
   let watching: Watcher | undefined;

@@ -52,7 +52,7 @@ export class Surroundings {
     ]);
     this.control = parseControl(control);
     this.#pools = pools?.map((pool) => ({ ...pool, untakenMs: this.#untakenOf(pool) }));
-    this.#queue = queue;
+    this.#queue = pools === undefined ? queue : depthOf(pools);
     this.#ageMs = ageMs;
     this.#reaper = row === undefined ? undefined : parseReaperRow(row);
   }
@@ -91,3 +91,16 @@ export class Surroundings {
     });
   }
 }
+
+const NO_QUEUE: QueueDepth = { visible: 0, inFlight: 0, delayed: 0 };
+
+/** Of all pools together. */
+const depthOf = (pools: NonNullable<HealthSigns['pools']>): QueueDepth =>
+  pools.reduce(
+    (sum, { queue = NO_QUEUE }) => ({
+      visible: sum.visible + queue.visible,
+      inFlight: sum.inFlight + queue.inFlight,
+      delayed: sum.delayed + queue.delayed,
+    }),
+    NO_QUEUE,
+  );

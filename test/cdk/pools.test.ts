@@ -9,8 +9,9 @@ import type { PoolCompute, PoolProps } from '../../lib/cdk/pools/compute.ts';
 import { type FargatePoolProps, fargate, lambda } from '../../lib/cdk/pools/compute.ts';
 import { stepsUpTo } from '../../lib/cdk/pools/fargate-service.ts';
 import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
+import { POOL_ALARM_METRICS } from '../../lib/tools/plan/pool-bill.ts';
 import { poolsInTags } from '../../lib/wire/schedule-group.ts';
-import { alarmsOf } from './alarms-of.ts';
+import { alarmsOf, metricsIn } from './alarms-of.ts';
 import { permissionsOf } from './policies.ts';
 import {
   flat,
@@ -152,6 +153,17 @@ describe('pools', () => {
       ['mail', 'own', 'render'].flatMap((pool) => [`${pool}-QueueAge`, `${pool}-QueueStalled`]),
     );
     expect(alarmsOf(made)['render-QueueStalled']?.AlarmName).toMatch(/: pool render$/);
+  });
+
+  it('add what the bill says: alarms of three metrics each, and for containers one metric that two more watch', () => {
+    const { each, scaling } = POOL_ALARM_METRICS;
+    const pools = Object.entries(alarmsOf(made)).filter(([id]) => id.includes('-'));
+    expect(pools.flatMap(([, alarm]) => metricsIn(alarm))).toHaveLength(3 * each);
+    const wanted = Object.values(made.template.findResources('AWS::CloudWatch::Alarm')).filter(
+      ({ Properties }) => Properties.MetricName === 'TasksWanted',
+    );
+    expect(wanted).toHaveLength(scaling);
+    expect(new Set(wanted.map(({ Properties }) => JSON.stringify(Properties.Dimensions))).size).toBe(1);
   });
 });
 

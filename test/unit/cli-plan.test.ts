@@ -154,6 +154,22 @@ describe('plan', () => {
     });
   });
 
+  it('adds pools of functions and of containers', async () => {
+    const load = ['plan', '--rate', '1', '--duration', '1m'];
+    const run = await runInProcess([
+      ...load,
+      '--lambda-pools',
+      '1',
+      '--fargate-hours',
+      '300',
+      '--fargate-hours',
+      '40',
+    ]);
+    expect(run.code).toBe(0);
+    expect(run.stdout).toMatch(/containers \(Fargate\) +340 +hours +\$16\.79/);
+    expect(run.stdout).toMatch(/alarms of pools +13 +metrics +\$1\.30/);
+  });
+
   it('refuses what cannot be planned, and says what to give', async () => {
     for (const [args, message] of [
       [['--rate', '5'], 'Give two of --running, --rate and --duration'],
@@ -166,6 +182,7 @@ describe('plan', () => {
       [['--rate', '0', '--duration', '1m'], 'above 0'],
       [['--rate', '5', '--duration', '0'], 'must be above 0'],
       [['--rate', '5', '--duration', '1m', '--errors', '1'], 'not a share'],
+      [['--rate', '5', '--duration', '1m', '--fargate-hours', '-1'], 'Give a number above 0'],
       [
         ['--rate', '5', '--duration', '1m', '--errors', '0.5', '--crashes', '0.5'],
         'together must be below 1',

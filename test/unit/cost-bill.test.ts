@@ -4,6 +4,7 @@ import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { LOG_LINE_BYTES } from '../../lib/tools/plan/operations-bill.ts';
 import { OWN_TIME, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import type { PoolLoad } from '../../lib/tools/plan/pool-bill.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
 import { lambdaContext } from '../support/invoke.ts';
 
@@ -87,6 +88,47 @@ it('has endpoints of a VPC and a key of your own where they are asked for', () =
   expect(dollarsOf('VPC endpoints')).toBeUndefined();
   expect(dollarsOf('VPC endpoints', { vpcZones: 2 })).toBeCloseTo(29.22, 2);
   expect(dollarsOf('customer-managed key', { customerKey: true })).toBeCloseTo(1.08, 2);
+});
+
+describe('the bill of pools', () => {
+  const linesOf = (pools: PoolLoad, workload: Workload = IDLE) => {
+    const without = planFor(workload, resolveSettings(), listPrices).lines.map(({ what }) => what);
+    const { lines } = planFor(workload, resolveSettings(), listPrices, { pools });
+    return new Map(
+      lines.filter(({ what }) => !without.includes(what)).map(({ what, dollars }) => [what, dollars]),
+    );
+  };
+  const busy = (running: number) => ({ ...short, rate: running, durationMs: 1000 });
+
+  it('is nothing without one', () => {
+    expect([...linesOf({ functions: 0, containerHours: [] })]).toEqual([]);
+  });
+
+  it('is alarms and idle polls for a pool of functions', () => {
+    const lines = linesOf({ functions: 2, containerHours: [] });
+    expect([...lines.keys()]).toEqual(['alarms of pools', 'idle polls of pools']);
+    expect(lines.get('alarms of pools')).toBeCloseTo(0.6, 5);
+    expect(lines.get('idle polls of pools')).toBeCloseTo(0.53, 2);
+  });
+
+  it('is hours, alarms, a metric and two counts of the reaper for a pool of containers', () => {
+    const lines = linesOf({ functions: 0, containerHours: [1000] });
+    expect(lines.get('containers (Fargate)')).toBeCloseTo(49.37, 2);
+    expect(lines.get('alarms of pools')).toBeCloseTo(0.5, 5);
+    expect(lines.get('containers wanted')).toBeCloseTo(0.3, 5);
+    expect(lines.get('reaper: queues of pools')).toBeCloseTo(0.02, 2);
+    expect(lines.size).toBe(5);
+  });
+
+  it('has a reaper that reads running jobs once for all pools, $0.02 to $1.31 a month', () => {
+    const dollarsOf = (running: number, pools: number) =>
+      linesOf({ functions: 0, containerHours: Array(pools).fill(1) }, busy(running)).get(
+        'reaper: running jobs of pools',
+      );
+    expect(dollarsOf(0, 1)).toBeCloseTo(0.02, 2);
+    expect(dollarsOf(8000, 1)).toBeCloseTo(1.31, 2);
+    expect(dollarsOf(8000, 5)).toBe(dollarsOf(8000, 1));
+  });
 });
 
 it('has two lines of metrics for an invocation that lasts longer than 10 s', () => {

@@ -1,5 +1,6 @@
 import { typeMetrics } from '../../wire/metrics.ts';
 import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
+import type { PoolLoad } from './pool-bill.ts';
 import type { Prices } from './prices.ts';
 
 export interface Watching {
@@ -12,6 +13,7 @@ export interface Watching {
   readonly tracing?: boolean;
   /** Job types with per-type metrics. @default - none */
   readonly typesMeasured?: number;
+  readonly pools?: PoolLoad;
 }
 
 /** Metrics that the stack's alarms watch, each billed; test/cdk/operations.test.ts counts them. @internal */

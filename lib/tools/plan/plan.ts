@@ -6,6 +6,7 @@ import { FLUSH_MS } from '../../wire/metrics.ts';
 import { type CostLine, SECONDS_A_MONTH } from './bill.ts';
 import { type JobSize, type JobUnits, jobUnits } from './job-units.ts';
 import { operationsBill, type Watching } from './operations-bill.ts';
+import { poolBill } from './pool-bill.ts';
 import type { Prices } from './prices.ts';
 import { reaperBill } from './reaper-bill.ts';
 import { totalUnits } from './write-units.ts';
@@ -91,6 +92,11 @@ export function planFor(
     ...reaperBill(Math.max(shards, settings.shards), settings, running > 0, prices),
   ];
   lines.push(...watchingBill(workload, lines, watching, prices));
+  if (watching.pools !== undefined) {
+    const { reaperIntervalMs } = settings;
+    const load = { shards: Math.max(shards, settings.shards), running, reaperIntervalMs };
+    lines.push(...poolBill(watching.pools, load, prices));
+  }
   const monthlyDollars = lines.reduce((sum, line) => sum + line.dollars, 0);
   const dollarsFor = (group: CostLine['group']) =>
     lines.reduce((sum, line) => sum + (line.group === group ? line.dollars : 0), 0);

@@ -25,6 +25,8 @@ export const listPrices = {
   perBackupGbMonth: 0.2,
   /** Per zone of a VPC. */
   perEndpointHour: 0.01,
+  /** Fargate, with 1 vCPU and 2 GB on x86-64. */
+  perContainerHour: 0.04937,
   /** KMS. */
   perKeyMonth: 1,
   perMillionKeyRequests: 3,

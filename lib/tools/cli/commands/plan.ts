@@ -40,6 +40,8 @@ interface PlanOptions {
   readonly typesMeasured?: number;
   readonly vpcZones?: number;
   readonly customerKey?: boolean;
+  readonly lambdaPools: number;
+  readonly fargateHours: readonly number[];
   readonly prices?: string;
   readonly json?: boolean;
 }
@@ -75,6 +77,13 @@ export function createCommand(context: CliContext): Command {
       numberOption(0, 1000),
     )
     .option('--vpc-zones <n>', 'zones of the VPC that the functions run in', numberOption(0, 6))
+    .option('--lambda-pools <n>', 'pools of functions besides the default one', numberOption(0, 100), 0)
+    .option(
+      '--fargate-hours <hours>',
+      'hours a month of the containers of a Fargate pool, 1 vCPU and 2 GB each; again for each such pool',
+      oneMore,
+      [],
+    )
     .option('--customer-key', 'with a KMS key that you manage')
     .option('--prices <file>', 'JSON file with your own prices; --json prints the keys')
     .action((options: PlanOptions) =>
@@ -99,11 +108,18 @@ function plan(
   const workload = workloadOf(options);
   const settings = settingsOf(options, environment);
   const { leaseMs, heartbeatMs } = settings;
-  const planned = planFor(workload, settings, prices, options);
-  const choices = leaseChoices(workload, settings, prices, options);
+  const pools = { functions: options.lambdaPools, containerHours: options.fargateHours };
+  const watching = { ...options, pools };
+  const planned = planFor(workload, settings, prices, watching);
+  const choices = leaseChoices(workload, settings, prices, watching);
   output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
   if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, prices });
 }
+
+const oneMore = (text: string, before: readonly number[]): readonly number[] => [
+  ...before,
+  positiveOption(text),
+];
 
 const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: LeaseChoice) => ({
   leaseMs,

@@ -104,6 +104,36 @@ describe('the reaper function', () => {
     ]);
   });
 
+  it.each([
+    ['five pools of functions', 5, undefined, 0],
+    ['one pool of containers', 1, { max: 20, concurrency: 4 }, 1],
+    ['five pools of containers', 5, { max: 20, concurrency: 4 }, 1],
+  ])(
+    'sweeps as without pools where there are %s; a tick reads running jobs once more for containers',
+    async (_, count, tasks, reads) => {
+      const pools: Record<string, object> = {};
+      for (let n = 0; n < count; n++) {
+        const queueUrl = (await createQueue(stack.sqsClient)).replace(sqsEndpoint(), stack.sqs.endpoint);
+        pools[`pool-${n}`] = { queueUrl, types: [`type-${n}`], tasks };
+      }
+      const { tick, wake } = await load({
+        AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb.endpoint,
+        AWS_ENDPOINT_URL_SQS: stack.sqs.endpoint,
+        LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl.replace(sqsEndpoint(), stack.sqs.endpoint),
+        LEASEHOLD_POOLS: JSON.stringify(pools),
+        LEASEHOLD_POOL: 'default',
+      });
+      const { shards } = stack.settings;
+      await tick();
+      const looks = (2 + reads) * shards;
+      expect(stack.dynamodb.counts).toEqual({ GetItem: 1, UpdateItem: 1, Query: looks });
+      expect(stack.sqs.counts.GetQueueAttributes ?? 0).toBe(reads * count);
+      await wake();
+      expect(stack.dynamodb.counts).toEqual({ GetItem: 2, UpdateItem: 2, Query: looks + shards });
+      expect(stack.sqs.counts.GetQueueAttributes ?? 0).toBe(reads * count);
+    },
+  );
+
   it.each(['{"wake":"somebody else’s"}', 'not json', '{}', 'null', '{"wake":7}'])(
     'ends after one read when it is started by %s',
     async (body) => {

@@ -1,5 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
+import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -153,6 +154,19 @@ describe('pools', () => {
       ['mail', 'own', 'render'].flatMap((pool) => [`${pool}-QueueAge`, `${pool}-QueueStalled`]),
     );
     expect(alarmsOf(made)['render-QueueStalled']?.AlarmName).toMatch(/: pool render$/);
+  });
+
+  it('are on the dashboard with their queues, and containers with how many are wanted', () => {
+    const dashboard = JSON.stringify(
+      flat(resourceOf(made, made.jobs.dashboard as Dashboard).Properties.DashboardBody),
+    );
+    for (const pool of ['mail', 'own', 'render']) {
+      expect(dashboard).toContain(`oldest of ${pool}`);
+      expect(dashboard).toContain(`waiting for ${pool}`);
+    }
+    expect(dashboard).toContain('containers of render');
+    expect(dashboard).not.toContain('containers of mail');
+    for (const counted of ['JobsParked', 'MessagesForwarded']) expect(dashboard).toContain(counted);
   });
 
   it('add what the bill says: alarms of three metrics each, and for containers one metric that two more watch', () => {

@@ -126,18 +126,31 @@ function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   ];
 }
 
-function waitingGraphs({ queue, deadLetterQueue }: DashboardSubject): GraphWidgetProps[] {
+function waitingGraphs({ metered, queue, deadLetterQueue, pools }: DashboardSubject): GraphWidgetProps[] {
   const state = { period: MINUTE, statistic: Stats.MAXIMUM };
+  const named = Object.entries(pools);
+  const wanted = named.flatMap(([pool, { service }]) =>
+    service === undefined
+      ? []
+      : [metered.metricOfPool('TasksWanted', pool, { period: MINUTE, label: `containers of ${pool}` })],
+  );
   return [
     graph('Age of the oldest message, s', [
       queue.metricApproximateAgeOfOldestMessage({ ...state, label: 'oldest message' }),
+      ...named.map(([pool, each]) =>
+        each.queue.metricApproximateAgeOfOldestMessage({ ...state, label: `oldest of ${pool}` }),
+      ),
     ]),
     graph('Messages', [
       queue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'waiting' }),
       queue.metricApproximateNumberOfMessagesNotVisible({ ...state, label: 'with a worker' }),
       queue.metricApproximateNumberOfMessagesDelayed({ ...state, label: 'delayed' }),
       deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...state, label: 'dead letters' }),
+      ...named.map(([pool, each]) =>
+        each.queue.metricApproximateNumberOfMessagesVisible({ ...state, label: `waiting for ${pool}` }),
+      ),
     ]),
+    ...(wanted.length === 0 ? [] : [graph('Containers wanted', wanted)]),
   ];
 }
 

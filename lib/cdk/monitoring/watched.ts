@@ -17,7 +17,7 @@ export interface Watched {
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
   readonly table: TableV2;
-  readonly pools: Readonly<Record<string, Pick<JobPool, 'queue' | 'workerFunction'>>>;
+  readonly pools: Readonly<Record<string, Pick<JobPool, 'queue' | 'workerFunction' | 'service'>>>;
   /** Undefined without recurring jobs. */
   readonly scheduleDeadLetterQueue?: IQueue;
 }

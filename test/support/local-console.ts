@@ -1,8 +1,8 @@
 import { connect } from '../../lib/aws/connect.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { startConsole } from '../../lib/tools/console/start-console.ts';
-import { localConsole } from '../../lib/tools/dev/local-console.ts';
 import { demoSettings } from '../../lib/tools/dev/demo/settings.ts';
+import { localConsole } from '../../lib/tools/dev/local-console.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../lib/tools/dev/stack.ts';
 

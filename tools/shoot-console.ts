@@ -141,6 +141,5 @@ await shoot('console-lost', {}, async (page, stop) => {
   await stop();
   await page.getByRole('alert').waitFor();
 });
-await shoot('console-tablet', { viewport: { width: 1024, height: 800 } });
 await shoot('console-phone', { viewport: { width: 390, height: 844 } });
 await browser.close();

@@ -24,6 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const MINUTES = { timeout: 300_000 };
 const MOST_MEGABYTES = 60;
+const MOST_MEGABYTES_PACKED = 2.5;
 const MOST_PACKAGES = 60;
 
 const job = `
@@ -77,7 +78,7 @@ describe.each(Object.keys(installers))('the tarball, installed by %s into an emp
       'use.cjs',
       `const { defineJob, NonRetryableError } = require('leasehold');
        const { testJob } = require('leasehold/testing');
-       for (const part of ['worker', 'producer', 'reaper', 'client', 'local']) require('leasehold/' + part);
+       for (const part of ['worker', 'producer', 'client', 'local']) require('leasehold/' + part);
        const z = require('zod');
        ${job}
        void (async () => {
@@ -133,11 +134,28 @@ it('is small, and brings no Node of its own', MINUTES, () => {
   expect(new Set(packages).size).toBeLessThanOrEqual(MOST_PACKAGES);
   const megabytes = Number(project.run('du', '-sm', 'node_modules').split('\t')[0]);
   expect(megabytes).toBeLessThanOrEqual(MOST_MEGABYTES);
-  const tarballMegabytes = (statSync(tarball).size / 1e6).toFixed(2);
+  const packedMegabytes = statSync(tarball).size / 1e6;
   console.log(
-    `${megabytes} MB in ${new Set(packages).size} packages, from a tarball of ${tarballMegabytes} MB`,
+    `${megabytes} MB in ${new Set(packages).size} packages, from a tarball of ${packedMegabytes.toFixed(2)} MB`,
   );
+  expect(packedMegabytes).toBeLessThanOrEqual(MOST_MEGABYTES_PACKED);
   expect(readdirSync(join(project.folder, 'node_modules', 'leasehold'))).not.toContain('tools');
+  project.remove();
+});
+
+it('is released with a list of the packages that an installation brings', MINUTES, () => {
+  const release = readFileSync(join(root, '.github', 'workflows', 'release.yml'), 'utf8');
+  const [, script = ''] = /run: \|\n((?: {10}.*\n)+)/.exec(release) ?? [];
+  const variables = `RUNNER_TEMP=. GITHUB_WORKSPACE=${folder}`;
+  const project = freshProject('module');
+  project.run('sh', '-ec', `export ${variables}; ${script}`);
+  const { components } = JSON.parse(readFileSync(join(folder, 'leasehold.cdx.json'), 'utf8')) as {
+    readonly components: readonly { readonly name: string }[];
+  };
+  const listed = components.map(({ name }) => name);
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(listed).toEqual(expect.arrayContaining(['leasehold', ...Object.keys(manifest.dependencies)]));
+  expect(listed).not.toContain('vitest');
   project.remove();
 });
 
@@ -373,7 +391,7 @@ it('has complete types, with skipLibCheck off, for every way to resolve them', M
     'aws-cdk-lib@2.276.0',
     'constructs@10',
   );
-  const parts = ['', '/producer', '/client', '/testing', '/cdk', '/worker', '/local', '/reaper'];
+  const parts = ['', '/producer', '/client', '/testing', '/cdk', '/worker', '/local'];
   project.write(
     'use.ts',
     `${parts.map((part, i) => `import * as p${i} from 'leasehold${part}'; void p${i};`).join('\n')}
@@ -381,13 +399,12 @@ it('has complete types, with skipLibCheck off, for every way to resolve them', M
      import { createClient } from 'leasehold/client';
      import { startLocalStack } from 'leasehold/local';
      import { createProducer } from 'leasehold/producer';
-     import { createEmbeddedReaper } from 'leasehold/reaper';
-     import { crashEverywhere, createTestStack, testJob } from 'leasehold/testing';
-     import { createDeadLetterHandler, createWorkerHandler, startWorker } from 'leasehold/worker';
+     import { crashEverywhere, testJob } from 'leasehold/testing';
+     import { createWorkerHandler, startWorker } from 'leasehold/worker';
      declare const name: Schema<{ name: string }>;
      export const greet = defineJob({ type: 'greet', payload: name, run: ({ payload }) => ({ said: payload.name }) });
      export const registry = createRegistry([greet]);
-     export const handlers = [createWorkerHandler(registry), createDeadLetterHandler()];
+     export const handlers = [createWorkerHandler(registry)];
      export const worker = startWorker({ jobs: 'jobs.ts' });
      export const client = createClient({ registry, table: 'jobs' });
      export const producer = createProducer({ registry, queue: 'https://example.com' });
@@ -396,8 +413,7 @@ it('has complete types, with skipLibCheck off, for every way to resolve them', M
      export const found = [client.get('a'), client.list(), client.stats(), client.enqueueItems('greet', { name: '' })];
      export const tested = testJob(greet, { name: 'Ada' });
      export const crashed = crashEverywhere({ world: () => ({}), job: () => greet, payload: { name: 'Ada' }, check: () => {} });
-     export const stacks = [createTestStack(), startLocalStack({ jobs: 'jobs.ts' })];
-     export const reap = createEmbeddedReaper;`,
+     export const stack = startLocalStack({ jobs: 'jobs.ts' });`,
   );
   for (const [module, moduleResolution] of [
     ['commonjs', 'node10'],

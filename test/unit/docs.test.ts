@@ -96,6 +96,12 @@ function isPacked(file: string): boolean {
   return !isLeftOut && [...files, 'README.md', 'LICENSE', 'package.json'].some(isIn);
 }
 
+it('every picture is shown on a page', () => {
+  const text = pages.map(read).join('\n');
+  const pictures = globSync('docs/images/*', { cwd: root }).map((file) => basename(file));
+  expect(pictures.filter((picture) => !text.includes(picture))).toEqual([]);
+});
+
 describe('links in the docs', () => {
   const anchor = (heading: string) =>
     heading

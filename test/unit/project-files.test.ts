@@ -46,7 +46,7 @@ describe('files for GitHub', () => {
     expect(test.jobs.test?.strategy?.matrix.node).toEqual([oldest, 24]);
   });
 
-  it('a release is tested before it is published, with provenance', () => {
+  it('a release is tested before it is published, with provenance and a list of its packages', () => {
     const release = workflow('release');
     const commands = commandsOf(release);
     const publish = commands.findIndex((command) => command.startsWith('npm publish'));
@@ -54,6 +54,9 @@ describe('files for GitHub', () => {
     expect(test).toBeGreaterThan(-1);
     expect(publish).toBeGreaterThan(test);
     expect(commands[publish]).toContain('--provenance');
+    const released = commands.find((command) => command.startsWith('gh release create'));
+    expect(released).toContain('leasehold.cdx.json');
+    expect(commands).toContainEqual(expect.stringMatching(/^npm sbom .* > .*leasehold\.cdx\.json"$/));
     expect(release.jobs.publish?.permissions).toMatchObject({ 'id-token': 'write' });
     expect(release.on).toEqual({ push: { tags: ['v*'] } });
   });
@@ -64,7 +67,10 @@ describe('files for GitHub', () => {
       const { scripts } = JSON.parse(read('package.json'));
       const named = commandsOf(workflow(name)).flatMap((command) => {
         const [, script] = command.match(/^npm (?:run )?(test|[\w:]+)\b/) ?? [];
-        return script === undefined || ['ci', 'publish', 'exec', 'pkg'].includes(script) ? [] : [script];
+        return script === undefined ||
+          ['ci', 'publish', 'exec', 'pkg', 'pack', 'init', 'install', 'sbom'].includes(script)
+          ? []
+          : [script];
       });
       expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
       expect(workflow(name).permissions).toEqual({ contents: 'read' });

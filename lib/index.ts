@@ -26,4 +26,10 @@ export {
   type JobOptions,
   type Schema,
 } from './worker/define-job.ts';
-export { createRegistry, type Registry, RegistryError, UnknownTypeError } from './worker/registry.ts';
+export {
+  createRegistry,
+  type Registry,
+  RegistryError,
+  type RegistryOptions,
+  UnknownTypeError,
+} from './worker/registry.ts';

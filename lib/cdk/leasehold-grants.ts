@@ -5,6 +5,7 @@ import { type AccessTargets, grantAccess, granteeAccess } from './access.ts';
 export class LeaseholdGrants {
   readonly #targets: AccessTargets;
 
+  /** @internal */
   constructor(targets: AccessTargets) {
     this.#targets = targets;
   }
@@ -19,7 +20,7 @@ export class LeaseholdGrants {
     return grantAccess(grantee, granteeAccess.work, this.#targets);
   }
 
-  /** Lets your own process with an embedded reaper reclaim jobs. */
+  /** Lets your own process reclaim jobs: `leasehold work --reaper`. */
   reap(grantee: IGrantable): Grant {
     return grantAccess(grantee, granteeAccess.reap, this.#targets);
   }

@@ -53,6 +53,7 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
   readonly settings: Settings;
   /** Time from a worker's death to the reclaim of its job. */
   readonly recoveryBound: RecoveryBound;
+  /** @internal */
   readonly shardsKey: string | undefined;
 
   readonly table: TableV2;

@@ -41,8 +41,8 @@ export interface ClientOptions<R extends Registry> extends AwsOptions {
   readonly actor?: string;
   /** Event bus and service name for the JobCancelled events of jobs that no worker ran. @default - not published */
   readonly events?: { readonly bus: string; readonly service: string };
-  /** Must match the workers' settings. @default - the default settings, and `LEASEHOLD_FAIR` */
-  readonly settings?: Settings;
+  /** The workers' settings that differ from the defaults. @default - `fair` from `LEASEHOLD_FAIR` */
+  readonly settings?: Partial<Settings>;
   /** @default - region, credentials and endpoint of the client */
   readonly dynamodb?: DynamoDBClientConfig;
   /** @default - as `dynamodb`, except for its endpoint */

@@ -1,5 +1,6 @@
 import '../node-version.ts';
 
+export type { ReviveOptions } from './act-on-job.ts';
 export { type Client, type ClientOptions, createClient, type JobList } from './create-client.ts';
 export { type EnqueuedItems, EnqueueRefusedError } from './enqueue-items.ts';
 export {

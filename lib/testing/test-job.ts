@@ -41,9 +41,11 @@ export interface TestedJob {
   readonly stack: TestStack;
 }
 
+/** How the job under test is sent, and on which system. */
 export interface TestJobOptions extends TestStackOptions {
+  /** As a producer would set them. */
   readonly send?: SendOptions;
-  /** Wraps each run's worker. `crash()` kills it and never returns. */
+  /** Wraps each run's worker. `crash()` kills it and never returns. @internal */
   readonly alter?: (worker: TestWorker, crash: () => Promise<never>) => TestWorker;
 }
 

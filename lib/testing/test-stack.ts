@@ -26,7 +26,7 @@ export interface TestStack {
   readonly telemetry: KeptTelemetry;
   readonly events: readonly LeaseholdEvent[];
   readonly store: JobStore;
-  /** Creates another worker. */
+  /** Creates another worker. @internal */
   worker(registry: Registry): TestWorker;
   /** Runs one sweep of the reaper. */
   sweep(): Promise<void>;
@@ -41,7 +41,9 @@ export interface TestWorker extends WorkerParts {
 }
 
 export interface TestStackOptions {
+  /** Settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** @internal */
   readonly random?: Random;
 }
 

@@ -20,13 +20,15 @@ interface AwsAddress {
 }
 
 export interface WorkerConnectOptions {
+  /** @internal */
   readonly configuration: Configuration;
-  /** @default - host name, process ID and a random suffix */
+  /** The worker's name in rows and log lines. @default - host name, process ID and a random suffix */
   readonly worker?: string;
   /** @default - the AWS SDK's standard chain */
   readonly dynamodb?: AwsAddress;
   /** @default - region and credentials of `dynamodb` */
   readonly sqs?: AwsAddress;
+  /** @internal */
   readonly telemetry?: PowertoolsTelemetry;
 }
 

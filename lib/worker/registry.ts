@@ -18,6 +18,7 @@ export interface Registry<Definitions extends readonly JobDefinition[] = readonl
   readonly flush?: RegistryOptions['flush'];
 }
 
+/** What happens around the runs of all types. */
 export interface RegistryOptions {
   /** Flushes a tracing layer before a worker process stops and before each Lambda invocation ends, because a freeze may follow. */
   readonly flush?: () => Promise<void>;

@@ -3,7 +3,7 @@ import { createControlReader } from '../../lib/protocol/limits/control.ts';
 import type { Hint, JobQueue, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { createTestStack } from '../../lib/testing/index.ts';
+import { createTestStack } from '../../lib/testing/test-stack.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../lib/worker/define-job.ts';
 import { createEngine } from '../../lib/worker/intake/engine.ts';

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createProducer } from '../../lib/client/producer/index.ts';
 import { createRegistry, defineJob, type JobDefinition, NonRetryableError } from '../../lib/index.ts';
-import { testJob } from '../../lib/testing/index.ts';
+import { testJob } from '../../lib/testing/test-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { anyEngine, local } from '../support/engines.ts';
 import { recipes, runRecipe } from '../support/recipes.ts';

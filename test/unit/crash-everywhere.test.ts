@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { crashEverywhere } from '../../lib/testing/index.ts';
+import { crashEverywhere } from '../../lib/testing/crash-everywhere.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 
 /** A bank that can recognise a repeated request, if it is told which request it is. */

@@ -60,8 +60,8 @@ export interface ProducerOptions<R extends Registry> extends AwsOptions {
   readonly registry?: R;
   /** A queue URL, or a queue. @default - `LEASEHOLD_QUEUE_URL` */
   readonly queue?: string | Pick<JobQueue, 'sendJobs'>;
-  /** Must match the workers' settings. @default - the default settings, and `LEASEHOLD_FAIR` */
-  readonly settings?: Settings;
+  /** The workers' settings that differ from the defaults. @default - `fair` from `LEASEHOLD_FAIR` */
+  readonly settings?: Partial<Settings>;
   readonly clock?: Pick<Clock, 'now'>;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { publishTasksWanted } from '../../../lib/reaper/tasks-wanted.ts';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 
 const tasks = { max: 20, concurrency: 10 };
 const pools = {

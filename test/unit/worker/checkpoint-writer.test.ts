@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';

@@ -3,8 +3,8 @@ import * as z from 'zod/mini';
 import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { NonRetryableError, TooLargeError } from '../../../lib/protocol/errors.ts';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
-import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
 import { killableCells } from '../../../lib/testing/killable-cells.ts';
+import { createTestStack, type TestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { LeaseLost, ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { JobQueue, JobStore } from '../../../lib/protocol/ports.ts';
-import { createTestStack, type TestStack } from '../../../lib/testing/index.ts';
+import { createTestStack, type TestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { startWorkerProcess } from '../../../lib/worker/hosts/process-host.ts';

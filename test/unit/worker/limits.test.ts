@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createControlReader } from '../../../lib/protocol/limits/control.ts';
 import { parseGroup } from '../../../lib/protocol/limits/group.ts';
 import { pauseType, resumeType } from '../../../lib/protocol/limits/operate.ts';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { limitGroup } from '../../../lib/wire/limits.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';

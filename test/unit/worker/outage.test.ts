@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
 import { claimWrite } from '../../../lib/protocol/writes/worker-writes.ts';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import type { MetricName } from '../../../lib/wire/metrics.ts';
 import { ShuttingDown } from '../../../lib/worker/abort-reasons.ts';

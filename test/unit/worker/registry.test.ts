@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { createProducer, type JobArguments } from '../../../lib/client/producer/index.ts';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
-import { testJob } from '../../../lib/testing/index.ts';
+import { testJob } from '../../../lib/testing/test-job.ts';
 import type { JsonValue } from '../../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
 import {

@@ -3,7 +3,7 @@ import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { createProducer } from '../../../lib/client/producer/index.ts';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { defineJob, type JobDefinition } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry, type RegistryOptions } from '../../../lib/worker/registry.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { NonRetryableError, RetryAfter } from '../../../lib/protocol/errors.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
-import { testJob } from '../../../lib/testing/index.ts';
+import { testJob } from '../../../lib/testing/test-job.ts';
 import { Cancelled, LeaseLost } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob, type JobDefinition } from '../../../lib/worker/define-job.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../../lib/worker/hosts/dead-letter-host.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { createProducer } from '../../../lib/client/producer/index.ts';
 import type { TraceContext } from '../../../lib/index.ts';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
-import { createTestStack } from '../../../lib/testing/index.ts';
+import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { isTraceparent } from '../../../lib/wire/trace.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { sqsHandler } from '../../../lib/worker/hosts/sqs-handler.ts';

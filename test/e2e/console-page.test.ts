@@ -1,7 +1,10 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/aws/clock.ts';
+import { createControlReader, parseControl } from '../../lib/protocol/limits/control.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
-import type { ConsoleOptions } from '../../lib/tools/console/start-console.ts';
+import type { ConsoleOptions, LocalWorkers } from '../../lib/tools/console/start-console.ts';
+import { CONTROL_KEY } from '../../lib/wire/limits.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { notRetried, quarantined, running, STACK, usedUp } from '../support/console-rows.ts';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
@@ -364,6 +367,49 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await row(page, 'invoice').waitFor();
       expect(page.url()).toContain('status=failed&type=send-invoice');
     });
+  });
+
+  it('pauses and resumes a type, each after a question', async () => {
+    const stage = await start([jobRow('letter', { type: 'mail' })]);
+    const types = new Map([['mail', undefined]]);
+    await createControlReader({ table: stage.table, clock: systemClock }).declare(types);
+    const isPaused = async () => parseControl(await stage.table.read(CONTROL_KEY)).paused.has('mail');
+    const page = await open(stage, '#/types');
+    const line = page.getByRole('row', { name: /^mail/ });
+    await line.getByRole('button', { name: 'pause mail' }).click();
+    const question = page.getByRole('dialog', { name: 'Pause mail?' });
+    await question.getByText('Running ones go on').waitFor();
+    expect(await problemsOf(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Back' }).click();
+    expect(await isPaused()).toBe(false);
+    await line.getByRole('button', { name: 'pause mail' }).click();
+    await question.getByRole('button', { name: 'pause', exact: true }).click();
+    await line.getByText(/^paused /).waitFor();
+    expect(await isPaused()).toBe(true);
+    await line.getByRole('button', { name: 'resume mail' }).click();
+    await page
+      .getByRole('dialog', { name: 'Resume mail?' })
+      .getByRole('button', { name: 'resume', exact: true })
+      .click();
+    await line.getByRole('button', { name: 'pause mail' }).waitFor();
+    expect(await isPaused()).toBe(false);
+  });
+
+  it('names the pool of each worker that has one', async () => {
+    const worker = (pid: number, pool?: string) => ({
+      ...{ name: `process ${pid}`, pid, pool, state: 'idle' as const, since: Date.now(), jobs: [] },
+    });
+    const workers = () => [worker(101), worker(102, 'render')];
+    const local: LocalWorkers = {
+      workers,
+      signal: () => true,
+      killCell: async () => true,
+      connect: () => () => {},
+    };
+    const page = await open(await start([], { local }));
+    await expect
+      .poll(() => page.locator('.worker-name').allTextContents())
+      .toEqual(['process 101', 'process 102 · pool render']);
   });
 
   describe('health', () => {

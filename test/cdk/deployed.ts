@@ -9,7 +9,7 @@ import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts'
 import { settingVariable } from '../../lib/wire/environment.ts';
 import { type LoggingConfig, lambdaVariables } from '../support/as-on-lambda.ts';
 import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
-import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
+import { type Gate, type GatedEngines, type GatedPools, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
 import { featureFlags, flat, resourceOf, someEnv, someJobs, someKey } from './support.ts';
 
@@ -46,15 +46,21 @@ const wide = {
   [settingVariable('heartbeatMs')]: '1000',
 };
 
+/** A network needs the app. */
+type DeployProps = LeaseholdJobsProps | ((app: App) => LeaseholdJobsProps);
+
+const propsOf = (props: DeployProps, app: App): LeaseholdJobsProps =>
+  typeof props === 'function' ? props(app) : props;
+
 /** Bundles for real, which the other suites leave out. */
-function synthesizeBundles(jobsModule: string, props: LeaseholdJobsProps) {
+function synthesizeBundles(jobsModule: string, props: DeployProps) {
   const app = new App({
     context: { ...featureFlags, 'aws:cdk:enable-asset-metadata': true },
     analyticsReporting: false,
   });
   const stack = new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
-    jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app), ...props },
+    jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app), ...propsOf(props, app) },
   });
   const { directory } = app.synth();
   const template = Template.fromStack(stack);
@@ -83,9 +89,13 @@ function synthesizeBundles(jobsModule: string, props: LeaseholdJobsProps) {
   };
 }
 
-export async function deploy(jobsModule = someJobs, props: LeaseholdJobsProps = {}): Promise<Deployed> {
+export async function deploy(
+  jobsModule = someJobs,
+  props: DeployProps = {},
+  pools: GatedPools = {},
+): Promise<Deployed> {
   const { settings, template, alarms, parts } = synthesizeBundles(jobsModule, props);
-  const engines = await startGatedEngines(settings);
+  const engines = await startGatedEngines(settings, pools);
   const lines: OutputLine[] = [];
   const functionOf = (name: FunctionName, gate: Gate, overrides: Readonly<Record<string, string>> = {}) => {
     const { variables, ...part } = parts[name];

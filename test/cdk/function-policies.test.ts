@@ -1,15 +1,19 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Stack } from 'aws-cdk-lib';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
+import { fargate } from '../../lib/cdk/pools/compute.ts';
 import { type Claim, claimOf } from '../../lib/protocol/job.ts';
 import { parseGroup } from '../../lib/protocol/limits/group.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { isDeep } from '../support/depth.ts';
 import { type Deployed, deploy } from './deployed.ts';
 import { type Breakage, loseFirstReplies } from './iam-gate.ts';
-import { projectRoot, withoutValidation } from './support.ts';
+import { projectRoot, someEnv, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -18,7 +22,26 @@ const BATCHED_UPDATE = 'dynamodb:PartiQLUpdate on Table';
 
 let deployed: Deployed;
 beforeAll(async () => {
-  deployed = await deploy(`${projectRoot}/test/support/patient-jobs.ts`);
+  deployed = await deploy(
+    `${projectRoot}/test/support/patient-jobs.ts`,
+    (app) => ({
+      pools: {
+        own: { types: ['elsewhere'] },
+        boxed: {
+          types: ['in-a-box'],
+          compute: fargate({
+            image: ContainerImage.fromRegistry('worker'),
+            max: 20,
+            vpc: new Vpc(new Stack(app, 'Network', { env: someEnv }), 'Vpc'),
+          }),
+        },
+      },
+    }),
+    {
+      own: { types: ['elsewhere'] },
+      boxed: { types: ['in-a-box'], tasks: { max: 20, concurrency: 10 } },
+    },
+  );
 }, 120_000);
 afterAll(() => deployed?.stop());
 
@@ -124,6 +147,13 @@ describe.each([
         for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
       });
 
+      it.each(['elsewhere', 'in-a-box'])('sends jobs on to the pool of %s', async (type) => {
+        const jobIds = newIds();
+        const event = await batch(jobIds.map((jobId) => jobBody(type, primes(bytes), { jobId })));
+        expect(await invoke(event)).toEqual(ALL_TAKEN);
+        for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
+      });
+
       it('lets jobs wait for their turn, and passes the place on', async () => {
         const store = deployed.storeAt(0);
         const { jobId, attempt, ...claim } = await takePlace(0);
@@ -221,16 +251,24 @@ describe.each([
   });
 
   describe.each(sizes)('a reaper, with payloads of %i bytes', (bytes) => {
-    it.each([1, 8])('moves %i lapsed jobs on, and repeats the hint of one that waits', async (count) => {
-      const past = deployed.storeAt(-300_000);
-      const lapsed = Array.from({ length: count }, newId);
-      for (const jobId of lapsed) await past.claim({ job: jobOf(jobId, bytes), owner: `gone/${jobId}` });
-      const waiting = newId();
-      await past.schedule(jobOf(waiting, bytes), { notBefore: 0, leaseUntil: 1, dispatches: 1 });
-      expect(await deployed.functions.reaper.invoke({})).toMatchObject({ outcome: 'response' });
-      for (const jobId of lapsed) expect(await statusOf(jobId)).toBe('pending');
-      expect((await deployed.table.read(waiting))?.dispatches).toBe(2);
-    });
+    it.each([1, 8])(
+      'moves %i lapsed jobs on, and repeats the hints of those that wait, in the queue of each pool',
+      async (count) => {
+        const past = deployed.storeAt(-300_000);
+        const lapsed = Array.from({ length: count }, newId);
+        for (const jobId of lapsed) await past.claim({ job: jobOf(jobId, bytes), owner: `gone/${jobId}` });
+        const waiting = [newId(), newId(), newId()];
+        const types = ['count-primes', 'elsewhere', 'in-a-box'];
+        for (const [i, jobId] of waiting.entries())
+          await past.schedule(
+            { ...jobOf(jobId, bytes), type: types[i] as string },
+            { notBefore: 0, leaseUntil: 1, dispatches: 1 },
+          );
+        expect(await deployed.functions.reaper.invoke({})).toMatchObject({ outcome: 'response' });
+        for (const jobId of lapsed) expect(await statusOf(jobId)).toBe('pending');
+        for (const jobId of waiting) expect((await deployed.table.read(jobId))?.dispatches).toBe(2);
+      },
+    );
   });
 
   it('a reaper passes on the place of a job that it fails', async () => {
@@ -257,6 +295,7 @@ describe.each([
         jobBody('count-primes', primes(bytes), { jobId: later, delayMs: 3_600_000 }),
         JSON.stringify({ jobId: bad, unknown: 'x'.repeat(bytes) }),
         hintBody({ jobId: now }),
+        ...['elsewhere', 'in-a-box'].map((type) => jobBody(type, primes(bytes), { jobId: newId() })),
       ]);
       const consumer = deployed.functions['dead-letter'];
       expect(await consumer.invoke(event)).toEqual(ALL_TAKEN);

@@ -10,7 +10,8 @@ import { createLocalQueues, type LocalQueues } from '../../lib/tools/dev/create-
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { startSqs } from '../../lib/tools/dev/engines/sqs-engine.ts';
 import { type BusEvent, startEventBus } from '../../lib/tools/dev/event-bus.ts';
-import { reaperVariables, resourceVariables } from '../../lib/wire/environment.ts';
+import { poolVariables, reaperVariables, resourceVariables } from '../../lib/wire/environment.ts';
+import { DEFAULT_POOL, type Pools, poolsText } from '../../lib/wire/pools.ts';
 import { deploymentTags } from '../../lib/wire/schedule-group.ts';
 import { startDeploymentApi } from '../support/deployment-api.ts';
 import { dynamoDbClient, sqsClient } from '../support/engines.ts';
@@ -20,6 +21,9 @@ const NAME = 'leasehold-gated';
 const REGION = 'eu-west-1';
 
 type Queue = LocalQueues['queue'];
+
+/** By name, as the functions know them. */
+export type GatedPools = Readonly<Record<string, Pick<Pools[string], 'types' | 'tasks'>>>;
 
 /** A gate, and the variables by which a program comes to it and finds the system behind. */
 export interface Gate extends IamGate {
@@ -42,7 +46,7 @@ export interface GatedEngines {
   stop(): Promise<void>;
 }
 
-export async function startGatedEngines(settings: Settings): Promise<GatedEngines> {
+export async function startGatedEngines(settings: Settings, pools: GatedPools = {}): Promise<GatedEngines> {
   const events: BusEvent[] = [];
   const gates: IamGate[] = [];
   const [dynamoDb, sqs, bus] = await Promise.all([
@@ -53,7 +57,7 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
   const client = dynamoDbClient(dynamoDb.endpoint);
   const sqsDirect = sqsClient(sqs.endpoint);
   await createJobsTable(client, NAME);
-  const queues = await createLocalQueues(sqsDirect, NAME, settings);
+  const queues = await createLocalQueues(sqsDirect, NAME, settings, Object.keys(pools));
   const table = createDynamoDbTable({ client, tableName: NAME });
   const scheduler = await startDeploymentApi({
     own: { [deploymentTags.tableName]: NAME, [deploymentTags.queueUrl]: queues.queue.url },
@@ -76,10 +80,18 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
             [NAME]: 'Queue',
             [`${NAME}-dead-letter`]: 'DeadLetterQueue',
             [`${NAME}-wake`]: 'WakeQueue',
+            ...Object.fromEntries(
+              Object.keys(pools).map((pool) => [`${NAME}-pool-${pool}`, `Pool${pool}Queue`]),
+            ),
           },
         },
       );
       gates.push(gate);
+      const urlOf = ({ url }: Queue) => `${gate.endpoint}${new URL(url).pathname}`;
+      const routes = Object.entries(queues.pools).map(([pool, queue]) => [
+        pool,
+        { ...pools[pool], queueUrl: urlOf(queue) },
+      ]);
       return {
         ...gate,
         environment: {
@@ -88,8 +100,14 @@ export async function startGatedEngines(settings: Settings): Promise<GatedEngine
           AWS_ACCESS_KEY_ID: 'local',
           AWS_SECRET_ACCESS_KEY: 'local',
           [resourceVariables.tableName]: NAME,
-          [resourceVariables.queueUrl]: `${gate.endpoint}${new URL(queues.queue.url).pathname}`,
-          [reaperVariables.wakeQueueUrl]: `${gate.endpoint}${new URL(queues.wakeQueue.url).pathname}`,
+          [resourceVariables.queueUrl]: urlOf(queues.queue),
+          [reaperVariables.wakeQueueUrl]: urlOf(queues.wakeQueue),
+          ...(routes.length === 0
+            ? undefined
+            : {
+                [poolVariables.pools]: poolsText(Object.fromEntries(routes)),
+                [poolVariables.pool]: DEFAULT_POOL,
+              }),
         },
       };
     },

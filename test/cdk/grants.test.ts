@@ -16,9 +16,11 @@ import { SOME_KEY, someEnv, someJobs, synthesizeIn, withoutValidation } from './
 
 withoutValidation();
 
+const pools = { own: { types: ['elsewhere'] } };
+
 let engines: GatedEngines;
 beforeAll(async () => {
-  engines = await startGatedEngines(defaultSettings);
+  engines = await startGatedEngines(defaultSettings, pools);
 });
 afterAll(() => engines?.stop());
 
@@ -28,6 +30,7 @@ function gateOf(...granted: (keyof LeaseholdGrants)[]): Promise<Gate> {
     (stack) => {
       const jobs = new LeaseholdJobs(stack, 'Jobs', {
         jobs: someJobs,
+        pools,
         encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY),
       });
       const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
@@ -134,6 +137,7 @@ describe('an operator', () => {
     for (const jobId of lapsed) expect((await engines.storeAt(0).read(jobId))?.status).toBe('pending');
     await runAll(gate, [
       ['send', 'count-primes', '{"below":10}'],
+      ['send', 'elsewhere', 'null'],
       ['send', 'count-primes', JSON.stringify({ below: 10, unread: 'x'.repeat(5_000) })],
       ['cancel', running, ...lapsed, '--yes'],
       ['take-back', other.running, '--yes'],
@@ -177,6 +181,7 @@ describe('a process of one’s own', () => {
     await engines.send(engines.queues.queue, [
       ...done.map(({ jobId, payload }) => jobBody('count-primes', JSON.parse(payload), { jobId })),
       jobBody('call-service', retried, { jobId: 'retried' }),
+      jobBody('elsewhere', null, { jobId: 'of-the-pool' }),
     ]);
     await engines.send(
       engines.queues.queue,
@@ -207,6 +212,7 @@ describe('a process of one’s own', () => {
     try {
       const ids = [...lapsed, ...turns, ...done.map(({ jobId }) => jobId)];
       for (const jobId of ids) await until(() => isDone(jobId));
+      await until(async () => (await store.read('of-the-pool'))?.status === 'pending');
       await until(async () => ((await store.read('retried'))?.errors ?? 0) > 0);
       // Polls may bring too few new jobs for a batch, so jobs are sent until one has enough.
       let sent = 0;

@@ -42,8 +42,12 @@ describeOnOneEngine('a limit, kept by several worker processes', (engine) => {
     return most;
   };
 
+  // Parking charges nothing. A checkpoint that gets no answer is an error of its attempt, whatever the limit.
   const expectUncharged = (jobs: readonly Job[]): void => {
-    for (const job of jobs) expect(job).toMatchObject({ status: 'done', errors: 0, crashes: 0 });
+    for (const job of jobs) {
+      expect(job).toMatchObject({ status: 'done', crashes: 0 });
+      if (job.errors > 0) expect(job.lastError).toContain('did not answer');
+    }
   };
 
   it('holds while replies get lost and a worker is killed with the jobs that have the places; every job runs', async () => {
